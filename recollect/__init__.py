@@ -1,0 +1,67 @@
+"""Recollect: memory for applications that talk.
+
+    async with recollect.connect() as memory:
+        alex = Scope(user="alex", session="monday")
+        await memory.record(alex, [("user", "Call our customers clients, please.")])
+        print((await memory.context(alex, "how many clients signed up?")).text)
+
+This is the whole face: `connect` and `connect_sync`, the engines they give, the values that go in and out, and the
+errors. Everything heavy is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from recollect.engine import Engine as Engine
+    from recollect.errors import Conflict as Conflict
+    from recollect.errors import EmbeddedServerFailed as EmbeddedServerFailed
+    from recollect.errors import EmbedderFailed as EmbedderFailed
+    from recollect.errors import InvalidInput as InvalidInput
+    from recollect.errors import InvalidSetting as InvalidSetting
+    from recollect.errors import NotFound as NotFound
+    from recollect.errors import RecollectError as RecollectError
+    from recollect.errors import SchemaMismatch as SchemaMismatch
+    from recollect.errors import StoreUnavailable as StoreUnavailable
+    from recollect.model.conversation import Conversation as Conversation
+    from recollect.model.conversation import Recorded as Recorded
+    from recollect.model.conversation import Turn as Turn
+    from recollect.model.explanation import Explanation as Explanation
+    from recollect.model.receipt import Receipt as Receipt
+    from recollect.model.scope import Scope as Scope
+    from recollect.model.search import Context as Context
+    from recollect.model.search import Hit as Hit
+    from recollect.model.search import Query as Query
+    from recollect.model.search import Recall as Recall
+    from recollect.settings import Settings as Settings
+    from recollect.sync import SyncEngine as SyncEngine
+    from recollect.wire import connect as connect
+    from recollect.wire import connect_sync as connect_sync
+
+_ROOMS = {
+    "engine": ("Engine",),
+    "errors": (
+        *("RecollectError", "InvalidInput", "InvalidSetting", "NotFound", "Conflict", "StoreUnavailable"),
+        *("EmbeddedServerFailed", "SchemaMismatch", "EmbedderFailed"),
+    ),
+    "model.conversation": ("Conversation", "Recorded", "Turn"),
+    "model.explanation": ("Explanation",),
+    "model.receipt": ("Receipt",),
+    "model.scope": ("Scope",),
+    "model.search": ("Context", "Hit", "Query", "Recall"),
+    "settings": ("Settings",),
+    "sync": ("SyncEngine",),
+    "wire": ("connect", "connect_sync"),
+}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'recollect' has no attribute {name!r}")
+    value = getattr(import_module(f"recollect.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,70 @@
+"""The diary row of a request: seed for reports (counts, latencies) and for explain() (the trace)."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import datetime
+from typing import Any
+
+from recollect.model.scope import Scope
+from recollect.model.search import Context, Hit, Recall
+
+MOST_TRACED = 50  # hits
+
+
+def diary_row(
+    scope: Scope, verb: str, recall: Recall, now: datetime, started: float, context: Context | None = None
+) -> dict[str, Any]:
+    lines = context.lines if context else ()
+    return {
+        "id": recall.request_id,
+        "project": scope.project,
+        "user": scope.user,
+        "session": scope.session,
+        "created_at": now,
+        "verb": verb,
+        "query": recall.query.text,
+        "scope_used": recall.scope_used,
+        "fts_hits": recall.counts.get("bm25", 0),
+        "trgm_hits": recall.counts.get("trigram", 0),
+        "vector_hits": recall.counts.get("vector", 0),
+        "hits_found": recall.found,
+        "hits_used": len(context.hits) if context else len(recall.hits),
+        "used_fallback": recall.path not in ("hybrid", "fts"),
+        "retrieval_path": recall.path,
+        "context_items": len(lines),
+        "estimated_tokens": context.tokens if context else 0,
+        "budget_tokens": recall.query.budget,
+        "truncated": context.truncated if context else False,
+        "latency_retrieval_ms": round((time.perf_counter() - started) * 1000),
+        "latency_llm_ms": None,
+        "model": None,
+        "error_stage": "retrieval" if recall.notes else None,
+        "trace": json.dumps(trace(recall, context)),
+    }
+
+
+def trace(recall: Recall, context: Context | None) -> dict[str, Any]:
+    """References and numbers, never texts: what is forgotten must not live on here."""
+    return {
+        "widened": recall.widened,
+        "notes": recall.notes,
+        "terms": recall.terms,
+        "hits": [traced(hit) for hit in recall.hits[:MOST_TRACED]],
+        "packed": [line.source for line in context.lines] if context else None,
+        "left_out": [[out.source, out.reason] for out in context.left_out] if context else None,
+    }
+
+
+def traced(hit: Hit) -> dict[str, Any]:
+    return {
+        "conversation": str(hit.conversation),
+        "index": hit.turn.index,
+        "source": hit.source,
+        "tier": hit.tier,
+        "score": hit.score,
+        "arms": {name: [arm.rank, arm.score] for name, arm in hit.arms.items()},
+        "parts": hit.parts,
+        "words": hit.words,
+    }

@@ -1,0 +1,41 @@
+"""BM25: how much a unit (a turn, a whole conversation) is about the words of the question.
+
+PostgreSQL finds the words and counts them (store/sketch.sql); the arithmetic is here, where it can be read and tested.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from recollect.model.candidates import Floats
+from recollect.model.sketch import MOST_POSITIONS
+
+K1 = 1.2
+B = 0.75
+
+
+@cache
+def _folds() -> Floats:
+    """ts_rank of a single lexeme with weights 1, by its frequency: the sum of 1/j² over its positions, over π²/6."""
+    j = np.arange(1, MOST_POSITIONS + 1)
+    return (np.cumsum(1 / j**2) / 1.64493406685).astype(np.float32)
+
+
+def frequencies(folded: Floats) -> Floats:
+    """Term frequencies from what ts_rank made of them."""
+    counts = np.searchsorted(_folds(), folded - 1e-5) + 1
+    return np.where(folded > 0, counts, 0).astype(np.float32)
+
+
+def idf(found: Floats, total: int) -> Floats:
+    """The worth of a word that `found` of `total` units have."""
+    return np.log1p((total - found + 0.5) / (found + 0.5))
+
+
+def term_scores(counts: Floats, length: Floats) -> tuple[Floats, Floats]:
+    """Per unit and term (rows, columns) its share of the score, and the idf of each term."""
+    worth = idf((counts > 0).sum(axis=0), len(counts))
+    norm = K1 * (1 - B + B * length / max(float(length.mean()), 1.0)) if len(length) else length
+    return worth * counts * (K1 + 1) / (counts + norm[:, None]), worth

@@ -1,0 +1,37 @@
+"""Candidates: every turn of a scope that recall weighs, as columns. Made by the store, read by bm25 and fuse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from numpy.typing import NDArray
+
+from recollect.model.ids import ConversationId
+
+# numpy's operators widen float32 in ways that its types do not follow; the names say what is meant.
+Floats: TypeAlias = NDArray[Any]
+Ints: TypeAlias = NDArray[Any]
+Seconds: TypeAlias = NDArray[Any]
+Bools: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Row i is turn `turn[i]` of conversation `conversations[conversation[i]]`; rows are in order within each."""
+
+    conversations: list[ConversationId]
+    sessions: list[str]
+    conversation: Ints
+    turn: Ints
+    tokens: Floats
+    length: Floats  # in lexemes
+    flags: Ints  # bits of model/sketch.py
+    speaker: Ints  # model/sketch.speaker_key
+    distinct: Floats  # different lexemes
+    said_at: Seconds
+    cosine: Floats  # NaN where there is no vector
+    folded: Floats  # a column per query lexeme; bm25 unfolds frequencies from it
+
+    def __len__(self) -> int:
+        return len(self.turn)

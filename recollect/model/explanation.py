@@ -1,0 +1,96 @@
+"""Explanation: what a past request recalled, and why, as it can be told today."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from recollect.model.conversation import Turn
+from recollect.model.ids import RequestId
+from recollect.model.search import Arm, Tier, explain_hit
+
+# The columns of the queries request.find and request.all, in their order.
+EXPLAINED = (
+    *("id", "session", "created_at", "verb", "query", "scope_used", "fts_hits", "trgm_hits", "vector_hits"),
+    *("hits_found", "hits_used", "used_fallback", "retrieval_path", "context_items", "estimated_tokens"),
+    *("budget_tokens", "truncated", "latency_retrieval_ms", "latency_llm_ms", "model", "error_stage", "trace"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedHit:
+    """`text` is None when the turn was forgotten since."""
+
+    source: str
+    tier: Tier
+    score: float
+    arms: Mapping[str, Arm]
+    parts: Mapping[str, float]
+    words: tuple[str, ...]
+    text: str | None
+    packed: bool
+
+    @property
+    def why(self) -> str:
+        return explain_hit(self.words, self.arms, self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    request_id: RequestId
+    created_at: datetime
+    verb: str
+    query: str
+    session: str | None
+    scope_used: Tier
+    widened: str | None
+    path: str
+    found: int
+    used: int
+    terms: Mapping[str, float]
+    hits: Sequence[ExplainedHit]
+    left_out: Sequence[tuple[str, str]]
+    notes: tuple[str, ...]
+    tokens: int
+    budget: int
+    latency_ms: int
+
+
+def explanation(row: Mapping[str, Any], turns: Sequence[Turn]) -> Explanation:
+    trace = row["trace"]
+    texts = {turn.ref: turn.text for turn in turns}
+    packed = trace["packed"]
+    return Explanation(
+        request_id=row["id"],
+        created_at=row["created_at"],
+        verb=row["verb"],
+        query=row["query"],
+        session=row["session"],
+        scope_used=row["scope_used"],
+        widened=trace["widened"],
+        path=row["retrieval_path"],
+        found=row["hits_found"],
+        used=row["hits_used"],
+        terms=trace["terms"],
+        hits=[_explained(hit, texts, packed) for hit in trace["hits"]],
+        left_out=[(source, reason) for source, reason in trace["left_out"] or ()],
+        notes=tuple(trace["notes"]),
+        tokens=row["estimated_tokens"],
+        budget=row["budget_tokens"],
+        latency_ms=row["latency_retrieval_ms"],
+    )
+
+
+def _explained(hit: Mapping[str, Any], texts: Mapping[str, str], packed: Sequence[str] | None) -> ExplainedHit:
+    return ExplainedHit(
+        source=hit["source"],
+        tier=hit["tier"],
+        score=hit["score"],
+        arms={name: Arm(*values) for name, values in hit["arms"].items()},
+        parts=hit["parts"],
+        words=tuple(hit["words"]),
+        text=texts.get(hit["source"]),
+        packed=packed is None or hit["source"] in packed,
+    )

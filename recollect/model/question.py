@@ -1,0 +1,60 @@
+"""Question: what a query's text asks for, read once, before any search."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from recollect.model.sketch import speaker_key
+from recollect.model.text import CJK, lexemes
+from recollect.model.words import (
+    ASKS_BEFORE,
+    ASKS_OVERVIEW,
+    ASKS_WHEN,
+    FIRST_PERSON,
+    POLITE_YOU,
+    REQUEST_WORDS,
+    SECOND_PERSON,
+)
+
+MOST_LEXEMES = 48  # a pasted page is searched by its first words
+NAME_WORDS = 3
+_WORD = re.compile(rf"[^\W_{CJK}]+|[{CJK}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    lexemes: tuple[str, ...]
+    names: tuple[int, ...]  # keys of what may be a speaker's name, in order of mention
+    first_person: bool
+    second_person: bool
+    when: bool
+    overview: bool
+    before: bool  # speaks of an earlier session
+    respelt: tuple[str, ...] = ()  # lexemes that stand for misspelt ones
+
+
+def read_question(text: str) -> Question:
+    found = lexemes(text, without=REQUEST_WORDS) or lexemes(text)
+    plain = POLITE_YOU.sub(" ", text)
+    return Question(
+        lexemes=tuple(found)[:MOST_LEXEMES],
+        names=tuple(dict.fromkeys(map(speaker_key, possible_names(text)))),
+        first_person=FIRST_PERSON.search(plain) is not None,
+        second_person=SECOND_PERSON.search(plain) is not None,
+        when=ASKS_WHEN.search(text) is not None,
+        overview=ASKS_OVERVIEW.search(text) is not None,
+        before=ASKS_BEFORE.search(text) is not None,
+    )
+
+
+def possible_names(text: str) -> list[str]:
+    """Runs of up to three words, or of two to four Chinese characters, in order of mention."""
+    words = _WORD.findall(text[:2000])
+    names = []
+    for i, word in enumerate(words):
+        if re.match(f"[{CJK}]", word):
+            names += ["".join(words[i : i + n]) for n in (2, 3, 4)]
+        else:
+            names += [" ".join(words[i : i + n]) for n in range(1, NAME_WORDS + 1)]
+    return names

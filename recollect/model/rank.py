@@ -1,0 +1,140 @@
+"""Rank: from scored candidates to hits. Decides how far to look, what counts as found, and which turns are chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from recollect.model.candidates import Bools, Candidates, Floats, Ints
+from recollect.model.conversation import Turn
+from recollect.model.fuse import Fused
+from recollect.model.ids import ConversationId
+from recollect.model.question import Question
+from recollect.model.search import Arm, Hit, Path, Query, Tier
+
+FEW = 3  # hits in the session below which `auto` looks further
+NEAR = 0.25  # cosine from which the vector arm alone speaks for a turn
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    rows: Ints  # of the candidates, best first
+    found: int
+    fts: int
+    vectors: int
+    trigrams: int
+    scope_used: Tier
+    widened: str | None
+    path: Path
+    last_turn: int  # index of the newest turn of the asking session; -1 if there is none
+
+    def places(self, found: Candidates) -> list[tuple[ConversationId, int]]:
+        return [(found.conversations[found.conversation[row]], int(found.turn[row])) for row in self.rows]
+
+
+def choose(
+    found: Candidates, fused: Fused, question: Question, query: Query, session: str | None, limit: int
+) -> Choice:
+    """The best turns within reach. One more than asked for is chosen, in case one is the question itself."""
+    by_words, by_meaning = fused.matched > 0, found.cosine >= NEAR
+    in_session = _in_session(found, session)
+    evident = by_words | by_meaning | (fused.parts["neighbours"] > 0) & bool(by_words.any())
+    eligible = evident & ~_excluded(found, query.exclude)
+    reach, widened = _reach(query, question, session, int((eligible & by_words & in_session).sum()))
+    if reach == "session":
+        eligible &= in_session
+    rows = np.flatnonzero(eligible if query.kinds else np.zeros_like(eligible))
+    best = rows[np.argsort(-fused.total[rows], kind="stable")][: limit + 1]
+    respelt = [i for i, word in enumerate(question.lexemes) if word in question.respelt]
+    return Choice(
+        rows=best,
+        found=len(rows),
+        fts=int((eligible & by_words).sum()),
+        vectors=int((eligible & by_meaning).sum()),
+        trigrams=int((eligible & fused.counts[:, respelt].any(axis=1)).sum()) if respelt else 0,
+        scope_used=reach,
+        widened=widened,
+        path=_path(best, by_words, by_meaning, bool(respelt)),
+        last_turn=int(found.turn[in_session].max(initial=-1)),
+    )
+
+
+def _reach(query: Query, question: Question, session: str | None, session_hits: int) -> tuple[Tier, str | None]:
+    if query.scope != "auto":
+        return query.scope, None
+    if session is None:
+        return "user", None
+    if question.before:
+        return "user", "the question speaks of an earlier time"
+    if session_hits < FEW:
+        return "user", f"the session has {session_hits or 'no'} hits"
+    return "session", None
+
+
+def _path(rows: Ints, by_words: Bools, by_meaning: Bools, respelt: bool) -> Path:
+    words, meaning = bool(by_words[rows].any()), bool(by_meaning[rows].any())
+    if respelt and words:
+        return "trgm"
+    if words and meaning:
+        return "hybrid"
+    return "fts" if words else "vector" if meaning else "none"
+
+
+def _in_session(found: Candidates, session: str | None) -> Bools:
+    if session is None or session not in found.sessions:
+        return np.zeros(len(found), np.bool_)
+    return np.equal(found.conversation, found.sessions.index(session))
+
+
+def _excluded(found: Candidates, refs: Sequence[str]) -> Bools:
+    out = np.zeros(len(found), np.bool_)
+    for ref in refs:
+        session, _, index = ref.rpartition("#")
+        if index.isdecimal():
+            out |= _in_session(found, session) & (found.turn == int(index))
+    return out
+
+
+def made_hits(
+    turns: Sequence[Turn], found: Candidates, fused: Fused, question: Question, choice: Choice, session: str | None
+) -> list[Hit]:
+    """Hits for the chosen rows whose turn is still there."""
+    by_ref = {turn.ref: turn for turn in turns}
+    refs = [f"{found.sessions[found.conversation[row]]}#{found.turn[row]}" for row in choice.rows]
+    return [
+        _hit(by_ref[ref], int(row), found, fused, question, session)
+        for ref, row in zip(refs, choice.rows, strict=True)
+        if ref in by_ref
+    ]
+
+
+def _hit(turn: Turn, row: int, found: Candidates, fused: Fused, question: Question, session: str | None) -> Hit:
+    words = tuple(word for word, count in zip(question.lexemes, fused.counts[row], strict=True) if count)
+    arms = {}
+    if words:
+        arms["bm25"] = _arm(fused.matched, row)
+    if set(words) & set(question.respelt):
+        arms["trigram"] = _arm(fused.matched, row)
+    if not np.isnan(found.cosine[row]):
+        arms["vector"] = _arm(found.cosine, row)
+    return Hit(
+        turn=turn,
+        conversation=found.conversations[found.conversation[row]],
+        tier="session" if turn.session == session else "user",
+        score=round(float(fused.total[row]), 4),
+        arms=arms,
+        parts={name: round(float(part[row]), 4) for name, part in fused.parts.items()},
+        words=words,
+    )
+
+
+def _arm(scores: Floats, row: int) -> Arm:
+    return Arm(rank=int((scores > scores[row]).sum()) + 1, score=round(float(scores[row]), 4))
+
+
+def asks_itself(hit: Hit, query: Query, choice: Choice) -> bool:
+    """A host records the question before it asks: the turn that was just said must not find itself."""
+    newest = hit.turn.index is not None and hit.turn.index >= choice.last_turn - 1
+    return hit.tier == "session" and newest and hit.turn.role == "user" and hit.turn.text == query.text

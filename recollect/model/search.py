@@ -1,0 +1,191 @@
+"""Query -> Recall -> Context: what is asked, what was found and why, and what fits into the prompt.
+
+A new option of search is a field of Query with a default; then every door has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal, get_args
+
+from recollect.errors import InvalidInput
+from recollect.model.conversation import Turn
+from recollect.model.ids import ConversationId, RequestId
+from recollect.model.text import checked_text
+
+Reach = Literal["auto", "session", "user"]
+Tier = Literal["session", "user"]
+Kind = Literal["turn"]
+Path = Literal["hybrid", "fts", "vector", "trgm", "window", "none"]
+
+MAX_QUERY_CHARS = 20_000
+MAX_HITS = 200
+MAX_BUDGET = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What to look for. `auto` looks in the session first and widens to the user when that finds little."""
+
+    text: str
+    scope: Reach = "auto"
+    kinds: tuple[Kind, ...] = ("turn",)
+    as_of: datetime | None = None  # as if nothing had been said after it
+    limit: int = 10  # hits of recall
+    budget: int = 2000  # tokens of context
+    max_turns: int | None = None  # recalled turns in a context; None: as many as fit
+    turn_chars: int = 600  # a longer turn enters a context as an excerpt
+    recent: int | None = None  # last turns of the session in a context; None: the setting
+    recency: float = 0.0  # weight of being recent
+    exclude: tuple[str, ...] = ()  # refs of turns not to find, e.g. the question's own
+
+    def __post_init__(self) -> None:
+        checked_text("query.text", self.text, MAX_QUERY_CHARS)
+        _check_choice("query.scope", self.scope, get_args(Reach))
+        for kind in self.kinds:
+            _check_choice("query.kinds", kind, get_args(Kind))
+        _check_range("query.limit", self.limit, 1, MAX_HITS)
+        _check_range("query.budget", self.budget, 1, MAX_BUDGET)
+        _check_range("query.turn_chars", self.turn_chars, 50, 100_000)
+        _check_range("query.recency", self.recency, 0, 10, whole=False)
+        if self.max_turns is not None:
+            _check_range("query.max_turns", self.max_turns, 0, MAX_HITS)
+        if self.recent is not None:
+            _check_range("query.recent", self.recent, 0, MAX_HITS)
+        if self.as_of is not None and not isinstance(self.as_of, datetime):
+            raise InvalidInput("query.as_of", f"a {type(self.as_of).__name__} is not a datetime")
+        if self.as_of is not None and self.as_of.tzinfo is None:
+            object.__setattr__(self, "as_of", self.as_of.replace(tzinfo=UTC))
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """What one arm thought of a hit."""
+
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A turn that was found, how, and how sure we are. `parts` add up to `score`."""
+
+    turn: Turn
+    conversation: ConversationId
+    tier: Tier
+    score: float
+    arms: Mapping[str, Arm]
+    parts: Mapping[str, float]
+    words: tuple[str, ...]  # lexemes of the query that it has
+
+    @property
+    def source(self) -> str:
+        return self.turn.ref
+
+    @property
+    def text(self) -> str:
+        return self.turn.text
+
+    @property
+    def why(self) -> str:
+        """One line for a person."""
+        return explain_hit(self.words, self.arms, self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What was found, best first. `notes` says what could not be done, such as searching by vectors."""
+
+    request_id: RequestId
+    query: Query
+    hits: Sequence[Hit]
+    found: int  # turns that any arm spoke for; hits are the best of them
+    counts: Mapping[str, int]  # and how many each arm spoke for
+    scope_used: Tier
+    widened: str | None  # why the search left the session
+    path: Path
+    terms: Mapping[str, float]  # lexemes of the query and what each is worth here
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One numbered line of a context."""
+
+    number: int
+    turn: Turn
+    text: str
+    tokens: int
+    excerpt: bool
+    recent: bool  # it is there because it was just said, not because it was found
+
+    @property
+    def source(self) -> str:
+        return self.turn.ref
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    source: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Text for a prompt, within its budget, each line with its source."""
+
+    recall: Recall
+    text: str
+    lines: Sequence[Line]
+    tokens: int
+    left_out: Sequence[LeftOut] = field(default_factory=tuple)
+
+    @property
+    def hits(self) -> list[Hit]:
+        """The hits that are in the text."""
+        packed = {line.source for line in self.lines}
+        return [hit for hit in self.recall.hits if hit.source in packed]
+
+    @property
+    def truncated(self) -> bool:
+        return bool(self.left_out) or any(line.excerpt for line in self.lines)
+
+    @property
+    def request_id(self) -> RequestId:
+        return self.recall.request_id
+
+
+PART_NAMES = {
+    "neighbours": "next to a match",
+    "session": "the session is about it",
+    "speaker": "said by the one you ask about",
+    "kind": "a telling kind of turn",
+    "recency": "recent",
+}
+
+
+def explain_hit(words: Sequence[str], arms: Mapping[str, Arm], parts: Mapping[str, float]) -> str:
+    reasons = []
+    if words:
+        reasons.append(f"words {', '.join(words)} (#{arms['bm25'].rank} by words)")
+    if "trigram" in arms:
+        reasons.append("a word spelt almost so")
+    if "vector" in arms:
+        reasons.append(f"meaning {arms['vector'].score:.2f} (#{arms['vector'].rank})")
+    reasons += [text for part, text in PART_NAMES.items() if parts.get(part, 0) >= 0.2]
+    return "; ".join(reasons) or "nothing better was found"
+
+
+def _check_range(name: str, value: Any, low: float, high: float, whole: bool = True) -> None:
+    kinds = int if whole else int | float
+    if isinstance(value, bool) or not isinstance(value, kinds):
+        raise InvalidInput(name, f"{value!r} is not a {'whole ' if whole else ''}number")
+    if not low <= value <= high:
+        raise InvalidInput(name, f"{value} is not between {low:,} and {high:,}")
+
+
+def _check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise InvalidInput(name, f"{value!r} is not one of {', '.join(choices)}")

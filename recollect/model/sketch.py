@@ -1,0 +1,102 @@
+"""Sketch: a turn as recall sees it. Derived from the turn alone when it is recorded, and rebuilt at will."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from dataclasses import dataclass
+from enum import IntFlag
+
+from recollect.model.conversation import Turn
+from recollect.model.text import lexemes
+from recollect.model.tokens import count_tokens
+from recollect.model.words import MONTHS, PREFERENCE, STANDING_INSTRUCTION, TIME_WORD
+
+# Of an extremely long turn only the beginning is analysed; all of it is kept.
+LEXICAL_CHARS = 20_000
+EMBEDDED_CHARS = 8_000
+FLAGGED_CHARS = 2_000
+TOKEN_CHARS = 40_000
+MOST_POSITIONS = 255  # PostgreSQL keeps no more per lexeme
+ROLES = ("user", "assistant", "system", "tool")
+
+
+class Flag(IntFlag):
+    """Bits of sketch.flags."""
+
+    USER = 1
+    ASKS = 2  # a question somewhere in it
+    TIME = 4  # says when
+    INSTRUCTION = 8  # tells how to answer from now on
+    PREFERENCE = 16
+    HIGH_VALUE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    flags: int
+    tokens: int
+    length: int
+    speaker_key: int
+    tsvector: str
+
+
+def sketch(turn: Turn) -> Sketch:
+    found = lexemes(turn.text[:LEXICAL_CHARS]) + heading(turn)
+    return Sketch(
+        flags=flags(turn),
+        tokens=count_tokens(turn.text[:TOKEN_CHARS]),
+        length=found.total(),
+        speaker_key=speaker_key(turn.speaker),
+        tsvector=tsvector(found),
+    )
+
+
+def heading(turn: Turn) -> Counter[str]:
+    """Speaker, year, month and day are found like words of the text."""
+    found = lexemes(turn.speaker) if turn.speaker else Counter[str]()
+    if turn.at is not None:
+        found += lexemes(f"{turn.at.year} {MONTHS[turn.at.month - 1]} {turn.at.day}")
+    return found
+
+
+def flags(turn: Turn) -> int:
+    start, user = turn.text[:FLAGGED_CHARS], turn.role == "user"
+    found = Flag.USER if user else Flag(0)
+    if "?" in turn.text or "？" in turn.text:
+        found |= Flag.ASKS
+    if TIME_WORD.search(start):
+        found |= Flag.TIME
+    if user and STANDING_INSTRUCTION.search(start):
+        found |= Flag.INSTRUCTION
+    if user and PREFERENCE.search(start):
+        found |= Flag.PREFERENCE
+    if turn.high_value:
+        found |= Flag.HIGH_VALUE
+    return int(found)
+
+
+def speaker_key(speaker: str | None) -> int:
+    """A number for a name, so that recall compares numbers; 0 for nobody in particular."""
+    if speaker is None or speaker.lower() in ROLES:
+        return 0
+    return zlib.crc32(speaker.lower().strip().encode()) >> 1 | 1
+
+
+def embedded_text(turn: Turn) -> str:
+    """What the embedder sees of a turn."""
+    name = f"{turn.speaker}: " if speaker_key(turn.speaker) else ""
+    return name + turn.text[:EMBEDDED_CHARS]
+
+
+def tsvector(found: Counter[str]) -> str:
+    """PostgreSQL's literal: a lexeme with as many positions as it has occurrences."""
+    return " ".join(f"{quoted(lexeme)}:{_positions(count)}" for lexeme, count in found.items())
+
+
+def quoted(lexeme: str) -> str:
+    return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _positions(count: int) -> str:
+    return "1" if count == 1 else ",".join(map(str, range(1, min(count, MOST_POSITIONS) + 1)))

@@ -1,0 +1,58 @@
+-- Chapters: a giant scope's turns in runs, each as one document.
+
+-- name: score
+-- Both arms over the chapters, in the packed records of `sketch.score`: the turn is the chapter's first, the tokens are
+-- its number of turns. A chapter's vector counts only if it is of the model that is asked for.
+SELECT c.id, c.session_id, string_agg(
+           int4send(h.first_turn)
+           || int4send(h.last_turn - h.first_turn + 1)
+           || int4send(h.length)
+           || int2send(0::smallint)
+           || int2send(0::smallint)
+           || int4send(0)
+           || float8send(0)
+           || float4send(CASE WHEN h.model_id = %(model)s
+                              THEN coalesce(-(h.vector <#> (%(vector)s::halfvec[])[1]), 'NaN') ELSE 'NaN' END::float4)
+           || coalesce((SELECT string_agg(float4send(ts_rank('{1,1,1,1}', h.terms, q)), '')
+                        FROM unnest(%(terms)s::text[]::tsquery[]) q), ''),
+           ''::bytea ORDER BY h.first_turn) AS records
+FROM conversation c
+JOIN chapter h ON h.scope_id = %(scope)s AND h.conversation_id = c.id
+WHERE c.scope_id = %(scope)s
+  AND (c.expires_at IS NULL OR c.expires_at > %(now)s)
+  AND (%(session)s::text IS NULL OR c.session_id = %(session)s)
+GROUP BY c.id, c.session_id
+
+-- name: unfinished
+SELECT id FROM conversation WHERE scope_id = %(scope)s AND chaptered_turns < turn_count ORDER BY id
+
+-- name: lock
+SELECT FROM conversation WHERE scope_id = %(scope)s AND id = %(conversation)s FOR UPDATE
+
+-- name: drop_last
+-- The last chapter may have been short: it is written anew.
+DELETE FROM chapter h USING conversation c
+WHERE h.scope_id = %(scope)s AND h.conversation_id = %(conversation)s
+  AND c.scope_id = %(scope)s AND c.id = %(conversation)s
+  AND h.first_turn >= c.chaptered_turns / %(turns)s * %(turns)s
+
+-- name: write
+INSERT INTO chapter (scope_id, conversation_id, first_turn, last_turn, length, terms, vector, model_id)
+SELECT %(scope)s, %(conversation)s, min(s.turn_index), max(s.turn_index), sum(s.length), tsvector_sum(s.terms),
+       avg(e.vector), c.embedded_model
+FROM conversation c
+JOIN sketch s ON s.scope_id = %(scope)s AND s.conversation_id = %(conversation)s
+             AND s.turn_index >= c.chaptered_turns / %(turns)s * %(turns)s AND s.turn_index < c.turn_count
+LEFT JOIN embedding e ON e.scope_id = %(scope)s AND e.model_id = c.embedded_model
+                     AND e.conversation_id = %(conversation)s AND e.turn_index = s.turn_index
+WHERE c.scope_id = %(scope)s AND c.id = %(conversation)s
+GROUP BY s.turn_index / %(turns)s, c.embedded_model
+
+-- name: finish
+UPDATE conversation SET chaptered_turns = turn_count WHERE scope_id = %(scope)s AND id = %(conversation)s
+
+-- name: delete_one
+DELETE FROM chapter WHERE scope_id = %(scope)s AND conversation_id = %(conversation)s
+
+-- name: delete_all
+DELETE FROM chapter WHERE scope_id = %(scope)s

@@ -1,0 +1,143 @@
+"""Connections: from a DSN to a pool under the application's role.
+
+Used by wire.py. The embedded server is reached through `EmbeddedServer`, which also brings it back if it was killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+from typing import Any, Self
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.types import TypeInfo
+from psycopg_pool import AsyncConnectionPool
+
+from recollect.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
+from recollect.settings import Settings
+from recollect.store.database import Connection, Database, Row, alive, first_line
+from recollect.store.embedded import Attachment, attach, default_home
+from recollect.store.queries import queries
+from recollect.store.wire_format import register_vectors
+
+APP_ROLE = "recollect_app"
+CONNECT_SECONDS = 10
+
+
+class EmbeddedServer:
+    """The server that comes with the package, while this process uses it."""
+
+    def __init__(self, home: Path, keep_running: bool) -> None:
+        self._home = home
+        self._keep_running = keep_running
+        self._attachments: list[Attachment] = []
+
+    def start(self) -> str:
+        """Starts it if need be, also after it was killed; the superuser's DSN."""
+        attachment = attach(self._home, keep_running=self._keep_running)
+        self._attachments.append(attachment)
+        return attachment.dsn
+
+    def stop(self) -> None:
+        for attachment in self._attachments:
+            attachment.detach()
+        self._attachments.clear()
+
+
+def embedded_server(settings: Settings) -> EmbeddedServer:
+    return EmbeddedServer(Path(settings.home) if settings.home else default_home(), settings.keep_server)
+
+
+async def make_database(superuser_dsn: str, name: str = "recollect") -> str:
+    """The DSN of a database on the embedded server, which is made if need be."""
+    async with await AsyncConnection.connect(superuser_dsn, autocommit=True) as connection:
+        # It was there, or another process was faster.
+        with contextlib.suppress(psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
+            await connection.execute(f"CREATE DATABASE {name}".encode())
+    return make_conninfo(superuser_dsn, dbname=name)
+
+
+def plain_dsn(setting: str, dsn: str) -> str:
+    """SQLAlchemy's spelling is accepted; anything that is no DSN is said so."""
+    dsn = dsn.replace("postgresql+psycopg://", "postgresql://", 1)
+    try:
+        conninfo_to_dict(dsn)
+    except psycopg.ProgrammingError as error:
+        raise InvalidSetting(setting, f"is not a connection string: {first_line(error)}") from None
+    return make_conninfo(dsn, connect_timeout=conninfo_to_dict(dsn).get("connect_timeout", CONNECT_SECONDS))
+
+
+async def open_database(dsn: str, settings: Settings, server: EmbeddedServer | None = None) -> Database:
+    """A pool whose every connection is bound by row-level security."""
+    dsn = dsn if settings.pooled else make_conninfo(dsn, options=session_options(settings))
+    halfvec = await look_around(dsn)
+    overflow = settings.pool_size + settings.max_overflow
+    pool = AsyncConnectionPool(
+        dsn,
+        connection_class=reviving(server) if server else AsyncConnection[Row],
+        kwargs={"autocommit": True, "prepare_threshold": None if settings.pooled else 0},
+        min_size=min(1, settings.pool_size),
+        max_size=overflow,
+        timeout=settings.pool_timeout,
+        check=alive,
+        configure=configured(halfvec),
+        open=False,
+    )
+    await pool.open()
+    return Database(pool, echo=settings.echo)
+
+
+def session_options(settings: Settings) -> str:
+    """Set when a connection starts. Behind a pooler nothing is, and the login role must have them as its defaults."""
+    options = {
+        "role": APP_ROLE,
+        "search_path": "recollect,public",
+        # A generic plan for a hybrid query costs ten times as much (docs/why/recall.md).
+        "plan_cache_mode": "force_custom_plan",
+        "timezone": "UTC",
+        "statement_timeout": f"{settings.statement_timeout * 1000:.0f}",
+    }
+    return " ".join(f"-c {name}={value}" for name, value in options.items())
+
+
+async def look_around(dsn: str) -> TypeInfo:
+    """One connection to see that we are who we should be, and what number the vector type has here."""
+    try:
+        async with await AsyncConnection.connect(dsn, autocommit=True) as connection:
+            role = await (await connection.execute(queries()["server.role"])).fetchone()
+            halfvec = await TypeInfo.fetch(connection, "halfvec")
+    except psycopg.OperationalError as error:
+        raise StoreUnavailable(f"PostgreSQL does not answer: {first_line(error)}") from error
+    if role is None or role[1] or role[2]:
+        raise SchemaMismatch(
+            f"the login is above row-level security: through a pooler, log in as a plain member of {APP_ROLE}"
+            " (CREATE ROLE app LOGIN IN ROLE recollect_app)"
+        )
+    if halfvec is None:
+        raise SchemaMismatch("the type halfvec is not visible: create the extension vector (0.7 or later) in public")
+    return halfvec
+
+
+def configured(halfvec: TypeInfo) -> Any:
+    async def configure(connection: Connection) -> None:
+        register_vectors(connection, halfvec)
+
+    return configure
+
+
+def reviving(server: EmbeddedServer) -> type[AsyncConnection[Row]]:
+    """Connections to the embedded server: if it was killed, the next one starts it again."""
+
+    class Reviving(AsyncConnection[Row]):
+        @classmethod
+        async def connect(cls, conninfo: str = "", **kwargs: Any) -> Self:
+            try:
+                return await super().connect(conninfo, **kwargs)
+            except psycopg.OperationalError:
+                await asyncio.to_thread(server.start)
+                return await super().connect(conninfo, **kwargs)
+
+    return Reviving

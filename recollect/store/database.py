@@ -1,0 +1,160 @@
+"""The database as the store uses it: a pool of connections, and transactions that are each bound to one scope.
+
+`run` sends a whole transaction (begin, open the scope, the statements, commit) in one round trip. `transaction` is for
+the few flows that must look at an answer before they go on. Driver errors become ours here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import select
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+import psycopg
+from psycopg import AsyncConnection, AsyncCursor
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
+
+from recollect.errors import InvalidInput, RecollectError, SchemaMismatch, StoreUnavailable
+from recollect.model.ids import ScopeId
+from recollect.store.queries import queries
+
+log = logging.getLogger("recollect.sql")
+
+Statement: TypeAlias = tuple[str, Mapping[str, Any]]
+Row: TypeAlias = tuple[Any, ...]
+Connection: TypeAlias = AsyncConnection[Row]
+
+# The transaction certainly did not happen, and would if it were tried again: serialization failure, deadlock.
+ROLLED_BACK = ("40001", "40P01")
+# The server went away or is read-only for the moment: a read can be repeated.
+WENT_AWAY = ("08", "57P", "25006")
+TRIES = 3
+
+
+class Database:
+    def __init__(self, pool: AsyncConnectionPool[Connection], *, echo: bool = False) -> None:
+        self._pool = pool
+        self._echo = echo
+
+    async def run(self, scope: ScopeId, *statements: Statement, write: bool = False) -> list[list[Row]]:
+        """The statements in one transaction and one round trip; the rows of each."""
+        for attempt in range(1, TRIES + 1):
+            try:
+                return await self._run_once(scope, statements, write)
+            except (psycopg.Error, PoolTimeout, PoolClosed) as error:
+                if attempt == TRIES or not can_repeat(error, write):
+                    raise translated(error) from error
+                await asyncio.sleep(0.02 * attempt)
+        raise AssertionError("unreachable")
+
+    async def _run_once(self, scope: ScopeId, statements: tuple[Statement, ...], write: bool) -> list[list[Row]]:
+        async with self._pool.connection() as connection:
+            async with connection.pipeline(), connection.transaction():
+                await self._execute(connection, opening(write), {"scope": scope})
+                cursors = [await self._execute(connection, name, {"scope": scope, **p}) for name, p in statements]
+            return [await cursor.fetchall() if cursor.description else [] for cursor in cursors]
+
+    @asynccontextmanager
+    async def transaction(self, scope: ScopeId) -> AsyncIterator[Transaction]:
+        """Several round trips that write together or not at all."""
+        try:
+            async with self._pool.connection() as connection, connection.transaction():
+                await self._execute(connection, opening(write=True), {"scope": scope})
+                yield Transaction(self, connection, scope)
+        except (psycopg.Error, PoolTimeout, PoolClosed) as error:
+            raise translated(error) from error
+
+    async def ask(self, name: str, parameters: Mapping[str, Any]) -> list[Row]:
+        """One statement outside any scope: row-level security shows it no user's rows."""
+        try:
+            async with self._pool.connection() as connection:
+                cursor = await self._execute(connection, name, parameters)
+                return await cursor.fetchall() if cursor.description else []
+        except (psycopg.Error, PoolTimeout, PoolClosed) as error:
+            raise translated(error) from error
+
+    async def _execute(self, connection: Connection, name: str, parameters: Mapping[str, Any]) -> AsyncCursor[Row]:
+        if self._echo:
+            log.info("%s", name)
+        cursor = connection.cursor(binary=True)
+        return await cursor.execute(queries()[name], parameters)
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+
+class Transaction:
+    """An open transaction of one scope."""
+
+    def __init__(self, database: Database, connection: Connection, scope: ScopeId) -> None:
+        self._database = database
+        self._connection = connection
+        self._scope = scope
+
+    async def rows(self, name: str, /, **parameters: Any) -> list[Row]:
+        cursor = await self._database._execute(self._connection, name, {"scope": self._scope, **parameters})
+        return await cursor.fetchall() if cursor.description else []
+
+    async def count(self, name: str, /, **parameters: Any) -> int:
+        """How many rows a statement touched."""
+        cursor = await self._database._execute(self._connection, name, {"scope": self._scope, **parameters})
+        return cursor.rowcount
+
+    async def copy(self, name: str, rows: Iterable[bytes]) -> None:
+        """Bulk rows, each already in the text form of COPY."""
+        async with self._connection.cursor().copy(queries()[name]) as copy:
+            for row in rows:
+                await copy.write(row)
+
+
+def opening(write: bool) -> str:
+    return "server.open_scope_to_write" if write else "server.open_scope"
+
+
+def can_repeat(error: Exception, write: bool) -> bool:
+    """Whether the same transaction may simply be sent again. A write whose commit got no answer may have happened."""
+    state = getattr(error, "sqlstate", None)
+    if state in ROLLED_BACK:
+        return True
+    lost = isinstance(error, psycopg.OperationalError) and not isinstance(error, PoolTimeout)
+    return not write and lost and (state is None or state.startswith(WENT_AWAY))
+
+
+async def alive(connection: Connection) -> None:
+    """The pool's check: an idle connection has nothing to say, so a readable socket means that the server hung up."""
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN | select.POLLHUP)
+    if poll.poll(0):
+        raise psycopg.OperationalError("the server closed the connection")
+
+
+def translated(error: Exception) -> RecollectError:
+    """What a driver's error means to the person who called us."""
+    match error:
+        case PoolTimeout():
+            return StoreUnavailable(
+                "no connection to PostgreSQL became free in time; is the server up, and MEMORY_DB_POOL_SIZE enough?"
+            )
+        case PoolClosed():
+            return StoreUnavailable("this engine was closed; connect again")
+        case psycopg.errors.QueryCanceled():
+            return StoreUnavailable("PostgreSQL took longer than MEMORY_DB_STATEMENT_TIMEOUT; repeat, or raise it")
+        case psycopg.errors.UndefinedTable() | psycopg.errors.UndefinedFunction() | psycopg.errors.UndefinedColumn():
+            return SchemaMismatch(f"the database lacks something ({first_line(error)}); run `recollect db migrate`")
+        case psycopg.errors.InsufficientPrivilege():
+            return SchemaMismatch(f"{first_line(error)}; run `recollect db check` to see what the role may do")
+        case psycopg.DataError():
+            return InvalidInput("input", first_line(error))
+        case psycopg.OperationalError() | psycopg.InterfaceError():
+            return StoreUnavailable(
+                f"PostgreSQL went away ({first_line(error)}); repeat the request, a write with the same idempotency key"
+            )
+        case _:
+            return RecollectError(f"PostgreSQL refused the request: {first_line(error)}")
+
+
+def first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

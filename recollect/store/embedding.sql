@@ -1,0 +1,52 @@
+-- Vectors, kept per model.
+
+-- name: model
+-- The id of a model; the same for everybody who names it.
+SELECT id FROM embedding_model WHERE name = %(name)s AND dimension = %(dimension)s
+
+-- name: add_model
+INSERT INTO embedding_model (name, dimension) VALUES (%(name)s, %(dimension)s)
+ON CONFLICT (name, dimension) DO NOTHING
+
+-- name: find_work
+-- Conversations of any scope whose vectors are not the current model's; ids only.
+SELECT scope_id, conversation_id FROM find_unembedded(%(model)s, %(most)s)
+
+-- name: missing
+-- The turns of a conversation that have no vector of this model yet.
+SELECT t.turn_index, t.role, t.speaker, t.text, t.said_at, t.data, t.high_value
+FROM turn t
+WHERE t.scope_id = %(scope)s AND t.conversation_id = %(conversation)s
+  AND (t.high_value OR NOT %(high_value)s)
+  AND NOT EXISTS (
+      SELECT FROM embedding e
+      WHERE e.scope_id = %(scope)s AND e.model_id = %(model)s AND e.conversation_id = %(conversation)s
+        AND e.turn_index = t.turn_index)
+ORDER BY t.turn_index
+LIMIT %(limit)s
+
+-- name: add
+INSERT INTO embedding (scope_id, model_id, conversation_id, turn_index, vector)
+SELECT %(scope)s, %(model)s, %(conversation)s, x.i, (%(vectors)s::halfvec[])[x.v]
+FROM json_to_recordset(%(places)s::json) AS x(i int, v int)
+WHERE EXISTS (
+    SELECT FROM turn t
+    WHERE t.scope_id = %(scope)s AND t.conversation_id = %(conversation)s AND t.turn_index = x.i)
+ON CONFLICT DO NOTHING
+
+-- name: make_incoming
+CREATE TEMPORARY TABLE incoming_vector (turn_index int, vector halfvec) ON COMMIT DROP
+
+-- name: copy_incoming
+COPY incoming_vector FROM STDIN (FORMAT BINARY)
+
+-- name: insert_incoming
+INSERT INTO embedding (scope_id, model_id, conversation_id, turn_index, vector)
+SELECT %(scope)s, %(model)s, %(conversation)s, turn_index, vector
+FROM incoming_vector
+
+-- name: delete_one
+DELETE FROM embedding WHERE scope_id = %(scope)s AND conversation_id = %(conversation)s
+
+-- name: delete_all
+DELETE FROM embedding WHERE scope_id = %(scope)s

@@ -1,0 +1,34 @@
+-- Questions about the server, the schema and ourselves. Nothing here touches a user's rows.
+
+-- name: open_scope
+-- Every transaction begins with this; without it row-level security shows nothing.
+SELECT open_scope(%(scope)s)
+
+-- name: open_scope_to_write
+-- Inserts gain nothing from planning anew each time; reads do (the role's default is a custom plan).
+SELECT open_scope(%(scope)s), set_config('plan_cache_mode', 'auto', true)
+
+-- name: facts
+-- What this server is and has.
+SELECT current_setting('server_version_num')::int AS version,
+       current_setting('server_version') AS version_text,
+       (SELECT array_agg(extname::text) FROM pg_extension) AS installed,
+       (SELECT array_agg(name::text) FROM pg_available_extensions WHERE name IN ('vector', 'pg_trgm')) AS available,
+       to_regclass('recollect.schema_migration') IS NOT NULL AS has_schema
+
+-- name: role
+-- Whether row-level security binds the role we are.
+SELECT current_user AS name, rolsuper OR rolbypassrls AS bypasses,
+       EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('recollect.turn') AND relowner = r.oid) AS owns
+FROM pg_roles r WHERE rolname = current_user
+
+-- name: applied
+SELECT version, name, digest, applied_at FROM schema_migration ORDER BY version
+
+-- name: strays
+-- Derived rows of a scope whose turn is gone: there should be none.
+SELECT count(*) AS strays
+FROM sketch s
+WHERE s.scope_id = %(scope)s
+  AND NOT EXISTS (SELECT FROM turn t WHERE t.scope_id = %(scope)s AND t.conversation_id = s.conversation_id
+                                       AND t.turn_index = s.turn_index)

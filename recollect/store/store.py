@@ -1,0 +1,335 @@
+"""The store: what the flows ask of the database, one method per question. All SQL is in the .sql files beside this."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from recollect.model.candidates import Candidates
+from recollect.model.conversation import Conversation, Recorded, Turn
+from recollect.model.ids import ConversationId, RequestId, ScopeId
+from recollect.model.sketch import Sketch, quoted
+from recollect.store.database import Database, Row, Transaction
+from recollect.store.wire_format import VectorArray, Vectors, copied_vectors, copy_row, unpacked
+
+BULK = 200  # from this many turns on, COPY beats one JSON statement
+PAGE = 1000
+# The order matters to nobody but the reader of a receipt; a conversation's row goes last, its turns refer to it.
+ERASED = ("embedding", "chapter", "sketch", "turn", "request", "conversation")
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Turns on their way into the log, with what is derived from them."""
+
+    project: str
+    user: str
+    session: str
+    name: str
+    conversation: ConversationId  # its id if it does not exist yet
+    turns: Sequence[Turn]
+    sketches: Sequence[Sketch]
+    vectors: Vectors | None  # a row per turn of `embedded`
+    embedded: Sequence[int]  # positions in `turns`
+    model: int | None
+    covered: bool  # nothing is left for the worker to embed
+    now: datetime
+    expires: datetime | None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What both ways of writing need for the conversation's row."""
+        return {
+            "project": self.project,
+            "user": self.user,
+            "session": self.session,
+            "name": self.name,
+            "conversation": self.conversation,
+            "count": len(self.turns),
+            "interactions": sum(turn.role == "user" for turn in self.turns),
+            "now": self.now,
+            "expires": self.expires,
+            "embedded_model": (self.model or 0) if self.covered else 0,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Arms:
+    """What the arms look for."""
+
+    terms: Sequence[str]
+    vector: Vectors | None
+    model: int | None
+    session: str | None
+    as_of: datetime | None
+    now: datetime
+
+
+class Store:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def close(self) -> None:
+        await self._database.close()
+
+    # Writing the log
+
+    async def append(self, scope: ScopeId, new: Append) -> Recorded:
+        """Turns at the end of their conversation, which is made if need be."""
+        if len(new.turns) < BULK:
+            [[row]] = await self._database.run(scope, ("turn.append", _appended(new)), write=True)
+            return _recorded(row, new)
+        async with self._database.transaction(scope) as transaction:
+            return await self._append_in(transaction, new)
+
+    async def append_once(self, scope: ScopeId, new: Append, key: str, body: bytes) -> Recorded | None:
+        """As `append` for the first request with this key. A later one gets the first one's answer, or None when its
+        body is another."""
+        async with self._database.transaction(scope) as transaction:
+            if await transaction.rows("idempotency.claim", key=key, body=body, now=new.now):
+                recorded = await self._append_in(transaction, new)
+                await transaction.rows("idempotency.answer", key=key, answer=recorded.to_json())
+                return recorded
+            [(first_body, answer)] = await transaction.rows("idempotency.answered", key=key)
+            return Recorded.replay(answer) if first_body == body else None
+
+    async def _append_in(self, transaction: Transaction, new: Append) -> Recorded:
+        if len(new.turns) < BULK:
+            [row] = await transaction.rows("turn.append", **_appended(new))
+            return _recorded(row, new)
+        [row] = await transaction.rows("conversation.reserve", **new.parameters)
+        recorded = _recorded(row, new)
+        await self._copy(transaction, recorded.conversation.id, recorded.first, new)
+        return recorded
+
+    async def _copy(self, transaction: Transaction, conversation: ConversationId, first: int, new: Append) -> None:
+        """COPY cannot pass row-level security, so it fills temporary tables, and INSERT passes them on."""
+        await transaction.rows("turn.make_incoming")
+        await transaction.copy(
+            "turn.copy_incoming",
+            (
+                copy_row((i, *_logged(turn), *_sketched(s)))
+                for i, (turn, s) in enumerate(zip(new.turns, new.sketches, strict=True), first)
+            ),
+        )
+        await transaction.rows("turn.insert_incoming", conversation=conversation, now=new.now)
+        await transaction.rows("sketch.insert_incoming", conversation=conversation)
+        if new.vectors is not None and new.embedded:
+            await transaction.rows("embedding.make_incoming")
+            places = [first + position for position in new.embedded]
+            await transaction.copy("embedding.copy_incoming", [copied_vectors(places, new.vectors)])
+            await transaction.rows("embedding.insert_incoming", conversation=conversation, model=new.model)
+
+    # Reading it
+
+    async def conversation(self, scope: ScopeId, session: str, now: datetime) -> Conversation | None:
+        [rows] = await self._database.run(scope, ("conversation.find", {"session": session, "now": now}))
+        return Conversation(*rows[0]) if rows else None
+
+    async def latest_session(self, scope: ScopeId, since: datetime, now: datetime) -> str | None:
+        [rows] = await self._database.run(scope, ("conversation.latest", {"since": since, "now": now}))
+        return rows[0][0] if rows else None
+
+    async def recent(
+        self, scope: ScopeId, session: str, limit: int, now: datetime, before: int | None = None
+    ) -> list[Turn]:
+        """The last turns of a session, oldest first."""
+        parameters = {"session": session, "limit": limit, "now": now, "before": before}
+        [rows] = await self._database.run(scope, ("turn.recent", parameters))
+        return [_turn(*row) for row in reversed(rows)]
+
+    async def score(self, scope: ScopeId, arms: Arms, most: int) -> tuple[Candidates, int]:
+        """Every turn that may be recalled, with what each arm thinks of it, and how many turns there are. If those
+        are more than `most`, none is scored: see `score_chapters`."""
+        parameters = {**_scoring(arms), "most": most}
+        sized, rows = await self._database.run(scope, ("sketch.size", parameters), ("sketch.score", parameters))
+        return unpacked(rows, len(arms.terms)), sized[0][0]
+
+    async def score_chapters(self, scope: ScopeId, arms: Arms) -> tuple[Candidates, int]:
+        """The chapters of a giant scope, each scored as one document; and how many turns no chapter covers."""
+        parameters = _scoring(arms)
+        sized, rows = await self._database.run(scope, ("sketch.size", parameters), ("chapter.score", parameters))
+        return unpacked(rows, len(arms.terms)), sized[0][1]
+
+    async def score_within(
+        self, scope: ScopeId, arms: Arms, chapters: Sequence[tuple[ConversationId, int, int]]
+    ) -> Candidates:
+        """The turns of these chapters (conversation, first, last), and those that no chapter covers."""
+        listed = json.dumps([{"c": str(c), "first": first, "last": last} for c, first, last in chapters])
+        [rows] = await self._database.run(scope, ("sketch.score_within", {**_scoring(arms), "chapters": listed}))
+        return unpacked(rows, len(arms.terms))
+
+    async def unchaptered(self, scope: ScopeId) -> list[ConversationId]:
+        [rows] = await self._database.run(scope, ("chapter.unfinished", {}))
+        return [row[0] for row in rows]
+
+    async def write_chapters(self, scope: ScopeId, conversation: ConversationId, turns: int) -> None:
+        """Chapters of `turns` turns each, up to the end of the conversation."""
+        parameters = {"conversation": conversation, "turns": turns}
+        async with self._database.transaction(scope) as transaction:
+            await transaction.rows("chapter.lock", **parameters)
+            await transaction.rows("chapter.drop_last", **parameters)
+            await transaction.rows("chapter.write", **parameters)
+            await transaction.rows("chapter.finish", **parameters)
+
+    async def similar_words(self, scope: ScopeId, words: Sequence[str], least: float) -> dict[str, str]:
+        """For each word that nobody said, the most similar one that somebody did."""
+        [rows] = await self._database.run(scope, ("sketch.similar_words", {"words": list(words), "least": least}))
+        return dict(rows)
+
+    async def chosen(self, scope: ScopeId, keys: Sequence[tuple[ConversationId, int]], most_chars: int) -> list[Turn]:
+        """The turns at these positions, in this order; one that was forgotten meanwhile is left out."""
+        listed = [{"n": n, "c": str(conversation), "i": index} for n, (conversation, index) in enumerate(keys)]
+        [rows] = await self._database.run(
+            scope, ("turn.chosen", {"keys": json.dumps(listed), "most_chars": most_chars})
+        )
+        return [_turn(*row) for row in rows]
+
+    async def conversations(self, scope: ScopeId) -> list[Conversation]:
+        [rows] = await self._database.run(scope, ("conversation.all", {}))
+        return [Conversation(*row) for row in rows]
+
+    async def turns(self, scope: ScopeId, conversation: Conversation) -> AsyncIterator[Turn]:
+        """A conversation from its beginning, a page at a time."""
+        start = 0
+        while start < conversation.turns:
+            parameters = {"conversation": conversation.id, "from": start, "limit": PAGE}
+            [rows] = await self._database.run(scope, ("turn.of_conversation", parameters))
+            for row in rows:
+                yield _turn(conversation.session, *row)
+            if len(rows) < PAGE:
+                return
+            start = rows[-1][0] + 1
+
+    # Forgetting
+
+    async def forget_conversation(self, scope: ScopeId, session: str) -> dict[str, int] | None:
+        """Erases one conversation and everything derived from it; None if there is none."""
+        async with self._database.transaction(scope) as transaction:
+            found = await transaction.rows("conversation.lock_one", session=session)
+            if not found:
+                return None
+            [(conversation,)] = found
+            return {noun: await transaction.count(f"{noun}.delete_one", conversation=conversation) for noun in ERASED}
+
+    async def forget_user(self, scope: ScopeId) -> dict[str, int]:
+        """Erases everything in the scope."""
+        async with self._database.transaction(scope) as transaction:
+            await transaction.rows("conversation.lock_all")
+            return {noun: await transaction.count(f"{noun}.delete_all") for noun in (*ERASED, "idempotency")}
+
+    # Requests
+
+    async def add_requests(self, scope: ScopeId, rows: Sequence[dict[str, Any]]) -> None:
+        await self._database.run(scope, *(("request.add", row) for row in rows), write=True)
+
+    async def request(self, scope: ScopeId, request: RequestId) -> Row | None:
+        [rows] = await self._database.run(scope, ("request.find", {"id": request}))
+        return rows[0] if rows else None
+
+    async def requests(self, scope: ScopeId) -> list[Row]:
+        [rows] = await self._database.run(scope, ("request.all", {}))
+        return rows
+
+    # Vectors, kept up to date by the worker
+
+    async def model_id(self, name: str, dimension: int) -> int:
+        """The number under which a model's vectors are kept."""
+        await self._database.ask("embedding.add_model", {"name": name, "dimension": dimension})
+        [(model,)] = await self._database.ask("embedding.model", {"name": name, "dimension": dimension})
+        return int(model)
+
+    async def find_unembedded(self, model: int, most: int) -> list[tuple[ScopeId, ConversationId]]:
+        """Conversations of any scope that lack vectors of this model; unlocked, another worker may see the same."""
+        return [
+            (scope, conversation)
+            for scope, conversation in await self._database.ask("embedding.find_work", {"model": model, "most": most})
+        ]
+
+    async def claim(
+        self, scope: ScopeId, conversation: ConversationId, now: datetime, until: datetime
+    ) -> tuple[int, int] | None:
+        """The lease on a conversation: (attempts so far, its number of turns), or None when another has it."""
+        parameters = {"conversation": conversation, "now": now, "until": until}
+        [rows] = await self._database.run(scope, ("conversation.claim", parameters), write=True)
+        return (rows[0][0], rows[0][1]) if rows else None
+
+    async def release(self, scope: ScopeId, conversation: ConversationId, model: int, turn_count: int) -> None:
+        parameters = {"conversation": conversation, "model": model, "turn_count": turn_count}
+        await self._database.run(scope, ("conversation.release", parameters), write=True)
+
+    async def postpone(self, scope: ScopeId, conversation: ConversationId, until: datetime, error: str) -> None:
+        parameters = {"conversation": conversation, "until": until, "error": error}
+        await self._database.run(scope, ("conversation.postpone", parameters), write=True)
+
+    async def unembedded(
+        self, scope: ScopeId, conversation: ConversationId, model: int, high_value: bool, limit: int
+    ) -> list[Turn]:
+        parameters = {"conversation": conversation, "model": model, "high_value": high_value, "limit": limit}
+        [rows] = await self._database.run(scope, ("embedding.missing", parameters))
+        return [_turn("", *row) for row in rows]
+
+    async def add_vectors(
+        self, scope: ScopeId, conversation: ConversationId, model: int, turns: Sequence[int], vectors: Vectors
+    ) -> None:
+        places = json.dumps([{"i": turn, "v": n} for n, turn in enumerate(turns, 1)])
+        parameters = {"conversation": conversation, "model": model, "places": places, "vectors": VectorArray(vectors)}
+        await self._database.run(scope, ("embedding.add", parameters), write=True)
+
+
+def _recorded(row: Row, new: Append) -> Recorded:
+    conversation = Conversation(*row)
+    return Recorded(conversation, first=conversation.turns - len(new.turns), count=len(new.turns))
+
+
+def _appended(new: Append) -> dict[str, Any]:
+    place = {position: n for n, position in enumerate(new.embedded, 1)}
+    turns = [
+        {
+            "i": i,
+            "role": turn.role,
+            "speaker": turn.speaker,
+            "text": turn.text,
+            "at": str(turn.at),
+            "data": turn.data,
+            "hv": turn.high_value,
+            "flags": sketch.flags,
+            "tokens": sketch.tokens,
+            "length": sketch.length,
+            "speaker_key": sketch.speaker_key,
+            "terms": sketch.tsvector,
+            "v": place.get(i),
+        }
+        for i, (turn, sketch) in enumerate(zip(new.turns, new.sketches, strict=True))
+    ]
+    vectors = VectorArray(new.vectors) if new.vectors is not None and place else None
+    return {**new.parameters, "turns": json.dumps(turns), "model": new.model, "vectors": vectors}
+
+
+def _logged(turn: Turn) -> tuple[Any, ...]:
+    data = None if turn.data is None else json.dumps(turn.data)
+    return turn.role, turn.speaker, turn.text, turn.at, data, turn.high_value
+
+
+def _sketched(sketch: Sketch) -> tuple[Any, ...]:
+    return sketch.speaker_key, sketch.flags, sketch.tokens, sketch.length, sketch.tsvector
+
+
+def _turn(
+    session: str, index: int, role: Any, speaker: str | None, text: str, at: datetime, data: Any, high_value: bool
+) -> Turn:
+    return Turn(role, text, speaker, at, data, high_value, session, index)
+
+
+def _scoring(arms: Arms) -> dict[str, Any]:
+    return {
+        "terms": [quoted(term) for term in arms.terms],
+        "vector": None if arms.vector is None else VectorArray(arms.vector[None, :]),
+        "model": arms.model,
+        "session": arms.session,
+        "as_of": arms.as_of,
+        "now": arms.now,
+    }

@@ -1,0 +1,86 @@
+-- Turns: the log. Inserted and, when a person asks for it, deleted; never updated.
+
+-- name: append
+-- Some turns with all that is derived from them at once: one statement, one round trip, one commit. Parameters come
+-- as JSON because the driver writes one JSON text several times faster than a dozen arrays.
+WITH c AS (
+    INSERT INTO conversation AS c
+        (scope_id, id, project, user_id, session_id, name, turn_count, interaction_count,
+         created_at, updated_at, expires_at, embedded_model)
+    VALUES
+        (%(scope)s, %(conversation)s, %(project)s, %(user)s, %(session)s, %(name)s, %(count)s, %(interactions)s,
+         %(now)s, %(now)s, %(expires)s, %(embedded_model)s)
+    ON CONFLICT (scope_id, session_id) DO UPDATE SET
+        turn_count = c.turn_count + %(count)s,
+        interaction_count = c.interaction_count + %(interactions)s,
+        updated_at = greatest(c.updated_at, %(now)s),
+        expires_at = %(expires)s,
+        embedded_model = CASE WHEN c.embedded_model = %(embedded_model)s THEN c.embedded_model ELSE 0 END
+    RETURNING id, session_id, name, turn_count, interaction_count, created_at, updated_at, expires_at
+), t AS (
+    INSERT INTO turn
+        (scope_id, conversation_id, turn_index, role, speaker, text, said_at, recorded_at, data, high_value)
+    SELECT %(scope)s, c.id, c.turn_count - %(count)s + x.i, x.role, x.speaker, x.text, x.at, %(now)s, x.data, x.hv
+    FROM c, json_to_recordset(%(turns)s::json)
+        AS x(i int, role text, speaker text, text text, at timestamptz, data jsonb, hv boolean)
+), s AS (
+    INSERT INTO sketch (scope_id, conversation_id, turn_index, said_at, speaker_key, flags, tokens, length, terms)
+    SELECT %(scope)s, c.id, c.turn_count - %(count)s + x.i, x.at, x.speaker_key, x.flags, x.tokens, x.length, x.terms
+    FROM c, json_to_recordset(%(turns)s::json)
+        AS x(i int, at timestamptz, speaker_key int, flags smallint, tokens int, length int, terms tsvector)
+), e AS (
+    INSERT INTO embedding (scope_id, model_id, conversation_id, turn_index, vector)
+    SELECT %(scope)s, %(model)s, c.id, c.turn_count - %(count)s + x.i, (%(vectors)s::halfvec[])[x.v]
+    FROM c, json_to_recordset(%(turns)s::json) AS x(i int, v int)
+    WHERE x.v IS NOT NULL
+)
+SELECT id, session_id, name, turn_count, interaction_count, created_at, updated_at, expires_at FROM c
+
+-- name: make_incoming
+-- Where COPY puts many turns: it cannot write through row-level security.
+CREATE TEMPORARY TABLE incoming (
+    turn_index int, role text, speaker text, text text, said_at timestamptz, data jsonb, high_value boolean,
+    speaker_key int, flags smallint, tokens int, length int, terms tsvector
+) ON COMMIT DROP
+
+-- name: copy_incoming
+COPY incoming FROM STDIN
+
+-- name: insert_incoming
+INSERT INTO turn
+    (scope_id, conversation_id, turn_index, role, speaker, text, said_at, recorded_at, data, high_value)
+SELECT %(scope)s, %(conversation)s, turn_index, role, speaker, text, said_at, %(now)s, data, high_value
+FROM incoming
+
+-- name: recent
+-- The last turns of a conversation, newest first.
+SELECT c.session_id, t.turn_index, t.role, t.speaker, t.text, t.said_at, t.data, t.high_value
+FROM conversation c
+JOIN turn t ON t.scope_id = %(scope)s AND t.conversation_id = c.id
+WHERE c.scope_id = %(scope)s AND c.session_id = %(session)s AND (c.expires_at IS NULL OR c.expires_at > %(now)s)
+  AND (%(before)s::int IS NULL OR t.turn_index < %(before)s)
+ORDER BY t.turn_index DESC
+LIMIT %(limit)s
+
+-- name: of_conversation
+-- One conversation's turns from an index on, for export and for derived work.
+SELECT turn_index, role, speaker, text, said_at, data, high_value
+FROM turn
+WHERE scope_id = %(scope)s AND conversation_id = %(conversation)s AND turn_index >= %(from)s
+ORDER BY turn_index
+LIMIT %(limit)s
+
+-- name: chosen
+-- The turns that recall chose, by position, in its order. Of an extremely long turn only the beginning is read.
+SELECT c.session_id, t.turn_index, t.role, t.speaker, left(t.text, %(most_chars)s) AS text, t.said_at, t.data,
+       t.high_value
+FROM json_to_recordset(%(keys)s::json) AS k(n int, c uuid, i int)
+JOIN turn t ON t.scope_id = %(scope)s AND t.conversation_id = k.c AND t.turn_index = k.i
+JOIN conversation c ON c.scope_id = %(scope)s AND c.id = k.c
+ORDER BY k.n
+
+-- name: delete_one
+DELETE FROM turn WHERE scope_id = %(scope)s AND conversation_id = %(conversation)s
+
+-- name: delete_all
+DELETE FROM turn WHERE scope_id = %(scope)s

@@ -1,0 +1,92 @@
+"""record: what was said is there, in order, once."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from recollect import Conflict, Engine, Scope, Turn, connect
+from recollect.providers.fake import FakeClock
+from recollect.settings import Settings
+
+
+async def test_one_s_own_write_is_visible_to_one_s_next_read(memory: Engine, alex: Scope) -> None:
+    recorded = await memory.record(alex, [("user", "Call our customers clients, please."), ("assistant", "I will.")])
+
+    assert recorded.refs == ["monday#0", "monday#1"]
+    assert [turn.text for turn in await memory.history(alex)] == ["Call our customers clients, please.", "I will."]
+    assert (await memory.recall(alex, "what are customers called?")).hits[0].source == "monday#0"
+
+
+@pytest.mark.parametrize("count", [3, 500])
+async def test_host_data_comes_back_as_it_was_given(memory: Engine, alex: Scope, count: int) -> None:
+    data = {"sql": "select 'ä\\n\t'", "tables": ["sales"], "rows": 3, "nothing": None}
+    said = Turn("user", "line one\nline\ttwo \\N 你好 🎈", speaker="Alex Müller", data=data, high_value=True)
+
+    await memory.record(alex, [said] * count)
+
+    turns = await memory.history(alex, limit=count)
+    assert len(turns) == count
+    assert all((t.text, t.speaker, t.data, t.high_value) == (said.text, said.speaker, data, True) for t in turns)
+    assert [turn.index for turn in turns] == list(range(count))
+
+
+async def test_16_writers_on_one_conversation_leave_no_gap_and_no_duplicate(memory: Engine, alex: Scope) -> None:
+    async def write(writer: int) -> list[str]:
+        return [
+            ref
+            for n in range(10)
+            for ref in (await memory.record(alex, [("user", f"{writer}:{n}"), ("assistant", "yes")])).refs
+        ]
+
+    refs = [ref for written in await asyncio.gather(*map(write, range(16))) for ref in written]
+
+    turns = await memory.history(alex, limit=1000)
+    assert [turn.index for turn in turns] == list(range(320))
+    assert sorted(refs) == sorted(turn.ref for turn in turns)
+    assert [turn.role for turn in turns] == ["user", "assistant"] * 160
+
+
+async def test_the_same_key_and_body_get_the_same_answer_and_write_once(memory: Engine, alex: Scope) -> None:
+    first = await memory.record(alex, [("user", "once")], idempotency_key="k1")
+    again = await memory.record(alex, [("user", "once")], idempotency_key="k1")
+
+    assert (again.conversation, again.first, again.replayed) == (first.conversation, first.first, True)
+    assert len(await memory.history(alex)) == 1
+
+
+async def test_the_same_key_with_another_body_is_a_conflict(memory: Engine, alex: Scope) -> None:
+    await memory.record(alex, [("user", "once")], idempotency_key="k1")
+
+    with pytest.raises(Conflict, match="k1"):
+        await memory.record(alex, [("user", "twice")], idempotency_key="k1")
+    assert len(await memory.history(alex)) == 1
+
+
+async def test_two_requests_with_one_key_at_once_write_once(memory: Engine, alex: Scope) -> None:
+    answers = await asyncio.gather(*(memory.record(alex, [("user", "once")], idempotency_key="k1") for _ in range(8)))
+
+    assert sorted(answer.replayed for answer in answers) == [False] + [True] * 7
+    assert len(await memory.history(alex)) == 1
+
+
+async def test_without_a_session_a_new_one_is_opened(memory: Engine) -> None:
+    first = await memory.record(Scope("alex"), [("user", "hello")])
+    second = await memory.record(Scope("alex"), [("user", "hello again")])
+
+    assert first.conversation.session != second.conversation.session
+
+
+async def test_expiry_slides_with_each_message(settings: Settings, clock: FakeClock, alex: Scope) -> None:
+    async with connect(settings, clock=clock, worker=False) as memory:
+        await memory.record(alex, [("user", "the code word is heron")])
+        clock.advance(days=6)
+        later = await memory.record(alex, [("user", "still here")])
+        assert later.conversation.expires_at == clock.now() + timedelta(days=7)
+
+        clock.advance(days=6)
+        assert (await memory.recall(alex, "code word")).hits
+        clock.advance(days=2)
+        assert not (await memory.recall(alex, "code word")).hits
