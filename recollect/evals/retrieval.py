@@ -3,9 +3,9 @@
     {"id": ..., "turns": [{"id", "session", "at", "speaker", "role", "text"}],
      "questions": [{"id", "text", "category", "evidence": [turn ids]}]}
 
-Everything goes through the public verbs, in a project of its own that is forgotten afterwards. Measures are averaged over
-questions: recall@k, the share of a question's evidence among the first k hits; hit@10, any of it; recall@2000tok, the
-share inside a packed context of 2,000 tokens, whole or as an excerpt of at least 300 characters.
+Everything goes through the public verbs, in a project of its own that is forgotten afterwards. Measures are averaged
+over questions: recall@k, the share of a question's evidence among the first k hits; hit@10, any of it; recall@2000tok,
+the share inside a packed context of 2,000 tokens, whole or as an excerpt of at least 300 characters.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ def parsed(path: Path, number: int, line: str) -> dict[str, Any]:
         conversation = dict(json.loads(line))
         return {name: conversation[name] for name in ("id", "turns", "questions")}
     except (ValueError, TypeError, KeyError) as error:
-        raise InvalidInput("file", f"{path}:{number} is not a conversation with id, turns and questions: {error}") from None
+        raise InvalidInput(
+            "file", f"{path}:{number} is not a conversation with id, turns and questions: {error}"
+        ) from None
 
 
 async def load(memory: Engine, scope: Scope, turns: Sequence[Mapping[str, Any]], result: Result) -> dict[str, str]:
@@ -137,9 +139,7 @@ async def ask(
 
 def packed_turns(context: Context, names: Mapping[str, str]) -> set[str]:
     """The turns that are in the text, whole or as an excerpt long enough to count."""
-    return {
-        names[line.source] for line in context.lines if not line.excerpt or len(line.text) >= EXCERPT_CHARS
-    }
+    return {names[line.source] for line in context.lines if not line.excerpt or len(line.text) >= EXCERPT_CHARS}
 
 
 def measured(found: Sequence[str], packed: Collection[str], evidence: Collection[str]) -> dict[str, float]:

@@ -13,13 +13,12 @@ from recollect.model.pack import pack
 from recollect.model.scope import Scope
 from recollect.model.search import MAX_HITS, Context, Query
 
-TOKENS_OF_A_SHORT_TURN = 16
-
 
 async def context(parts: Parts, scope: Scope, query: Query) -> Context:
     started = time.perf_counter()
-    limit = min(MAX_HITS, max(query.limit, query.budget // TOKENS_OF_A_SHORT_TURN))
-    found, recent = await asyncio.gather(search(parts, scope, query, limit), just_said(parts, scope, query))
+    found, recent = await asyncio.gather(
+        search(parts, scope, query, MAX_HITS, query.budget), just_said(parts, scope, query)
+    )
 
     packed = pack(found, recent)
     parts.diary.note(scope.id, diary_row(scope, "context", found, parts.clock.now(), started, packed))

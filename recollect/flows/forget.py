@@ -10,6 +10,7 @@ from recollect.model.scope import Scope
 
 async def forget(parts: Parts, scope: Scope) -> Receipt:
     await parts.diary.flush()
+    parts.giants.discard(scope.id)
     if scope.session is None:
         rows = await parts.store.forget_user(scope.id)
     else:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from recollect.flows.chores import Chores
 from recollect.flows.diary import Diary
 from recollect.flows.embed import Embedding
+from recollect.model.ids import ScopeId
 from recollect.ports import Clock
 from recollect.settings import Settings
 from recollect.store.store import Store
@@ -20,3 +21,4 @@ class Parts:
     diary: Diary
     chores: Chores
     clock: Clock
+    giants: set[ScopeId] = field(default_factory=set)  # scopes known to be too large to read whole

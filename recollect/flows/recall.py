@@ -35,8 +35,8 @@ async def recall(parts: Parts, scope: Scope, query: Query) -> Recall:
     return found
 
 
-async def search(parts: Parts, scope: Scope, query: Query, limit: int) -> Recall:
-    """`recall` without its diary entry, for flows that go on from the hits."""
+async def search(parts: Parts, scope: Scope, query: Query, limit: int, budget: int | None = None) -> Recall:
+    """`recall` without its diary entry, for flows that go on from the hits: as many as fill `budget` tokens."""
     question = read_question(query.text)
     vector, model, notes = await parts.embedding.question(query.text)
     arms = Arms(
@@ -49,7 +49,7 @@ async def search(parts: Parts, scope: Scope, query: Query, limit: int) -> Recall
     )
 
     found, fused, question = await weigh(parts, scope, question, arms, Weights(recency=query.recency))
-    choice = choose(found, fused, question, query, scope.session, limit)
+    choice = choose(found, fused, question, query, scope.session, limit, budget)
 
     turns = await parts.store.chosen(scope.id, choice.places(found), MOST_CHARS) if len(choice.rows) else []
     hits = made_hits(turns, found, fused, question, choice, scope.session)
@@ -71,26 +71,27 @@ async def weigh(
     parts: Parts, scope: Scope, question: Question, arms: Arms, weights: Weights
 ) -> tuple[Candidates, Fused, Question]:
     """The candidates with their scores. Where most words of the question were never said, similar ones are tried."""
-    found, is_giant = await candidates(parts, scope, question, arms, weights)
+    found, is_giant = await candidates(parts, scope, arms, weights)
     fused = fuse(found, question, weights)
     unknown = [] if is_giant else unknown_words(question, fused)
     similar = await parts.store.similar_words(scope.id, unknown, SIMILAR) if unknown else {}
     if not similar:
         return found, fused, question
     question = with_spellings(question, similar)
-    found, _ = await candidates(parts, scope, question, replace(arms, terms=question.lexemes), weights)
+    found, _ = await candidates(parts, scope, replace(arms, terms=question.lexemes), weights)
     return found, fuse(found, question, weights), question
 
 
-async def candidates(
-    parts: Parts, scope: Scope, question: Question, arms: Arms, weights: Weights
-) -> tuple[Candidates, bool]:
-    """Every turn of the scope; of a giant scope, the turns of the chapters that speak to the question."""
-    found, size = await parts.store.score(scope.id, arms, MOST_EXACT)
-    if size <= MOST_EXACT:
-        return found, False
+async def candidates(parts: Parts, scope: Scope, arms: Arms, weights: Weights) -> tuple[Candidates, bool]:
+    """Every turn of the scope; of a giant scope, the turns of the chapters that speak to the question, and those that
+    no chapter covers yet. That it is giant is remembered, to save the look; chapters are right for any size."""
+    if scope.id not in parts.giants:
+        found, turns = await parts.store.score(scope.id, arms, MOST_EXACT)
+        if turns <= MOST_EXACT:
+            return found, False
+        parts.giants.add(scope.id)
     chapters, uncovered = await parts.store.score_chapters(scope.id, arms)
-    if uncovered > MOST_UNCOVERED:
+    if sum(last - first + 1 for _, first, last in uncovered) > MOST_UNCOVERED:
         parts.chores.start(scope.id, write_chapters(parts.store, scope.id))
-    best = best_chapters(chapters, weights, MOST_CHAPTERS)
-    return await parts.store.score_within(scope.id, arms, best), True
+    runs = best_chapters(chapters, weights, MOST_CHAPTERS) + uncovered
+    return await parts.store.score_within(scope.id, arms, runs), True

@@ -35,3 +35,15 @@ class Candidates:
 
     def __len__(self) -> int:
         return len(self.turn)
+
+
+@dataclass(frozen=True, slots=True)
+class Chapters:
+    """The chapters of a giant scope, as columns."""
+
+    conversation: NDArray[Any]  # 16 bytes each
+    first: Ints
+    last: Ints
+    length: Floats
+    cosine: Floats
+    folded: Floats

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import numpy as np
 
 from recollect.model.bm25 import frequencies, term_scores
-from recollect.model.candidates import Candidates
+from recollect.model.candidates import Chapters
 from recollect.model.fuse import Weights, min_max
 from recollect.model.ids import ConversationId
 
 TURNS = 64  # of a full chapter
+Run = tuple[ConversationId, int, int]  # a conversation's turns from the first to the last
 
 
-def best_chapters(found: Candidates, weights: Weights, most: int) -> list[tuple[ConversationId, int, int]]:
-    """(conversation, first turn, last turn) of the best, by words and meaning. A chapter's `tokens` are its turns."""
+def best_chapters(found: Chapters, weights: Weights, most: int) -> list[Run]:
+    """The best, by words and meaning."""
     words = term_scores(frequencies(found.folded), found.length)[0].sum(axis=1)
     score = words / max(float(words.max(initial=0.0)), 1e-9) + weights.vector * min_max(found.cosine)
-    best = np.argsort(-score, kind="stable")[:most]
     return [
-        (found.conversations[found.conversation[i]], int(found.turn[i]), int(found.turn[i] + found.tokens[i]) - 1)
-        for i in best
+        (ConversationId(UUID(bytes=found.conversation[i].tobytes())), int(found.first[i]), int(found.last[i]))
+        for i in np.argsort(-score, kind="stable")[:most]
     ]

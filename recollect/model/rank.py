@@ -15,6 +15,8 @@ from recollect.model.question import Question
 from recollect.model.search import Arm, Hit, Path, Query, Tier
 
 FEW = 3  # hits in the session below which `auto` looks further
+CHARS_PER_TOKEN = 5
+HEADER_TOKENS = 8
 NEAR = 0.25  # cosine from which the vector arm alone speaks for a turn
 
 
@@ -35,9 +37,16 @@ class Choice:
 
 
 def choose(
-    found: Candidates, fused: Fused, question: Question, query: Query, session: str | None, limit: int
+    found: Candidates,
+    fused: Fused,
+    question: Question,
+    query: Query,
+    session: str | None,
+    limit: int,
+    budget: int | None = None,
 ) -> Choice:
-    """The best turns within reach. One more than asked for is chosen, in case one is the question itself."""
+    """The best turns within reach, no more than may fill the budget. One more than asked for is chosen, in case one is
+    the question itself."""
     by_words, by_meaning = fused.matched > 0, found.cosine >= NEAR
     in_session = _in_session(found, session)
     evident = by_words | by_meaning | (fused.parts["neighbours"] > 0) & bool(by_words.any())
@@ -47,6 +56,8 @@ def choose(
         eligible &= in_session
     rows = np.flatnonzero(eligible if query.kinds else np.zeros_like(eligible))
     best = rows[np.argsort(-fused.total[rows], kind="stable")][: limit + 1]
+    if budget is not None:
+        best = best[: _enough(found.tokens[best], query.turn_chars, budget)]
     respelt = [i for i, word in enumerate(question.lexemes) if word in question.respelt]
     return Choice(
         rows=best,
@@ -59,6 +70,12 @@ def choose(
         path=_path(best, by_words, by_meaning, bool(respelt)),
         last_turn=int(found.turn[in_session].max(initial=-1)),
     )
+
+
+def _enough(tokens: Floats, turn_chars: int, budget: int) -> int:
+    """How many of these turns may fill the budget, generously: some will not fit where they come."""
+    cost = np.minimum(tokens, turn_chars / CHARS_PER_TOKEN) + HEADER_TOKENS
+    return int(np.searchsorted(np.cumsum(cost), budget * 1.5)) + FEW
 
 
 def _reach(query: Query, question: Question, session: str | None, session_hits: int) -> tuple[Tier, str | None]:

@@ -40,12 +40,18 @@ class LocalEmbedder:
 
     def embed_now(self, texts: Sequence[str]) -> NDArray[Any]:
         vectors = np.zeros((len(texts), self._matrix.shape[1]), np.float32)
-        for i, encoded in enumerate(self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)):
-            if encoded.ids:
-                vectors[i] = self._matrix[encoded.ids].mean(axis=0, dtype=np.float32)
+        for i, tokens in enumerate(self._tokens(texts)):
+            if tokens:
+                vectors[i] = self._matrix[tokens].mean(axis=0, dtype=np.float32)
         lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
         unit: NDArray[Any] = vectors / lengths
         return unit
+
+    def _tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        # Its batches wake a pool of threads, which for a few texts costs more than it saves.
+        if len(texts) <= INLINE:
+            return [self._tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
+        return [encoded.ids for encoded in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
 
     @cached_property
     def _matrix(self) -> NDArray[np.float16]:

@@ -1,27 +1,29 @@
 -- Chapters: a giant scope's turns in runs, each as one document.
 
 -- name: score
--- Both arms over the chapters, in the packed records of `sketch.score`: the turn is the chapter's first, the tokens are
--- its number of turns. A chapter's vector counts only if it is of the model that is asked for.
-SELECT c.id, c.session_id, string_agg(
-           int4send(h.first_turn)
-           || int4send(h.last_turn - h.first_turn + 1)
+-- Both arms over the chapters of a giant scope, packed into one value (the layout is `CHAPTER` in store/wire_format.py).
+-- A chapter's vector counts only if it is of the model that is asked for; NaN: it has none.
+SELECT string_agg(
+           uuid_send(h.conversation_id)
+           || int4send(h.first_turn)
+           || int4send(h.last_turn)
            || int4send(h.length)
-           || int2send(0::smallint)
-           || int2send(0::smallint)
-           || int4send(0)
-           || float8send(0)
-           || float4send(CASE WHEN h.model_id = %(model)s
-                              THEN coalesce(-(h.vector <#> (%(vector)s::halfvec[])[1]), 'NaN') ELSE 'NaN' END::float4)
+           || float4send(coalesce(CASE WHEN h.model_id = %(model)s
+                                       THEN -(h.vector <#> (%(vector)s::halfvec[])[1]) END, 'NaN')::float4)
            || coalesce((SELECT string_agg(float4send(ts_rank('{1,1,1,1}', h.terms, q)), '')
                         FROM unnest(%(terms)s::text[]::tsquery[]) q), ''),
-           ''::bytea ORDER BY h.first_turn) AS records
-FROM conversation c
-JOIN chapter h ON h.scope_id = %(scope)s AND h.conversation_id = c.id
-WHERE c.scope_id = %(scope)s
-  AND (c.expires_at IS NULL OR c.expires_at > %(now)s)
-  AND (%(session)s::text IS NULL OR c.session_id = %(session)s)
-GROUP BY c.id, c.session_id
+           ''::bytea) AS records
+FROM chapter h
+WHERE h.scope_id = %(scope)s
+  AND (%(session)s::text IS NULL OR h.conversation_id = (
+          SELECT c.id FROM conversation c WHERE c.scope_id = %(scope)s AND c.session_id = %(session)s))
+
+-- name: uncovered
+-- Runs of turns that no chapter covers: (conversation, first, last).
+SELECT id, chaptered_turns, turn_count - 1
+FROM conversation
+WHERE scope_id = %(scope)s AND chaptered_turns < turn_count
+  AND (%(session)s::text IS NULL OR session_id = %(session)s)
 
 -- name: unfinished
 SELECT id FROM conversation WHERE scope_id = %(scope)s AND chaptered_turns < turn_count ORDER BY id

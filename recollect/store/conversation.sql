@@ -14,6 +14,21 @@ WHERE scope_id = %(scope)s AND updated_at > %(since)s AND (expires_at IS NULL OR
 ORDER BY updated_at DESC
 LIMIT 1
 
+-- name: searchable
+-- What recall may look into, and how many turns each has.
+SELECT id, session_id, turn_count
+FROM conversation
+WHERE scope_id = %(scope)s
+  AND (expires_at IS NULL OR expires_at > %(now)s)
+  AND (%(session)s::text IS NULL OR session_id = %(session)s)
+
+-- name: searchable_of
+-- The same for the conversations of some runs of turns.
+SELECT c.id, c.session_id
+FROM (SELECT DISTINCT r.c FROM json_to_recordset(%(runs)s::json) AS r(c uuid)) r
+JOIN conversation c ON c.scope_id = %(scope)s AND c.id = r.c
+WHERE c.expires_at IS NULL OR c.expires_at > %(now)s
+
 -- name: all
 -- Every conversation of the scope, oldest first, for export.
 SELECT id, session_id, name, turn_count, interaction_count, created_at, updated_at, expires_at

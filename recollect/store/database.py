@@ -50,9 +50,21 @@ class Database:
                 await asyncio.sleep(0.02 * attempt)
         raise AssertionError("unreachable")
 
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[Connection]:
+        """A connection that works. Not left to the pool's `check`, which pauses for seconds after each that does not:
+        when the server was started anew, none does."""
+        while True:
+            async with self._pool.connection() as connection:
+                if not hung_up(connection):
+                    yield connection
+                    return
+                await connection.close()
+
     async def _run_once(self, scope: ScopeId, statements: tuple[Statement, ...], write: bool) -> list[list[Row]]:
-        async with self._pool.connection() as connection:
-            async with connection.pipeline(), connection.transaction():
+        async with self._connection() as connection:
+            # All that goes out before the pipeline's one Sync is one transaction: BEGIN and COMMIT need not be sent.
+            async with connection.pipeline():
                 await self._execute(connection, opening(write), {"scope": scope})
                 cursors = [await self._execute(connection, name, {"scope": scope, **p}) for name, p in statements]
             return [await cursor.fetchall() if cursor.description else [] for cursor in cursors]
@@ -61,7 +73,7 @@ class Database:
     async def transaction(self, scope: ScopeId) -> AsyncIterator[Transaction]:
         """Several round trips that write together or not at all."""
         try:
-            async with self._pool.connection() as connection, connection.transaction():
+            async with self._connection() as connection, connection.transaction():
                 await self._execute(connection, opening(write=True), {"scope": scope})
                 yield Transaction(self, connection, scope)
         except (psycopg.Error, PoolTimeout, PoolClosed) as error:
@@ -70,7 +82,7 @@ class Database:
     async def ask(self, name: str, parameters: Mapping[str, Any]) -> list[Row]:
         """One statement outside any scope: row-level security shows it no user's rows."""
         try:
-            async with self._pool.connection() as connection:
+            async with self._connection() as connection:
                 cursor = await self._execute(connection, name, parameters)
                 return await cursor.fetchall() if cursor.description else []
         except (psycopg.Error, PoolTimeout, PoolClosed) as error:
@@ -123,12 +135,11 @@ def can_repeat(error: Exception, write: bool) -> bool:
     return not write and lost and (state is None or state.startswith(WENT_AWAY))
 
 
-async def alive(connection: Connection) -> None:
-    """The pool's check: an idle connection has nothing to say, so a readable socket means that the server hung up."""
+def hung_up(connection: Connection) -> bool:
+    """Whether the server closed an idle connection: it has nothing to say, so a readable socket means just that."""
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN | select.POLLHUP)
-    if poll.poll(0):
-        raise psycopg.OperationalError("the server closed the connection")
+    return bool(poll.poll(0))
 
 
 def translated(error: Exception) -> RecollectError:

@@ -12,6 +12,34 @@ ON CONFLICT (name, dimension) DO NOTHING
 -- Conversations of any scope whose vectors are not the current model's; ids only.
 SELECT scope_id, conversation_id FROM find_unembedded(%(model)s, %(most)s)
 
+-- name: score
+-- The vector arm over a whole scope (or one conversation): an exact scan by its key, packed like sketch.score. Kept apart
+-- from the words arm because a planner without statistics joins the two by conversation, which is quadratic.
+SELECT e.conversation_id, string_agg(
+           int4send(e.turn_index) || float4send((-(e.vector <#> (%(vector)s::halfvec[])[1]))::float4), ''::bytea) AS records
+FROM embedding e
+WHERE e.scope_id = %(scope)s AND e.model_id = %(model)s
+  AND (%(session)s::text IS NULL OR e.conversation_id = (
+          SELECT c.id FROM conversation c WHERE c.scope_id = %(scope)s AND c.session_id = %(session)s))
+  AND %(most)s >= (SELECT sum(g.turn_count) FROM conversation g
+                   WHERE g.scope_id = %(scope)s AND (%(session)s::text IS NULL OR g.session_id = %(session)s))
+GROUP BY e.conversation_id
+
+-- name: score_within
+SELECT e.conversation_id, string_agg(
+           int4send(e.turn_index) || float4send((-(e.vector <#> (%(vector)s::halfvec[])[1]))::float4), ''::bytea) AS records
+FROM json_to_recordset(%(runs)s::json) AS r(c uuid, first int, last int)
+CROSS JOIN LATERAL (
+    SELECT * FROM embedding k
+    WHERE k.scope_id = %(scope)s AND k.model_id = %(model)s
+      AND k.conversation_id = r.c AND k.turn_index BETWEEN r.first AND r.last
+    OFFSET 0) e
+GROUP BY e.conversation_id
+
+-- name: nothing
+-- In the place of the vector arm when the question has no vector.
+SELECT NULL::uuid, NULL::bytea WHERE false
+
 -- name: missing
 -- The turns of a conversation that have no vector of this model yet.
 SELECT t.turn_index, t.role, t.speaker, t.text, t.said_at, t.data, t.high_value

@@ -32,3 +32,17 @@ FROM sketch s
 WHERE s.scope_id = %(scope)s
   AND NOT EXISTS (SELECT FROM turn t WHERE t.scope_id = %(scope)s AND t.conversation_id = s.conversation_id
                                        AND t.turn_index = s.turn_index)
+
+-- name: extensions
+-- The extensions we need, as they are installed here.
+SELECT extname AS name, extversion AS version FROM pg_extension WHERE extname IN ('vector', 'pg_trgm') ORDER BY extname
+
+-- name: tables
+-- Our tables and the wall around each.
+SELECT c.relname AS name, c.relrowsecurity AS enabled, c.relforcerowsecurity AS forced,
+       (SELECT count(*) FROM pg_policy p WHERE p.polrelid = c.oid) AS policies,
+       pg_get_userbyid(c.relowner)::text AS owner
+FROM pg_class c
+JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = 'recollect' AND c.relkind IN ('r', 'p')
+ORDER BY c.relname

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from recollect.model.candidates import Candidates
+from recollect.model.candidates import Candidates, Chapters
+from recollect.model.chapter import Run
 from recollect.model.conversation import Conversation, Recorded, Turn
 from recollect.model.ids import ConversationId, RequestId, ScopeId
 from recollect.model.sketch import Sketch, quoted
-from recollect.store.database import Database, Row, Transaction
-from recollect.store.wire_format import VectorArray, Vectors, copied_vectors, copy_row, unpacked
+from recollect.store.database import Database, Row, Statement, Transaction
+from recollect.store.wire_format import VectorArray, Vectors, copied_vectors, copy_row, unpacked, unpacked_chapters
 
 BULK = 200  # from this many turns on, COPY beats one JSON statement
 PAGE = 1000
@@ -142,25 +143,31 @@ class Store:
         return [_turn(*row) for row in reversed(rows)]
 
     async def score(self, scope: ScopeId, arms: Arms, most: int) -> tuple[Candidates, int]:
-        """Every turn that may be recalled, with what each arm thinks of it, and how many turns there are. If those
-        are more than `most`, none is scored: see `score_chapters`."""
+        """Every turn that may be recalled, with what each arm thinks of it, and how many there are. If those are more
+        than `most`, none is read."""
         parameters = {**_scoring(arms), "most": most}
-        sized, rows = await self._database.run(scope, ("sketch.size", parameters), ("sketch.score", parameters))
-        return unpacked(rows, len(arms.terms)), sized[0][0]
+        known, sketches, cosines = await self._database.run(
+            scope, ("conversation.searchable", parameters), *_arms(arms, "score", parameters)
+        )
+        sessions = {ConversationId(row[0]): row[1] for row in known}
+        return unpacked(sessions, _packed(sketches), _packed(cosines), len(arms.terms)), sum(row[2] for row in known)
 
-    async def score_chapters(self, scope: ScopeId, arms: Arms) -> tuple[Candidates, int]:
-        """The chapters of a giant scope, each scored as one document; and how many turns no chapter covers."""
-        parameters = _scoring(arms)
-        sized, rows = await self._database.run(scope, ("sketch.size", parameters), ("chapter.score", parameters))
-        return unpacked(rows, len(arms.terms)), sized[0][1]
+    async def score_chapters(self, scope: ScopeId, arms: Arms) -> tuple[Chapters, list[Run]]:
+        """The chapters of a giant scope, each scored as one document, and the runs of turns that none covers."""
+        scored, uncovered = await self._database.run(
+            scope, ("chapter.score", _scoring(arms)), ("chapter.uncovered", _scoring(arms))
+        )
+        return unpacked_chapters(scored[0][0], len(arms.terms)), [(row[0], row[1], row[2]) for row in uncovered]
 
-    async def score_within(
-        self, scope: ScopeId, arms: Arms, chapters: Sequence[tuple[ConversationId, int, int]]
-    ) -> Candidates:
-        """The turns of these chapters (conversation, first, last), and those that no chapter covers."""
-        listed = json.dumps([{"c": str(c), "first": first, "last": last} for c, first, last in chapters])
-        [rows] = await self._database.run(scope, ("sketch.score_within", {**_scoring(arms), "chapters": listed}))
-        return unpacked(rows, len(arms.terms))
+    async def score_within(self, scope: ScopeId, arms: Arms, runs: Sequence[Run]) -> Candidates:
+        """As `score`, within these runs of turns."""
+        listed = json.dumps([{"c": str(c), "first": first, "last": last} for c, first, last in runs])
+        parameters = {**_scoring(arms), "runs": listed}
+        known, sketches, cosines = await self._database.run(
+            scope, ("conversation.searchable_of", parameters), *_arms(arms, "score_within", parameters)
+        )
+        sessions = {ConversationId(row[0]): row[1] for row in known}
+        return unpacked(sessions, _packed(sketches), _packed(cosines), len(arms.terms))
 
     async def unchaptered(self, scope: ScopeId) -> list[ConversationId]:
         [rows] = await self._database.run(scope, ("chapter.unfinished", {}))
@@ -322,6 +329,16 @@ def _turn(
     session: str, index: int, role: Any, speaker: str | None, text: str, at: datetime, data: Any, high_value: bool
 ) -> Turn:
     return Turn(role, text, speaker, at, data, high_value, session, index)
+
+
+def _arms(arms: Arms, query: str, parameters: dict[str, Any]) -> tuple[Statement, Statement]:
+    """The words arm and, where the question has a vector, the vector arm."""
+    vectors = "embedding." + query if arms.vector is not None else "embedding.nothing"
+    return (f"sketch.{query}", parameters), (vectors, parameters)
+
+
+def _packed(rows: list[Row]) -> list[tuple[ConversationId, bytes]]:
+    return [(row[0], row[1]) for row in rows]
 
 
 def _scoring(arms: Arms) -> dict[str, Any]:

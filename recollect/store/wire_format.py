@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,23 +13,24 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.types import TypeInfo
 
-from recollect.model.candidates import Candidates
+from recollect.model.candidates import Candidates, Chapters
+from recollect.model.ids import ConversationId
 
 Vectors = NDArray[np.float32]
 
-# One turn in `sketch.score`, without the frequencies that follow it (network byte order).
-RECORD = np.dtype(
-    [
-        ("turn", ">i4"),
-        ("tokens", ">i4"),
-        ("length", ">i4"),
-        ("flags", ">i2"),
-        ("distinct", ">i2"),
-        ("speaker", ">i4"),
-        ("said_at", ">f8"),
-        ("cosine", ">f4"),
-    ]
-)
+# One turn in sketch.score, without the frequencies that follow it, and in embedding.score (network byte order).
+SKETCH = [
+    ("turn", ">i4"),
+    ("tokens", ">i4"),
+    ("length", ">i4"),
+    ("flags", ">i2"),
+    ("distinct", ">i2"),
+    ("speaker", ">i4"),
+    ("said_at", ">f8"),
+]
+CHAPTER = [("conversation", "V16"), ("first", ">i4"), ("last", ">i4"), ("length", ">i4"), ("cosine", ">f4")]
+COSINE = np.dtype([("turn", ">i4"), ("cosine", ">f4")])
+Packed = Sequence[tuple[ConversationId, bytes]]
 
 
 class VectorArray:
@@ -62,16 +63,17 @@ def binary_array(vectors: Vectors, element_oid: int) -> bytes:
     return struct.pack(">iiIii", 1 if count else 0, 0, element_oid, count, 1) + elements.tobytes()
 
 
-def unpacked(rows: Iterable[tuple[Any, ...]], term_count: int) -> Candidates:
-    """The rows of `sketch.score`: (conversation id, session, packed records)."""
-    layout = np.dtype([*RECORD.descr, ("frequencies", ">f4", (term_count,))])
-    rows = list(rows)
-    records = np.frombuffer(b"".join(row[2] for row in rows), dtype=layout)
-    sizes = [len(row[2]) // layout.itemsize for row in rows]
+def unpacked(conversations: Mapping[ConversationId, str], sketches: Packed, cosines: Packed, terms: int) -> Candidates:
+    """Candidates from packed rows; those of conversations that may not be searched are left out."""
+    ids = list(conversations)
+    place = {key: n for n, key in enumerate(ids)}
+    owner, records = _joined(sketches, place, np.dtype([*SKETCH, ("frequencies", ">f4", (terms,))]))
+    order = np.lexsort((records["turn"], owner))
+    owner, records = owner[order], records[order]
     return Candidates(
-        conversations=[row[0] for row in rows],
-        sessions=[row[1] for row in rows],
-        conversation=np.repeat(np.arange(len(rows)), sizes),
+        conversations=ids,
+        sessions=list(conversations.values()),
+        conversation=owner,
         turn=records["turn"].astype(np.int32),
         tokens=records["tokens"].astype(np.float32),
         length=records["length"].astype(np.float32),
@@ -79,6 +81,40 @@ def unpacked(rows: Iterable[tuple[Any, ...]], term_count: int) -> Candidates:
         speaker=records["speaker"].astype(np.int32),
         distinct=records["distinct"].astype(np.float32),
         said_at=records["said_at"].astype(np.float64),
+        cosine=_aligned(owner, records["turn"], *_joined(cosines, place, COSINE)),
+        folded=records["frequencies"].astype(np.float32),
+    )
+
+
+def _joined(
+    rows: Packed, place: Mapping[ConversationId, int], layout: np.dtype[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """All records in one array, and beside it the place of the conversation that each belongs to."""
+    kept = [(place[key], packed) for key, packed in rows if key in place]
+    records = np.frombuffer(b"".join(packed for _, packed in kept), dtype=layout)
+    sizes = [len(packed) // layout.itemsize for _, packed in kept]
+    return np.repeat(np.array([n for n, _ in kept], np.int64), sizes), records
+
+
+def _aligned(owner: NDArray[Any], turn: NDArray[Any], other: NDArray[Any], cosines: NDArray[Any]) -> NDArray[Any]:
+    """The cosine of each turn, NaN where it has none; owner and turn are in order."""
+    aligned = np.full(len(owner), np.nan, np.float32)
+    wanted = owner.astype(np.int64) << 32 | turn.astype(np.int64)
+    given = other << 32 | cosines["turn"].astype(np.int64)
+    at = np.minimum(np.searchsorted(wanted, given), max(len(wanted) - 1, 0))
+    known = wanted[at] == given if len(wanted) else np.zeros(len(given), np.bool_)
+    aligned[at[known]] = cosines["cosine"][known]
+    return aligned
+
+
+def unpacked_chapters(packed: bytes | None, terms: int) -> Chapters:
+    """The value of chapter.score."""
+    records = np.frombuffer(packed or b"", np.dtype([*CHAPTER, ("frequencies", ">f4", (terms,))]))
+    return Chapters(
+        conversation=records["conversation"],
+        first=records["first"],
+        last=records["last"],
+        length=records["length"].astype(np.float32),
         cosine=records["cosine"].astype(np.float32),
         folded=records["frequencies"].astype(np.float32),
     )

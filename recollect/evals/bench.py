@@ -1,0 +1,249 @@
+"""Benchmarks: what the verbs cost beside bare psycopg on the same server in the same run, and how that grows.
+
+Figures are CPU milliseconds of client and server together; ratios are what to look at. `quick` leaves out the largest
+sizes. Everything is recorded in a project of its own and forgotten afterwards.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from itertools import cycle
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from recollect.engine import Engine
+from recollect.evals.floor import Floor
+from recollect.evals.meter import Cost, Meter
+from recollect.model.ids import user_scope_id, uuid7
+from recollect.model.scope import Scope
+from recollect.model.search import Query
+from recollect.ports import Embedder
+
+Progress = Callable[[str], None]
+SESSION_TURNS = 25
+OWN = (1_000, 10_000, 100_000)
+OTHERS = (10_000, 100_000, 1_000_000)
+IMPORT = """
+import re, time
+before = time.process_time()
+import recollect
+recollect.Engine, recollect.connect
+print(time.process_time() - before, int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024)
+"""
+QUESTION = "When did we talk about {} and {}?"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One figure. `floor` is bare psycopg's, or the smallest size's where growth is measured."""
+
+    what: str
+    ours: float
+    unit: str
+    floor: float | None = None
+    limit: str = ""
+    wall_ms: float | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        return self.ours / self.floor if self.floor else None
+
+
+@dataclass(slots=True)
+class Report:
+    figures: list[Row] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"figures": [{**asdict(row), "ratio": row.ratio} for row in self.figures]}
+
+    def rows(self) -> list[tuple[str, str, str, str, str]]:
+        """(what, ours, floor, ratio, limit) for a table."""
+        return [
+            (
+                row.what,
+                f"{row.ours:,.2f} {row.unit}" if row.ours < 1000 else f"{row.ours:,.0f} {row.unit}",
+                "" if row.floor is None else f"{row.floor:,.2f}" if row.floor < 1000 else f"{row.floor:,.0f}",
+                "" if row.ratio is None else f"{row.ratio:.2f}x",
+                row.limit,
+            )
+            for row in self.figures
+        ]
+
+
+async def run(memory: Engine, embedder: Embedder, dsn: str, *, quick: bool, progress: Progress) -> Report:
+    """`dsn` is an owner's connection, for the floor's tables and for looking at the server's processes."""
+    bench = Bench(memory, embedder, dsn, progress)
+    async with Floor(dsn) as floor:
+        try:
+            await bench.append(floor)
+            await bench.reads(floor)
+            await bench.bulk(floor)
+            await bench.own_growth(OWN[:2] if quick else OWN)
+            await bench.others_growth(OTHERS[:2] if quick else OTHERS)
+            bench.imports()
+        finally:
+            progress("cleaning up")
+            await bench.clean_up()
+    return bench.report
+
+
+class Bench:
+    def __init__(self, memory: Engine, embedder: Embedder, dsn: str, progress: Progress) -> None:
+        self._memory = memory
+        self._embedder = embedder
+        self._dsn = dsn
+        self._progress = progress
+        self._meter = Meter(dsn)
+        self._said = Babble()
+        self._project = f"bench-{uuid7()}"
+        self._users: list[str] = []
+        self.report = Report()
+
+    async def append(self, floor: Floor) -> None:
+        self._progress("appending pairs")
+        scope = self._scope("appender", "one")
+        texts = cycle([self._said.sentence() for _ in range(1000)])
+
+        async def ours() -> None:
+            await self._memory.record(scope, [("user", next(texts)), ("assistant", next(texts))])
+
+        async def bare() -> None:
+            await floor.append_pair(next(texts), next(texts))
+
+        mine, least = await self._meter.side_by_side([ours, bare], 500)
+        self._note("append a user + assistant pair", mine, least, "<= 2x")
+
+    async def reads(self, floor: Floor) -> None:
+        self._progress("recall and context for 1,000 turns")
+        texts = [self._said.sentence() for _ in range(1000)]
+        scope = await self._load("reader", texts)
+        conversation = await floor.fill(texts, await self._embedder.embed(texts))
+
+        async def vector() -> Any:
+            return (await self._embedder.embed([self._question()]))[0]
+
+        async def bare_recall() -> None:
+            await floor.recall(conversation, await vector())
+
+        async def bare_context() -> None:
+            await floor.context(conversation, await vector())
+
+        async def context() -> None:
+            await self._memory.context(scope, Query(self._question(), scope="user", recent=10))
+
+        mine, least = await self._meter.side_by_side([self._recall(scope), bare_recall], 200)
+        self._note("recall, 1,000 turns", mine, least, "<= 10 ms")
+        mine, least = await self._meter.side_by_side([context, bare_context], 200)
+        self._note("context: last 10 turns + recall", mine, least)
+
+    async def bulk(self, floor: Floor) -> None:
+        self._progress("bulk recording of 10,000 turns")
+        texts = [self._said.sentence() for _ in range(10_000)]
+        scope = self._scope("bulk", "one")
+        mine = await self._meter.once(lambda: self._memory.record(scope, [("user", text) for text in texts]))
+        least = await self._meter.once(lambda: floor.bulk(texts))
+        rates = [len(texts) / cost.cpu * 1000 for cost in (mine, least)]
+        self.report.figures.append(
+            Row("bulk recording, embedded", rates[0], "turns/CPU-s", rates[1], ">= 2,000/s", mine.wall)
+        )
+
+    async def own_growth(self, sizes: tuple[int, ...]) -> None:
+        smallest = None
+        for size in sizes:
+            self._progress(f"one user with {size:,} turns")
+            scope = await self._load(f"own-{size}", [self._said.sentence() for _ in range(size)])
+            await self._memory.settle(scope)
+            cost = await self._meter.cost(self._recall(scope), 50)
+            smallest = smallest or cost
+            self._note(f"recall, one user with {size:,} turns", cost, smallest, "<= 60 ms" if size == OWN[-1] else "")
+
+    async def others_growth(self, sizes: tuple[int, ...]) -> None:
+        scope = await self._load("among-others", [self._said.sentence() for _ in range(1000)])
+        present, smallest = 0, None
+        for size in sizes:
+            self._progress(f"beside {size:,} turns of others")
+            await self._multiply(scope, (size - present) // 1000)
+            present = size
+            cost = await self._meter.cost(self._recall(scope), 100)
+            smallest = smallest or cost
+            self._note(f"recall beside {size:,} foreign turns", cost, smallest, "<= 1.3x" if size == OTHERS[-1] else "")
+
+    def imports(self) -> None:
+        printed = subprocess.run([sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True).stdout
+        seconds, megabytes = map(float, printed.split())
+        self.report.figures.append(Row("import recollect", seconds, "CPU s", limit="<= 0.4 s"))
+        self.report.figures.append(Row("memory after it", megabytes, "MB", limit="< 60 MB"))
+
+    async def clean_up(self) -> None:
+        for user in self._users:
+            await self._memory.forget(Scope(user, project=self._project))
+
+    def _recall(self, scope: Scope) -> Callable[[], Any]:
+        return lambda: self._memory.recall(scope, Query(self._question(), scope="user"))
+
+    def _question(self) -> str:
+        """About something that was said."""
+        return QUESTION.format(*self._said.words_of(next(self._asked)))
+
+    def _scope(self, user: str, session: str | None = None) -> Scope:
+        if user not in self._users:
+            self._users.append(user)
+        return Scope(user, session, self._project)
+
+    async def _load(self, user: str, texts: list[str]) -> Scope:
+        """A user with these turns, in sessions of usual length; the scope of the first session."""
+        self._asked = cycle(texts)
+        for start in range(0, len(texts), SESSION_TURNS):
+            turns: list[Any] = [
+                ("assistant" if n % 2 else "user", text) for n, text in enumerate(texts[start : start + SESSION_TURNS])
+            ]
+            await self._memory.record(self._scope(user, f"s{start // SESSION_TURNS}"), turns)
+        return self._scope(user, "s0")
+
+    async def _multiply(self, scope: Scope, copies: int) -> None:
+        """Copies of a user's rows under other users, each written within its own scope."""
+        options = "-c role=recollect_app -c search_path=recollect,public"
+        async with await AsyncConnection.connect(self._dsn, autocommit=True, options=options) as connection:
+            async with connection.transaction():
+                await connection.execute("SELECT open_scope(%s)", [scope.id])
+                for table in COPIED:
+                    await connection.execute(f"CREATE TEMPORARY TABLE my_{table} AS TABLE {table}".encode())
+            for _ in range(copies):
+                user = f"other-{len(self._users)}"
+                self._scope(user)
+                other = user_scope_id(self._project, user)
+                async with connection.transaction():
+                    await connection.execute("SELECT open_scope(%s)", [other])
+                    for table in COPIED:
+                        await connection.execute(f"UPDATE my_{table} SET scope_id = %s".encode(), [other])
+                        await connection.execute(f"INSERT INTO {table} SELECT * FROM my_{table}".encode())
+
+    def _note(self, what: str, cost: Cost, floor: Cost, limit: str = "") -> None:
+        self.report.figures.append(Row(what, cost.cpu, "CPU ms", floor.cpu, limit, cost.wall))
+
+
+COPIED = ("conversation", "turn", "sketch", "embedding")
+
+
+class Babble:
+    """Sentences of made-up words, a few of them frequent, most of them rare, as in real talk. The same in every run."""
+
+    def __init__(self) -> None:
+        self._chance = random.Random(7)
+        syllables = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
+        self._words = ["".join(self._chance.choices(syllables, k=self._chance.randint(2, 4))) for _ in range(5000)]
+        self._weights = [1 / (rank + 10) for rank in range(len(self._words))]
+
+    def words_of(self, sentence: str) -> list[str]:
+        """Two words to ask about."""
+        return self._chance.sample(sentence.lower().rstrip(".").split(), 2)
+
+    def sentence(self) -> str:
+        return (
+            " ".join(self._chance.choices(self._words, self._weights, k=self._chance.randint(8, 28))).capitalize() + "."
+        )

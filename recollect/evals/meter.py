@@ -1,0 +1,76 @@
+"""Meter: what a piece of work costs, in CPU time of this process and of the server's, and in wall time.
+
+CPU time is what we compare: wall times on a shared machine mean little. The server's share is read from /proc, so it is
+known only when the server runs on this machine under Linux; elsewhere the figures are the client's alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+
+Work = Callable[[], Awaitable[object]]
+WARM_UP = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Milliseconds per operation."""
+
+    cpu: float
+    wall: float
+
+
+class Meter:
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+
+    async def cost(self, work: Work, times: int) -> Cost:
+        return (await self.side_by_side([work], times))[0]
+
+    async def side_by_side(self, works: list[Work], times: int, rounds: int = 5) -> list[Cost]:
+        """Several works in turns, so that whatever else the machine does falls on all of them."""
+        for work in works:
+            for _ in range(WARM_UP):
+                await work()
+        cpu, wall = [0.0] * len(works), [0.0] * len(works)
+        batch = max(1, times // rounds)
+        for _ in range(rounds):
+            for n, work in enumerate(works):
+                spent = await self._batch(work, batch)
+                cpu[n] += spent.cpu
+                wall[n] += spent.wall
+        total = batch * rounds
+        return [Cost(c / total * 1000, w / total * 1000) for c, w in zip(cpu, wall, strict=True)]
+
+    async def once(self, work: Work) -> Cost:
+        """Without warming up, in milliseconds."""
+        spent = await self._batch(work, 1)
+        return Cost(spent.cpu * 1000, spent.wall * 1000)
+
+    async def _batch(self, work: Work, times: int) -> Cost:
+        server, client, wall = self._server_seconds(), time.process_time(), time.perf_counter()
+        for _ in range(times):
+            await work()
+        wall, client = time.perf_counter() - wall, time.process_time() - client
+        after = self._server_seconds()
+        grown = sum(seconds - server.get(pid, 0.0) for pid, seconds in after.items())
+        return Cost(client + grown, wall)
+
+    def _server_seconds(self) -> dict[int, float]:
+        """CPU seconds so far of every process of the server but the one that answers this question."""
+        with psycopg.connect(self._dsn, autocommit=True) as connection:
+            pids = [
+                pid for (pid,) in connection.execute("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+            ]
+        seconds = {}
+        for pid in pids:
+            # A backend may end between the two looks, and a server elsewhere has no /proc entry here.
+            with contextlib.suppress(OSError):
+                seconds[pid] = int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+        return seconds
