@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -26,11 +27,25 @@ from recollect.store.migrate import prepare
 TEMPLATE = "recollect_template"
 
 
+def pytest_configure() -> None:
+    """The process that starts the run names it; the workers it starts inherit the name."""
+    os.environ.setdefault("RECOLLECT_TEST_RUN", uuid4().hex)
+
+
+def run_folder() -> Path:
+    return Path(tempfile.gettempdir()) / f"recollect-test-{os.environ['RECOLLECT_TEST_RUN']}"
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """The one that started the run clears up behind it."""
+    if not hasattr(session.config, "workerinput"):
+        shutil.rmtree(run_folder(), ignore_errors=True)
+
+
 @pytest.fixture(scope="session")
 def home() -> Path:
     """The embedded server's folder for this run; the same for all its workers."""
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", f"alone-{os.getpid()}")
-    folder = Path(tempfile.gettempdir()) / f"recollect-test-{run}"
+    folder = run_folder()
     folder.mkdir(mode=0o755, exist_ok=True)
     return folder
 

@@ -13,16 +13,19 @@ from recollect.model.conversation import Turn
 from recollect.model.explanation import EXPLAINED, Explanation, explanation
 from recollect.model.ids import ConversationId, RequestId
 from recollect.model.scope import Scope
+from recollect.model.search import check_range
 
 MAX_HISTORY = 1000
+MAX_INDEX = 2**31 - 1
 PREVIEW_CHARS = 2000
 
 
 async def history(parts: Parts, scope: Scope, limit: int, before: int | None) -> list[Turn]:
     if scope.session is None:
         raise InvalidInput("session", "say which session's history")
-    if not 1 <= limit <= MAX_HISTORY:
-        raise InvalidInput("limit", f"{limit} is not between 1 and {MAX_HISTORY:,}")
+    check_range("limit", limit, 1, MAX_HISTORY)
+    if before is not None:
+        check_range("before", before, 0, MAX_INDEX)
     turns = await parts.store.recent(scope.id, scope.session, limit, parts.clock.now(), before)
     if not turns and await parts.store.conversation(scope.id, scope.session, parts.clock.now()) is None:
         raise NotFound(f"user {scope.user!r} has no session {scope.session!r}")

@@ -23,7 +23,7 @@ from recollect.model.spelling import SIMILAR, unknown_words, with_spellings
 from recollect.store.store import Arms
 
 MOST_CHARS = 100_000  # of one turn in a hit; history() has it whole
-MOST_EXACT = 10_000  # turns; a larger scope is searched by chapter
+MOST_EXACT = 5_000  # turns; a larger scope is searched by chapter
 MOST_CHAPTERS = 40
 MOST_UNCOVERED = 500  # turns without a chapter, from which on chapters are written
 

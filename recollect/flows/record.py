@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from recollect.errors import Conflict
 from recollect.flows.parts import Parts
-from recollect.model.conversation import Recorded, Turn, TurnLike, checked_turns, conversation_name
+from recollect.model.conversation import Recorded, Turn, TurnLike, checked_turns, conversation_name, listed_turns
 from recollect.model.ids import ConversationId, uuid7
 from recollect.model.scope import MAX_NAME, Scope
 from recollect.model.sketch import sketch
@@ -22,8 +22,9 @@ async def record(
     parts: Parts, scope: Scope, turns: Turn | Iterable[TurnLike], idempotency_key: str | None = None
 ) -> Recorded:
     now = parts.clock.now()
-    said = checked_turns(turns, now)
-    body = None if idempotency_key is None else digest(scope, turns, said)
+    given = listed_turns(turns)
+    said = checked_turns(given, now)
+    body = None if idempotency_key is None else digest(scope, given, said)
     session = scope.session or await open_session(parts, scope, now)
 
     vectors = await parts.embedding.turns(said)
@@ -62,10 +63,9 @@ async def open_session(parts: Parts, scope: Scope, now: datetime) -> str:
     return str(uuid7())
 
 
-def digest(scope: Scope, given: Turn | Iterable[TurnLike], said: Sequence[Turn]) -> bytes:
+def digest(scope: Scope, given: Sequence[TurnLike], said: Sequence[Turn]) -> bytes:
     """What makes two requests the same. A time that we added is not part of it."""
-    listed: list[TurnLike] = [given] if isinstance(given, Turn) else list(given)
-    own_times = [turn.at if isinstance(turn, Turn) else None for turn in listed]
+    own_times = [turn.at if isinstance(turn, Turn) else None for turn in given]
     body = [
         (turn.role, turn.text, turn.speaker, str(at), dict(turn.data) if turn.data else None, turn.high_value)
         for turn, at in zip((replace(turn) for turn in said), own_times, strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
@@ -86,9 +86,8 @@ class Recorded:
 TurnLike = Turn | tuple[Role, str]
 
 
-def checked_turns(turns: Turn | Iterable[TurnLike], now: datetime) -> list[Turn]:
+def checked_turns(given: Sequence[TurnLike], now: datetime) -> list[Turn]:
     """The turns as the log will keep them: checked, with a time each. Accepts `(role, text)` pairs."""
-    given = [turns] if isinstance(turns, Turn) else _listed(turns)
     if not given:
         raise InvalidInput("turns", "give at least one turn")
     if len(given) > MAX_TURNS_AT_ONCE:
@@ -103,7 +102,10 @@ def conversation_name(turns: list[Turn]) -> str:
     return line if len(line) <= NAME_CHARS else line[: NAME_CHARS - 1] + "…"
 
 
-def _listed(turns: Iterable[TurnLike]) -> list[TurnLike]:
+def listed_turns(turns: Turn | Iterable[TurnLike]) -> list[TurnLike]:
+    """One turn is a list of one; a generator is read once."""
+    if isinstance(turns, Turn):
+        return [turns]
     if isinstance(turns, str | bytes | Mapping) or not isinstance(turns, Iterable):
         raise InvalidInput("turns", "give a Turn, or a list of Turn or (role, text)")
     return list(turns)
@@ -117,6 +119,8 @@ def _checked_turn(field: str, given: TurnLike, now: datetime) -> Turn:
     if turn.speaker is not None:
         checked_text(f"{field}.speaker", turn.speaker, MAX_NAME)
     _check_data(f"{field}.data", turn.data)
+    if not isinstance(turn.high_value, bool):
+        raise InvalidInput(f"{field}.high_value", f"{turn.high_value!r} is neither True nor False")
     return replace(turn, at=_checked_time(f"{field}.at", turn.at, now), session=None, index=None)
 
 
@@ -127,11 +131,17 @@ def _from_pair(field: str, pair: object) -> Turn:
 
 
 def _checked_time(field: str, at: object, now: datetime) -> datetime:
-    if at is None:
-        return now
+    return now if at is None else in_utc(field, at)
+
+
+def in_utc(field: str, at: object) -> datetime:
+    """A time as it is kept; a naive one is UTC."""
     if not isinstance(at, datetime):
         raise InvalidInput(field, f"a {type(at).__name__} is not a datetime")
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
+    try:
+        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    except OverflowError:
+        raise InvalidInput(field, f"{at} is not between the years 1 and 9999 in UTC") from None
 
 
 def _check_data(field: str, data: object) -> None:
@@ -141,7 +151,7 @@ def _check_data(field: str, data: object) -> None:
         raise InvalidInput(field, f"a {type(data).__name__} is not a mapping")
     try:
         text = json.dumps(data, allow_nan=False, ensure_ascii=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(field, f"cannot be written as JSON: {error}") from None
     if len(text) > MAX_DATA_CHARS:
         raise InvalidInput(field, f"{len(text):,} characters of JSON; at most {MAX_DATA_CHARS:,}")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from recollect.model.sketch import speaker_key
-from recollect.model.text import CJK, lexemes
+from recollect.model.text import CJK, WORD, lexemes, stemmer
 from recollect.model.words import (
     ASKS_BEFORE,
     ASKS_OVERVIEW,
@@ -31,6 +32,7 @@ class Question:
     when: bool
     overview: bool
     before: bool  # speaks of an earlier session
+    surface: Mapping[str, str]  # each lexeme as the question spells it
     respelt: tuple[str, ...] = ()  # lexemes that stand for misspelt ones
 
 
@@ -45,7 +47,13 @@ def read_question(text: str) -> Question:
         when=ASKS_WHEN.search(text) is not None,
         overview=ASKS_OVERVIEW.search(text) is not None,
         before=ASKS_BEFORE.search(text) is not None,
+        surface=surfaces(text),
     )
+
+
+def surfaces(text: str) -> dict[str, str]:
+    stem = stemmer()
+    return {stem(word): word for word in reversed(WORD.findall(text.lower()))}
 
 
 def possible_names(text: str) -> list[str]:

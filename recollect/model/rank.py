@@ -86,7 +86,7 @@ def _reach(query: Query, question: Question, session: str | None, session_hits: 
     if question.before:
         return "user", "the question speaks of an earlier time"
     if session_hits < FEW:
-        return "user", f"the session has {session_hits or 'no'} hits"
+        return "user", f"{session_hits or 'nothing'} found in the session"
     return "session", None
 
 
@@ -128,11 +128,11 @@ def made_hits(
 
 
 def _hit(turn: Turn, row: int, found: Candidates, fused: Fused, question: Question, session: str | None) -> Hit:
-    words = tuple(word for word, count in zip(question.lexemes, fused.counts[row], strict=True) if count)
+    matched = [word for word, count in zip(question.lexemes, fused.counts[row], strict=True) if count]
     arms = {}
-    if words:
+    if matched:
         arms["bm25"] = _arm(fused.matched, row)
-    if set(words) & set(question.respelt):
+    if set(matched) & set(question.respelt):
         arms["trigram"] = _arm(fused.matched, row)
     if not np.isnan(found.cosine[row]):
         arms["vector"] = _arm(found.cosine, row)
@@ -143,7 +143,7 @@ def _hit(turn: Turn, row: int, found: Candidates, fused: Fused, question: Questi
         score=round(float(fused.total[row]), 4),
         arms=arms,
         parts={name: round(float(part[row]), 4) for name, part in fused.parts.items()},
-        words=words,
+        words=tuple(question.surface.get(word, word) for word in matched),
     )
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal, get_args
 
 from recollect.errors import InvalidInput
-from recollect.model.conversation import Turn
+from recollect.model.conversation import Turn, in_utc
 from recollect.model.ids import ConversationId, RequestId
+from recollect.model.scope import MAX_NAME
 from recollect.model.text import checked_text
 
 Reach = Literal["auto", "session", "user"]
@@ -23,6 +24,7 @@ Path = Literal["hybrid", "fts", "vector", "trgm", "window", "none"]
 MAX_QUERY_CHARS = 20_000
 MAX_HITS = 200
 MAX_BUDGET = 200_000
+MAX_REF = MAX_NAME + 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +46,20 @@ class Query:
     def __post_init__(self) -> None:
         checked_text("query.text", self.text, MAX_QUERY_CHARS)
         _check_choice("query.scope", self.scope, get_args(Reach))
-        for kind in self.kinds:
+        for kind in _checked_tuple("query.kinds", self.kinds):
             _check_choice("query.kinds", kind, get_args(Kind))
-        _check_range("query.limit", self.limit, 1, MAX_HITS)
-        _check_range("query.budget", self.budget, 1, MAX_BUDGET)
-        _check_range("query.turn_chars", self.turn_chars, 50, 100_000)
-        _check_range("query.recency", self.recency, 0, 10, whole=False)
+        for ref in _checked_tuple("query.exclude", self.exclude):
+            checked_text("query.exclude", ref, MAX_REF)
+        check_range("query.limit", self.limit, 1, MAX_HITS)
+        check_range("query.budget", self.budget, 1, MAX_BUDGET)
+        check_range("query.turn_chars", self.turn_chars, 50, 100_000)
+        check_range("query.recency", self.recency, 0, 10, whole=False)
         if self.max_turns is not None:
-            _check_range("query.max_turns", self.max_turns, 0, MAX_HITS)
+            check_range("query.max_turns", self.max_turns, 0, MAX_HITS)
         if self.recent is not None:
-            _check_range("query.recent", self.recent, 0, MAX_HITS)
-        if self.as_of is not None and not isinstance(self.as_of, datetime):
-            raise InvalidInput("query.as_of", f"a {type(self.as_of).__name__} is not a datetime")
-        if self.as_of is not None and self.as_of.tzinfo is None:
-            object.__setattr__(self, "as_of", self.as_of.replace(tzinfo=UTC))
+            check_range("query.recent", self.recent, 0, MAX_HITS)
+        if self.as_of is not None:
+            object.__setattr__(self, "as_of", in_utc("query.as_of", self.as_of))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Hit:
     score: float
     arms: Mapping[str, Arm]
     parts: Mapping[str, float]
-    words: tuple[str, ...]  # lexemes of the query that it has
+    words: tuple[str, ...]  # of the query, that it has
 
     @property
     def source(self) -> str:
@@ -178,12 +180,18 @@ def explain_hit(words: Sequence[str], arms: Mapping[str, Arm], parts: Mapping[st
     return "; ".join(reasons) or "nothing better was found"
 
 
-def _check_range(name: str, value: Any, low: float, high: float, whole: bool = True) -> None:
+def check_range(name: str, value: Any, low: float, high: float, whole: bool = True) -> None:
     kinds = int if whole else int | float
     if isinstance(value, bool) or not isinstance(value, kinds):
         raise InvalidInput(name, f"{value!r} is not a {'whole ' if whole else ''}number")
     if not low <= value <= high:
         raise InvalidInput(name, f"{value} is not between {low:,} and {high:,}")
+
+
+def _checked_tuple(name: str, values: object) -> tuple[Any, ...]:
+    if isinstance(values, tuple | list):
+        return tuple(values)
+    raise InvalidInput(name, f"a {type(values).__name__} is not a tuple")
 
 
 def _check_choice(name: str, value: Any, choices: Sequence[str]) -> None:

@@ -80,8 +80,9 @@ def plain_dsn(setting: str, dsn: str) -> str:
     dsn = dsn.replace("postgresql+psycopg://", "postgresql://", 1)
     try:
         conninfo_to_dict(dsn)
-    except psycopg.ProgrammingError as error:
-        raise InvalidSetting(setting, f"is not a connection string: {first_line(error)}") from None
+    except psycopg.ProgrammingError:
+        # Not quoted: it may hold a password.
+        raise InvalidSetting(setting, "is not a connection string (postgresql://user:password@host/database)") from None
     return make_conninfo(dsn, connect_timeout=conninfo_to_dict(dsn).get("connect_timeout", CONNECT_SECONDS))
 
 

@@ -64,6 +64,8 @@ RETURNING attempts, turn_count
 -- The work is done up to `turn_count`; if the log has grown meanwhile, it is work again.
 UPDATE conversation
 SET lease_until = NULL, attempts = 0, last_error = NULL,
+    -- Chapters carry the mean of the old vectors: they are written anew.
+    chaptered_turns = CASE WHEN embedded_model = %(model)s THEN chaptered_turns ELSE 0 END,
     embedded_model = CASE WHEN turn_count = %(turn_count)s THEN %(model)s ELSE 0 END
 WHERE scope_id = %(scope)s AND id = %(conversation)s
 

@@ -13,5 +13,9 @@ SELECT body, answer FROM idempotency WHERE scope_id = %(scope)s AND key = %(key)
 -- name: answer
 UPDATE idempotency SET answer = %(answer)s::jsonb WHERE scope_id = %(scope)s AND key = %(key)s
 
+-- name: delete_one
+-- The answers that speak of a conversation go with it: a repeated request must not be told of turns that are gone.
+DELETE FROM idempotency WHERE scope_id = %(scope)s AND answer #>> '{conversation,id}' = %(conversation)s::uuid::text
+
 -- name: delete_all
 DELETE FROM idempotency WHERE scope_id = %(scope)s

@@ -19,7 +19,7 @@ from recollect.store.wire_format import VectorArray, Vectors, copied_vectors, co
 BULK = 200  # from this many turns on, COPY beats one JSON statement
 PAGE = 1000
 # The order matters to nobody but the reader of a receipt; a conversation's row goes last, its turns refer to it.
-ERASED = ("embedding", "chapter", "sketch", "turn", "request", "conversation")
+ERASED = ("embedding", "chapter", "sketch", "turn", "request", "idempotency", "conversation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ class Store:
         """Erases everything in the scope."""
         async with self._database.transaction(scope) as transaction:
             await transaction.rows("conversation.lock_all")
-            return {noun: await transaction.count(f"{noun}.delete_all") for noun in (*ERASED, "idempotency")}
+            return {noun: await transaction.count(f"{noun}.delete_all") for noun in ERASED}
 
     # Requests
 

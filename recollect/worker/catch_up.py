@@ -34,15 +34,17 @@ class CatchUp:
         self._model: int | None = None
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Until cancelled. The first look comes after a while: a short-lived process has no time for others' work."""
+        pause = self._every
         while True:
+            await asyncio.sleep(pause)
             try:
-                done = await self.once()
+                while await self.once():
+                    pass
+                pause = self._every
             except RecollectError as error:
-                log.warning("catching up later: %s", error)
-                done = 0
-            if not done:
-                await asyncio.sleep(self._every)
+                pause = min(pause * 2, LONGEST_PAUSE.total_seconds())
+                log.warning("catching up again in %.0f s: %s", pause, error)
 
     async def once(self) -> int:
         """One look around; how many conversations were brought up to date."""

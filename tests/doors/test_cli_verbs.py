@@ -1,0 +1,188 @@
+"""Every verb on the command line, for people and for programs."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from recollect import Engine, Query
+from recollect.doors.cli.app import app
+from recollect.doors.cli.recall import context, recall
+
+from .cli_program import Cli
+
+HOST_ONLY = {"settle"}  # waits; nothing to see
+
+
+TOLD = """
+{"session": "monday", "role": "user", "text": "I keep my bees in Wales", "at": "2026-05-01T10:00"}
+{"session": "monday", "role": "assistant", "text": "Noted: bees in Wales"}
+{"session": "tuesday", "role": "user", "text": "My car is blue", "speaker": "Alex"}
+"""
+
+
+def told(cli: Cli) -> None:
+    """A little for the verbs to work on."""
+    assert cli("record", "-", stdin=TOLD).code == 0
+
+
+def test_every_verb_has_a_command() -> None:
+    verbs = {name for name, _ in inspect.getmembers(Engine, inspect.isfunction) if not name.startswith("_")}
+    assert verbs - HOST_ONLY <= set(getattr(get_command(app), "commands"))  # noqa: B009 - typed as a plain Command
+
+
+def test_every_option_of_a_query_is_an_option_of_recall_or_context() -> None:
+    offered = {*inspect.signature(recall).parameters, *inspect.signature(context).parameters}
+    named = {"text": "question", "kinds": "kind"}
+    assert {named.get(field.name, field.name) for field in fields(Query)} <= offered
+
+
+def test_recorded_text_gets_a_reference(cli: Cli) -> None:
+    ran = cli("record", "I keep bees", "--session", "monday")
+    assert (ran.code, ran.out, ran.err) == (0, "monday#0\n", "")
+
+
+def test_a_record_without_session_opens_one_and_says_which(cli: Cli) -> None:
+    ran = cli("record", "I keep bees", "--json").json
+    [session] = ran["sessions"]
+    assert ran["refs"] == session["refs"] == [f"{session['session']}#0"]
+    assert session["replayed"] is False
+
+
+def test_the_same_key_writes_once(cli: Cli) -> None:
+    first = cli("record", "I keep bees", "--key", "k1")
+    assert cli("record", "I keep bees", "--key", "k1").out == first.out
+    refused = cli("record", "I keep wasps", "--key", "k1", "--json")
+    assert (refused.code, refused.error["code"]) == (1, "conflict")
+
+
+def test_users_and_projects_are_apart(cli: Cli) -> None:
+    told(cli)
+    assert cli("recall", "bees", "--json").json["hits"]
+    assert cli("recall", "bees", "--user", "blake", "--json").json["hits"] == []
+    assert cli("recall", "bees", "--project", "other", "--json").json["hits"] == []
+
+
+def test_recall_shows_source_time_speaker_text_and_reason(cli: Cli) -> None:
+    told(cli)
+    ran = cli("recall", "where are the bees?")
+    assert ran.code == 0
+    assert all(
+        text in ran.out for text in ("monday#0", "2026-05-01 10:00", "user", "I keep my bees in Wales", "words bee")
+    )
+    assert "request " in ran.out
+
+
+def test_recall_says_why_it_left_the_session(cli: Cli) -> None:
+    told(cli)
+    ran = cli("recall", "bees", "--session", "tuesday")
+    assert "widened: " in ran.out
+    stayed = cli("recall", "bees", "--session", "tuesday", "--scope", "session", "--json").json
+    assert stayed["scope_used"] == "session"
+    assert all(hit["session"] == "tuesday" for hit in stayed["hits"])
+
+
+def test_recall_for_programs_has_what_the_library_has(cli: Cli) -> None:
+    told(cli)
+    found = cli("recall", "bees in Wales", "--limit", "1", "--json").json
+    [hit] = found["hits"]
+    assert hit["rank"] == 1
+    assert hit["source"] in ("monday#0", "monday#1")
+    assert hit["arms"]["bm25"]["rank"] == 1
+    assert hit["score"] == pytest.approx(sum(hit["parts"].values()), abs=0.001)
+
+
+def test_recall_as_of_a_time_sees_nothing_later(cli: Cli) -> None:
+    told(cli)
+    hits = cli("recall", "bees and the car", "--as-of", "2026-05-02", "--json").json["hits"]
+    assert [hit["source"] for hit in hits] == ["monday#0"]
+
+
+def test_excluded_turns_are_not_found(cli: Cli) -> None:
+    told(cli)
+    everything, rest = (
+        {hit["source"] for hit in cli("recall", "bees", "--json", *options).json["hits"]}
+        for options in ((), ("--exclude", "monday#0"))
+    )
+    assert everything - rest == {"monday#0"}
+
+
+def test_context_prints_the_text_alone_and_the_figures_beside_it(cli: Cli) -> None:
+    told(cli)
+    ran = cli("context", "bees", "--budget", "60")
+    assert "I keep my bees in Wales" in ran.out
+    assert ran.out == cli("context", "bees", "--budget", "60", "--json").json["text"] + "\n"
+    assert " of 60 tokens, " in ran.err
+
+
+def test_context_keeps_to_its_budget_and_names_what_it_left_out(cli: Cli) -> None:
+    told(cli)
+    packed = cli("context", "bees", "--budget", "25", "--json").json
+    assert packed["tokens"] <= 25
+    assert packed["truncated"]
+    assert packed["left_out"][0]["reason"]
+
+
+def test_history_is_in_order(cli: Cli) -> None:
+    told(cli)
+    ran = cli("history", "--session", "monday")
+    assert ran.out.index("I keep my bees") < ran.out.index("Noted: bees")
+    turns = cli("history", "--session", "monday", "--limit", "1", "--json").json["turns"]
+    assert [turn["source"] for turn in turns] == ["monday#1"]
+
+
+def test_explain_tells_what_a_request_found(cli: Cli) -> None:
+    told(cli)
+    found = cli("recall", "bees in Wales", "--json").json
+    ran = cli("explain", found["request_id"])
+    assert "recall: bees in Wales" in ran.out
+    assert "arms: bm25 #1" in ran.out
+    explained = cli("explain", found["request_id"], "--json").json
+    assert [hit["source"] for hit in explained["hits"]] == [hit["source"] for hit in found["hits"]]
+    assert explained["hits"][0]["why"] == found["hits"][0]["why"]
+
+
+def test_export_comes_back_in_with_record(cli: Cli, tmp_path: Path) -> None:
+    told(cli)
+    exported = cli("export").out
+    assert {json.loads(line)["kind"] for line in exported.splitlines()} == {"conversation", "turn"}
+    assert cli("record", "--file", "-", "--user", "blake", stdin=exported).code == 0
+    again = [json.loads(line) for line in cli("export", "--user", "blake").out.splitlines()]
+    turns = [line for line in map(json.loads, exported.splitlines()) if line["kind"] == "turn"]
+    assert [line for line in again if line["kind"] == "turn"] == turns
+
+
+def test_export_into_a_file(cli: Cli, tmp_path: Path) -> None:
+    told(cli)
+    target = tmp_path / "alex.jsonl"
+    about = cli("export", "--output", str(target), "--json").json
+    assert about == {"output": str(target), "lines": 5}
+    assert len(target.read_text().splitlines()) == 5
+
+
+def test_forget_asks_first(cli: Cli) -> None:
+    told(cli)
+    refused = cli("forget", types="n\n")
+    assert (refused.code, refused.out.strip()) == (1, "")
+    assert "everything of user 'alex'" in refused.err
+    assert cli("history", "--session", "monday").code == 0
+    done = cli("forget", types="y\n")
+    assert (done.code, cli("history", "--session", "monday").code) == (0, 3)
+
+
+def test_forget_where_nobody_can_answer_needs_yes(cli: Cli) -> None:
+    assert cli("forget").code == 2
+
+
+def test_forget_gives_a_receipt(cli: Cli) -> None:
+    told(cli)
+    receipt = cli("forget", "--session", "monday", "--yes", "--json").json
+    assert (receipt["session"], receipt["rows"]["turn"], receipt["rows"]["conversation"]) == ("monday", 2, 1)
+    ran = cli("forget", "--yes")
+    assert "everything of alex" in ran.out
+    assert "conversation" in ran.out
