@@ -44,7 +44,9 @@ class Settings:
     pooled: bool = setting(
         "MEMORY_DB_POOLED", False, "the connection goes through pgbouncer: prepare nothing, set nothing per session"
     )
-    pool_size: int = setting("MEMORY_DB_POOL_SIZE", 10, "connections kept open", low=1, high=1000)
+    pool_size: int = setting(
+        "MEMORY_DB_POOL_SIZE", 10, "connections for the usual load, opened as needed", low=1, high=1000
+    )
     max_overflow: int = setting("MEMORY_DB_MAX_OVERFLOW", 20, "further connections under load", low=0, high=1000)
     pool_timeout: float = setting(
         "MEMORY_DB_POOL_TIMEOUT", 30.0, "seconds to wait for a connection", low=0.1, high=3600

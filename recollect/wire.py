@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -38,13 +37,15 @@ from recollect.worker.catch_up import CatchUp
 async def connect(
     settings: Settings | None = None,
     *,
-    embedder: Embedder | None = None,
+    embedder: Embedder | str | None = None,
     clock: Clock | None = None,
     worker: bool = True,
     **given: Any,
 ) -> AsyncIterator[Engine]:
     """An Engine, on the embedded server unless settings name another. Settings come from the environment; those given
-    by name win. `worker=False` leaves derived work to another process."""
+    by name win. `embedder` is one of your own, or the setting. `worker=False` leaves derived work to others."""
+    if isinstance(embedder, str):
+        given["embedder"], embedder = embedder, None
     settings = settings or read_settings(**given)
     async with AsyncExitStack() as stack:
         parts = await assemble(stack, settings, embedder, clock or SystemClock())
@@ -135,6 +136,7 @@ async def running(work: CatchUp) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
+        # More than once if need be: a statement that fails while it is being cancelled swallows the cancellation.
+        while not task.done():
+            task.cancel()
+            await asyncio.wait([task], timeout=0.5)

@@ -1,4 +1,4 @@
-"""Spelling: when most words of a question were never said, the likely reason is how they are spelt."""
+"""Spelling: when the words of a question were never said, the likely reason is how they are spelt."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from recollect.model.fuse import Fused
 from recollect.model.question import Question
 
 SIMILAR = 0.35  # trigram similarity: "grup" and "group" have 0.38
+UNHEARD = 0.7  # of what the question's words are worth
 SHORTEST = 4
 MOST_WORDS = 8
 
 
 def unknown_words(question: Question, fused: Fused) -> list[str]:
-    """The words worth a second look: at least half of the question's, none of them short or a number."""
-    known = fused.counts.sum(axis=0)
-    unknown = [word for word, seen in zip(question.lexemes, known, strict=True) if not seen]
-    if not len(fused.counts) or len(unknown) * 2 < len(question.lexemes):
+    """The words worth a second look, when what was never said outweighs what was."""
+    heard = fused.counts.sum(axis=0) > 0
+    if not len(fused.counts) or float(fused.idf[~heard].sum()) < UNHEARD * float(fused.idf.sum()):
         return []
+    unknown = [word for word, known in zip(question.lexemes, heard, strict=True) if not known]
     return [word for word in unknown if len(word) >= SHORTEST and word.isascii() and word.isalpha()][:MOST_WORDS]
 
 

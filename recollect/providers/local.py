@@ -1,7 +1,7 @@
 """The local embedder: static word vectors, no network, thousands of turns a second.
 
 It reads the weights and the tokenizer that the `wordllama` wheel carries, and nothing else of it: importing the package
-would load a hub client. A text's vector is the mean of its tokens' vectors, at unit length.
+would load an HTTP client and more for nothing. A text's vector is the mean of its tokens' vectors, at unit length.
 """
 
 from __future__ import annotations

@@ -57,4 +57,4 @@ UPDATE conversation SET chaptered_turns = turn_count WHERE scope_id = %(scope)s 
 DELETE FROM chapter WHERE scope_id = %(scope)s AND conversation_id = %(conversation)s
 
 -- name: delete_all
-DELETE FROM chapter WHERE scope_id = %(scope)s
+DELETE FROM chapter WHERE scope_id = %(scope)s AND conversation_id = ANY(%(conversations)s)

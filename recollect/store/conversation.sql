@@ -80,10 +80,10 @@ WHERE scope_id = %(scope)s AND id = %(conversation)s
 SELECT id FROM conversation WHERE scope_id = %(scope)s AND session_id = %(session)s FOR UPDATE
 
 -- name: lock_all
-SELECT id FROM conversation WHERE scope_id = %(scope)s FOR UPDATE
+SELECT id FROM conversation WHERE scope_id = %(scope)s ORDER BY id FOR UPDATE
 
 -- name: delete_one
 DELETE FROM conversation WHERE scope_id = %(scope)s AND id = %(conversation)s
 
 -- name: delete_all
-DELETE FROM conversation WHERE scope_id = %(scope)s
+DELETE FROM conversation WHERE scope_id = %(scope)s AND id = ANY(%(conversations)s)

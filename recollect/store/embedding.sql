@@ -77,4 +77,4 @@ FROM incoming_vector
 DELETE FROM embedding WHERE scope_id = %(scope)s AND conversation_id = %(conversation)s
 
 -- name: delete_all
-DELETE FROM embedding WHERE scope_id = %(scope)s
+DELETE FROM embedding WHERE scope_id = %(scope)s AND conversation_id = ANY(%(conversations)s)

@@ -184,7 +184,8 @@ class Store:
 
     async def similar_words(self, scope: ScopeId, words: Sequence[str], least: float) -> dict[str, str]:
         """For each word that nobody said, the most similar one that somebody did."""
-        [rows] = await self._database.run(scope, ("sketch.similar_words", {"words": list(words), "least": least}))
+        parameters = {"words": list(words), "initials": sorted({word[0] for word in words}), "least": least}
+        [rows] = await self._database.run(scope, ("sketch.similar_words", parameters))
         return dict(rows)
 
     async def chosen(self, scope: ScopeId, keys: Sequence[tuple[ConversationId, int]], most_chars: int) -> list[Turn]:
@@ -223,10 +224,11 @@ class Store:
             return {noun: await transaction.count(f"{noun}.delete_one", conversation=conversation) for noun in ERASED}
 
     async def forget_user(self, scope: ScopeId) -> dict[str, int]:
-        """Erases everything in the scope."""
+        """Erases everything in the scope. A conversation that begins meanwhile is not part of it: half erased, it would
+        leave strays."""
         async with self._database.transaction(scope) as transaction:
-            await transaction.rows("conversation.lock_all")
-            return {noun: await transaction.count(f"{noun}.delete_all") for noun in ERASED}
+            locked = [row[0] for row in await transaction.rows("conversation.lock_all")]
+            return {noun: await transaction.count(f"{noun}.delete_all", conversations=locked) for noun in ERASED}
 
     # Requests
 
@@ -284,7 +286,8 @@ class Store:
     ) -> None:
         places = json.dumps([{"i": turn, "v": n} for n, turn in enumerate(turns, 1)])
         parameters = {"conversation": conversation, "model": model, "places": places, "vectors": VectorArray(vectors)}
-        await self._database.run(scope, ("embedding.add", parameters), write=True)
+        # Under the conversation's lock, or vectors could outlive a conversation that is forgotten meanwhile.
+        await self._database.run(scope, ("chapter.lock", parameters), ("embedding.add", parameters), write=True)
 
 
 def _recorded(row: Row, new: Append) -> Recorded:

@@ -53,11 +53,14 @@ SELECT %(scope)s, %(conversation)s, turn_index, role, speaker, text, said_at, %(
 FROM incoming
 
 -- name: recent
--- The last turns of a conversation, newest first.
-SELECT c.session_id, t.turn_index, t.role, t.speaker, t.text, t.said_at, t.data, t.high_value
-FROM conversation c
-JOIN turn t ON t.scope_id = %(scope)s AND t.conversation_id = c.id
-WHERE c.scope_id = %(scope)s AND c.session_id = %(session)s AND (c.expires_at IS NULL OR c.expires_at > %(now)s)
+-- The last turns of a conversation, newest first: read from the end of its key, no further than asked. A join would read
+-- and sort them all.
+SELECT %(session)s::text, t.turn_index, t.role, t.speaker, t.text, t.said_at, t.data, t.high_value
+FROM turn t
+WHERE t.scope_id = %(scope)s
+  AND t.conversation_id = (
+      SELECT c.id FROM conversation c
+      WHERE c.scope_id = %(scope)s AND c.session_id = %(session)s AND (c.expires_at IS NULL OR c.expires_at > %(now)s))
   AND (%(before)s::int IS NULL OR t.turn_index < %(before)s)
 ORDER BY t.turn_index DESC
 LIMIT %(limit)s
@@ -83,4 +86,4 @@ ORDER BY k.n
 DELETE FROM turn WHERE scope_id = %(scope)s AND conversation_id = %(conversation)s
 
 -- name: delete_all
-DELETE FROM turn WHERE scope_id = %(scope)s
+DELETE FROM turn WHERE scope_id = %(scope)s AND conversation_id = ANY(%(conversations)s)

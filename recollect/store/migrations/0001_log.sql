@@ -5,9 +5,18 @@
 --   Row-level security is forced, compares scope_id with the transaction's `app.scope`, and lets nothing through
 --   when that is missing. The application's role owns nothing and cannot bypass it.
 
+-- Roles are shared by all databases of a server: it may be there, or be made at this moment by another migration.
 DO $$ BEGIN
-    CREATE ROLE recollect_app LOGIN;
-EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;  -- roles are shared by all databases of a server
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'recollect_app') THEN
+        CREATE ROLE recollect_app LOGIN;
+    END IF;
+EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
+END $$;
+-- The application may log in as the owner and step down to the role.
+DO $$ BEGIN
+    IF NOT pg_has_role(current_user, 'recollect_app', 'SET') THEN
+        GRANT recollect_app TO CURRENT_USER;
+    END IF;
 END $$;
 
 GRANT USAGE ON SCHEMA recollect TO recollect_app;
