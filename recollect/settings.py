@@ -57,13 +57,18 @@ class Settings:
     echo: bool = setting("MEMORY_DB_ECHO", False, "log each named query as it runs")
 
     retention_days: int = setting(
-        "MEMORY_RETENTION_DAYS", 7, "days after its last message until a conversation expires; 0: never", low=0
+        "MEMORY_RETENTION_DAYS",
+        7,
+        "days after its last message until a conversation expires; 0: never",
+        low=0,
+        high=36_500,
     )
     session_window: int = setting(
         "MEMORY_SESSION_WINDOW_MINUTES",
         0,
         "without a session id, go on with the user's last conversation if it is younger; 0: off",
         low=0,
+        high=525_600,
     )
     history: int = setting("MEMORY_MAX_HISTORY_MESSAGES", 10, "recent turns in a context", low=1, high=50)
 
@@ -97,7 +102,7 @@ def read_settings(environ: Mapping[str, str] | None = None, **given: Any) -> Set
     }
     settings = Settings(**{**values, **given})
     for f in fields(Settings):
-        _check(f.metadata, getattr(settings, f.name))
+        _check(f.metadata, hints[f.name], getattr(settings, f.name))
     return settings
 
 
@@ -134,11 +139,16 @@ def _read_float(text: str) -> float:
 _READERS: dict[Any, Callable[[str], Any]] = {bool: _read_bool, int: _read_int, float: _read_float, str: str}
 
 
-def _check(meta: Mapping[str, Any], value: Any) -> None:
+_KINDS: dict[Any, tuple[type, ...]] = {bool: (bool,), int: (int,), float: (int, float), str: (str, os.PathLike)}
+
+
+def _check(meta: Mapping[str, Any], kind: Any, value: Any) -> None:
     env, low, high = meta["env"], meta["low"], meta["high"]
-    if low is not None and value < low:
+    if not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and kind is not bool):
+        raise InvalidSetting(env, f"{value!r} is not a {kind.__name__}; it means: {meta['meaning']}")
+    if low is not None and not value >= low:
         raise InvalidSetting(env, f"{value} is below {low:g}")
-    if high is not None and value > high:
+    if high is not None and not value <= high:
         raise InvalidSetting(env, f"{value} is above {high:g}")
     if env in CHOICES and value not in CHOICES[env]:
         raise InvalidSetting(env, f"{value!r} is not one of {', '.join(CHOICES[env])}")

@@ -9,6 +9,7 @@ from typing import Any
 
 from recollect.model.scope import Scope
 from recollect.model.search import Context, Hit, Recall
+from recollect.model.text import lexemes
 
 MOST_TRACED = 50  # hits
 
@@ -46,18 +47,20 @@ def diary_row(
 
 
 def trace(recall: Recall, context: Context | None) -> dict[str, Any]:
-    """References and numbers, never texts: what is forgotten must not live on here."""
+    """References and numbers, and of words only the question's own: what is forgotten must not live on here."""
+    asked = recall.query.text.lower()
+    own = lexemes(asked)
     return {
         "widened": recall.widened,
         "notes": recall.notes,
-        "terms": recall.terms,
-        "hits": [traced(hit) for hit in recall.hits[:MOST_TRACED]],
+        "terms": {word: worth for word, worth in recall.terms.items() if word in own},
+        "hits": [traced(hit, asked) for hit in recall.hits[:MOST_TRACED]],
         "packed": [line.source for line in context.lines] if context else None,
         "left_out": [[out.source, out.reason] for out in context.left_out] if context else None,
     }
 
 
-def traced(hit: Hit) -> dict[str, Any]:
+def traced(hit: Hit, asked: str) -> dict[str, Any]:
     return {
         "conversation": str(hit.conversation),
         "index": hit.turn.index,
@@ -66,5 +69,5 @@ def traced(hit: Hit) -> dict[str, Any]:
         "score": hit.score,
         "arms": {name: [arm.rank, arm.score] for name, arm in hit.arms.items()},
         "parts": hit.parts,
-        "words": hit.words,
+        "words": [word for word in hit.words if word in asked],
     }

@@ -70,4 +70,4 @@ def digest(scope: Scope, given: Sequence[TurnLike], said: Sequence[Turn]) -> byt
         (turn.role, turn.text, turn.speaker, str(at), dict(turn.data) if turn.data else None, turn.high_value)
         for turn, at in zip((replace(turn) for turn in said), own_times, strict=True)
     ]
-    return hashlib.sha256(json.dumps([scope.session, body]).encode()).digest()
+    return hashlib.sha256(json.dumps([scope.session, body], sort_keys=True).encode()).digest()

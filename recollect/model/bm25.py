@@ -25,7 +25,7 @@ def _folds() -> Floats:
 
 def frequencies(folded: Floats) -> Floats:
     """Term frequencies from what ts_rank made of them."""
-    counts = np.searchsorted(_folds(), folded - 1e-5) + 1
+    counts = np.searchsorted(_folds(), folded - 4e-6) + 1
     return np.where(folded > 0, counts, 0).astype(np.float32)
 
 

@@ -33,7 +33,7 @@ class _Page:
     days: dict[tuple[bool, Day], int] = field(default_factory=dict)  # in the order of their first line
 
     def add(self, turn: Turn, query: Query, terms: Mapping[str, float], recent: bool) -> bool:
-        text = turn.text if len(turn.text) <= query.turn_chars else excerpt(turn.text, query.turn_chars * 2 // 3, terms)
+        text = turn.text if len(turn.text) <= query.turn_chars else excerpt(turn.text, query.turn_chars, terms)
         line = Line(WIDEST_NUMBER, turn, text, 0, len(text) < len(turn.text), recent)
         new_day = (recent, day(turn)) not in self.days
         tokens = count_tokens(rendered(line)) + 1 + (count_tokens(day(turn)[1]) + 1 if new_day else 0)

@@ -65,7 +65,8 @@ class OpenAIEmbedder:
         if response.status_code in WORTH_REPEATING:
             return f"HTTP {response.status_code}"
         if response.status_code != 200:
-            raise EmbedderFailed(f"{self._url}: HTTP {response.status_code}: {response.text[:200]}")
+            said = response.text.replace(self._key, "***") if self._key else response.text
+            raise EmbedderFailed(f"{self._url}: HTTP {response.status_code}: {said[:200]}")
         try:
             return dict(response.json())
         except (ValueError, TypeError):
@@ -85,6 +86,6 @@ def vectors_in(answer: dict[str, Any], count: int) -> NDArray[Any]:
         vectors = np.array([row["embedding"] for row in rows], np.float32)
     except (KeyError, TypeError, ValueError):
         raise EmbedderFailed("the answer has no embeddings in it") from None
-    if vectors.ndim != 2 or len(vectors) != count or not np.isfinite(vectors).all():
+    if vectors.ndim != 2 or len(vectors) != count or not vectors.size or not np.isfinite(vectors).all():
         raise EmbedderFailed(f"{count} texts were sent, and the answer does not hold {count} vectors")
     return vectors

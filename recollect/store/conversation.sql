@@ -54,10 +54,11 @@ ON CONFLICT (scope_id, session_id) DO UPDATE SET
 RETURNING id, session_id, name, turn_count, interaction_count, created_at, updated_at, expires_at
 
 -- name: claim
--- Compare and set: of several workers that saw the same work, one gets the lease.
+-- Compare and set: of several workers that saw the same work, one gets the lease, and nobody after it is done.
 UPDATE conversation
 SET lease_until = %(until)s, attempts = attempts + 1
 WHERE scope_id = %(scope)s AND id = %(conversation)s AND (lease_until IS NULL OR lease_until < %(now)s)
+  AND embedded_model <> %(model)s
 RETURNING attempts, turn_count
 
 -- name: release

@@ -259,10 +259,11 @@ class Store:
         ]
 
     async def claim(
-        self, scope: ScopeId, conversation: ConversationId, now: datetime, until: datetime
+        self, scope: ScopeId, conversation: ConversationId, model: int, now: datetime, until: datetime
     ) -> tuple[int, int] | None:
-        """The lease on a conversation: (attempts so far, its number of turns), or None when another has it."""
-        parameters = {"conversation": conversation, "now": now, "until": until}
+        """The lease on a conversation that lacks vectors of the model: (attempts so far, its number of turns), or None
+        when another has it or has done it."""
+        parameters = {"conversation": conversation, "model": model, "now": now, "until": until}
         [rows] = await self._database.run(scope, ("conversation.claim", parameters), write=True)
         return (rows[0][0], rows[0][1]) if rows else None
 

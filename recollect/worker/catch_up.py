@@ -60,7 +60,7 @@ class CatchUp:
 
     async def _attempt(self, scope: ScopeId, conversation: ConversationId, model: int) -> bool:
         now = self._parts.clock.now()
-        claimed = await self._parts.store.claim(scope, conversation, now, now + LEASE)
+        claimed = await self._parts.store.claim(scope, conversation, model, now, now + LEASE)
         if claimed is None:
             return False
         attempts, turn_count = claimed

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from recollect import Conflict, Engine, Scope, Turn, connect
+from recollect import Conflict, Engine, InvalidInput, Scope, Turn, connect
 from recollect.providers.fake import FakeClock
 from recollect.settings import Settings
 
@@ -90,3 +90,16 @@ async def test_expiry_slides_with_each_message(settings: Settings, clock: FakeCl
         assert (await memory.recall(alex, "code word")).hits
         clock.advance(days=2)
         assert not (await memory.recall(alex, "code word")).hits
+
+
+async def test_the_order_of_keys_in_host_data_makes_no_other_body(memory: Engine, alex: Scope) -> None:
+    await memory.record(alex, Turn("user", "once", data={"a": 1, "b": 2}), idempotency_key="k1")
+
+    again = await memory.record(alex, Turn("user", "once", data={"b": 2, "a": 1}), idempotency_key="k1")
+
+    assert again.replayed
+
+
+async def test_what_is_no_scope_is_refused_by_name(memory: Engine) -> None:
+    with pytest.raises(InvalidInput, match="scope: a str"):
+        await memory.record("alex", [("user", "hello")])  # type: ignore[arg-type]

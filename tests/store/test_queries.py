@@ -1,0 +1,119 @@
+"""Every named query: it fits the schema, asks within one scope, and is used; and there is no SQL elsewhere."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+import recollect
+from recollect.settings import Settings
+from recollect.store.connection import session_options
+from recollect.store.queries import NOUNS, queries
+from recollect.store.store import ERASED
+
+PACKAGE = Path(recollect.__file__).parent
+SCOPED = ("conversation", "turn", "sketch", "embedding", "chapter", "idempotency", "request")
+KEYWORDS = "WHERE|SET|ON|ORDER|GROUP|LIMIT|FOR|USING|CROSS|LEFT|JOIN|VALUES|SELECT|RETURNING|OFFSET"
+REFERENCE = re.compile(
+    rf"\b(FROM|JOIN|UPDATE|INTO|USING)\s+({'|'.join(SCOPED)})\b(?!\s*\.)(?:\s+(?:AS\s+)?(?!(?:{KEYWORDS})\b)(\w+))?"
+)
+# What cannot be prepared is run: it makes the tables that later queries write to.
+RUN = ("turn.make_incoming", "embedding.make_incoming")
+COPIED = ("turn.copy_incoming", "embedding.copy_incoming")
+
+
+def text(name: str) -> str:
+    """A query without its comments."""
+    return re.sub(r"--.*", "", queries()[name].decode())
+
+
+@pytest.fixture
+def app(database: str, settings: Settings) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(make_conninfo(database, options=session_options(settings))) as connection:
+        yield connection
+
+
+def numbered(statement: str) -> str:
+    """With PostgreSQL's $1 for the driver's %(name)s."""
+    names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", statement)))
+    return re.sub(r"%\((\w+)\)s", lambda found: f"${names.index(found[1]) + 1}", statement).replace("%%", "%")
+
+
+def test_every_query_fits_the_schema_under_our_role(app: psycopg.Connection[Any]) -> None:
+    for name in RUN:
+        app.execute(queries()[name])
+    for name in COPIED:
+        with app.cursor().copy(queries()[name]) as copy:
+            copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8) + b"\xff\xff" if "BINARY" in text(name) else b"")
+
+    prepared = [name for name in queries() if name not in RUN + COPIED]
+    for name in prepared:
+        app.execute(f'PREPARE "{name}" AS {numbered(text(name))}'.encode())
+
+    assert len(prepared) > 40
+
+
+@pytest.mark.parametrize("name", [name for name in queries() if REFERENCE.search(text(name))])
+def test_every_table_of_a_user_is_asked_for_one_scope_in_so_many_words(name: str) -> None:
+    statement = text(name)
+
+    for verb, table, alias in REFERENCE.findall(statement):
+        if verb == "INTO":
+            assert re.search(rf"INTO {table}( AS \w+)?\s*\(scope_id,", statement)
+            assert re.search(rf"INTO {table}[^)]*\)\s*(VALUES\s*\(|SELECT )%\(scope\)s,", statement)
+        else:
+            assert re.search(rf"(?<![.\w]){f'{alias}[.]' if alias else ''}scope_id = %\(scope\)s", statement), (
+                table,
+                alias,
+            )
+
+
+def test_no_query_names_a_scope_in_another_way() -> None:
+    spoken = {name: re.findall(r"scope_id\s*(?:=|IN|<|>|IS)\s*(\S+)", text(name)) for name in queries()}
+
+    assert {word.rstrip("),") for words in spoken.values() for word in words} == {"%(scope)s"}
+
+
+def test_every_query_is_used() -> None:
+    source = "".join(path.read_text() for path in PACKAGE.rglob("*.py"))
+    made = {f"{noun}.delete_one" for noun in ERASED} | {f"{noun}.delete_all" for noun in (*ERASED, "idempotency")}
+    made |= {f"{noun}.{query}" for noun in ("sketch", "embedding") for query in ("score", "score_within")}
+
+    assert [name for name in queries() if name not in made and f'"{name}"' not in source] == []
+    assert [name for name in made if name not in queries()] == []
+
+
+def test_every_query_file_is_read() -> None:
+    assert sorted(path.stem for path in (PACKAGE / "store").glob("*.sql") if path.stem != "schema") == sorted(NOUNS)
+
+
+SQL = re.compile(
+    r"^\s*(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|WITH \w+ AS|TRUNCATE|COPY \w+|GRANT \w+ ON|SET LOCAL"
+    r"|(CREATE|ALTER|DROP) (TEMPORARY |UNIQUE |OR REPLACE )*(TABLE|INDEX|FUNCTION|POLICY|SCHEMA|DATABASE|EXTENSION)"
+    r")\b(?! \.\.\.)"
+)
+# The bench compares us with bare SQL; in the demo's story somebody asks for SQL.
+ELSEWHERE = ("store/", "evals/", "doors/cli/demo_story.py")
+
+
+def test_there_is_no_sql_outside_the_store() -> None:
+    found = []
+    for path in PACKAGE.rglob("*.py"):
+        place = path.relative_to(PACKAGE).as_posix()
+        if place.startswith(ELSEWHERE):
+            continue
+        found += [f"{place}:{node.lineno}: {node.value[:60]}" for node in strings(path) if SQL.search(node.value)]
+
+    assert found == []
+
+
+def strings(path: Path) -> list[Any]:
+    tree = ast.parse(path.read_text())
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
