@@ -26,7 +26,7 @@ check: install   ## format, lint, types and layers
 	$(BIN)/lint-imports
 
 test: check      ## everything CI runs
-	$(BIN)/pytest -n auto --dist loadgroup
+	$(BIN)/pytest -n auto
 
 format: install  ## rewrite the sources in the house's format
 	$(BIN)/ruff format .

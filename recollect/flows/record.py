@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
@@ -13,9 +14,11 @@ from recollect.flows.parts import Parts
 from recollect.model.conversation import Recorded, Turn, TurnLike, checked_turns, conversation_name, listed_turns
 from recollect.model.ids import ConversationId, uuid7
 from recollect.model.scope import MAX_NAME, Scope
-from recollect.model.sketch import sketch
+from recollect.model.sketch import Sketch, sketch
 from recollect.model.text import checked_text
 from recollect.store.store import Append
+
+INLINE = 100  # turns
 
 
 async def record(
@@ -35,7 +38,7 @@ async def record(
         name=conversation_name(said),
         conversation=ConversationId(uuid7()),
         turns=said,
-        sketches=[sketch(turn) for turn in said],
+        sketches=await sketched(said),
         vectors=vectors.vectors,
         embedded=vectors.places,
         model=vectors.model,
@@ -52,6 +55,13 @@ async def record(
     if recorded is None:
         raise Conflict(f"idempotency key {idempotency_key!r} was used for another request; use a new key for this one")
     return recorded
+
+
+async def sketched(turns: Sequence[Turn]) -> list[Sketch]:
+    """Many are read in a thread: the event loop has others to serve."""
+    if len(turns) <= INLINE:
+        return [sketch(turn) for turn in turns]
+    return await asyncio.to_thread(lambda: [sketch(turn) for turn in turns])
 
 
 async def open_session(parts: Parts, scope: Scope, now: datetime) -> str:

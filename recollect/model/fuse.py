@@ -39,6 +39,10 @@ class Weights:
     high_value: float = 0.5
     content: float = 0.2  # more for a turn that says something
     content_lexemes: float = 16.0
+    opening: float = 0.4  # for overviews and orders of events: a session's beginning names its topics
+    opening_turns: int = 12
+    spread: float = 0.1  # for answers of several parts: less for each better turn of the same session,
+    spread_most: int = 4  # up to this many
     recency: float = 0.0  # only where asked
 
 
@@ -73,6 +77,8 @@ def fuse(found: Candidates, question: Question, weights: Weights) -> Fused:
         "recency": weights.recency * newness(found),
     }
     total = np.sum(list(parts.values()), axis=0) if len(found) else matched
+    parts["spread"] = spread(found, question, weights, total)
+    total = total + parts["spread"]
     return Fused(total, parts, worth, counts, matched)
 
 
@@ -139,7 +145,27 @@ def kind_of_turn(found: Candidates, question: Question, weights: Weights) -> Flo
     score = weights.content * np.minimum(1, found.distinct / weights.content_lexemes)
     score += weights.instruction * having(Flag.INSTRUCTION) + weights.preference * having(Flag.PREFERENCE)
     score += weights.high_value * having(Flag.HIGH_VALUE)
+    if question.overview or question.order:
+        opening = (found.turn < weights.opening_turns) * having(Flag.USER)
+        score += weights.opening * opening * np.minimum(1, found.distinct / weights.content_lexemes)
     return score + weights.time * having(Flag.TIME) if question.when else score
+
+
+def spread(found: Candidates, question: Question, weights: Weights, score: Floats) -> Floats:
+    """What a turn loses to better ones of its session, when the parts of the answer lie in several sessions."""
+    if not question.several or question.when or question.overview or not len(found):
+        return np.zeros(len(found), np.float32)
+    return -weights.spread * np.minimum(rank_in_session(found, score), weights.spread_most)
+
+
+def rank_in_session(found: Candidates, score: Floats) -> Floats:
+    """0 for the best turn of its session, 1 for the second, ..."""
+    order = np.lexsort((-score, found.conversation))
+    at = np.arange(len(order))
+    begins = np.r_[True, found.conversation[order][1:] != found.conversation[order][:-1]]
+    rank = np.empty(len(order), np.float32)
+    rank[order] = at - np.maximum.accumulate(np.where(begins, at, 0))
+    return rank
 
 
 def newness(found: Candidates) -> Floats:

@@ -10,7 +10,9 @@ from recollect.model.sketch import speaker_key
 from recollect.model.text import CJK, WORD, lexemes, stemmer
 from recollect.model.words import (
     ASKS_BEFORE,
+    ASKS_ORDER,
     ASKS_OVERVIEW,
+    ASKS_SEVERAL,
     ASKS_WHEN,
     FIRST_PERSON,
     POLITE_YOU,
@@ -31,6 +33,8 @@ class Question:
     second_person: bool
     when: bool
     overview: bool
+    order: bool  # what came first
+    several: bool  # the answer has several parts
     before: bool  # speaks of an earlier session
     surface: Mapping[str, str]  # each lexeme as the question spells it
     respelt: tuple[str, ...] = ()  # lexemes that stand for misspelt ones
@@ -46,6 +50,8 @@ def read_question(text: str) -> Question:
         second_person=SECOND_PERSON.search(plain) is not None,
         when=ASKS_WHEN.search(text) is not None,
         overview=ASKS_OVERVIEW.search(text) is not None,
+        order=ASKS_ORDER.search(text) is not None,
+        several=ASKS_SEVERAL.search(text) is not None or ASKS_ORDER.search(text) is not None,
         before=ASKS_BEFORE.search(text) is not None,
         surface=surfaces(text),
     )

@@ -50,6 +50,18 @@ ASKS_WHEN = re.compile(
 ASKS_OVERVIEW = re.compile(
     r"\b(summar\w*|overview|recap|everything|comprehensive)\b|总结|概括|回顾|梳理", re.IGNORECASE
 )
+ASKS_ORDER = re.compile(
+    r"\b(the|what|which|in|chronological) order\b(?! to\b)|\b(the|what|which) sequence\b|\btimeline\b|\bchronolog\w*"
+    r"|\bfirst\b.*\bthen\b|顺序|先后|时间线",
+    re.IGNORECASE,
+)
+# The answer has several parts: a counting word, or a plural right after "what" or "which".
+_NO_PLURAL = r"(?!(?:did|does|do|is|was|are|were|has|have|had|will|would|can|could|should|might|this|his|its)\b)"
+ASKS_SEVERAL = re.compile(
+    r"\b(how many|list|all|both|(kinds?|types?|sorts?) of)\b|\bwhat (are|were)\b"
+    rf"|\b(what|which) (?:{_NO_PLURAL}\w+ )?{_NO_PLURAL}[a-z]{{2,}}[^su\W]s\b|哪些|哪几|所有|全部",
+    re.IGNORECASE,
+)
 # The user means another session: recall widens.
 ASKS_BEFORE = re.compile(
     r"\b(before|previously|last (time|week|month|year|session)|earlier|the other day|in the past"

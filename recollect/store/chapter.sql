@@ -28,9 +28,6 @@ WHERE scope_id = %(scope)s AND chaptered_turns < turn_count
 -- name: unfinished
 SELECT id FROM conversation WHERE scope_id = %(scope)s AND chaptered_turns < turn_count ORDER BY id
 
--- name: lock
-SELECT FROM conversation WHERE scope_id = %(scope)s AND id = %(conversation)s FOR UPDATE
-
 -- name: drop_last
 -- The last chapter may have been short: it is written anew.
 DELETE FROM chapter h USING conversation c

@@ -125,6 +125,8 @@ async def look_around(dsn: str) -> TypeInfo:
             role = await (await connection.execute(queries()["server.role"])).fetchone()
             halfvec = await TypeInfo.fetch(connection, "halfvec")
     except psycopg.OperationalError as error:
+        if "set role" in str(error):
+            raise SchemaMismatch(f"the login may not act as {APP_ROLE}: GRANT {APP_ROLE} TO it") from error
         raise StoreUnavailable(f"PostgreSQL does not answer: {first_line(error)}") from error
     if role is None or role[1] or role[2]:
         raise SchemaMismatch(

@@ -76,6 +76,10 @@ UPDATE conversation
 SET lease_until = %(until)s, last_error = %(error)s
 WHERE scope_id = %(scope)s AND id = %(conversation)s
 
+-- name: lock
+-- Holds back whoever would erase a conversation while something is derived from it.
+SELECT FROM conversation WHERE scope_id = %(scope)s AND id = %(conversation)s FOR UPDATE
+
 -- name: lock_one
 -- Holds writers back while a conversation is erased.
 SELECT id FROM conversation WHERE scope_id = %(scope)s AND session_id = %(session)s FOR UPDATE

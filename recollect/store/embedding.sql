@@ -22,7 +22,8 @@ WHERE e.scope_id = %(scope)s AND e.model_id = %(model)s
   AND (%(session)s::text IS NULL OR e.conversation_id = (
           SELECT c.id FROM conversation c WHERE c.scope_id = %(scope)s AND c.session_id = %(session)s))
   AND %(most)s >= (SELECT sum(g.turn_count) FROM conversation g
-                   WHERE g.scope_id = %(scope)s AND (%(session)s::text IS NULL OR g.session_id = %(session)s))
+                   WHERE g.scope_id = %(scope)s AND (%(session)s::text IS NULL OR g.session_id = %(session)s)
+                     AND (g.expires_at IS NULL OR g.expires_at > %(now)s))
 GROUP BY e.conversation_id
 
 -- name: score_within

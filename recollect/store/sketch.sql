@@ -23,7 +23,8 @@ WHERE s.scope_id = %(scope)s
   AND (%(as_of)s::timestamptz IS NULL OR s.said_at <= %(as_of)s)
   -- Looked at once: a giant scope is not read here but by chapter.
   AND %(most)s >= (SELECT sum(g.turn_count) FROM conversation g
-                   WHERE g.scope_id = %(scope)s AND (%(session)s::text IS NULL OR g.session_id = %(session)s))
+                   WHERE g.scope_id = %(scope)s AND (%(session)s::text IS NULL OR g.session_id = %(session)s)
+                     AND (g.expires_at IS NULL OR g.expires_at > %(now)s))
 GROUP BY s.conversation_id
 
 -- name: score_within

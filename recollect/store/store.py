@@ -177,7 +177,7 @@ class Store:
         """Chapters of `turns` turns each, up to the end of the conversation."""
         parameters = {"conversation": conversation, "turns": turns}
         async with self._database.transaction(scope) as transaction:
-            await transaction.rows("chapter.lock", **parameters)
+            await transaction.rows("conversation.lock", **parameters)
             await transaction.rows("chapter.drop_last", **parameters)
             await transaction.rows("chapter.write", **parameters)
             await transaction.rows("chapter.finish", **parameters)
@@ -288,7 +288,7 @@ class Store:
         places = json.dumps([{"i": turn, "v": n} for n, turn in enumerate(turns, 1)])
         parameters = {"conversation": conversation, "model": model, "places": places, "vectors": VectorArray(vectors)}
         # Under the conversation's lock, or vectors could outlive a conversation that is forgotten meanwhile.
-        await self._database.run(scope, ("chapter.lock", parameters), ("embedding.add", parameters), write=True)
+        await self._database.run(scope, ("conversation.lock", parameters), ("embedding.add", parameters), write=True)
 
 
 def _recorded(row: Row, new: Append) -> Recorded:

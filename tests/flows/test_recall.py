@@ -291,3 +291,14 @@ async def test_a_forgotten_giant_leaves_no_chapter(hybrid: Engine, database: str
 
     assert (receipt.rows["chapter"], chapters(database)) == (4, [])
     assert not (await hybrid.recall(MONDAY, "locker number")).hits
+
+
+async def test_what_has_expired_does_not_make_a_scope_giant(
+    hybrid: Engine, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recall_flow, "MOST_EXACT", 10)
+    await hybrid.record(MONDAY, [("user", f"heron number {n}") for n in range(20)])
+    clock.advance(days=8)
+    await hybrid.record(TUESDAY, [("user", "the owl is my bird")])
+
+    assert [hit.source for hit in (await hybrid.recall(Scope("alex"), "which owl?")).hits] == ["tuesday#0"]
