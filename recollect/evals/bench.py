@@ -112,11 +112,16 @@ class Bench:
         async def ours() -> None:
             await self._memory.record(scope, [("user", next(texts)), ("assistant", next(texts))])
 
-        async def bare() -> None:
-            await floor.append_pair(next(texts), next(texts))
+        async def searchable() -> None:
+            pair = next(texts), next(texts)
+            await floor.append_searchable(*pair, await self._embedder.embed(pair))
 
-        mine, least = await self._meter.side_by_side([ours, bare], 500)
-        self._note("append a user + assistant pair", mine, least, "<= 2x")
+        async def rows() -> None:
+            await floor.append_rows(next(texts), next(texts))
+
+        mine, least, bare = await self._meter.side_by_side([ours, searchable, rows], 500)
+        self._note("append a pair, to be found again", mine, least, "<= 2x")
+        self._note("  beside two bare rows, not to be found", mine, bare)
 
     async def reads(self, floor: Floor) -> None:
         self._progress("recall and context for 1,000 turns")

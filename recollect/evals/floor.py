@@ -1,7 +1,8 @@
 """The floor: the least that bare psycopg must do for the same result, on tables of its own on the same server.
 
-It has no scopes, no sketches, no words: it appends rows, reads the last ten, and finds the nearest vectors. What an
-engine costs beyond this is what the engine adds.
+One statement and one commit for each thing, on one connection that nobody else uses. It has no scopes, no row-level
+security, no structure: it appends rows, reads the last ten, and finds the nearest vectors. What an engine costs beyond
+this is what the engine adds.
 """
 
 from __future__ import annotations
@@ -23,13 +24,24 @@ CREATE SCHEMA recollect_floor;
 CREATE TABLE recollect_floor.conversation (id uuid PRIMARY KEY, turns int NOT NULL);
 CREATE TABLE recollect_floor.turn (
     conversation_id uuid NOT NULL, turn_index int NOT NULL, role text NOT NULL, text text NOT NULL,
-    at timestamptz NOT NULL DEFAULT now(), vector halfvec, PRIMARY KEY (conversation_id, turn_index));
+    at timestamptz NOT NULL DEFAULT now(), words tsvector,
+    vector halfvec, PRIMARY KEY (conversation_id, turn_index));
 """
-COUNT = """
-INSERT INTO recollect_floor.conversation AS c VALUES (%s, 2) ON CONFLICT (id) DO UPDATE SET turns = c.turns + 2
+ROWS = """
+WITH c AS (
+    INSERT INTO recollect_floor.conversation AS c VALUES (%(c)s, 2)
+    ON CONFLICT (id) DO UPDATE SET turns = c.turns + 2 RETURNING turns)
+INSERT INTO recollect_floor.turn (conversation_id, turn_index, role, text)
+SELECT %(c)s, turns - 2, 'user', %(q)s FROM c UNION ALL SELECT %(c)s, turns - 1, 'assistant', %(a)s FROM c
 """
-APPEND = """
-INSERT INTO recollect_floor.turn (conversation_id, turn_index, role, text) VALUES (%s, %s, %s, %s), (%s, %s, %s, %s)
+SEARCHABLE = """
+WITH c AS (
+    INSERT INTO recollect_floor.conversation AS c VALUES (%(c)s, 2)
+    ON CONFLICT (id) DO UPDATE SET turns = c.turns + 2 RETURNING turns)
+INSERT INTO recollect_floor.turn (conversation_id, turn_index, role, text, words, vector)
+SELECT %(c)s, turns - 2, 'user', %(q)s, to_tsvector('english', %(q)s), (%(v)s::halfvec[])[1] FROM c
+UNION ALL
+SELECT %(c)s, turns - 1, 'assistant', %(a)s, to_tsvector('english', %(a)s), (%(v)s::halfvec[])[2] FROM c
 """
 LAST = """
 SELECT turn_index, role, text FROM recollect_floor.turn WHERE conversation_id = %s ORDER BY turn_index DESC LIMIT 10
@@ -50,7 +62,6 @@ class Floor:
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
-        self._index = 0
         self.conversation = uuid4()
 
     async def __aenter__(self) -> Self:
@@ -65,12 +76,14 @@ class Floor:
         await self._connection.execute("DROP SCHEMA recollect_floor CASCADE")
         await self._connection.close()
 
-    async def append_pair(self, question: str, answer: str) -> None:
-        first, self._index = self._index, self._index + 2
-        one, two = (self.conversation, first, "user", question), (self.conversation, first + 1, "assistant", answer)
-        async with self._connection.pipeline(), self._connection.transaction():
-            await self._connection.execute(COUNT, [self.conversation])
-            await self._connection.execute(APPEND, [*one, *two])
+    async def append_rows(self, question: str, answer: str) -> None:
+        """Two rows and nothing else: they can be read back, not found."""
+        await self._connection.execute(ROWS, {"c": self.conversation, "q": question, "a": answer})
+
+    async def append_searchable(self, question: str, answer: str, vectors: NDArray[Any]) -> None:
+        """Two rows that can be found by words and by meaning, as ours can."""
+        parameters = {"c": self.conversation, "q": question, "a": answer, "v": VectorArray(vectors)}
+        await self._connection.execute(SEARCHABLE, parameters)
 
     async def fill(self, texts: Sequence[str], vectors: NDArray[Any]) -> UUID:
         """A conversation with these turns."""

@@ -6,11 +6,21 @@ import zlib
 from collections import Counter
 from dataclasses import dataclass
 from enum import IntFlag
+from functools import lru_cache
 
 from recollect.model.conversation import Turn
-from recollect.model.text import lexemes
+from recollect.model.text import WORD, is_cjk, lexemes
 from recollect.model.tokens import count_tokens
-from recollect.model.words import MONTHS, PREFERENCE, STANDING_INSTRUCTION, TIME_WORD
+from recollect.model.words import (
+    CJK_TIME,
+    INSTRUCTION_WORDS,
+    MONTHS,
+    PREFERENCE,
+    PREFERENCE_WORDS,
+    STANDING_INSTRUCTION,
+    TIME_WORDS,
+    YEAR,
+)
 
 # Of an extremely long turn only the beginning is analysed; all of it is kept.
 LEXICAL_CHARS = 20_000
@@ -42,7 +52,8 @@ class Sketch:
 
 
 def sketch(turn: Turn) -> Sketch:
-    found = lexemes(turn.text[:LEXICAL_CHARS]) + heading(turn)
+    found = lexemes(turn.text[:LEXICAL_CHARS])
+    found.update(heading(turn))
     return Sketch(
         flags=flags(turn),
         tokens=count_tokens(turn.text[:TOKEN_CHARS]),
@@ -52,24 +63,28 @@ def sketch(turn: Turn) -> Sketch:
     )
 
 
-def heading(turn: Turn) -> Counter[str]:
+def heading(turn: Turn) -> list[str]:
     """Speaker, year, month and day are found like words of the text."""
-    found = lexemes(turn.speaker) if turn.speaker else Counter[str]()
-    if turn.at is not None:
-        found += lexemes(f"{turn.at.year} {MONTHS[turn.at.month - 1]} {turn.at.day}")
-    return found
+    day = day_lexemes(turn.at.year, turn.at.month, turn.at.day) if turn.at else ()
+    return [*(lexemes(turn.speaker).elements() if turn.speaker else ()), *day]
+
+
+@lru_cache(maxsize=1000)
+def day_lexemes(year: int, month: int, day: int) -> tuple[str, ...]:
+    return tuple(lexemes(f"{year} {MONTHS[month - 1]} {day}").elements())
 
 
 def flags(turn: Turn) -> int:
-    start, user = turn.text[:FLAGGED_CHARS], turn.role == "user"
+    start, user = turn.text[:FLAGGED_CHARS].lower(), turn.role == "user"
+    words, cjk = set(WORD.findall(start)), is_cjk(start)
     found = Flag.USER if user else Flag(0)
     if "?" in turn.text or "？" in turn.text:
         found |= Flag.ASKS
-    if TIME_WORD.search(start):
+    if not words.isdisjoint(TIME_WORDS) or any(map(YEAR.fullmatch, words)) or (cjk and CJK_TIME.search(start)):
         found |= Flag.TIME
-    if user and STANDING_INSTRUCTION.search(start):
+    if user and (cjk or not words.isdisjoint(INSTRUCTION_WORDS)) and STANDING_INSTRUCTION.search(start):
         found |= Flag.INSTRUCTION
-    if user and PREFERENCE.search(start):
+    if user and (cjk or not words.isdisjoint(PREFERENCE_WORDS)) and PREFERENCE.search(start):
         found |= Flag.PREFERENCE
     if turn.high_value:
         found |= Flag.HIGH_VALUE
@@ -91,12 +106,17 @@ def embedded_text(turn: Turn) -> str:
 
 def tsvector(found: Counter[str]) -> str:
     """PostgreSQL's literal: a lexeme with as many positions as it has occurrences."""
-    return " ".join(f"{quoted(lexeme)}:{_positions(count)}" for lexeme, count in found.items())
+    return " ".join(
+        f"{quoted(lexeme)}:1" if count == 1 else f"{quoted(lexeme)}:{_positions(count)}"
+        for lexeme, count in found.items()
+    )
 
 
 def quoted(lexeme: str) -> str:
+    if lexeme.isalnum():
+        return f"'{lexeme}'"
     return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def _positions(count: int) -> str:
-    return "1" if count == 1 else ",".join(map(str, range(1, min(count, MOST_POSITIONS) + 1)))
+    return ",".join(map(str, range(1, min(count, MOST_POSITIONS) + 1)))

@@ -70,22 +70,27 @@ ASKS_BEFORE = re.compile(
     re.IGNORECASE,
 )
 
-# In a turn.
-TIME_WORD = re.compile(
-    r"\b(yesterday|today|tonight|tomorrow|ago|last|next|this (week|month|year|morning|weekend)|week(end)?s?|months?"
-    r"|years?|days?|since|recently|january|february|march|april|june|july|august|september|october|november|december"
-    r"|(mon|tues|wednes|thurs|fri|satur|sun)day|(19|20)\d\d)\b"
-    r"|昨天|今天|明天|后天|上周|下周|周[一二三四五六日末]|星期|月|\d+[号日点年]|[一二三四五六七八九十]点"
-    r"|上午|下午|晚上|早上|去年|今年|明年",
-    re.IGNORECASE,
+# In a turn. Looking for a word in a set is many times cheaper than a pattern over the text, and every turn is looked
+# at: so the words come first, and a pattern runs only where one of its words is there, or a Chinese character.
+TIME_WORDS = _words("""
+    yesterday today tonight tomorrow ago last next morning week weeks weekend weekends month months year years day days
+    since recently january february march april june july august september october november december monday tuesday
+    wednesday thursday friday saturday sunday
+""")
+YEAR = re.compile(r"(?:19|20)\d\d")
+CJK_TIME = re.compile(
+    r"昨天|今天|明天|后天|上周|下周|周[一二三四五六日末]|星期|月|\d+[号日点年]|[一二三四五六七八九十]点"
+    r"|上午|下午|晚上|早上|去年|今年|明年"
 )
+INSTRUCTION_WORDS = _words("always never now future ask")
 STANDING_INSTRUCTION = re.compile(
     r"^\W*(please )?(always|never|from now on|in future)\b|\b(when|whenever|if|every time|each time) i ask\b"
-    r"|\bfrom now on\b|以后(请|都|不要)|每次(都|我)|从现在起|请(总是|始终|不要)",
-    re.IGNORECASE,
+    r"|\bfrom now on\b|以后(请|都|不要)|每次(都|我)|从现在起|请(总是|始终|不要)"
 )
+PREFERENCE_WORDS = _words("""
+    prefer preferred preference prefers rather like love enjoy hate dislike avoid favorite favourite instead
+""")
 PREFERENCE = re.compile(
     r"\b(prefer(red|ence|s)?|i('d| would) rather|i (really )?(like|love|enjoy|hate|dislike|avoid)|favou?rite"
-    r"|instead of)\b|喜欢|偏好|更愿意|宁愿|讨厌|最爱",
-    re.IGNORECASE,
+    r"|instead of)\b|喜欢|偏好|更愿意|宁愿|讨厌|最爱"
 )

@@ -42,7 +42,8 @@ class LocalEmbedder:
         vectors = np.zeros((len(texts), self._matrix.shape[1]), np.float32)
         for i, tokens in enumerate(self._tokens(texts)):
             if tokens:
-                vectors[i] = self._matrix[tokens].mean(axis=0, dtype=np.float32)
+                # The length is taken out below, so the sum will do.
+                np.add.reduce(self._matrix.take(tokens, axis=0), axis=0, out=vectors[i])
         lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
         unit: NDArray[Any] = vectors / lengths
         return unit
@@ -54,11 +55,11 @@ class LocalEmbedder:
         return [encoded.ids for encoded in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
 
     @cached_property
-    def _matrix(self) -> NDArray[np.float16]:
+    def _matrix(self) -> NDArray[np.float32]:
         from safetensors.numpy import load_file
 
         [matrix] = load_file(package_folder() / WEIGHTS).values()
-        return np.asarray(matrix)
+        return np.asarray(matrix, np.float32)
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:

@@ -110,8 +110,6 @@ def session_options(settings: Settings) -> str:
     options = {
         "role": APP_ROLE,
         "search_path": "recollect,public",
-        # A plan made for one user's sizes must not serve another's.
-        "plan_cache_mode": "force_custom_plan",
         "timezone": "UTC",
         "statement_timeout": f"{settings.statement_timeout * 1000:.0f}",
     }

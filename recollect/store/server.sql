@@ -1,12 +1,13 @@
 -- Questions about the server, the schema and ourselves. Nothing here touches a user's rows.
 
 -- name: open_scope
--- Every transaction begins with this; without it row-level security shows nothing.
-SELECT open_scope(%(scope)s)
+-- Every transaction begins with this; without it row-level security shows nothing. A read is planned anew each time: a
+-- plan made for one user's sizes must not serve another's.
+SELECT open_scope(%(scope)s), set_config('plan_cache_mode', 'force_custom_plan', true)
 
 -- name: open_scope_to_write
--- Inserts gain nothing from planning anew each time; reads do (the role's default is a custom plan).
-SELECT open_scope(%(scope)s), set_config('plan_cache_mode', 'auto', true)
+-- Inserts gain nothing from planning anew.
+SELECT open_scope(%(scope)s)
 
 -- name: facts
 -- What this server is and has.

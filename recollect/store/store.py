@@ -81,7 +81,7 @@ class Store:
     async def append(self, scope: ScopeId, new: Append) -> Recorded:
         """Turns at the end of their conversation, which is made if need be."""
         if len(new.turns) < BULK:
-            [[row]] = await self._database.run(scope, ("turn.append", _appended(new)), write=True)
+            [row] = await self._database.write_one(scope, "turn.append", _appended(new))
             return _recorded(row, new)
         async with self._database.transaction(scope) as transaction:
             return await self._append_in(transaction, new)

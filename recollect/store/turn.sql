@@ -1,15 +1,22 @@
 -- Turns: the log. Inserted and, when a person asks for it, deleted; never updated.
 
 -- name: append
--- Some turns with all that is derived from them at once: one statement, one round trip, one commit. Parameters come
--- as JSON because the driver writes one JSON text several times faster than a dozen arrays.
-WITH c AS (
+-- Some turns with all that is derived from them at once: one statement, one round trip, one commit. It opens its scope
+-- itself: no row can be written before `o` has been read, and everything else hangs on that row. Parameters come as JSON
+-- because the driver writes one JSON text several times faster than a dozen arrays.
+WITH o AS MATERIALIZED (
+    SELECT open_scope(%(scope)s)
+), x AS MATERIALIZED (
+    SELECT * FROM json_to_recordset(%(turns)s::json) AS x(
+        i int, role text, speaker text, text text, at timestamptz, data jsonb, hv boolean,
+        speaker_key int, flags smallint, tokens int, length int, terms tsvector, v int)
+), c AS (
     INSERT INTO conversation AS c
         (scope_id, id, project, user_id, session_id, name, turn_count, interaction_count,
          created_at, updated_at, expires_at, embedded_model)
-    VALUES
-        (%(scope)s, %(conversation)s, %(project)s, %(user)s, %(session)s, %(name)s, %(count)s, %(interactions)s,
-         %(now)s, %(now)s, %(expires)s, %(embedded_model)s)
+    SELECT %(scope)s, %(conversation)s, %(project)s, %(user)s, %(session)s, %(name)s, %(count)s, %(interactions)s,
+           %(now)s, %(now)s, %(expires)s, %(embedded_model)s
+    FROM o
     ON CONFLICT (scope_id, session_id) DO UPDATE SET
         turn_count = c.turn_count + %(count)s,
         interaction_count = c.interaction_count + %(interactions)s,
@@ -21,17 +28,15 @@ WITH c AS (
     INSERT INTO turn
         (scope_id, conversation_id, turn_index, role, speaker, text, said_at, recorded_at, data, high_value)
     SELECT %(scope)s, c.id, c.turn_count - %(count)s + x.i, x.role, x.speaker, x.text, x.at, %(now)s, x.data, x.hv
-    FROM c, json_to_recordset(%(turns)s::json)
-        AS x(i int, role text, speaker text, text text, at timestamptz, data jsonb, hv boolean)
+    FROM c, x
 ), s AS (
     INSERT INTO sketch (scope_id, conversation_id, turn_index, said_at, speaker_key, flags, tokens, length, terms)
     SELECT %(scope)s, c.id, c.turn_count - %(count)s + x.i, x.at, x.speaker_key, x.flags, x.tokens, x.length, x.terms
-    FROM c, json_to_recordset(%(turns)s::json)
-        AS x(i int, at timestamptz, speaker_key int, flags smallint, tokens int, length int, terms tsvector)
+    FROM c, x
 ), e AS (
     INSERT INTO embedding (scope_id, model_id, conversation_id, turn_index, vector)
     SELECT %(scope)s, %(model)s, c.id, c.turn_count - %(count)s + x.i, (%(vectors)s::halfvec[])[x.v]
-    FROM c, json_to_recordset(%(turns)s::json) AS x(i int, v int)
+    FROM c, x
     WHERE x.v IS NOT NULL
 )
 SELECT id, session_id, name, turn_count, interaction_count, created_at, updated_at, expires_at FROM c

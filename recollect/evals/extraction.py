@@ -1,0 +1,154 @@
+"""Evaluation of the rules that learn without a model, on labelled sentences: JSON lines, one sentence each.
+
+    {"text": ..., "role": "user", "facts": [{"category", "key", "value"}]}
+
+`role` is "user" unless said otherwise; `facts` is empty for junk. A fact counts as found when the category is equal and
+one value contains the other, ignoring case; each fact is matched once. Whether the keys agree is counted beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from recollect.errors import InvalidInput
+from recollect.model.extract import extract
+from recollect.model.fact import Extraction, Fact
+from recollect.model.text import is_cjk
+from recollect.rules import rulebooks
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    text: str
+    role: str
+    facts: Sequence[Mapping[str, str]]
+
+    @property
+    def language(self) -> str:
+        return "zh" if is_cjk(self.text) else "en"
+
+
+@dataclass(slots=True)
+class Tally:
+    """Facts in a file, facts the rules made, and those that are both."""
+
+    expected: int = 0
+    made: int = 0
+    found: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        precision, recall = share(self.found, self.made), share(self.found, self.expected)
+        return {
+            "facts": self.expected,
+            "extracted": self.made,
+            "found": self.found,
+            "precision": precision,
+            "recall": recall,
+            "f1": round(2 * precision * recall / max(precision + recall, 1e-9), 4),
+        }
+
+
+@dataclass(slots=True)
+class Result:
+    """One file's counts, sentence by sentence. `missed` and `wrong` are what to read when a score is low."""
+
+    sentences: int = 0
+    junk: int = 0
+    same_key: int = 0
+    seconds: float = 0.0
+    all: Tally = field(default_factory=Tally)
+    by_category: dict[str, Tally] = field(default_factory=dict)
+    by_language: dict[str, Tally] = field(default_factory=dict)
+    rejected: Counter[str] = field(default_factory=Counter)
+    missed: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
+    wrong: list[tuple[str, Fact]] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "sentences": self.sentences,
+            "junk": self.junk,
+            **self.all.to_dict(),
+            "key_agreement": share(self.same_key, self.all.found),
+            "ms_per_turn": round(self.seconds * 1000 / max(self.sentences, 1), 4),
+            "by_category": {name: tally.to_dict() for name, tally in sorted(self.by_category.items())},
+            "by_language": {name: tally.to_dict() for name, tally in sorted(self.by_language.items())},
+            "rejected": dict(self.rejected.most_common()),
+        }
+
+    def count(self, sentence: Labelled, made: Extraction) -> None:
+        pairs = matched(sentence.facts, made.facts)
+        self.sentences += 1
+        self.junk += not sentence.facts
+        self.same_key += sum(sentence.facts[i]["key"] == made.facts[j].key for i, j in pairs)
+        self.rejected.update(rejection.reason for rejection in made.rejected)
+        categories = [fact["category"] for fact in sentence.facts]
+        self.tally(
+            sentence.language, categories, [fact.category for fact in made.facts], [categories[i] for i, _ in pairs]
+        )
+        self.missed += [(sentence.text, f) for i, f in enumerate(sentence.facts) if i not in {i for i, _ in pairs}]
+        self.wrong += [(sentence.text, f) for j, f in enumerate(made.facts) if j not in {j for _, j in pairs}]
+
+    def tally(self, language: str, expected: Sequence[str], made: Sequence[str], found: Sequence[str]) -> None:
+        for name, categories in (("expected", expected), ("made", made), ("found", found)):
+            for category in categories:
+                of_category = self.by_category.setdefault(category, Tally())
+                for counted in (self.all, of_category, self.by_language.setdefault(language, Tally())):
+                    setattr(counted, name, getattr(counted, name) + 1)
+
+
+def evaluate(path: Path) -> Result:
+    books, result = rulebooks(), Result()
+    sentences = list(read(path))
+    for sentence in sentences:  # once before the clock runs: patterns are compiled when first needed
+        extract(sentence.text, sentence.role, books)
+    started = time.process_time()
+    made = [extract(sentence.text, sentence.role, books) for sentence in sentences]
+    result.seconds = time.process_time() - started
+    for sentence, extraction in zip(sentences, made, strict=True):
+        result.count(sentence, extraction)
+    return result
+
+
+def read(path: Path) -> Iterator[Labelled]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise InvalidInput("file", f"{path}: {error.strerror or error}") from None
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            yield parsed(path, number, line)
+
+
+def parsed(path: Path, number: int, line: str) -> Labelled:
+    try:
+        given = json.loads(line)
+        facts = [{name: str(fact[name]) for name in ("category", "key", "value")} for fact in given["facts"]]
+        return Labelled(str(given["text"]), given.get("role") or "user", facts)
+    except (ValueError, TypeError, KeyError) as error:
+        raise InvalidInput("file", f"{path}:{number} is not a sentence with text and facts: {error}") from None
+
+
+def matched(expected: Sequence[Mapping[str, str]], made: Sequence[Fact]) -> list[tuple[int, int]]:
+    """Pairs of indexes, greedily and one to one; pairs that agree on the key come first."""
+    pairs = [(i, j) for i, want in enumerate(expected) for j, fact in enumerate(made) if is_found(want, fact)]
+    pairs.sort(key=lambda pair: expected[pair[0]]["key"] != made[pair[1]].key)
+    taken: list[tuple[int, int]] = []
+    for i, j in pairs:
+        if not any(i == one or j == other for one, other in taken):
+            taken.append((i, j))
+    return taken
+
+
+def is_found(want: Mapping[str, str], fact: Fact) -> bool:
+    one, other = want["value"].casefold(), fact.value.casefold()
+    return want["category"] == fact.category and (one in other or other in one)
+
+
+def share(part: int, whole: int) -> float:
+    return round(part / whole, 4) if whole else 0.0
