@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -120,22 +121,37 @@ def made_hits(
     """Hits for the chosen rows whose turn is still there."""
     by_ref = {turn.ref: turn for turn in turns}
     refs = [f"{found.sessions[found.conversation[row]]}#{found.turn[row]}" for row in choice.rows]
+    words, meaning = _arms(fused.matched, choice.rows), _arms(found.cosine, choice.rows)
     return [
-        _hit(by_ref[ref], int(row), found, fused, question, session)
-        for ref, row in zip(refs, choice.rows, strict=True)
+        _hit(by_ref[ref], int(choice.rows[n]), (words[n], meaning[n]), found, fused, question, session)
+        for n, ref in enumerate(refs)
         if ref in by_ref
     ]
 
 
-def _hit(turn: Turn, row: int, found: Candidates, fused: Fused, question: Question, session: str | None) -> Hit:
-    matched = [word for word, count in zip(question.lexemes, fused.counts[row], strict=True) if count]
+def _arms(scores: Floats, rows: Ints) -> list[Arm]:
+    """What an arm thought of each row: one more than how many it liked better, and its score."""
+    better = np.searchsorted(np.sort(-scores), -scores[rows], side="left").tolist()
+    return [Arm(rank + 1, round(score, 4)) for rank, score in zip(better, scores[rows].tolist(), strict=True)]
+
+
+def _hit(
+    turn: Turn,
+    row: int,
+    by: tuple[Arm, Arm],
+    found: Candidates,
+    fused: Fused,
+    question: Question,
+    session: str | None,
+) -> Hit:
+    matched = [word for word, count in zip(question.lexemes, fused.counts[row].tolist(), strict=True) if count]
     arms = {}
     if matched:
-        arms["bm25"] = _arm(fused.matched, row)
-    if set(matched) & set(question.respelt):
-        arms["trigram"] = _arm(fused.matched, row)
-    if not np.isnan(found.cosine[row]):
-        arms["vector"] = _arm(found.cosine, row)
+        arms["bm25"] = by[0]
+    if question.respelt and set(matched) & set(question.respelt):
+        arms["trigram"] = by[0]
+    if not math.isnan(by[1].score):
+        arms["vector"] = by[1]
     return Hit(
         turn=turn,
         conversation=found.conversations[found.conversation[row]],
@@ -145,10 +161,6 @@ def _hit(turn: Turn, row: int, found: Candidates, fused: Fused, question: Questi
         parts={name: round(float(part[row]), 4) for name, part in fused.parts.items()},
         words=tuple(question.surface.get(word, word) for word in matched),
     )
-
-
-def _arm(scores: Floats, row: int) -> Arm:
-    return Arm(rank=int((scores > scores[row]).sum()) + 1, score=round(float(scores[row]), 4))
 
 
 def asks_itself(hit: Hit, query: Query, choice: Choice) -> bool:
