@@ -1,4 +1,4 @@
-"""`recollect eval` and `recollect bench`: how good recall is, and what it costs beside bare PostgreSQL."""
+"""`recollect eval` and `recollect bench`: how good recall and learning are, and what they cost beside PostgreSQL."""
 
 from __future__ import annotations
 
@@ -17,12 +17,17 @@ from recollect.settings import read_settings
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-evaluations = typer.Typer(help="Measure how good recall is.")
+evaluations = typer.Typer(help="Measure how good recall and learning are.")
+EXTRACTED = ("facts", "extracted", "found", "precision", "recall", "f1")
 MEASURES = ("recall@5", "recall@10", "recall@20", "hit@10", "recall@2000tok")
 
 Files = Annotated[
     list[Path],
     typer.Argument(metavar="FILE", help="JSON lines, also .gz, one conversation each.", exists=True, dir_okay=False),
+]
+Labelled = Annotated[
+    list[Path],
+    typer.Argument(metavar="FILE", help="JSON lines, one labelled sentence each.", exists=True, dir_okay=False),
 ]
 Excluded = Annotated[list[str] | None, typer.Option("--exclude-category", metavar="C", help="Leave out; repeatable.")]
 Conversations = Annotated[int | None, typer.Option("--limit-conversations", min=1, help="Only the first ones.")]
@@ -31,13 +36,40 @@ Quick = Annotated[bool, typer.Option("--quick", help="A minute instead of many; 
 
 @evaluations.callback()
 def measures() -> None:
-    """Measure how good recall is."""
+    """Measure how good recall and learning are."""
 
 
 @evaluations.command()
 def retrieval(files: Files, exclude: Excluded = None, conversations: Conversations = None, json: Json = False) -> None:
     """Record the conversations of each file, ask its questions, count what is found. Leaves nothing behind."""
     asyncio.run(evaluate_all(files, exclude or [], conversations, json))
+
+
+@evaluations.command()
+def extraction(files: Labelled, json: Json = False) -> None:
+    """Learn from the sentences of each file by rules alone, and count the facts that are right. Stores nothing."""
+    from recollect.evals.extraction import evaluate
+
+    for path in files:
+        result = evaluate(path).to_dict()
+        if json:
+            say_json({"file": str(path), **result})
+        else:
+            show_extraction(path, result)
+
+
+def show_extraction(path: Path, result: Mapping[str, Any]) -> None:
+    rows = table("", *EXTRACTED, title=str(path))
+    for group in (result["by_category"], result["by_language"], {"all": result}):
+        for name, values in group.items():
+            rows.add_row(name, *(f"{values[measure]:.4g}" for measure in EXTRACTED))
+        rows.add_section()
+    console = paper()
+    console.print(rows)
+    turned_away = ", ".join(f"{reason} {count}" for reason, count in result["rejected"].items())
+    sentences = f"{result['sentences']} sentences, {result['junk']} of them junk"
+    console.print(f"{sentences}; {result['ms_per_turn']:.2f} ms per turn", style="dim")
+    console.print(f"keys that agree: {result['key_agreement']:.3f}; turned away: {turned_away}", style="dim")
 
 
 async def evaluate_all(files: Sequence[Path], exclude: Sequence[str], conversations: int | None, json: bool) -> None:
