@@ -16,6 +16,7 @@ import psycopg
 
 Work = Callable[[], Awaitable[object]]
 WARM_UP = 3
+SERVING = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +64,10 @@ class Meter:
         return Cost(client + grown, wall)
 
     def _server_seconds(self) -> dict[int, float]:
-        """CPU seconds so far of every process of the server but the one that answers this question."""
+        """CPU seconds so far of the processes that serve clients, but for the one that answers this question. Vacuuming
+        and checkpoints go on beside the work and would fall on whatever is measured at the time."""
         with psycopg.connect(self._dsn, autocommit=True) as connection:
-            pids = [
-                pid for (pid,) in connection.execute("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
-            ]
+            pids = [pid for (pid,) in connection.execute(SERVING)]
         seconds = {}
         for pid in pids:
             # A backend may end between the two looks, and a server elsewhere has no /proc entry here.
