@@ -1,4 +1,4 @@
-"""The diary row of a request: seed for reports (counts, latencies) and for explain() (the trace)."""
+"""The diary row of a request: what reports count (hits, latencies) and what explain() shows (the trace)."""
 
 from __future__ import annotations
 
