@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import select
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor
@@ -26,6 +26,7 @@ log = logging.getLogger("recollect.sql")
 Statement: TypeAlias = tuple[str, Mapping[str, Any]]
 Row: TypeAlias = tuple[Any, ...]
 Connection: TypeAlias = AsyncConnection[Row]
+T = TypeVar("T")
 
 # The transaction certainly did not happen, and would if it were tried again: serialization failure, deadlock.
 ROLLED_BACK = ("40001", "40P01")
@@ -41,14 +42,7 @@ class Database:
 
     async def run(self, scope: ScopeId, *statements: Statement, write: bool = False) -> list[list[Row]]:
         """The statements in one transaction and one round trip; the rows of each."""
-        for attempt in range(1, TRIES + 1):
-            try:
-                return await self._run_once(scope, statements, write)
-            except (psycopg.Error, PoolTimeout, PoolClosed) as error:
-                if attempt == TRIES or not can_repeat(error, write):
-                    raise translated(error) from error
-                await asyncio.sleep(0.02 * attempt)
-        raise AssertionError("unreachable")
+        return await repeated(lambda: self._run_once(scope, statements, write), write)
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Connection]:
@@ -71,16 +65,13 @@ class Database:
 
     async def write_one(self, scope: ScopeId, name: str, parameters: Mapping[str, Any]) -> list[Row]:
         """One statement that opens its scope itself: the cheapest way to write, without so much as a pipeline."""
-        for attempt in range(1, TRIES + 1):
-            try:
-                async with self._connection() as connection:
-                    cursor = await self._execute(connection, name, {"scope": scope, **parameters})
-                    return await cursor.fetchall()
-            except (psycopg.Error, PoolTimeout, PoolClosed) as error:
-                if attempt == TRIES or not can_repeat(error, write=True):
-                    raise translated(error) from error
-                await asyncio.sleep(0.02 * attempt)
-        raise AssertionError("unreachable")
+
+        async def once() -> list[Row]:
+            async with self._connection() as connection:
+                cursor = await self._execute(connection, name, {"scope": scope, **parameters})
+                return await cursor.fetchall()
+
+        return await repeated(once, write=True)
 
     @asynccontextmanager
     async def transaction(self, scope: ScopeId) -> AsyncIterator[Transaction]:
@@ -133,6 +124,19 @@ class Transaction:
         async with self._connection.cursor().copy(queries()[name]) as copy:
             for row in rows:
                 await copy.write(row)
+
+
+async def repeated(work: Callable[[], Awaitable[T]], write: bool) -> T:
+    """The work, tried again while that is safe; its errors as ours."""
+    attempt = 1
+    while True:
+        try:
+            return await work()
+        except (psycopg.Error, PoolTimeout, PoolClosed) as error:
+            if attempt == TRIES or not can_repeat(error, write):
+                raise translated(error) from error
+            await asyncio.sleep(0.02 * attempt)
+            attempt += 1
 
 
 def opening(write: bool) -> str:
