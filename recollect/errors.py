@@ -3,12 +3,18 @@
     RecollectError
     ├── InvalidInput          a value a caller gave; names the field
     ├── InvalidSetting        a value from the environment; names the setting
+    ├── Unauthorized          we do not know who calls: no key or token, or one that is not good
+    ├── Forbidden             we know, and that identity may not do this; says what role it takes
     ├── NotFound              no such thing in this scope (another's thing counts as none)
     ├── Conflict              the same idempotency key came with another body
+    │   └── Outdated          what is known was changed by another meanwhile; repeat the request
+    ├── RateLimited           too many requests by one caller; says when to come back
     ├── StoreUnavailable      PostgreSQL does not answer, or not in time
     │   └── EmbeddedServerFailed   our own server would not start; says why
     ├── SchemaMismatch        the database is older or newer than this release, or lacks an extension
-    └── EmbedderFailed        the embedder did not answer; recall goes on without vectors
+    ├── EmbedderFailed        the embedder did not answer; recall goes on without vectors
+    └── ReasonerFailed        the language model did not answer; what it was to learn from can be tried again
+        └── ReasonerConfused  it answered, but even asked twice not in the form it was asked for
 
 A door turns `code` into its own status (HTTP, exit code); the message is for the person and says what to do next.
 Driver errors are translated where they cross into our code (store/, providers/), nowhere else.
@@ -43,6 +49,18 @@ class InvalidSetting(RecollectError):
         self.setting = setting
 
 
+class Unauthorized(RecollectError):
+    """The caller showed no key or token, or one that is not good; the message says what to send instead."""
+
+    code = "unauthorized"
+
+
+class Forbidden(RecollectError):
+    """The caller is known but may not do this; the message says what role it takes."""
+
+    code = "forbidden"
+
+
 class NotFound(RecollectError):
     """There is no such thing in this scope."""
 
@@ -53,6 +71,20 @@ class Conflict(RecollectError):
     """The request contradicts one that was already accepted."""
 
     code = "conflict"
+
+
+class Outdated(Conflict):
+    """What is known was changed by another meanwhile; repeat the request."""
+
+
+class RateLimited(RecollectError):
+    """Too many requests by one caller; `seconds` is how long to wait."""
+
+    code = "rate_limited"
+
+    def __init__(self, message: str, seconds: float) -> None:
+        super().__init__(message)
+        self.seconds = seconds
 
 
 class StoreUnavailable(RecollectError):
@@ -75,3 +107,14 @@ class EmbedderFailed(RecollectError):
     """The embedder did not answer; recall goes on without vectors and catches up later."""
 
     code = "embedder_failed"
+
+
+class ReasonerFailed(RecollectError):
+    """The language model is away, too slow or refuses; the log is untouched and the work can be tried again later."""
+
+    code = "reasoner_failed"
+
+
+class ReasonerConfused(ReasonerFailed):
+    """The language model answered, but not in the form it was asked for; a more capable model or a smaller piece of
+    conversation helps more than trying again."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+from uuid import UUID
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,6 +31,45 @@ class Embedder(Protocol):
     async def close(self) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a Reasoner is told, or said itself."""
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What it answered, and what that cost; no tokens where it does not count them."""
+
+    text: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Reasoner(Protocol):
+    """A language model. Raises ReasonerFailed when it cannot answer."""
+
+    @property
+    def name(self) -> str:
+        """Kept with what was learned from it."""
+        ...
+
+    async def answer(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        max_tokens: int = 1024,
+        temperature: float = 0.0,
+    ) -> Reply:
+        """With a JSON schema it is asked to answer in that form; the caller still checks."""
+        ...
+
+    async def close(self) -> None: ...
+
+
 class Clock(Protocol):
     def now(self) -> datetime: ...
 
@@ -36,3 +77,40 @@ class Clock(Protocol):
 class SystemClock:
     def now(self) -> datetime:
         return datetime.now(UTC)
+
+
+@dataclass(slots=True)
+class CacheCounts:
+    """What a cache was good for since it was opened. Hits and misses count what was asked for, errors what failed."""
+
+    hits: int = 0
+    misses: int = 0
+    errors: int = 0
+
+
+class Cache(Protocol):
+    """Values of one owner by name, for a while, perhaps. It never raises and never makes anybody wait for long: what it
+    cannot do, it has not got. What it gives back may be anything; the caller checks."""
+
+    @property
+    def counts(self) -> CacheCounts: ...
+
+    @property
+    def is_up(self) -> bool:
+        """It answered when it was last asked."""
+        ...
+
+    async def read(self, owner: UUID, names: Sequence[str]) -> list[bytes | None]:
+        """The value of each name, or None."""
+        ...
+
+    def write(self, owner: UUID, values: Mapping[str, bytes]) -> None:
+        """Returns at once; they are there soon, or not."""
+        ...
+
+    async def drop(self, owner: UUID) -> None:
+        """Everything of this owner, and what is about to be written for him from before. While the cache is away, when
+        it is back."""
+        ...
+
+    async def close(self) -> None: ...

@@ -1,24 +1,27 @@
 """Settings: one frozen value, read once at a door, passed down from there.
 
 Every field names its environment variable, its meaning and its bounds, so that the reader, the checks and the
-documentation are made from the same line. A wrong value is an `InvalidSetting` that names the variable.
+documentation are made from the same line. What is given by name wins over the environment, that over a .env file, that
+over a TOML file (setting_sources.py). A wrong value is an `InvalidSetting` that names the variable and its place.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, get_args, get_origin, get_type_hints
 
 from recollect.errors import InvalidSetting
+from recollect.setting_sources import ENVIRONMENT_ONLY, Found, find
 
 
 def setting(
     env: str, default: Any, meaning: str, *, low: float | None = None, high: float | None = None, secret: bool = False
 ) -> Any:
     """A field of Settings, with what is needed to read, check and explain it."""
-    return field(default=default, metadata={"env": env, "meaning": meaning, "low": low, "high": high, "secret": secret})
+    meta = {"env": env, "meaning": meaning, "low": low, "high": high, "secret": secret}
+    return field(default=default, repr=not secret, metadata=meta)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +32,9 @@ class Settings:
     )
     project: str = setting("RECOLLECT_PROJECT", "default", "project of the command line's scope")
 
+    enabled: bool = setting(
+        "MEMORY_ENABLED", True, "answer with memory; 0: a question with a user is answered as one without"
+    )
     dsn: str = setting(
         "MEMORY_DB_CONNECTION_STRING",
         "",
@@ -63,6 +69,48 @@ class Settings:
         low=0,
         high=36_500,
     )
+    cleanup_hours: int = setting(
+        "MEMORY_CLEANUP_INTERVAL_HOURS", 24, "hours between two rounds of upkeep by a worker", low=1, high=8760
+    )
+    cleanup_batch: int = setting(
+        "MEMORY_CLEANUP_BATCH_SIZE",
+        100,
+        "conversations, memories or rows that upkeep takes at a time",
+        low=1,
+        high=10_000,
+    )
+    request_days: int = setting(
+        "RECOLLECT_REQUEST_DAYS", 30, "days for which requests can be explained and counted", low=1, high=36_500
+    )
+    idempotency_hours: int = setting(
+        "RECOLLECT_IDEMPOTENCY_HOURS", 24, "hours for which a repeated idempotency key is recognised", low=1, high=8760
+    )
+    memory_limit: int = setting(
+        "RECOLLECT_MEMORY_LIMIT",
+        200,
+        "memories of less than middling importance kept per user or project",
+        low=0,
+        high=1_000_000,
+    )
+    decay_days: int = setting(
+        "RECOLLECT_DECAY_DAYS", 90, "idle days after which a user's memory loses some confidence", low=1, high=36_500
+    )
+    project_decay_days: int = setting(
+        "RECOLLECT_PROJECT_DECAY_DAYS", 180, "the same for a project's memory", low=1, high=36_500
+    )
+    decay_step: float = setting(
+        "RECOLLECT_DECAY_STEP", 0.1, "confidence lost each time; 0: nothing decays", low=0, high=1
+    )
+    forget_below: float = setting(
+        "RECOLLECT_FORGET_BELOW", 0.3, "an idle memory of less confidence is forgotten; 0: none is", low=0, high=1
+    )
+    forget_days: int = setting(
+        "RECOLLECT_FORGET_DAYS", 180, "idle days before a memory may be forgotten", low=1, high=36_500
+    )
+    history_days: int = setting(
+        "RECOLLECT_HISTORY_DAYS", 3650, "days for which values that are no longer so are kept", low=1, high=36_500
+    )
+    workers: int = setting("RECOLLECT_WORKERS", 4, "conversations worked on at once", low=1, high=1000)
     session_window: int = setting(
         "MEMORY_SESSION_WINDOW_MINUTES",
         0,
@@ -71,6 +119,29 @@ class Settings:
         high=525_600,
     )
     history: int = setting("MEMORY_MAX_HISTORY_MESSAGES", 10, "recent turns in a context", low=1, high=50)
+    similar: int = setting(
+        "MEMORY_SEMANTIC_SEARCH_K", 3, "similar earlier questions beside an answer; 0: none", low=0, high=10
+    )
+    similarity: float = setting(
+        "MEMORY_SEMANTIC_SIMILARITY_THRESHOLD", 0.7, "cosine from which on a question counts as similar", low=0, high=1
+    )
+    context_tokens: int = setting(
+        "MEMORY_MAX_CONTEXT_TOKENS", 4000, "tokens of memory put before an answer", low=1, high=200_000
+    )
+    suggestions: bool = setting("MEMORY_ENABLE_SUGGESTIONS", True, "suggest further questions with an answer")
+    suggestion_count: int = setting("MEMORY_SUGGESTION_COUNT", 3, "how many of them", low=0, high=10)
+    cross_user: bool = setting(
+        "MEMORY_ENABLE_CROSS_USER_LEARNING", False, "refused: nobody's memory is used for another"
+    )
+
+    vector_store: str = setting("MEMORY_VECTOR_STORE", "pgvector", "pgvector; any other is refused")
+    vector_collection: str = setting(
+        "MEMORY_VECTOR_COLLECTION_NAME",
+        "ai_sdk_conversation_memory",
+        "accepted and not used: vectors have a table, and each scope its own part of it",
+    )
+    chroma_directory: str = setting("MEMORY_CHROMA_PERSIST_DIRECTORY", "", "refused: vectors are kept in PostgreSQL")
+    opensearch_url: str = setting("MEMORY_OPENSEARCH_URL", "", "refused: vectors are kept in PostgreSQL")
 
     embedder: str = setting("RECOLLECT_EMBEDDER", "local", "local, openai (any compatible server) or none")
     embedder_url: str = setting(
@@ -84,34 +155,174 @@ class Settings:
         "RECOLLECT_EMBED_TURNS", "auto", "which turns get vectors: all, high_value, none; auto: all if local"
     )
 
+    mask_sensitive: bool = setting(
+        "MEMORY_MASK_SENSITIVE_DATA",
+        False,
+        "mask e-mail addresses, phone numbers, cards, IBANs and national ids in stored text too; in logs always",
+    )
+    allow_export: bool = setting("MEMORY_ALLOW_DATA_EXPORT", True, "users may export what is kept about them")
+    allow_deletion: bool = setting("MEMORY_ALLOW_DATA_DELETION", True, "users may have it erased")
+    log_operations: bool = setting(
+        "MEMORY_LOG_OPERATIONS", True, "log each operation on memory: who, what, how long; never a text"
+    )
+    project_approval: bool = setting(
+        "RECOLLECT_PROJECT_APPROVAL", False, "what users teach the whole project waits for an approval"
+    )
+    summaries: bool = setting("MEMORY_SUMMARIZATION_ENABLED", True, "compress the oldest turns into episodes")
+    episode_every: int = setting(
+        "MEMORY_SUMMARIZATION_THRESHOLD", 20, "messages without an episode from which on one is made", low=2, high=1000
+    )
+    episode_window: int = setting(
+        "RECOLLECT_EPISODE_WINDOW",
+        10,
+        "last messages that are never compressed; at most one less than the threshold",
+        low=0,
+        high=999,
+    )
+    summary_tokens: int = setting(
+        "RECOLLECT_SUMMARY_TOKENS", 200, "tokens of a summary made without a model", low=80, high=4000
+    )
+    summary_answer_tokens: int = setting(
+        "MEMORY_SUMMARIZATION_MAX_TOKENS", 500, "tokens of a model's answer when it summarises", low=50, high=100_000
+    )
+    summary_provider: str = setting(
+        "MEMORY_SUMMARIZATION_PROVIDER", "OpenAI", "OpenAI, which is any compatible server; any other is refused"
+    )
+    summary_model: str = setting(
+        "MEMORY_SUMMARIZATION_MODEL", "", "model that summarises, at RECOLLECT_MODEL_URL; empty: RECOLLECT_MODEL"
+    )
+    summary_temperature: float = setting(
+        "MEMORY_SUMMARIZATION_TEMPERATURE", 0.3, "how freely it words a summary", low=0, high=2
+    )
+    async_storage: bool = setting(
+        "MEMORY_ASYNC_STORAGE",
+        True,
+        "derived work follows in the background; 0: an answer waits for it. The log is never written later",
+    )
+
+    redis_cache: bool = setting("MEMORY_REDIS_CACHE_ENABLED", False, "keep recent conversations in Redis too")
+    redis_url: str = setting("MEMORY_REDIS_URL", "redis://localhost:6379/0", "that Redis", secret=True)
+    redis_ttl: int = setting(
+        "MEMORY_REDIS_TTL_SECONDS", 3600, "seconds for which it keeps them", low=1, high=31_536_000
+    )
+
+    model_url: str = setting(
+        "RECOLLECT_MODEL_URL", "", "base URL of an OpenAI-compatible server with a language model; empty: rules only"
+    )
+    model: str = setting("RECOLLECT_MODEL", "", "name of the language model at that server")
+    model_key: str = setting("RECOLLECT_MODEL_KEY", "", "its API key", secret=True)
+    model_timeout: float = setting("RECOLLECT_MODEL_TIMEOUT", 60.0, "seconds per answer", low=0.1, high=3600)
+
+    auth: str = setting(
+        "RECOLLECT_AUTH", "auto", "auto: callers must say who they are once a key or JWT is set up; required: always"
+    )
+    user_source: str = setting(
+        "MEMORY_USER_ID_SOURCE",
+        "token",
+        "who names the user of a service or admin key: request (user_id), header (X-User-Id), token (either)",
+    )
+    jwt_secret: str = setting("RECOLLECT_JWT_SECRET", "", "secret of tokens signed with HS256, 384 or 512", secret=True)
+    jwt_keys: str = setting(
+        "RECOLLECT_JWT_KEYS", "", "public keys of tokens: a PEM or JWKS file, or the http(s) address of a JWKS"
+    )
+    jwt_algorithms: str = setting(
+        "RECOLLECT_JWT_ALGORITHMS", "", "accepted, with commas; empty: HS256 and up, or RS256, ES256 and EdDSA"
+    )
+    jwt_issuer: str = setting("RECOLLECT_JWT_ISSUER", "", "iss that a token must have; empty: any")
+    jwt_audience: str = setting("RECOLLECT_JWT_AUDIENCE", "", "aud that a token must have; empty: it must have none")
+    jwt_user_claim: str = setting("RECOLLECT_JWT_USER_CLAIM", "sub", "claim that names the user")
+    jwt_project_claim: str = setting(
+        "RECOLLECT_JWT_PROJECT_CLAIM", "", "claim that names the project; empty: the request may name any"
+    )
+    jwt_role_claim: str = setting("RECOLLECT_JWT_ROLE_CLAIM", "", "claim that names the role; empty: user")
+
+    rate_limit: float = setting(
+        "RECOLLECT_RATE_LIMIT", 100.0, "requests a second of one caller over HTTP; 0: no limit", low=0, high=1_000_000
+    )
+    max_body: int = setting(
+        "RECOLLECT_MAX_BODY_BYTES", 20_000_000, "bytes of one HTTP request", low=1000, high=2_000_000_000
+    )
+    request_timeout: float = setting(
+        "RECOLLECT_REQUEST_TIMEOUT", 60.0, "seconds until an HTTP request must be answered", low=0.1, high=3600
+    )
+
 
 CHOICES = {
     "RECOLLECT_EMBEDDER": ("local", "openai", "none"),
     "RECOLLECT_EMBED_TURNS": ("auto", "all", "high_value", "none"),
+    "RECOLLECT_AUTH": ("auto", "required"),
+    "MEMORY_USER_ID_SOURCE": ("token", "request", "header"),
+}
+# Names that others' configurations have: the default is accepted, and anything else refused with the reason.
+REFUSED = {
+    "MEMORY_VECTOR_STORE": "vectors are kept in PostgreSQL, beside the text and behind the same wall; use pgvector",
+    "MEMORY_CHROMA_PERSIST_DIRECTORY": "vectors are kept in PostgreSQL (pgvector), not in Chroma; leave it out",
+    "MEMORY_OPENSEARCH_URL": "vectors are kept in PostgreSQL (pgvector), not in OpenSearch; leave it out",
+    "MEMORY_SUMMARIZATION_PROVIDER": "only OpenAI's protocol is spoken; name any server of it in RECOLLECT_MODEL_URL",
+    "MEMORY_ENABLE_CROSS_USER_LEARNING": "nobody's memory is used for another; what all should know, teach the project",
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Settings, where each came from (by variable; the others have their default), and what looks like a mistake."""
+
+    settings: Settings
+    found: Mapping[str, Found]
+    warnings: Sequence[str]
+
+
 def read_settings(environ: Mapping[str, str] | None = None, **given: Any) -> Settings:
-    """Settings from the environment; what is `given` by name wins."""
-    environ = os.environ if environ is None else environ
+    """Settings from the environment and the files of the working directory; what is `given` by name wins. With an
+    `environ` of your own, only files that it names are read."""
+    return trace_settings(environ, **given).settings
+
+
+def trace_settings(environ: Mapping[str, str] | None = None, **given: Any) -> Reading:
+    """As `read_settings`, with where each value came from."""
     hints = get_type_hints(Settings)
+    variables = {f.name: f.metadata["env"] for f in fields(Settings)}
+    findings = find(environ, variables)
+    found = {
+        env: findings.values[env] for name, env in variables.items() if env in findings.values and name not in given
+    }
     values = {
-        f.name: _read(f, hints[f.name], environ[f.metadata["env"]])
+        f.name: _read(f, hints[f.name], found[f.metadata["env"]])
         for f in fields(Settings)
-        if f.metadata["env"] in environ
+        if f.metadata["env"] in found
     }
     settings = Settings(**{**values, **given})
     for f in fields(Settings):
-        _check(f.metadata, hints[f.name], getattr(settings, f.name))
-    return settings
+        try:
+            _check(f, hints[f.name], getattr(settings, f.name))
+        except ValueError as error:
+            raise InvalidSetting(f.metadata["env"], f"{error}{_in_file(found.get(f.metadata['env']))}") from None
+    return Reading(settings, found, [_unknown(name, at, variables) for name, at in findings.unknown])
 
 
-def _read(f: Field[Any], kind: Any, text: str) -> Any:
+def _in_file(at: Found | None) -> str:
+    return f" ({at.place})" if at and at.file else ""
+
+
+def _unknown(name: str, at: Found, variables: Mapping[str, str]) -> str:
+    from difflib import get_close_matches
+
+    if name in ENVIRONMENT_ONLY:
+        return f"{name} ({at.place}) counts in the environment only"
+    # Variables without their prefix, which makes all of them alike.
+    known = {env.partition("_")[2]: env for env in variables.values()} | {field: field for field in variables}
+    near = get_close_matches(name.partition("_")[2] if name.isupper() else name, known, n=1)
+    hint = f"; did you mean {known[near[0]]}?" if near else ""
+    return f"{name} ({at.place}) is not a setting{hint}"
+
+
+def _read(f: Field[Any], kind: Any, found: Found) -> Any:
     kind = get_args(kind)[0] if get_origin(kind) is not None else kind
     try:
-        return _READERS[kind](text.strip())
+        return _READERS[kind](found.text.strip())
     except ValueError as error:
-        raise InvalidSetting(f.metadata["env"], f"{error}; it means: {f.metadata['meaning']}") from None
+        problem = f"{error}; it means: {f.metadata['meaning']}{_in_file(found)}"
+        raise InvalidSetting(f.metadata["env"], problem) from None
 
 
 def _read_bool(text: str) -> bool:
@@ -142,13 +353,15 @@ _READERS: dict[Any, Callable[[str], Any]] = {bool: _read_bool, int: _read_int, f
 _KINDS: dict[Any, tuple[type, ...]] = {bool: (bool,), int: (int,), float: (int, float), str: (str, os.PathLike)}
 
 
-def _check(meta: Mapping[str, Any], kind: Any, value: Any) -> None:
-    env, low, high = meta["env"], meta["low"], meta["high"]
+def _check(f: Field[Any], kind: Any, value: Any) -> None:
+    env, low, high = f.metadata["env"], f.metadata["low"], f.metadata["high"]
     if not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and kind is not bool):
-        raise InvalidSetting(env, f"{value!r} is not a {kind.__name__}; it means: {meta['meaning']}")
+        raise ValueError(f"{value!r} is not a {kind.__name__}; it means: {f.metadata['meaning']}")
     if low is not None and not value >= low:
-        raise InvalidSetting(env, f"{value} is below {low:g}")
+        raise ValueError(f"{value} is below {low:g}")
     if high is not None and not value <= high:
-        raise InvalidSetting(env, f"{value} is above {high:g}")
+        raise ValueError(f"{value} is above {high:g}")
     if env in CHOICES and value not in CHOICES[env]:
-        raise InvalidSetting(env, f"{value!r} is not one of {', '.join(CHOICES[env])}")
+        raise ValueError(f"{value!r} is not one of {', '.join(CHOICES[env])}")
+    if env in REFUSED and str(value).lower() != str(f.default).lower():
+        raise ValueError(f"{value!r} cannot be used: {REFUSED[env]}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -16,7 +16,10 @@ from recollect.flows.chores import Chores
 from recollect.flows.diary import Diary
 from recollect.flows.embed import Embedding, Policy
 from recollect.flows.parts import Parts
-from recollect.ports import Clock, Embedder, SystemClock
+from recollect.flows.usage import Usage
+from recollect.model.sensitive_log import mask_logs
+from recollect.ports import Clock, Embedder, Reasoner, SystemClock
+from recollect.providers.jwt import token_reader
 from recollect.settings import Settings, read_settings
 from recollect.store.connection import (
     APP_ROLE,
@@ -30,7 +33,12 @@ from recollect.store.database import first_line
 from recollect.store.migrate import SchemaStatus, prepare
 from recollect.store.store import Store
 from recollect.sync import SyncEngine
-from recollect.worker.catch_up import CatchUp
+from recollect.worker.periodic import Periodic
+from recollect.worker.worker import Worker
+
+if TYPE_CHECKING:
+    from recollect.flows.cache import TurnCache
+    from recollect.hosts.chat.assistant import Assistant
 
 
 @asynccontextmanager
@@ -38,20 +46,38 @@ async def connect(
     settings: Settings | None = None,
     *,
     embedder: Embedder | str | None = None,
+    reasoner: Reasoner | None = None,
     clock: Clock | None = None,
     worker: bool = True,
     **given: Any,
 ) -> AsyncIterator[Engine]:
     """An Engine, on the embedded server unless settings name another. Settings come from the environment; those given
     by name win. `embedder` is one of your own, or the setting. `worker=False` leaves derived work to others."""
+    mask_logs()
     if isinstance(embedder, str):
         given["embedder"], embedder = embedder, None
     settings = settings or read_settings(**given)
     async with AsyncExitStack() as stack:
-        parts = await assemble(stack, settings, embedder, clock or SystemClock())
-        if worker and parts.embedding.embedder is not None:
-            await stack.enter_async_context(running(CatchUp(parts)))
+        parts = await assemble(stack, settings, embedder, clock or SystemClock(), reasoner)
+        if worker and settings.enabled:
+            await stack.enter_async_context(running(Worker(parts, at_once=settings.workers), Periodic(parts)))
         yield Engine(parts)
+
+
+@asynccontextmanager
+async def chatting(engine: Engine, settings: Settings, reasoner: Reasoner | None = None) -> AsyncIterator[Assistant]:
+    """An assistant on an open engine, with the language model of the settings unless another is given. Leaving it waits
+    for the replies at hand."""
+    from recollect.hosts.chat.assistant import Assistant
+
+    reasoner = reasoner or chosen_reasoner(settings)
+    assistant = Assistant(engine, settings, reasoner)
+    try:
+        yield assistant
+    finally:
+        await assistant.close()
+        if reasoner is not None:
+            await reasoner.close()
 
 
 def connect_sync(settings: Settings | None = None, **given: Any) -> SyncEngine:
@@ -59,8 +85,15 @@ def connect_sync(settings: Settings | None = None, **given: Any) -> SyncEngine:
     return SyncEngine(connect(settings, **given))
 
 
-async def assemble(stack: AsyncExitStack, settings: Settings, embedder: Embedder | None, clock: Clock) -> Parts:
+async def assemble(
+    stack: AsyncExitStack,
+    settings: Settings,
+    embedder: Embedder | None,
+    clock: Clock,
+    reasoner: Reasoner | None = None,
+) -> Parts:
     """The parts of an engine; the stack takes them apart in the right order."""
+    tokens = token_reader(settings)
     admin_dsn, app_dsn, server = await find_server(stack, settings)
     await ready(admin_dsn)
     store = Store(await open_database(app_dsn, settings, server))
@@ -68,12 +101,21 @@ async def assemble(stack: AsyncExitStack, settings: Settings, embedder: Embedder
     embedder = embedder or chosen_embedder(settings)
     if embedder is not None:
         stack.push_async_callback(embedder.close)
+    reasoner = reasoner or chosen_reasoner(settings)
+    if reasoner is not None:
+        stack.push_async_callback(reasoner.close)
+    summariser = chosen_summariser(settings) or reasoner
+    if summariser is not None and summariser is not reasoner:
+        stack.push_async_callback(summariser.close)
     diary = Diary(store)
     stack.push_async_callback(diary.close)
+    usage = Usage(store, clock)
+    stack.push_async_callback(usage.close)
     chores = Chores()
     stack.push_async_callback(chores.close)
-    embedding = Embedding(embedder, policy(settings, embedder), store)
-    return Parts(settings, store, embedding, diary, chores, clock)
+    cache = await chosen_cache(stack, settings, store)
+    embedding = Embedding(embedder, policy(settings, embedder), store, cache)
+    return Parts(settings, store, embedding, reasoner, summariser, diary, usage, chores, clock, tokens, cache=cache)
 
 
 async def find_server(stack: AsyncExitStack, settings: Settings) -> tuple[str, str, EmbeddedServer | None]:
@@ -99,6 +141,17 @@ async def ready(admin_dsn: str, *, migrate: bool = True) -> SchemaStatus:
         ) from error
 
 
+async def chosen_cache(stack: AsyncExitStack, settings: Settings, store: Store) -> TurnCache | None:
+    if not settings.redis_cache:
+        return None
+    from recollect.flows.cache import TurnCache
+    from recollect.providers.redis import opened
+
+    cache = await opened(settings.redis_url, settings.redis_ttl)
+    stack.push_async_callback(cache.close)
+    return TurnCache(cache, store)
+
+
 def chosen_embedder(settings: Settings) -> Embedder | None:
     match settings.embedder:
         case "local":
@@ -121,6 +174,28 @@ def chosen_embedder(settings: Settings) -> Embedder | None:
             return None
 
 
+def chosen_reasoner(settings: Settings) -> Reasoner | None:
+    """A language model, if one is configured; without one the rules do its work."""
+    if not settings.model_url and not settings.model:
+        return None
+    from recollect.providers.openai_stream import StreamingReasoner
+
+    if not settings.model_url or not settings.model:
+        raise InvalidSetting("RECOLLECT_MODEL", "a language model needs RECOLLECT_MODEL_URL and RECOLLECT_MODEL")
+    return StreamingReasoner(settings.model_url, settings.model, settings.model_key, timeout=settings.model_timeout)
+
+
+def chosen_summariser(settings: Settings) -> Reasoner | None:
+    """Another model for summaries, at the same server, if one is named."""
+    if not settings.model_url or not settings.summary_model:
+        return None
+    from recollect.providers.openai_chat import OpenAIReasoner
+
+    return OpenAIReasoner(
+        settings.model_url, settings.summary_model, settings.model_key, timeout=settings.model_timeout
+    )
+
+
 def policy(settings: Settings, embedder: Embedder | None) -> Policy:
     """A static embedder embeds every turn for nothing; a paid one embeds what was marked."""
     match settings.embed_turns:
@@ -131,12 +206,14 @@ def policy(settings: Settings, embedder: Embedder | None) -> Policy:
 
 
 @asynccontextmanager
-async def running(work: CatchUp) -> AsyncIterator[None]:
-    task = asyncio.create_task(work.run())
+async def running(worker: Worker, upkeep: Periodic) -> AsyncIterator[None]:
+    tasks = [asyncio.create_task(worker.run()), asyncio.create_task(upkeep.run())]
     try:
         yield
     finally:
         # More than once if need be: a statement that fails while it is being cancelled swallows the cancellation.
-        while not task.done():
-            task.cancel()
-            await asyncio.wait([task], timeout=0.5)
+        while unfinished := [task for task in tasks if not task.done()]:
+            for task in unfinished:
+                task.cancel()
+            await asyncio.wait(unfinished, timeout=0.5)
+        await worker.finish()

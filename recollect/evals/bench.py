@@ -36,6 +36,19 @@ import recollect
 print(time.process_time() - before, int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024)
 """
 QUESTION = "When did we talk about {} and {}?"
+# What users write in a chat: most of it tells nothing.
+CHAT = (
+    "I moved to {} last month.",
+    "hi there",
+    "My favourite food is {} soup.",
+    "Can you help me with {} and {}?",
+    "thanks, that works",
+    "I'm allergic to {}.",
+    "what's the best way to {} a {}?",
+    "We use {} at work, and {} is next.",
+    "lol ok",
+    "Remember that the {} report is due on Friday.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +94,7 @@ async def run(memory: Engine, embedder: Embedder, dsn: str, *, quick: bool, prog
     async with Floor(dsn) as floor:
         try:
             await bench.append(floor)
+            await bench.learning()
             await bench.reads(floor)
             await bench.bulk(floor)
             await bench.own_growth(OWN[:2] if quick else OWN)
@@ -122,6 +136,28 @@ class Bench:
         mine, least, bare = await self._meter.side_by_side([ours, searchable, rows], 500)
         self._note("append a pair, to be found again", mine, least, "<= 2x")
         self._note("  beside two bare rows, not to be found", mine, bare)
+
+    async def learning(self) -> None:
+        """By rules, each pair as soon as it is said, and a conversation at once; the floor is the append of a turn."""
+        self._progress("learning from chat")
+        said = cycle([self._said.chat(n) for n in range(1000)])
+        live, alone, whole = (self._scope(user, "one") for user in ("learner", "listener", "settler"))
+
+        def pair() -> list[Any]:
+            return [("user", next(said)), ("assistant", self._said.sentence())]
+
+        async def learned() -> None:
+            await self._memory.record(live, pair())
+            await self._memory.settle(live)
+
+        both, append = await self._meter.side_by_side([learned, lambda: self._memory.record(alone, pair())], 200)
+        self._note_turns("learn a turn, each pair at once", both.cpu - append.cpu, both.wall - append.wall, append, 2)
+        await self._memory.record(whole, [turn for _ in range(200) for turn in pair()])
+        settled = await self._meter.once(lambda: self._memory.settle(whole))
+        self._note_turns("learn a turn, of 400 at once", settled.cpu, settled.wall, append, 400)
+
+    def _note_turns(self, what: str, cpu: float, wall: float, append: Cost, turns: int) -> None:
+        self.report.figures.append(Row(what, cpu / turns, "CPU ms", append.cpu / 2, "<= 3 ms", wall / turns))
 
     async def reads(self, floor: Floor) -> None:
         self._progress("recall and context for 1,000 turns")
@@ -252,6 +288,10 @@ class Babble:
     def words_of(self, sentence: str) -> list[str]:
         """Two words to ask about."""
         return self._chance.sample(sentence.lower().rstrip(".").split(), 2)
+
+    def chat(self, n: int) -> str:
+        """What a user writes, with words of its own."""
+        return CHAT[n % len(CHAT)].format(*self._chance.choices(self._words, k=2))
 
     def sentence(self) -> str:
         return (

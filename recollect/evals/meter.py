@@ -55,15 +55,15 @@ class Meter:
         return Cost(spent.cpu * 1000, spent.wall * 1000)
 
     async def _batch(self, work: Work, times: int) -> Cost:
-        server, client, wall = self._server_seconds(), time.process_time(), time.perf_counter()
+        server, client, wall = self.server_seconds(), time.process_time(), time.perf_counter()
         for _ in range(times):
             await work()
         wall, client = time.perf_counter() - wall, time.process_time() - client
-        after = self._server_seconds()
+        after = self.server_seconds()
         grown = sum(seconds - server.get(pid, 0.0) for pid, seconds in after.items())
         return Cost(client + grown, wall)
 
-    def _server_seconds(self) -> dict[int, float]:
+    def server_seconds(self) -> dict[int, float]:
         """CPU seconds so far of the processes that serve clients, but for the one that answers this question. Vacuuming
         and checkpoints go on beside the work and would fall on whatever is measured at the time."""
         with psycopg.connect(self._dsn, autocommit=True) as connection:

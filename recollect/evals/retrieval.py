@@ -5,7 +5,8 @@
 
 Everything goes through the public verbs, in a project of its own that is forgotten afterwards. Measures are averaged
 over questions: recall@k, the share of a question's evidence among the first k hits; hit@10, any of it; recall@2000tok,
-the share inside a packed context of 2,000 tokens, whole or as an excerpt of at least 300 characters.
+the share inside a packed context of 2,000 tokens, whole or as an excerpt of at least 300 characters. With `learn` all
+questions are asked twice, before anything is learned and after, so that one run shows what learning does to recall.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ class Result:
     seconds: list[float] = field(default_factory=list)
     turns: int = 0
     load_seconds: float = 0.0
+    tokens: list[int] = field(default_factory=list)  # of each context that what is known and episodes take
+    learned: Result | None = None  # the same questions, asked after learning
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -49,7 +52,9 @@ class Result:
             "p50_ms": round(quantile(self.seconds, 0.5) * 1000, 2),
             "p95_ms": round(quantile(self.seconds, 0.95) * 1000, 2),
             "load_turns_per_s": round(self.turns / max(self.load_seconds, 1e-9)),
+            "beside_turns_tokens": round(sum(self.tokens) / max(len(self.tokens), 1), 1),
             "by_category": self.by_category(),
+            **({"learned": self.learned.to_dict()} if self.learned else {}),
         }
 
     def by_category(self) -> dict[str, dict[str, Any]]:
@@ -65,18 +70,21 @@ async def evaluate(
     *,
     exclude: Collection[str] = (),
     conversations: int | None = None,
+    learn: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Result:
     """`progress` is told how many conversations of how many are done."""
     chosen = list(read(path))[:conversations]
-    result, project = Result(), f"eval-{uuid7()}"
+    result, project = Result(learned=Result() if learn else None), f"eval-{uuid7()}"
     for done, conversation in enumerate(chosen, 1):
         scope = Scope(user=str(conversation["id"]), project=project)
+        questions = [q for q in conversation["questions"] if q["category"] not in exclude and q["evidence"]]
         try:
             names = await load(memory, scope, conversation["turns"], result)
-            for question in conversation["questions"]:
-                if question["category"] not in exclude and question["evidence"]:
-                    await ask(memory, scope, question, names, result)
+            await ask_all(memory, scope, questions, names, result)
+            if result.learned:
+                await settle(memory, scope, len(conversation["turns"]), result.learned)
+                await ask_all(memory, scope, questions, names, result.learned)
         finally:
             await memory.forget(scope)
         if progress:
@@ -124,6 +132,21 @@ def as_turn(turn: Mapping[str, Any]) -> Turn:
     return Turn(turn["role"], turn["text"], speaker=turn.get("speaker"), at=at)
 
 
+async def settle(memory: Engine, scope: Scope, turns: int, result: Result) -> None:
+    """Learns all there is to learn; it counts as loading."""
+    started = time.perf_counter()
+    await memory.settle(scope)
+    result.load_seconds += time.perf_counter() - started
+    result.turns += turns
+
+
+async def ask_all(
+    memory: Engine, scope: Scope, questions: Sequence[Mapping[str, Any]], names: Mapping[str, str], result: Result
+) -> None:
+    for question in questions:
+        await ask(memory, scope, question, names, result)
+
+
 async def ask(
     memory: Engine, scope: Scope, question: Mapping[str, Any], names: Mapping[str, str], result: Result
 ) -> None:
@@ -134,12 +157,15 @@ async def ask(
 
     found = [names[hit.source] for hit in recall.hits]
     packed = packed_turns(context, names)
+    result.tokens.append(sum(line.tokens for line in context.lines if line.source not in names))
     result.scores.append((str(question["category"]), measured(found, packed, set(map(str, question["evidence"])))))
 
 
 def packed_turns(context: Context, names: Mapping[str, str]) -> set[str]:
-    """The turns that are in the text, whole or as an excerpt long enough to count."""
-    return {names[line.source] for line in context.lines if not line.excerpt or len(line.text) >= EXCERPT_CHARS}
+    """The turns that are in the text, whole or as an excerpt long enough to count. What is known and episodes tell of
+    turns, and count for none."""
+    turns = [line for line in context.lines if line.source in names]
+    return {names[line.source] for line in turns if not line.excerpt or len(line.text) >= EXCERPT_CHARS}
 
 
 def measured(found: Sequence[str], packed: Collection[str], evidence: Collection[str]) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 from recollect.errors import RecollectError
@@ -28,6 +29,15 @@ class Diary:
         self._rows.append((scope, row))
         if self._writer is None or self._writer.done():
             self._writer = asyncio.create_task(self._write_soon())
+
+    async def answered(self, scope: ScopeId, values: Mapping[str, Any]) -> None:
+        """Adds what came of a request to its row, be it still here or written already."""
+        for owner, row in self._rows:
+            if owner == scope and row["id"] == values["id"]:
+                row.update({name: value for name, value in values.items() if value is not None})
+                return
+        async with self._writing:
+            await self._store.answered(scope, values)
 
     async def flush(self) -> None:
         """Everything noted so far is in the database when this returns, unless the database is away."""

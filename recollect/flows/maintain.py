@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+
+from recollect.flows.derive import derive
 from recollect.flows.parts import Parts
 from recollect.model.chapter import TURNS
 from recollect.model.ids import ScopeId
 from recollect.model.scope import Scope
 from recollect.store.store import Store
+
+PATIENCE = 20
+PAUSE = 0.05  # seconds
 
 
 async def write_chapters(store: Store, scope: ScopeId) -> None:
@@ -16,5 +22,17 @@ async def write_chapters(store: Store, scope: ScopeId) -> None:
 
 
 async def settle(parts: Parts, scope: Scope) -> None:
+    """Everything that is behind the log, unless another is at it for long or a stage of it fails."""
     await parts.diary.flush()
+    await parts.usage.flush()
+    model = await parts.embedding.current_model()
+    for _ in range(PATIENCE):
+        behind = await parts.store.work.of_scope(scope.id, model)
+        if not [conversation for conversation in behind if not await derive(parts, scope.id, conversation)]:
+            break
+        await asyncio.sleep(PAUSE)
     await write_chapters(parts.store, scope.id)
+
+
+async def retry_work(parts: Parts) -> int:
+    return await parts.store.work.wake()

@@ -7,6 +7,10 @@ import time
 from datetime import datetime
 from typing import Any
 
+from recollect.flows.parts import Parts
+from recollect.model.explanation import Outcome
+from recollect.model.ids import RequestId
+from recollect.model.known import MemoryHit
 from recollect.model.scope import Scope
 from recollect.model.search import Context, Hit, Recall
 from recollect.model.text import lexemes
@@ -46,6 +50,18 @@ def diary_row(
     }
 
 
+async def answered(parts: Parts, scope: Scope, request: RequestId, outcome: Outcome) -> None:
+    await parts.diary.answered(
+        scope.id,
+        {
+            "id": request,
+            "model": outcome.model,
+            "latency_llm_ms": outcome.latency_ms,
+            "error_stage": outcome.error_stage,
+        },
+    )
+
+
 def trace(recall: Recall, context: Context | None) -> dict[str, Any]:
     """References and numbers, and of words only the question's own: what is forgotten must not live on here."""
     asked = recall.query.text.lower()
@@ -55,8 +71,20 @@ def trace(recall: Recall, context: Context | None) -> dict[str, Any]:
         "notes": recall.notes,
         "terms": {word: worth for word, worth in recall.terms.items() if word in own},
         "hits": [traced(hit, asked) for hit in recall.hits[:MOST_TRACED]],
+        "memories": [remembered(hit, asked) for hit in recall.memories[:MOST_TRACED]],
+        "episodes": [hit.source for hit in recall.episodes],
         "packed": [line.source for line in context.lines] if context else None,
         "left_out": [[out.source, out.reason] for out in context.left_out] if context else None,
+    }
+
+
+def remembered(hit: MemoryHit, asked: str) -> dict[str, Any]:
+    return {
+        "source": hit.source,
+        "tier": hit.tier,
+        "score": hit.score,
+        "words": [word for word in hit.words if word in asked],
+        "asked": hit.is_asked,
     }
 
 

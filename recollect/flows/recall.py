@@ -5,7 +5,9 @@ Read the question and embed it; one round trip for all arms; weigh the candidate
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from recollect.flows.maintain import write_chapters
@@ -13,13 +15,20 @@ from recollect.flows.metrics import diary_row
 from recollect.flows.parts import Parts
 from recollect.model.candidates import Candidates
 from recollect.model.chapter import best_chapters
+from recollect.model.conversation import Turn
 from recollect.model.fuse import Fused, Weights, fuse
 from recollect.model.ids import RequestId, uuid7
+from recollect.model.known import asked_keys, chosen_episodes, speaking, weighed, weighed_episode
 from recollect.model.question import Question, read_question
-from recollect.model.rank import asks_itself, choose, made_hits
+from recollect.model.question_terms import terms_in
+from recollect.model.rank import Choice, asks_itself, choose, made_hits
+from recollect.model.resolution import resolve_used
 from recollect.model.scope import Scope
 from recollect.model.search import Query, Recall
 from recollect.model.spelling import SIMILAR, unknown_words, with_spellings
+from recollect.rules import rulebooks
+from recollect.store.around import Around, Surroundings
+from recollect.store.memories import Lookup
 from recollect.store.store import Arms
 
 MOST_CHARS = 100_000  # of one turn in a hit; history() has it whole
@@ -30,15 +39,18 @@ MOST_UNCOVERED = 500  # turns without a chapter, from which on chapters are writ
 
 async def recall(parts: Parts, scope: Scope, query: Query) -> Recall:
     started = time.perf_counter()
-    found = await search(parts, scope, query, query.limit)
+    found, _ = await search(parts, scope, query, query.limit)
     parts.diary.note(scope.id, diary_row(scope, "recall", found, parts.clock.now(), started))
     return found
 
 
-async def search(parts: Parts, scope: Scope, query: Query, limit: int, budget: int | None = None) -> Recall:
-    """`recall` without its diary entry, for flows that go on from the hits: as many as fill `budget` tokens."""
+async def search(
+    parts: Parts, scope: Scope, query: Query, limit: int, budget: int | None = None, recent: int = 0
+) -> tuple[Recall, Sequence[Turn]]:
+    """`recall` without its diary entry, for flows that go on from the hits: as many as fill `budget` tokens; and the
+    session's last turns."""
     question = read_question(query.text)
-    vector, model, notes = await parts.embedding.question(query.text)
+    vector, model, notes = await parts.embedding.question(query.text, scope.id)
     arms = Arms(
         terms=question.lexemes,
         vector=vector,
@@ -47,13 +59,17 @@ async def search(parts: Parts, scope: Scope, query: Query, limit: int, budget: i
         as_of=query.as_of,
         now=parts.clock.now(),
     )
+    sought = sought_around(scope, query, question, arms, recent)
 
-    found, fused, question = await weigh(parts, scope, question, arms, Weights(recency=query.recency))
-    choice = choose(found, fused, question, query, scope.session, limit, budget)
+    (found, fused, question), around = await asyncio.gather(
+        weigh(parts, scope, question, arms, Weights(recency=query.recency)),
+        (parts.cache or parts.store.around).read(scope.id, scope.project_id, sought),
+    )
+    choice = choose(found, fused, question, query, scope.session, limit, budget, around.overtaken)
 
-    turns = await parts.store.chosen(scope.id, choice.places(found), MOST_CHARS) if len(choice.rows) else []
+    turns = await texts(parts, scope, choice, found) if len(choice.rows) else []
     hits = made_hits(turns, found, fused, question, choice, scope.session)
-    return Recall(
+    recall = Recall(
         request_id=RequestId(uuid7()),
         query=query,
         hits=[hit for hit in hits if not asks_itself(hit, query, choice)][:limit],
@@ -65,6 +81,59 @@ async def search(parts: Parts, scope: Scope, query: Query, limit: int, budget: i
         terms=dict(zip(question.lexemes, map(float, fused.idf), strict=True)),
         notes=notes,
     )
+    return with_known(recall, around, sought.look, question, scope, budget is not None), around.recent
+
+
+def sought_around(scope: Scope, query: Query, question: Question, arms: Arms, recent: int) -> Around:
+    look = Lookup(
+        keys=asked_keys(query.text, rulebooks()),
+        terms=terms_in(query.text),
+        words=question.lexemes,
+        past=question.past,
+        as_of=query.as_of,
+    )
+    return Around(
+        look=look,
+        vector=arms.vector,
+        model=arms.model,
+        session=arms.session,
+        current=scope.session,
+        recent=recent,
+        now=arms.now,
+        memories="memory" in query.kinds,
+        episodes="episode" in query.kinds,
+    )
+
+
+def with_known(
+    recall: Recall, around: Surroundings, look: Lookup, question: Question, scope: Scope, for_context: bool
+) -> Recall:
+    """Beside the turns: what is known, and episodes. A context also gets all that is important."""
+    hits = [
+        *weighed(around.mine, "user", question, look.keys, look.terms),
+        *weighed(around.project, "project", question, look.keys, look.terms),
+    ]
+    memories = speaking(sorted(hits, key=lambda hit: -hit.score))
+    if for_context:
+        memories += [hit for hit in hits if hit.memory.is_always_on and hit not in memories]
+    episodes = [
+        weighed_episode(episode, "session" if episode.session == scope.session else "user", cosine, shared, question)
+        for episode, cosine, shared in around.episodes
+    ]
+    resolved = resolve_used(
+        look.terms,
+        recall.query.definitions,
+        [memory for memory, _ in around.mine],
+        [memory for memory, _ in around.project],
+        around.terms,
+    )
+    return replace(recall, memories=memories, episodes=chosen_episodes(episodes), resolved=resolved)
+
+
+async def texts(parts: Parts, scope: Scope, choice: Choice, found: Candidates) -> list[Turn]:
+    if parts.cache:
+        return await parts.cache.chosen(scope.id, choice.rows, found, MOST_CHARS)
+    return await parts.store.chosen(scope.id, choice.places(found), MOST_CHARS)
 
 
 async def weigh(

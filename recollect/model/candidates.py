@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ class Candidates:
     said_at: Seconds
     cosine: Floats  # NaN where there is no vector
     folded: Floats  # a column per query lexeme; bm25 unfolds frequencies from it
+    redactions: Mapping[ConversationId, int] = field(default_factory=dict)  # of conversations that had some
 
     def __len__(self) -> int:
         return len(self.turn)

@@ -9,7 +9,9 @@ from typing import Any
 
 from recollect.model.conversation import Turn
 from recollect.model.ids import RequestId
-from recollect.model.search import Arm, Tier, explain_hit
+from recollect.model.known import Tier, explain_memory
+from recollect.model.memory import Memory, slot
+from recollect.model.search import Arm, Reached, explain_hit
 
 # The columns of the queries request.find and request.all, in their order.
 EXPLAINED = (
@@ -17,6 +19,15 @@ EXPLAINED = (
     *("hits_found", "hits_used", "used_fallback", "retrieval_path", "context_items", "estimated_tokens"),
     *("budget_tokens", "truncated", "latency_retrieval_ms", "latency_llm_ms", "model", "error_stage", "trace"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a request after memory had answered: the model that replied, its time, the stage that failed."""
+
+    model: str | None = None
+    latency_ms: int | None = None
+    error_stage: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +49,35 @@ class ExplainedHit:
 
 
 @dataclass(frozen=True, slots=True)
+class ExplainedMemory:
+    """A memory as it was used; `history` is all that was ever believed under its key, oldest first, each value with its
+    time and the reason it ended. Empty when it was forgotten since."""
+
+    source: str
+    tier: Tier
+    score: float
+    words: tuple[str, ...]
+    is_asked: bool
+    packed: bool
+    memory: Memory | None
+    history: Sequence[Memory]
+
+    @property
+    def why(self) -> str:
+        known = self.memory
+        if known is None:
+            return "forgotten since"
+        return explain_memory(self.words, self.is_asked, known.is_always_on, known.reason)
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     request_id: RequestId
     created_at: datetime
     verb: str
     query: str
     session: str | None
-    scope_used: Tier
+    scope_used: Reached
     widened: str | None
     path: str
     found: int
@@ -56,9 +89,11 @@ class Explanation:
     tokens: int
     budget: int
     latency_ms: int
+    memories: Sequence[ExplainedMemory] = ()
+    episodes: Sequence[str] = ()  # refs
 
 
-def explanation(row: Mapping[str, Any], turns: Sequence[Turn]) -> Explanation:
+def explanation(row: Mapping[str, Any], turns: Sequence[Turn], known: Sequence[Memory] = ()) -> Explanation:
     trace = row["trace"]
     texts = {turn.ref: turn.text for turn in turns}
     packed = trace["packed"]
@@ -80,6 +115,23 @@ def explanation(row: Mapping[str, Any], turns: Sequence[Turn]) -> Explanation:
         tokens=row["estimated_tokens"],
         budget=row["budget_tokens"],
         latency_ms=row["latency_retrieval_ms"],
+        memories=[_remembered(used, known, packed) for used in trace.get("memories", ())],
+        episodes=tuple(trace.get("episodes", ())),
+    )
+
+
+def _remembered(used: Mapping[str, Any], known: Sequence[Memory], packed: Sequence[str] | None) -> ExplainedMemory:
+    memory = next((memory for memory in known if memory.ref == used["source"]), None)
+    story = [other for other in known if memory and slot(other.kind, other.key) == slot(memory.kind, memory.key)]
+    return ExplainedMemory(
+        source=used["source"],
+        tier=used["tier"],
+        score=used["score"],
+        words=tuple(used["words"]),
+        is_asked=used["asked"],
+        packed=packed is None or used["source"] in packed,
+        memory=memory,
+        history=sorted(story, key=lambda memory: memory.valid_from),
     )
 
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from recollect.model.fact import Command, Extraction, Fact, Rejection, Span
 from recollect.model.gates import Clause, gated_clauses, text_reason
 from recollect.model.quoted import blanked, quoted_spans
-from recollect.model.rulebook import Order, Rulebook, compiled
+from recollect.model.rulebook import Order, Rule, Rulebook, compiled
 from recollect.model.sentences import sentences
-from recollect.model.value import MARKS, Sentence, facts_in
+from recollect.model.value import MARKS, Sentence, facts_in, likely_rules
 
 MOST_FACTS = 6
 MOST_CHARS = 20_000  # what follows is a pasted document, not something said
@@ -47,6 +47,7 @@ class Reading:
     rejected: list[Rejection] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
     corrects: bool = False  # the sentence before was a correction and nothing else
+    likely: dict[str, Sequence[Rule]] = field(default_factory=dict)  # by language
 
     def is_turned_away(self, books: Sequence[Rulebook]) -> bool:
         """Blanks what is not the user's own; true if the whole text is none of his statements."""
@@ -97,11 +98,16 @@ class Reading:
         clauses = gated_clauses(text, book)
         self.rejected += turned_away(said, clauses)
         hedged = compiled(book.hedge).search(text) is not None
-        for made in facts_in(Sentence(text, said, span[0], clauses, corrects, hedged), book):
+        for made in facts_in(Sentence(text, said, span[0], clauses, corrects, hedged), book, self.rules_of(book)):
             if isinstance(made, Fact):
                 self.facts.append(made)
             else:
                 self.rejected.append(made)
+
+    def rules_of(self, book: Rulebook) -> Sequence[Rule]:
+        if book.language not in self.likely:
+            self.likely[book.language] = likely_rules(self.text, book)
+        return self.likely[book.language]
 
     def done(self) -> Extraction:
         facts = merged(self.facts)

@@ -12,6 +12,7 @@ from uuid import UUID, uuid5
 ScopeId = NewType("ScopeId", UUID)
 ConversationId = NewType("ConversationId", UUID)
 RequestId = NewType("RequestId", UUID)
+MemoryId = NewType("MemoryId", UUID)
 
 # Any fixed value would do; changing it would orphan every row ever written.
 RECOLLECT = UUID("5f0a3c2e-9d41-5b7a-8c66-72656d656d62")
@@ -29,3 +30,9 @@ def uuid7() -> UUID:
 def user_scope_id(project: str, user: str) -> ScopeId:
     """The shard and isolation key of everything that belongs to one user of one project."""
     return ScopeId(uuid5(uuid5(RECOLLECT, project), f"u:{user}"))
+
+
+@lru_cache(maxsize=1024)
+def project_scope_id(project: str) -> ScopeId:
+    """The key of what everybody in a project shares."""
+    return ScopeId(uuid5(uuid5(RECOLLECT, project), "p:"))

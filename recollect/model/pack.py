@@ -1,7 +1,9 @@
-"""Pack: hits and a budget in, a context out. Whatever does not fit is named with its reason.
+"""Pack: what was found and a budget in, a context out. Whatever does not fit is named with its reason.
 
-Lines of one day of one session stand together under their date, in the order they were said; the days come in the order
-of their best hit. That reads as conversation, and it saves a date per line.
+Five sections share the budget: terms, what is known, episodes, recalled turns, what was just said. Each has a share;
+what one does not use flows to the others. Every line carries its source, and nothing stands there twice. Turns of one
+day of one session stand together under their date, in the order they were said; the days come in the order of their
+best hit. That reads as conversation, and it saves a date per line.
 """
 
 from __future__ import annotations
@@ -9,14 +11,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from recollect.model.conversation import Turn
 from recollect.model.excerpt import excerpt
-from recollect.model.search import Context, Hit, LeftOut, Line, Query, Recall
+from recollect.model.known import EpisodeHit, MemoryHit
+from recollect.model.memory import DEFINES
+from recollect.model.search import Context, Hit, LeftOut, Line, Query, Recall, Section
+from recollect.model.term import term_stem
 from recollect.model.tokens import count_tokens
 
-RECALLED = "Recalled from earlier:"
-RECENT = "Just said:"
+if TYPE_CHECKING:
+    from recollect.model.resolution import Resolution
+
+TITLES: Mapping[Section, str] = {
+    "terms": "Terms:",
+    "known": "Known:",
+    "episodes": "Earlier, in short:",
+    "recalled": "Recalled from earlier:",
+    "recent": "Just said:",
+}
+# Of the whole budget, before what is unused flows on. What was just said gets at most half of the rest.
+SHARES: Mapping[Section, float] = {"terms": 0.1, "known": 0.08, "episodes": 0.05}
+LEAST_SHARE = 72  # tokens: a share that holds nothing is none; at most a quarter of a small budget
+EPISODE_CHARS = 200  # of a summary; it points to the turns, which say more
 ROOM_TO_STOP = 24  # with less room than this, looking on is not worth it
 MOST_NAMED = 20  # of what was left out
 WIDEST_NUMBER = 999
@@ -29,79 +47,210 @@ class _Page:
 
     room: int
     lines: list[Line] = field(default_factory=list)
-    left_out: list[LeftOut] = field(default_factory=list)
-    days: dict[tuple[bool, Day], int] = field(default_factory=dict)  # in the order of their first line
+    days: dict[tuple[Section, Day], int] = field(default_factory=dict)  # in the order of their first line
 
-    def add(self, turn: Turn, query: Query, terms: Mapping[str, float], recent: bool) -> bool:
-        text = turn.text if len(turn.text) <= query.turn_chars else excerpt(turn.text, query.turn_chars, terms)
-        line = Line(WIDEST_NUMBER, turn, text, 0, len(text) < len(turn.text), recent)
-        new_day = (recent, day(turn)) not in self.days
-        tokens = count_tokens(rendered(line)) + 1 + (count_tokens(day(turn)[1]) + 1 if new_day else 0)
-        if tokens > self.room:
-            self.left_out.append(LeftOut(turn.ref, f"{tokens} tokens did not fit into the {max(self.room, 0)} left"))
+    def add(self, line: Line, most: int | None = None) -> bool:
+        """Whether it fits: into the room, and into `most` if a share has to be kept to."""
+        tokens = count_tokens(rendered(line)) + 1 + self.headings(line)
+        if tokens > self.room or (most is not None and tokens > most):
             return False
-        self.days.setdefault((recent, day(turn)), len(self.days))
+        self.days.setdefault((line.section, line.day), len(self.days))
         self.lines.append(replace(line, tokens=tokens))
         self.room -= tokens
         return True
 
-    def ordered(self) -> tuple[Line, ...]:
-        """What was found, the best day first; then what was just said, in order."""
+    def headings(self, line: Line) -> int:
+        """What the title of a new section and the date of a new day cost."""
+        title = (
+            0 if any(line.section == other.section for other in self.lines) else count_tokens(TITLES[line.section]) + 2
+        )
+        is_new_day = line.day[1] and (line.section, line.day) not in self.days
+        return title + (count_tokens(line.day[1]) + 1 if is_new_day else 0)
 
-        def place(line: Line) -> tuple[bool, int, int]:
-            index = line.turn.index or 0
-            return line.recent, 0 if line.recent else self.days[line.recent, day(line.turn)], index
+    def fill(self, lines: Iterable[Line], share: int) -> list[Line]:
+        """As many as the share takes; the others."""
+        rest, left = [], share
+        for line in lines:
+            before = self.room
+            if self.add(line, left):
+                left -= before - self.room
+            else:
+                rest.append(line)
+        return rest
+
+    def keep(self, lines: Sequence[Line]) -> None:
+        """The others make room again; what their headings cost does not come back."""
+        gone = [line for line in self.lines if line not in lines]
+        self.lines = list(lines)
+        self.room += sum(count_tokens(rendered(line)) + 1 for line in gone)
+
+    def ordered(self) -> tuple[Line, ...]:
+        """Section by section; in each, the best day first, and within a day in the order it was said."""
+        sections = list(TITLES)
+
+        def place(line: Line) -> tuple[int, int, int]:
+            is_found = line.section == "recalled"
+            return sections.index(line.section), self.days[line.section, line.day] if is_found else 0, line.order
 
         return tuple(replace(line, number=n) for n, line in enumerate(sorted(self.lines, key=place), 1))
 
 
 def pack(recall: Recall, recent: Sequence[Turn]) -> Context:
-    """The recent turns take at most half of the budget, the hits the rest, best first."""
     query = recall.query
-    page = _Page(query.budget - count_tokens(f"{RECALLED}\n\n{RECENT}\n"))
-    for_hits = page.room - page.room // 2 if recent else page.room
-    page.room -= for_hits
-    for turn in reversed(recent):
-        page.add(turn, query, recall.terms, recent=True)
-    page.room += for_hits
-    fill(page, recall.hits, query, recall.terms, {turn.ref for turn in recent})
+    page, left_out = _Page(query.budget), list[LeftOut]()
+    said = [turn_line(turn, query, recall.terms, "recent") for turn in recent]
+    shared = {
+        "terms": term_lines(recall),
+        "known": known_lines(recall.memories),
+        "episodes": [episode_line(n, hit) for n, hit in enumerate(recall.episodes)],
+    }
+    rest = page.fill(shared["terms"], share("terms", query.budget))
+    rest += page.fill(shared["known"], share("known", query.budget))
+    kept = reserved(shared["episodes"], share("episodes", query.budget))
+    older = page.fill(reversed(said), (page.room - kept) // 2 if recall.hits else page.room - kept)
+    page.room -= kept
+    hits = fill_hits(page, recall.hits, query, recall.terms, {turn.ref for turn in recent}, left_out)
+    page.room += kept
+    rest += page.fill(uncovered(shared["episodes"], recall.episodes, page.lines), page.room)
+    for line in squeezed(page, [*hits, *rest, *older], recall.episodes):
+        left_out.append(LeftOut(line.source, f"did not fit into the {max(page.room, 0)} tokens left"))
     lines = page.ordered()
     text = composed(lines)
-    return Context(recall, text, lines, count_tokens(text), tuple(page.left_out[:MOST_NAMED]))
+    return Context(recall, text, lines, count_tokens(text), tuple(left_out[:MOST_NAMED]))
 
 
-def fill(page: _Page, hits: Iterable[Hit], query: Query, terms: Mapping[str, float], shown: set[str]) -> None:
-    used = 0
+def share(section: Section, budget: int) -> int:
+    return max(int(budget * SHARES[section]), min(LEAST_SHARE, budget // 4))
+
+
+def reserved(lines: Sequence[Line], most: int) -> int:
+    """The room to keep for lines of a share: for as many as fit into it with their title."""
+    room = title = count_tokens(TITLES[lines[0].section]) + 2 if lines else 0
+    for line in lines:
+        if room + line.tokens <= most:
+            room += line.tokens
+    return room if room > title else 0
+
+
+def squeezed(page: _Page, lines: Sequence[Line], episodes: Sequence[EpisodeHit]) -> Sequence[Line]:
+    """What does not fit even so. An episode goes out again once all its turns are in; that makes room: hence twice."""
+    for _ in range(2):
+        lines = [line for line in uncovered(lines, episodes, page.lines) if not page.add(line)]
+        page.keep(uncovered(page.lines, episodes, page.lines))
+    return lines
+
+
+def fill_hits(
+    page: _Page,
+    hits: Iterable[Hit],
+    query: Query,
+    terms: Mapping[str, float],
+    shown: set[str],
+    left_out: list[LeftOut],
+) -> list[Line]:
+    """The best first, as long as there is room; those that were only just too long."""
+    used, too_long = 0, []
     for hit in hits:
         if hit.source in shown:
             continue
         if query.max_turns is not None and used >= query.max_turns:
-            page.left_out.append(LeftOut(hit.source, f"only {query.max_turns} turns were asked for"))
+            left_out.append(LeftOut(hit.source, f"only {query.max_turns} turns were asked for"))
         elif page.room < ROOM_TO_STOP:
-            page.left_out.append(LeftOut(hit.source, "the budget was used up"))
-        elif page.add(hit.turn, query, terms, recent=False):
+            left_out.append(LeftOut(hit.source, "the budget was used up"))
+        elif page.add(line := turn_line(hit.turn, query, terms, "recalled")):
             used += 1
+        else:
+            too_long.append(line)
+    return too_long if query.max_turns is None else []
+
+
+def turn_line(turn: Turn, query: Query, terms: Mapping[str, float], section: Section) -> Line:
+    text = turn.text if len(turn.text) <= query.turn_chars else excerpt(turn.text, query.turn_chars, terms)
+    date = f"{turn.at:%Y-%m-%d}" if turn.at else ""
+    return Line(
+        number=WIDEST_NUMBER,
+        section=section,
+        source=turn.ref,
+        text=text,
+        excerpt=len(text) < len(turn.text),
+        speaker=turn.speaker or turn.role,
+        day=(turn.session, date),
+        order=turn.index or 0,
+    )
+
+
+def known_lines(hits: Iterable[MemoryHit]) -> list[Line]:
+    facts = [hit for hit in hits if hit.memory.kind not in DEFINES]
+    return [Line(WIDEST_NUMBER, "known", hit.source, known_text(hit), order=n) for n, hit in enumerate(facts)]
+
+
+def known_text(hit: MemoryHit) -> str:
+    """With its end, if it is no longer so, and whose it is, if it is not the user's own."""
+    memory = hit.memory
+    ended = f" (until {memory.valid_to:%Y-%m-%d})" if memory.valid_to else ""
+    whose = " (project)" if hit.tier == "project" else ""
+    return " ".join(memory.text.split()) + ended + whose
+
+
+def term_lines(recall: Recall) -> list[Line]:
+    """What the question's words mean in this session or in the ontology, then definitions among the memories; each term
+    and each source once. What was resolved wins: it says so only where it comes before what is remembered."""
+    resolved = [(term_stem(found.term), term_source(found), resolved_text(found)) for found in recall.resolved]
+    stems = {stem for stem, _, _ in resolved}
+    defined = [
+        (hit.memory.key.casefold(), hit.source, known_text(hit))
+        for hit in recall.memories
+        if hit.memory.kind in DEFINES and term_stem(hit.memory.key) not in stems
+    ]
+    texts: dict[str, str] = {}
+    terms: set[str] = set()
+    for term, source, text in [*resolved, *defined]:
+        if term not in terms:
+            terms.add(term)
+            texts.setdefault(source, text)
+    return [Line(WIDEST_NUMBER, "terms", source, text, order=n) for n, (source, text) in enumerate(texts.items())]
+
+
+def term_source(found: Resolution) -> str:
+    """A term of the ontology by its name; what is meant in this session only, by the word."""
+    return f"term:{found.source}:{found.term}" if found.tier == "session" else f"term:{found.source}"
+
+
+def resolved_text(found: Resolution) -> str:
+    sql = f" [{found.sql}]" if found.sql else ""
+    return f"{found.term}: {found.meaning}{sql} ({found.tier})"
+
+
+def episode_line(order: int, hit: EpisodeHit) -> Line:
+    date = f"{hit.episode.said_from:%Y-%m-%d}"
+    text = hit.text if len(hit.text) <= EPISODE_CHARS else hit.text[: EPISODE_CHARS - 1].rstrip() + "…"
+    line = Line(WIDEST_NUMBER, "episodes", hit.source, f"{date}: {text}", excerpt=text != hit.text, order=order)
+    return replace(line, tokens=count_tokens(rendered(line)) + 1)
+
+
+def uncovered(lines: Sequence[Line], hits: Sequence[EpisodeHit], shown: Sequence[Line]) -> list[Line]:
+    """Without an episode all of whose turns stand there already."""
+    sources = {line.source for line in shown}
+    covered = {
+        hit.source
+        for hit in hits
+        if sources.issuperset(f"{hit.episode.session}#{i}" for i in range(hit.episode.first, hit.episode.last + 1))
+    }
+    return [line for line in lines if line.source not in covered]
 
 
 def composed(lines: Sequence[Line]) -> str:
-    sections = [
-        (RECALLED, [line for line in lines if not line.recent]),
-        (RECENT, [line for line in lines if line.recent]),
-    ]
+    sections = [(title, [line for line in lines if line.section == section]) for section, title in TITLES.items()]
     return "\n\n".join("\n".join([title, *dated(section)]) for title, section in sections if section)
 
 
 def dated(lines: Sequence[Line]) -> list[str]:
     """Each run of lines of one day, under its date."""
     shown: list[str] = []
-    for (_, date), group in groupby(lines, key=lambda line: day(line.turn)):
+    for (_, date), group in groupby(lines, key=lambda line: line.day):
         shown += [*([date] if date else []), *map(rendered, group)]
     return shown
 
 
-def day(turn: Turn) -> Day:
-    return turn.session, f"{turn.at:%Y-%m-%d}" if turn.at else ""
-
-
 def rendered(line: Line) -> str:
-    return f"[{line.number}] {line.turn.speaker or line.turn.role}: {line.text}"
+    return f"[{line.number}] {line.speaker}: {line.text}" if line.speaker else f"[{line.number}] {line.text}"

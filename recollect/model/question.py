@@ -12,6 +12,7 @@ from recollect.model.words import (
     ASKS_BEFORE,
     ASKS_ORDER,
     ASKS_OVERVIEW,
+    ASKS_PAST,
     ASKS_SEVERAL,
     ASKS_WHEN,
     FIRST_PERSON,
@@ -36,6 +37,7 @@ class Question:
     order: bool  # what came first
     several: bool  # the answer has several parts
     before: bool  # speaks of an earlier session
+    past: bool  # asks for what was so, and may not be any more
     surface: Mapping[str, str]  # each lexeme as the question spells it
     respelt: tuple[str, ...] = ()  # lexemes that stand for misspelt ones
 
@@ -53,6 +55,7 @@ def read_question(text: str) -> Question:
         order=ASKS_ORDER.search(text) is not None,
         several=ASKS_SEVERAL.search(text) is not None or ASKS_ORDER.search(text) is not None,
         before=ASKS_BEFORE.search(text) is not None,
+        past=ASKS_PAST.search(text) is not None,
         surface=surfaces(text),
     )
 

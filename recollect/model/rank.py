@@ -13,9 +13,11 @@ from recollect.model.conversation import Turn
 from recollect.model.fuse import Fused
 from recollect.model.ids import ConversationId
 from recollect.model.question import Question
-from recollect.model.search import Arm, Hit, Path, Query, Tier
+from recollect.model.search import Arm, Hit, Path, Query, Reached
 
 FEW = 3  # hits in the session below which `auto` looks further
+Overtaken = tuple[tuple[ConversationId, int], tuple[ConversationId, int] | None]
+JUST_BEFORE = 1e-6  # ranks; so small that the last of many values does not pass what stands before the first
 CHARS_PER_TOKEN = 5
 HEADER_TOKENS = 8
 NEAR = 0.25  # cosine from which the vector arm alone speaks for a turn
@@ -28,7 +30,7 @@ class Choice:
     fts: int
     vectors: int
     trigrams: int
-    scope_used: Tier
+    scope_used: Reached
     widened: str | None
     path: Path
     last_turn: int  # index of the newest turn of the asking session; -1 if there is none
@@ -45,6 +47,7 @@ def choose(
     session: str | None,
     limit: int,
     budget: int | None = None,
+    overtaken: Sequence[Overtaken] = (),
 ) -> Choice:
     """The best turns within reach, no more than may fill the budget. One more than asked for is chosen, in case one is
     the question itself."""
@@ -55,8 +58,11 @@ def choose(
     reach, widened = _reach(query, question, session, int((eligible & by_words & in_session).sum()))
     if reach == "session":
         eligible &= in_session
-    rows = np.flatnonzero(eligible if query.kinds else np.zeros_like(eligible))
-    best = rows[np.argsort(-fused.total[rows], kind="stable")][: limit + 1]
+    rows = np.flatnonzero(eligible if "turn" in query.kinds else np.zeros_like(eligible))
+    ranked = rows[np.argsort(-fused.total[rows], kind="stable")]
+    if overtaken and not question.past and query.as_of is None:
+        ranked = current_first(ranked, found, overtaken)
+    best = ranked[: limit + 1]
     if budget is not None:
         best = best[: _enough(found.tokens[best], query.turn_chars, budget)]
     respelt = [i for i, word in enumerate(question.lexemes) if word in question.respelt]
@@ -73,13 +79,34 @@ def choose(
     )
 
 
+def current_first(ranked: Ints, found: Candidates, overtaken: Sequence[Overtaken]) -> Ints:
+    """A turn that says what is no longer so comes after the one that says what is; one that the user asked to forget
+    does not come at all."""
+    place = {conversation: n for n, conversation in enumerate(found.conversations)}
+    rank = {(int(found.conversation[row]), int(found.turn[row])): n for n, row in enumerate(ranked)}
+
+    def at(turn: tuple[ConversationId, int] | None) -> int | None:
+        return None if turn is None else rank.get((place.get(turn[0], -1), turn[1]))
+
+    keys = np.arange(len(ranked), dtype=np.float64)
+    gone = [old for turn, new in overtaken if new is None and (old := at(turn)) is not None]
+    pairs = [(old, now) for turn, new in overtaken if (old := at(turn)) is not None and (now := at(new)) is not None]
+    # In the order they were said, so that the newest of several values climbs past all of them.
+    said = found.said_at[ranked]
+    for old, now in sorted(pairs, key=lambda pair: (said[pair[0]], found.turn[ranked[pair[0]]])):
+        keys[now] = min(keys[now], keys[old] - JUST_BEFORE)
+    keys[gone] = np.inf
+    order = np.argsort(keys, kind="stable")
+    return ranked[order][: int(np.isfinite(keys).sum())]
+
+
 def _enough(tokens: Floats, turn_chars: int, budget: int) -> int:
     """How many of these turns may fill the budget, generously: some will not fit where they come."""
     cost = np.minimum(tokens, turn_chars / CHARS_PER_TOKEN) + HEADER_TOKENS
     return int(np.searchsorted(np.cumsum(cost), budget * 1.5)) + FEW
 
 
-def _reach(query: Query, question: Question, session: str | None, session_hits: int) -> tuple[Tier, str | None]:
+def _reach(query: Query, question: Question, session: str | None, session_hits: int) -> tuple[Reached, str | None]:
     if query.scope != "auto":
         return query.scope, None
     if session is None:

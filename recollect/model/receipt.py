@@ -6,15 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from recollect.model.ids import MemoryId
+
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """`session` is None when the whole user was forgotten."""
+    """`session` is None when the whole user was forgotten, or one memory. `rebuilt` counts memories that also rest on
+    something that was not erased, and were made anew from it."""
 
     user: str
     session: str | None
     at: datetime
     rows: Mapping[str, int]
+    memory: MemoryId | None = None
+    rebuilt: int = 0
 
     @property
     def total(self) -> int:

@@ -86,6 +86,7 @@ class Rulebook:
     longest: int
     aliases: Mapping[str, tuple[Category, str]] = field(default_factory=dict)  # word -> category and canonical key
     topics: Mapping[str, str] = field(default_factory=dict)  # key -> pattern of values that belong to it
+    asked: Mapping[str, str] = field(default_factory=dict)  # key -> pattern of questions that ask for it
 
 
 @cache
@@ -112,6 +113,7 @@ def read_rulebook(table: Mapping[str, Any]) -> Rulebook:
         correction=expanded(table["correction"], macros),
         aliases=aliases,
         topics={key: expanded(pattern, macros) for key, pattern in table["topics"].items()},
+        asked=table["asked"],
         **value,
     )
 

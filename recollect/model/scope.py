@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recollect.model.ids import ScopeId, user_scope_id
+from recollect.model.ids import ScopeId, project_scope_id, user_scope_id
 from recollect.model.text import checked_text
 
 MAX_NAME = 200
@@ -27,3 +27,8 @@ class Scope:
     @property
     def id(self) -> ScopeId:
         return user_scope_id(self.project, self.user)
+
+    @property
+    def project_id(self) -> ScopeId:
+        """Where what the whole project knows is kept."""
+        return project_scope_id(self.project)

@@ -8,17 +8,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from recollect.errors import InvalidInput
 from recollect.model.conversation import Turn, in_utc
 from recollect.model.ids import ConversationId, RequestId
+from recollect.model.known import EpisodeHit, MemoryHit, Tier
 from recollect.model.scope import MAX_NAME
 from recollect.model.text import checked_text
 
+if TYPE_CHECKING:
+    from recollect.model.resolution import Resolution
+
 Reach = Literal["auto", "session", "user"]
-Tier = Literal["session", "user"]
-Kind = Literal["turn"]
+Reached = Literal["session", "user"]
+Kind = Literal["turn", "memory", "episode"]
+Section = Literal["terms", "known", "episodes", "recalled", "recent"]
 Path = Literal["hybrid", "fts", "vector", "trgm", "window", "none"]
 
 MAX_QUERY_CHARS = 20_000
@@ -33,7 +38,7 @@ class Query:
 
     text: str
     scope: Reach = "auto"
-    kinds: tuple[Kind, ...] = ("turn",)
+    kinds: tuple[Kind, ...] = ("turn", "memory", "episode")
     as_of: datetime | None = None  # as if nothing had been said after it
     limit: int = 10  # hits of recall
     budget: int = 2000  # tokens of context
@@ -42,14 +47,18 @@ class Query:
     recent: int | None = None  # last turns of the session in a context; None: the setting
     recency: float = 0.0  # weight of being recent
     exclude: tuple[str, ...] = ()  # refs of turns not to find, e.g. the question's own
+    definitions: Mapping[str, str] = field(default_factory=dict)  # what words mean in this session
 
     def __post_init__(self) -> None:
         checked_text("query.text", self.text, MAX_QUERY_CHARS)
-        _check_choice("query.scope", self.scope, get_args(Reach))
+        check_choice("query.scope", self.scope, get_args(Reach))
         for kind in _checked_tuple("query.kinds", self.kinds):
-            _check_choice("query.kinds", kind, get_args(Kind))
+            check_choice("query.kinds", kind, get_args(Kind))
         for ref in _checked_tuple("query.exclude", self.exclude):
             checked_text("query.exclude", ref, MAX_REF)
+        for term, meaning in _checked_mapping("query.definitions", self.definitions).items():
+            checked_text("query.definitions", term, MAX_NAME)
+            checked_text(f"query.definitions[{term!r}]", meaning, MAX_QUERY_CHARS)
         check_range("query.limit", self.limit, 1, MAX_HITS)
         check_range("query.budget", self.budget, 1, MAX_BUDGET)
         check_range("query.turn_chars", self.turn_chars, 50, 100_000)
@@ -105,27 +114,34 @@ class Recall:
     hits: Sequence[Hit]
     found: int  # turns that any arm spoke for; hits are the best of them
     counts: Mapping[str, int]  # and how many each arm spoke for
-    scope_used: Tier
+    scope_used: Reached
     widened: str | None  # why the search left the session
     path: Path
     terms: Mapping[str, float]  # lexemes of the query and what each is worth here
     notes: tuple[str, ...] = ()
+    memories: Sequence[MemoryHit] = ()  # what is known about it, beside the turns
+    episodes: Sequence[EpisodeHit] = ()
+    resolved: Sequence[Resolution] = ()  # what its words mean here
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One numbered line of a context."""
+    """One numbered line of a context. `source` names the turn, memory, episode or term it comes from."""
 
     number: int
-    turn: Turn
+    section: Section
+    source: str
     text: str
-    tokens: int
-    excerpt: bool
-    recent: bool  # it is there because it was just said, not because it was found
+    tokens: int = 0
+    excerpt: bool = False
+    speaker: str | None = None  # of a turn
+    day: tuple[str | None, str] = (None, "")  # session and date of a turn
+    order: int = 0
 
     @property
-    def source(self) -> str:
-        return self.turn.ref
+    def recent(self) -> bool:
+        """It is there because it was just said, not because it was found."""
+        return self.section == "recent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +161,11 @@ class Context:
     left_out: Sequence[LeftOut] = field(default_factory=tuple)
 
     @property
-    def hits(self) -> list[Hit]:
-        """The hits that are in the text."""
+    def hits(self) -> list[Hit | MemoryHit | EpisodeHit]:
+        """What was found and is in the text."""
         packed = {line.source for line in self.lines}
-        return [hit for hit in self.recall.hits if hit.source in packed]
+        found: list[Hit | MemoryHit | EpisodeHit] = [*self.recall.memories, *self.recall.episodes, *self.recall.hits]
+        return [hit for hit in found if hit.source in packed]
 
     @property
     def truncated(self) -> bool:
@@ -194,6 +211,12 @@ def _checked_tuple(name: str, values: object) -> tuple[Any, ...]:
     raise InvalidInput(name, f"a {type(values).__name__} is not a tuple")
 
 
-def _check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+def _checked_mapping(name: str, values: object) -> Mapping[Any, Any]:
+    if isinstance(values, Mapping):
+        return values
+    raise InvalidInput(name, f"a {type(values).__name__} is not a mapping")
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
     if value not in choices:
         raise InvalidInput(name, f"{value!r} is not one of {', '.join(choices)}")

@@ -27,10 +27,16 @@ class Sentence:
     hedged: bool
 
 
-def facts_in(sentence: Sentence, book: Rulebook) -> Iterator[Fact | Rejection]:
+def likely_rules(text: str, book: Rulebook) -> list[Rule]:
+    """The rules that can match anywhere in a text: most cannot, and each sentence is then spared them."""
+    lowered = text.lower()
+    return [rule for rule in book.rules if any(word in lowered for word in rule.words)]
+
+
+def facts_in(sentence: Sentence, book: Rulebook, rules: Sequence[Rule]) -> Iterator[Fact | Rejection]:
     """Earlier rules of the book come first: what one has taken, a later one does not take again."""
     lowered, taken = sentence.text.lower(), list[Span]()
-    for rule in book.rules:
+    for rule in rules:
         if not any(word in lowered for word in rule.words):
             continue
         for match in compiled(rule.pattern).finditer(sentence.text):

@@ -70,6 +70,14 @@ ASKS_BEFORE = re.compile(
     re.IGNORECASE,
 )
 
+# What was so, and may not be any more.
+ASKS_PAST = re.compile(
+    r"\b(before|previous(ly)?|former(ly)?|used to|originally|at first|back then|in the past|old (address|job|name|city)"
+    r"|(did|was|were) i (ever|once|first|originally)|last year|no longer|changed? (from|my mind))\b"
+    r"|之前|以前|原来|原先|曾经|过去|当时|起初",
+    re.IGNORECASE,
+)
+
 # In a turn. Looking for a word in a set is many times cheaper than a pattern over the text, and every turn is looked
 # at: so the words come first, and a pattern runs only where one of its words is there, or a Chinese character.
 TIME_WORDS = _words("""

@@ -1,15 +1,20 @@
-"""Fakes for tests, ours and yours: an embedder that fails when told to, and a clock that stands still."""
+"""Fakes for tests, ours and yours: an embedder that fails when told to, a language model that answers what it was told
+to, and a clock that stands still."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import EmbedderFailed
+from recollect.errors import EmbedderFailed, ReasonerFailed
+from recollect.ports import Message, Reply
+
+Script = str | Exception | Callable[[Sequence[Message]], str]
 
 
 class FakeEmbedder:
@@ -36,6 +41,39 @@ class FakeEmbedder:
         seeds = [zlib.crc32(word.strip(".,?!").encode()) for word in words]
         vector = np.sum([np.random.default_rng(seed).normal(size=self._dimension) for seed in seeds], axis=0)
         return np.asarray(vector / np.linalg.norm(vector), np.float32)
+
+
+class FakeReasoner:
+    """Gives the scripted answers in turn: a text (garbage too), an error to raise, or a function of what it is asked.
+    The last one is given again and again; `failing` makes it fail; `asked` and `schemas` are what it was asked."""
+
+    def __init__(self, *answers: Script, name: str = "fake") -> None:
+        self.name = name
+        self.failing = False
+        self.asked: list[Sequence[Message]] = []
+        self.schemas: list[Mapping[str, Any] | None] = []
+        self._answers = list(answers) or ["{}"]
+
+    async def answer(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        max_tokens: int = 1024,
+        temperature: float = 0.0,
+    ) -> Reply:
+        self.asked.append(messages)
+        self.schemas.append(schema)
+        if self.failing:
+            raise ReasonerFailed("the fake reasoner was told to fail")
+        scripted = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        if isinstance(scripted, Exception):
+            raise scripted
+        text = scripted if isinstance(scripted, str) else scripted(messages)
+        return Reply(text, sum(len(message.text.split()) for message in messages), len(text.split()))
+
+    async def close(self) -> None:
+        pass
 
 
 class FakeClock:

@@ -21,7 +21,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from recollect.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
 from recollect.settings import Settings
-from recollect.store.database import Connection, Database, Row, first_line
+from recollect.store.database import Connection, Database, Reach, Row, first_line
 from recollect.store.embedded import Attachment, attach, default_home
 from recollect.store.queries import queries
 from recollect.store.wire_format import register_vectors
@@ -91,9 +91,10 @@ async def open_database(dsn: str, settings: Settings, server: EmbeddedServer | N
     dsn = dsn if settings.pooled else make_conninfo(dsn, options=session_options(settings))
     halfvec = await look_around(dsn)
     overflow = settings.pool_size + settings.max_overflow
+    reach = Reach()
     pool = AsyncConnectionPool(
         dsn,
-        connection_class=reviving(server) if server else EagerConnection,
+        connection_class=watching(reach, server),
         kwargs={"autocommit": True, "prepare_threshold": None if settings.pooled else 0},
         min_size=min(1, settings.pool_size),
         max_size=overflow,
@@ -102,7 +103,7 @@ async def open_database(dsn: str, settings: Settings, server: EmbeddedServer | N
         open=False,
     )
     await pool.open()
-    return Database(pool, echo=settings.echo)
+    return Database(pool, reach=reach, echo=settings.echo)
 
 
 def session_options(settings: Settings) -> str:
@@ -165,16 +166,22 @@ def eager(gen: PQGen[T], fileno: int) -> PQGen[T]:
         return cast(T, end.value)
 
 
-def reviving(server: EmbeddedServer) -> type[AsyncConnection[Row]]:
-    """Connections to the embedded server: if it was killed, the next one starts it again."""
+def watching(reach: Reach, server: EmbeddedServer | None) -> type[AsyncConnection[Row]]:
+    """Connections that note whether the server can be reached. If it is the embedded one and was killed, the next
+    connection starts it again."""
 
-    class Reviving(EagerConnection):
+    class Watched(EagerConnection):
         @classmethod
         async def connect(cls, conninfo: str = "", **kwargs: Any) -> Self:
             try:
-                return await super().connect(conninfo, **kwargs)
+                made = await super().connect(conninfo, **kwargs)
             except psycopg.OperationalError:
+                reach.is_lost = True
+                if server is None:
+                    raise
                 await asyncio.to_thread(server.start)
-                return await super().connect(conninfo, **kwargs)
+                made = await super().connect(conninfo, **kwargs)
+            reach.is_lost = False
+            return made
 
-    return Reviving
+    return Watched

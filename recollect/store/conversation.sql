@@ -15,8 +15,8 @@ ORDER BY updated_at DESC
 LIMIT 1
 
 -- name: searchable
--- What recall may look into, and how many turns each has.
-SELECT id, session_id, turn_count
+-- What recall may look into, how many turns each has, and how many of them were ever blanked.
+SELECT id, session_id, turn_count, redactions
 FROM conversation
 WHERE scope_id = %(scope)s
   AND (expires_at IS NULL OR expires_at > %(now)s)
@@ -24,7 +24,7 @@ WHERE scope_id = %(scope)s
 
 -- name: searchable_of
 -- The same for the conversations of some runs of turns.
-SELECT c.id, c.session_id
+SELECT c.id, c.session_id, c.turn_count, c.redactions
 FROM (SELECT DISTINCT r.c FROM json_to_recordset(%(runs)s::json) AS r(c uuid)) r
 JOIN conversation c ON c.scope_id = %(scope)s AND c.id = r.c
 WHERE c.expires_at IS NULL OR c.expires_at > %(now)s
@@ -35,6 +35,19 @@ SELECT id, session_id, name, turn_count, interaction_count, created_at, updated_
 FROM conversation
 WHERE scope_id = %(scope)s
 ORDER BY created_at, id
+
+-- name: listed
+-- A user's conversations, the last one first; of those that expired, none.
+SELECT id, session_id, name, turn_count, interaction_count, created_at, updated_at, expires_at
+FROM conversation
+WHERE scope_id = %(scope)s AND (expires_at IS NULL OR expires_at > %(now)s)
+ORDER BY updated_at DESC, id DESC
+LIMIT %(limit)s OFFSET %(offset)s
+
+-- name: rename
+UPDATE conversation SET name = %(name)s
+WHERE scope_id = %(scope)s AND session_id = %(session)s AND (expires_at IS NULL OR expires_at > %(now)s)
+RETURNING id, session_id, name, turn_count, interaction_count, created_at, updated_at, expires_at
 
 -- name: reserve
 -- Takes `count` indexes at the end of a conversation, and makes the conversation if there is none. The row lock that
@@ -50,31 +63,13 @@ ON CONFLICT (scope_id, session_id) DO UPDATE SET
     interaction_count = c.interaction_count + %(interactions)s,
     updated_at = greatest(c.updated_at, %(now)s),
     expires_at = %(expires)s,
-    embedded_model = CASE WHEN c.embedded_model = %(embedded_model)s THEN c.embedded_model ELSE 0 END
+    embedded_model = CASE WHEN c.embedded_model = %(embedded_model)s THEN c.embedded_model ELSE 0 END,
+    due = true
 RETURNING id, session_id, name, turn_count, interaction_count, created_at, updated_at, expires_at
 
--- name: claim
--- Compare and set: of several workers that saw the same work, one gets the lease, and nobody after it is done.
-UPDATE conversation
-SET lease_until = %(until)s, attempts = attempts + 1
-WHERE scope_id = %(scope)s AND id = %(conversation)s AND (lease_until IS NULL OR lease_until < %(now)s)
-  AND embedded_model <> %(model)s
-RETURNING attempts, turn_count
-
--- name: release
--- The work is done up to `turn_count`; if the log has grown meanwhile, it is work again.
-UPDATE conversation
-SET lease_until = NULL, attempts = 0, last_error = NULL,
-    -- Chapters carry the mean of the old vectors: they are written anew.
-    chaptered_turns = CASE WHEN embedded_model = %(model)s THEN chaptered_turns ELSE 0 END,
-    embedded_model = CASE WHEN turn_count = %(turn_count)s THEN %(model)s ELSE 0 END
-WHERE scope_id = %(scope)s AND id = %(conversation)s
-
--- name: postpone
--- The work failed: leave it alone until `until`, and keep the reason.
-UPDATE conversation
-SET lease_until = %(until)s, last_error = %(error)s
-WHERE scope_id = %(scope)s AND id = %(conversation)s
+-- name: look_again
+-- A turn of it was marked: it may need a vector.
+UPDATE conversation SET due = true, embedded_model = 0 WHERE scope_id = %(scope)s AND session_id = %(session)s
 
 -- name: lock
 -- Holds back whoever would erase a conversation while something is derived from it.

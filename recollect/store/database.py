@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import select
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias, TypeVar
 
@@ -17,7 +18,7 @@ import psycopg
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
-from recollect.errors import InvalidInput, RecollectError, SchemaMismatch, StoreUnavailable
+from recollect.errors import InvalidInput, Outdated, RecollectError, SchemaMismatch, StoreUnavailable
 from recollect.model.ids import ScopeId
 from recollect.store.queries import queries
 
@@ -33,35 +34,83 @@ ROLLED_BACK = ("40001", "40P01")
 # The server went away or is read-only for the moment: a read can be repeated.
 WENT_AWAY = ("08", "57P", "25006")
 TRIES = 3
+LOST_SECONDS = 1.0  # to wait for a connection while the server is away: callers are told within two seconds
+
+
+class Reach:
+    """Whether the server gave a connection when it was last asked for one."""
+
+    def __init__(self) -> None:
+        self.is_lost = False
 
 
 class Database:
-    def __init__(self, pool: AsyncConnectionPool[Connection], *, echo: bool = False) -> None:
+    def __init__(
+        self, pool: AsyncConnectionPool[Connection], *, reach: Reach | None = None, echo: bool = False
+    ) -> None:
         self._pool = pool
+        self._reach = reach or Reach()
         self._echo = echo
 
-    async def run(self, scope: ScopeId, *statements: Statement, write: bool = False) -> list[list[Row]]:
-        """The statements in one transaction and one round trip; the rows of each."""
-        return await repeated(lambda: self._run_once(scope, statements, write), write)
+    async def run(
+        self, scope: ScopeId, *statements: Statement, write: bool = False, planned: bool = True
+    ) -> list[list[Row]]:
+        """The statements in one transaction and one round trip; the rows of each. A read that goes by a short key
+        whatever its parameters need not be `planned` anew each time."""
+        begin = opening(write or not planned)
+        return await repeated(lambda: self._run_once(scope, [(begin, {}), *statements]), write)
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Connection]:
         """A connection that works. Not left to the pool's `check`, which pauses for seconds after each that does not:
         when the server was started anew, none does."""
+        is_away = False
         while True:
-            async with self._pool.connection() as connection:
+            connection = await self._borrowed(is_away)
+            try:
                 if not hung_up(connection):
-                    yield connection
+                    async with connection:
+                        yield connection
                     return
+                is_away = True
                 await connection.close()
+            finally:
+                await self._pool.putconn(connection)
 
-    async def _run_once(self, scope: ScopeId, statements: tuple[Statement, ...], write: bool) -> list[list[Row]]:
+    async def _borrowed(self, is_away: bool) -> Connection:
+        """A busy pool is worth waiting for; a server that is away is not."""
+        until = time.monotonic() + self._pool.timeout
+        while True:
+            try:
+                return await self._pool.getconn(min(LOST_SECONDS, self._pool.timeout))
+            except PoolTimeout:
+                if is_away or self._reach.is_lost or time.monotonic() >= until:
+                    raise
+
+    async def _run_once(self, scope: ScopeId, statements: Sequence[Statement]) -> list[list[Row]]:
         async with self._connection() as connection:
-            # All that goes out before the pipeline's one Sync is one transaction: BEGIN and COMMIT need not be sent.
+            cursors = await self._pipelined(connection, statements, scope)
+            return [await cursor.fetchall() if cursor.description else [] for cursor in cursors[1:]]
+
+    async def _pipelined(
+        self, connection: Connection, statements: Sequence[Statement], scope: ScopeId
+    ) -> list[AsyncCursor[Row]]:
+        """All that goes out before the pipeline's one Sync is one transaction: BEGIN and COMMIT need not be sent. The
+        first error is kept until the pipeline is closed; it would be warned of as if it had been lost."""
+        cursors: list[AsyncCursor[Row]] = []
+        first: psycopg.Error | None = None
+        try:
             async with connection.pipeline():
-                await self._execute(connection, opening(write), {"scope": scope})
-                cursors = [await self._execute(connection, name, {"scope": scope, **p}) for name, p in statements]
-            return [await cursor.fetchall() if cursor.description else [] for cursor in cursors]
+                try:
+                    for name, parameters in statements:
+                        cursors.append(await self._execute(connection, name, {"scope": scope, **parameters}))
+                except psycopg.Error as error:
+                    first = error
+        except psycopg.Error as error:
+            raise (first or error) from None
+        if first is not None:  # it never reached the server, such as a NUL in a text
+            raise first
+        return cursors
 
     async def write_one(self, scope: ScopeId, name: str, parameters: Mapping[str, Any]) -> list[Row]:
         """One statement that opens its scope itself: the cheapest way to write, without so much as a pipeline."""
@@ -166,6 +215,8 @@ def translated(error: Exception) -> RecollectError:
             return StoreUnavailable(
                 "no connection to PostgreSQL became free in time; is the server up, and MEMORY_DB_POOL_SIZE enough?"
             )
+        case psycopg.Error(sqlstate="RM001"):
+            return Outdated("what is known was changed by another meanwhile; repeat the request")
         case PoolClosed():
             return StoreUnavailable("this engine was closed; connect again")
         case psycopg.errors.QueryCanceled():

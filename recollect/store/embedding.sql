@@ -8,10 +8,6 @@ SELECT id FROM embedding_model WHERE name = %(name)s AND dimension = %(dimension
 INSERT INTO embedding_model (name, dimension) VALUES (%(name)s, %(dimension)s)
 ON CONFLICT (name, dimension) DO NOTHING
 
--- name: find_work
--- Conversations of any scope whose vectors are not the current model's; ids only.
-SELECT scope_id, conversation_id FROM find_unembedded(%(model)s, %(most)s)
-
 -- name: score
 -- The vector arm over a whole scope (or one conversation): an exact scan by its key, packed like sketch.score. Kept apart
 -- from the words arm because a planner without statistics joins the two by conversation, which is quadratic.
@@ -46,7 +42,10 @@ SELECT NULL::uuid, NULL::bytea WHERE false
 SELECT t.turn_index, t.role, t.speaker, t.text, t.said_at, t.data, t.high_value
 FROM turn t
 WHERE t.scope_id = %(scope)s AND t.conversation_id = %(conversation)s
-  AND (t.high_value OR NOT %(high_value)s)
+  AND (NOT %(high_value)s OR EXISTS (
+      SELECT FROM sketch s
+      WHERE s.scope_id = %(scope)s AND s.conversation_id = %(conversation)s AND s.turn_index = t.turn_index
+        AND s.flags & %(flag)s::smallint <> 0))
   AND NOT EXISTS (
       SELECT FROM embedding e
       WHERE e.scope_id = %(scope)s AND e.model_id = %(model)s AND e.conversation_id = %(conversation)s

@@ -7,6 +7,17 @@ VALUES (%(scope)s, %(key)s, %(body)s, %(now)s)
 ON CONFLICT (scope_id, key) DO NOTHING
 RETURNING true
 
+-- name: take
+-- As `claim`, for work that has its own transaction: a key that was left without an answer long ago is free again.
+INSERT INTO idempotency AS i (scope_id, key, body, created_at)
+VALUES (%(scope)s, %(key)s, %(body)s, %(now)s)
+ON CONFLICT (scope_id, key) DO UPDATE SET created_at = %(now)s
+    WHERE i.answer IS NULL AND i.body = %(body)s AND i.created_at < %(abandoned)s
+RETURNING true
+
+-- name: free
+DELETE FROM idempotency WHERE scope_id = %(scope)s AND key = %(key)s AND answer IS NULL
+
 -- name: answered
 SELECT body, answer FROM idempotency WHERE scope_id = %(scope)s AND key = %(key)s
 

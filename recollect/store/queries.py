@@ -11,7 +11,11 @@ from functools import cache
 from importlib.resources import files
 
 _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
-NOUNS = ("conversation", "turn", "sketch", "embedding", "chapter", "idempotency", "request", "server")
+NOUNS = (
+    *("conversation", "turn", "sketch", "embedding", "chapter", "idempotency", "request", "server"),
+    *("work", "holder", "evidence", "memory", "tally", "audit", "episode", "redaction", "upkeep", "term", "key"),
+    "report",
+)
 
 
 @cache

@@ -12,6 +12,12 @@ VALUES
      %(latency_retrieval_ms)s, %(latency_llm_ms)s, %(model)s, %(error_stage)s, %(trace)s::jsonb)
 ON CONFLICT DO NOTHING
 
+-- name: answered
+-- What came of a request: which model replied, how long it took, what failed.
+UPDATE request SET
+    model = %(model)s, latency_llm_ms = %(latency_llm_ms)s, error_stage = coalesce(%(error_stage)s, error_stage)
+WHERE scope_id = %(scope)s AND id = %(id)s
+
 -- name: find
 SELECT id, session_id, created_at, verb, query, scope_used, fts_hits, trgm_hits, vector_hits, hits_found, hits_used,
        used_fallback, retrieval_path, context_items, estimated_tokens, budget_tokens, truncated,

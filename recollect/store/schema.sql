@@ -3,15 +3,142 @@
 
 CREATE SCHEMA recollect;
 
-CREATE FUNCTION recollect.find_unembedded(current_model smallint, most integer) RETURNS TABLE(scope_id uuid, conversation_id uuid)
+CREATE TYPE recollect.shown_key AS (
+	id uuid,
+	prefix text,
+	name text,
+	role text,
+	project text,
+	user_id text,
+	created_at timestamp with time zone,
+	created_by text,
+	expires_at timestamp with time zone,
+	revoked_at timestamp with time zone,
+	revoked_by text,
+	last_used_at timestamp with time zone
+);
+
+CREATE FUNCTION recollect.add_key(id uuid, hash bytea, prefix text, name text, role text, project text, user_id text, moment timestamp with time zone, by text, expires timestamp with time zone) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $_$
+    INSERT INTO api_key (id, digest, prefix, name, role, project, user_id, created_at, created_by, expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+$_$;
+
+CREATE FUNCTION recollect.any_key() RETURNS boolean
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'recollect', 'pg_temp'
     AS $$
-    SELECT c.scope_id, c.id
-    FROM conversation c
-    WHERE (c.embedded_model < current_model OR c.embedded_model > current_model)
-      AND (c.lease_until IS NULL OR c.lease_until < now())
-    LIMIT most
+    SELECT EXISTS (SELECT FROM api_key)
+$$;
+
+CREATE FUNCTION recollect.find_expired(moment timestamp with time zone, after uuid, most integer) RETURNS TABLE(scope_id uuid)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    WITH page AS (
+        SELECT c.scope_id AS scope, c.expires_at <= moment AS due
+        FROM conversation c WHERE c.scope_id > after ORDER BY c.scope_id LIMIT most)
+    SELECT DISTINCT p.scope FROM page p
+    WHERE p.due OR p.scope = (SELECT l.scope FROM page l ORDER BY l.scope DESC LIMIT 1)
+    ORDER BY 1
+$$;
+
+CREATE FUNCTION recollect.find_key(hash bytea) RETURNS SETOF recollect.shown_key
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    SELECT k.id, k.prefix, k.name, k.role, k.project, k.user_id, k.created_at, k.created_by, k.expires_at,
+           k.revoked_at, k.revoked_by, k.last_used_at
+    FROM api_key k WHERE k.digest = hash
+$$;
+
+CREATE FUNCTION recollect.find_old_keys(before timestamp with time zone, after uuid, most integer) RETURNS TABLE(scope_id uuid)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    WITH page AS (
+        SELECT i.scope_id AS scope, i.created_at < before AS due
+        FROM idempotency i WHERE i.scope_id > after ORDER BY i.scope_id LIMIT most)
+    SELECT DISTINCT p.scope FROM page p
+    WHERE p.due OR p.scope = (SELECT l.scope FROM page l ORDER BY l.scope DESC LIMIT 1)
+    ORDER BY 1
+$$;
+
+CREATE FUNCTION recollect.find_old_requests(before timestamp with time zone, after uuid, most integer) RETURNS TABLE(scope_id uuid)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    WITH page AS (
+        SELECT r.scope_id AS scope, r.created_at < before AS due
+        FROM request r WHERE r.scope_id > after ORDER BY r.scope_id LIMIT most)
+    SELECT DISTINCT p.scope FROM page p
+    WHERE p.due OR p.scope = (SELECT l.scope FROM page l ORDER BY l.scope DESC LIMIT 1)
+    ORDER BY 1
+$$;
+
+CREATE FUNCTION recollect.find_upkeep(user_idle timestamp with time zone, project_idle timestamp with time zone, forgotten timestamp with time zone, below double precision, ended timestamp with time zone, minor double precision, minor_most integer, after uuid, most integer) RETURNS TABLE(scope_id uuid)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    WITH page AS (
+        SELECT h.scope_id AS scope, CASE WHEN h.user_id IS NULL THEN project_idle ELSE user_idle END AS idle
+        FROM holder h WHERE h.scope_id > after ORDER BY h.scope_id LIMIT most)
+    SELECT p.scope FROM page p JOIN memory m ON m.scope_id = p.scope
+    GROUP BY p.scope
+    HAVING bool_or(m.status = 'active' AND m.decayed < m.confidence
+                   AND greatest(m.last_used_at, m.last_decayed_at, m.updated_at) <= p.idle)
+        OR bool_or(m.status = 'active' AND m.confidence - m.decayed < below
+                   AND greatest(m.last_used_at, m.updated_at) <= forgotten)
+        OR bool_or(m.status IN ('superseded', 'retracted') AND coalesce(m.valid_to, m.updated_at) <= ended)
+        OR count(*) FILTER (WHERE m.status = 'active' AND m.importance < minor) > minor_most
+    UNION
+    (SELECT l.scope FROM page l ORDER BY l.scope DESC LIMIT 1)
+    ORDER BY 1
+$$;
+
+CREATE FUNCTION recollect.find_work(current_model smallint, most integer) RETURNS TABLE(scope_id uuid, conversation_id uuid)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    (SELECT c.scope_id, c.id FROM conversation c
+     WHERE c.due AND (c.lease_until IS NULL OR c.lease_until < now()) LIMIT most)
+    UNION ALL
+    (SELECT c.scope_id, c.id FROM conversation c
+     WHERE (c.embedded_model < current_model OR c.embedded_model > current_model)
+       AND NOT c.due AND (c.lease_until IS NULL OR c.lease_until < now()) LIMIT most)
+    UNION ALL
+    (SELECT c.scope_id, c.id FROM conversation c
+     WHERE c.parked <> '{}' AND c.retry_at < now()
+       AND NOT c.due AND (c.lease_until IS NULL OR c.lease_until < now()) LIMIT most)
+$$;
+
+CREATE FUNCTION recollect.insist(holds boolean) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF holds IS NOT TRUE THEN
+        RAISE EXCEPTION 'what was read has changed since' USING ERRCODE = 'RM001';
+    END IF;
+END $$;
+
+CREATE FUNCTION recollect.list_keys(of_project text) RETURNS SETOF recollect.shown_key
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    SELECT k.id, k.prefix, k.name, k.role, k.project, k.user_id, k.created_at, k.created_by, k.expires_at,
+           k.revoked_at, k.revoked_by, k.last_used_at
+    FROM api_key k WHERE of_project IS NULL OR k.project = of_project
+    ORDER BY k.created_at, k.id
+$$;
+
+CREATE FUNCTION recollect.note_key_use(wanted uuid, moment timestamp with time zone) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    UPDATE api_key k SET last_used_at = moment
+    WHERE k.id = wanted AND (k.last_used_at IS NULL OR k.last_used_at <= moment - interval '1 minute')
 $$;
 
 CREATE FUNCTION recollect.open_scope(scope uuid) RETURNS void
@@ -21,11 +148,190 @@ BEGIN
     EXECUTE format('SET LOCAL app.scope = %L', scope);
 END $$;
 
+CREATE FUNCTION recollect.report_conversations(which text, since timestamp with time zone, until timestamp with time zone) RETURNS TABLE(conversations bigint, questions bigint, due bigint, failing bigint, parked bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    SELECT count(*) FILTER (WHERE c.updated_at >= since AND c.updated_at <= until),
+           coalesce(sum(c.interaction_count) FILTER (WHERE c.updated_at >= since AND c.updated_at <= until), 0),
+           count(*) FILTER (WHERE c.due),
+           count(*) FILTER (WHERE c.last_error IS NOT NULL AND c.parked = '{}'),
+           count(*) FILTER (WHERE c.parked <> '{}')
+    FROM conversation c
+    WHERE c.project = which
+$$;
+
+CREATE FUNCTION recollect.report_counts(which text, since timestamp with time zone, until timestamp with time zone, steps integer[]) RETURNS TABLE(what text, name text, count bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    WITH asked AS (
+        SELECT r.retrieval_path, r.error_stage, width_bucket(r.latency_retrieval_ms, steps) AS step
+        FROM request r WHERE r.project = which AND r.created_at >= since AND r.created_at <= until),
+    -- What was only turned away has no holder.
+    held AS (
+        SELECT h.scope_id FROM holder h WHERE h.project = which
+        UNION SELECT c.scope_id FROM conversation c WHERE c.project = which)
+    SELECT 'path', a.retrieval_path, count(*) FROM asked a GROUP BY 2
+    UNION ALL
+    SELECT 'error', a.error_stage, count(*) FROM asked a WHERE a.error_stage IS NOT NULL GROUP BY 2
+    UNION ALL
+    SELECT 'latency', a.step::text, count(*) FROM asked a GROUP BY 2
+    UNION ALL
+    SELECT 'learned', m.learned_by, count(*) FROM held h JOIN memory m ON m.scope_id = h.scope_id
+    WHERE m.created_at >= since AND m.created_at <= until GROUP BY 2
+    UNION ALL
+    SELECT 'rejected', t.reason, sum(t.count) FROM held h JOIN tally t ON t.scope_id = h.scope_id
+    WHERE t.day >= (since AT TIME ZONE 'UTC')::date AND t.day <= (until AT TIME ZONE 'UTC')::date GROUP BY 2
+    ORDER BY 1, 3 DESC, 2
+$$;
+
+CREATE FUNCTION recollect.report_days(which text, since timestamp with time zone, until timestamp with time zone) RETURNS TABLE(day date, requests bigint, users bigint, hit bigint, few_words bigint, fallback bigint, contexts bigint, truncated bigint, retrieval_p50 integer, retrieval_p95 integer)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    SELECT (r.created_at AT TIME ZONE 'UTC')::date, count(*), count(DISTINCT r.scope_id),
+           count(*) FILTER (WHERE r.hits_used > 0), count(*) FILTER (WHERE r.fts_hits < 3),
+           count(*) FILTER (WHERE r.used_fallback), count(*) FILTER (WHERE r.verb = 'context'),
+           count(*) FILTER (WHERE r.verb = 'context' AND r.truncated),
+           percentile_disc(0.5) WITHIN GROUP (ORDER BY r.latency_retrieval_ms),
+           percentile_disc(0.95) WITHIN GROUP (ORDER BY r.latency_retrieval_ms)
+    FROM request r
+    WHERE r.project = which AND r.created_at >= since AND r.created_at <= until
+    GROUP BY 1
+    ORDER BY 1
+$$;
+
+CREATE FUNCTION recollect.report_follow_ups(which text, since timestamp with time zone, until timestamp with time zone) RETURNS TABLE(asked bigint, succeeded bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    WITH asked AS (
+        SELECT r.hits_used > 0 AND r.error_stage IS NULL AS succeeded,
+               r.query <> lag(r.query) OVER (PARTITION BY r.scope_id, r.session_id ORDER BY r.created_at, r.id) AS follows
+        FROM request r
+        WHERE r.project = which AND r.created_at >= since AND r.created_at <= until AND r.session_id IS NOT NULL)
+    SELECT count(*), count(*) FILTER (WHERE a.succeeded) FROM asked a WHERE a.follows
+$$;
+
+CREATE FUNCTION recollect.report_requests(which text, since timestamp with time zone, until timestamp with time zone) RETURNS TABLE(requests bigint, users bigint, sessions bigint, contexts bigint, few_words bigint, fallback bigint, only_vectors bigint, hit bigint, hits_found bigint, hits_used bigint, truncated bigint, summaries_only bigint, tokens bigint, budget bigint, retrieval_p50 integer, retrieval_p95 integer, llm_timed bigint, llm_p50 integer, llm_p95 integer, whole_p95 integer)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    SELECT count(*), count(DISTINCT r.scope_id),
+           count(DISTINCT (r.scope_id, r.session_id)) FILTER (WHERE r.session_id IS NOT NULL),
+           count(*) FILTER (WHERE r.verb = 'context'),
+           count(*) FILTER (WHERE r.fts_hits < 3),
+           count(*) FILTER (WHERE r.used_fallback),
+           count(*) FILTER (WHERE r.retrieval_path = 'vector'),
+           count(*) FILTER (WHERE r.hits_used > 0),
+           coalesce(sum(r.hits_found), 0), coalesce(sum(r.hits_used), 0),
+           count(*) FILTER (WHERE r.verb = 'context' AND r.truncated),
+           -- What is known or was summarised went into the prompt, and no turn that was found did.
+           count(*) FILTER (WHERE r.verb = 'context'
+               AND traced.packed ?| ARRAY(
+                   SELECT m ->> 'source' FROM jsonb_array_elements(traced.memories) m
+                   UNION ALL SELECT e #>> '{}' FROM jsonb_array_elements(traced.episodes) e)
+               AND NOT traced.packed ?| ARRAY(SELECT h ->> 'source' FROM jsonb_array_elements(traced.hits) h)),
+           coalesce(sum(r.estimated_tokens) FILTER (WHERE r.verb = 'context'), 0),
+           coalesce(sum(r.budget_tokens) FILTER (WHERE r.verb = 'context'), 0),
+           percentile_disc(0.5) WITHIN GROUP (ORDER BY r.latency_retrieval_ms),
+           percentile_disc(0.95) WITHIN GROUP (ORDER BY r.latency_retrieval_ms),
+           count(r.latency_llm_ms),
+           percentile_disc(0.5) WITHIN GROUP (ORDER BY r.latency_llm_ms),
+           percentile_disc(0.95) WITHIN GROUP (ORDER BY r.latency_llm_ms),
+           percentile_disc(0.95) WITHIN GROUP (ORDER BY r.latency_retrieval_ms + coalesce(r.latency_llm_ms, 0))
+    FROM request r
+    -- All at once: each `->` would unpack the whole trace again.
+    CROSS JOIN LATERAL jsonb_to_record(r.trace) AS traced(packed jsonb, memories jsonb, episodes jsonb, hits jsonb)
+    WHERE r.project = which AND r.created_at >= since AND r.created_at <= until
+$$;
+
+CREATE FUNCTION recollect.revoke_key(wanted uuid, of_project text, moment timestamp with time zone, by text) RETURNS SETOF recollect.shown_key
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    UPDATE api_key k
+    SET revoked_by = CASE WHEN k.revoked_at IS NULL THEN by ELSE k.revoked_by END,
+        revoked_at = coalesce(k.revoked_at, moment)
+    WHERE k.id = wanted AND (of_project IS NULL OR k.project = of_project)
+    RETURNING k.id, k.prefix, k.name, k.role, k.project, k.user_id, k.created_at, k.created_by, k.expires_at,
+              k.revoked_at, k.revoked_by, k.last_used_at
+$$;
+
+CREATE FUNCTION recollect.wake_parked(stage text) RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    WITH woken AS (
+        UPDATE conversation SET retry_at = NULL, due = true
+        WHERE parked <> '{}' AND (stage = ANY(parked) OR stage = '') RETURNING 1)
+    SELECT count(*) FROM woken
+$$;
+
+CREATE FUNCTION recollect.work_status() RETURNS TABLE(due bigint, leased bigint, failing bigint, parked bigint, oldest timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    SELECT count(*) FILTER (WHERE c.due),
+           count(*) FILTER (WHERE c.due AND c.attempts > 0 AND c.last_error IS NULL AND c.lease_until > now()),
+           count(*) FILTER (WHERE c.last_error IS NOT NULL AND c.parked = '{}'),
+           count(*) FILTER (WHERE c.parked <> '{}'),
+           min(c.updated_at) FILTER (WHERE c.due)
+    FROM conversation c
+    WHERE c.due OR c.parked <> '{}' OR c.last_error IS NOT NULL
+$$;
+
+CREATE FUNCTION recollect.work_troubles(most integer) RETURNS TABLE(scope_id uuid, conversation_id uuid, attempts smallint, parked text[], failed_at timestamp with time zone, next_try timestamp with time zone, error text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    SELECT c.scope_id, c.id, c.attempts, c.parked, c.failed_at, coalesce(c.retry_at, c.lease_until), c.last_error
+    FROM conversation c
+    WHERE (c.due OR c.parked <> '{}') AND c.last_error IS NOT NULL
+    ORDER BY c.failed_at DESC
+    LIMIT most
+$$;
+
 CREATE AGGREGATE recollect.tsvector_sum(tsvector) (
     SFUNC = tsvector_concat,
     STYPE = tsvector,
     INITCOND = ''
 );
+
+CREATE TABLE recollect.api_key (
+    id uuid NOT NULL,
+    digest bytea NOT NULL,
+    prefix text NOT NULL,
+    name text NOT NULL,
+    role text NOT NULL,
+    project text,
+    user_id text,
+    created_at timestamp with time zone NOT NULL,
+    created_by text NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    revoked_by text,
+    last_used_at timestamp with time zone,
+    CONSTRAINT api_key_check CHECK (((project IS NOT NULL) OR (role = ANY (ARRAY['admin'::text, 'service'::text])))),
+    CONSTRAINT api_key_check1 CHECK (((role = 'user'::text) = (user_id IS NOT NULL))),
+    CONSTRAINT api_key_digest_check CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT api_key_role_check CHECK ((role = ANY (ARRAY['admin'::text, 'data'::text, 'service'::text, 'user'::text])))
+);
+
+ALTER TABLE ONLY recollect.api_key FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE recollect.audit (
+    scope_id uuid NOT NULL,
+    id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    actor text NOT NULL,
+    action text NOT NULL,
+    subject text NOT NULL,
+    detail jsonb NOT NULL
+);
+
+ALTER TABLE ONLY recollect.audit FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE recollect.chapter (
     scope_id uuid NOT NULL,
@@ -58,7 +364,15 @@ CREATE TABLE recollect.conversation (
     chaptered_turns integer DEFAULT 0 NOT NULL,
     lease_until timestamp with time zone,
     attempts smallint DEFAULT 0 NOT NULL,
-    last_error text
+    last_error text,
+    due boolean DEFAULT true NOT NULL,
+    learned_turns integer DEFAULT 0 NOT NULL,
+    reasoned_turns integer DEFAULT 0 NOT NULL,
+    episode_turns integer DEFAULT 0 NOT NULL,
+    parked text[] DEFAULT '{}'::text[] NOT NULL,
+    retry_at timestamp with time zone,
+    failed_at timestamp with time zone,
+    redactions integer DEFAULT 0 NOT NULL
 );
 
 ALTER TABLE ONLY recollect.conversation FORCE ROW LEVEL SECURITY;
@@ -91,6 +405,71 @@ ALTER TABLE recollect.embedding_model ALTER COLUMN id ADD GENERATED ALWAYS AS ID
     CACHE 1
 );
 
+CREATE TABLE recollect.episode (
+    scope_id uuid NOT NULL,
+    conversation_id uuid NOT NULL,
+    first_turn integer NOT NULL,
+    last_turn integer NOT NULL,
+    id uuid NOT NULL,
+    session_id text NOT NULL,
+    summary text NOT NULL,
+    structure jsonb NOT NULL,
+    learned_by text NOT NULL,
+    model text,
+    tokens integer NOT NULL,
+    said_from timestamp with time zone NOT NULL,
+    said_to timestamp with time zone NOT NULL,
+    terms tsvector NOT NULL,
+    vector public.halfvec,
+    model_id smallint NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY recollect.episode ALTER COLUMN terms SET STORAGE EXTERNAL;
+
+ALTER TABLE ONLY recollect.episode FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE recollect.errand (
+    name text NOT NULL,
+    due_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY recollect.errand FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE recollect.evidence (
+    scope_id uuid NOT NULL,
+    id uuid NOT NULL,
+    memory_id uuid,
+    act text NOT NULL,
+    kind text NOT NULL,
+    key text NOT NULL,
+    value text NOT NULL,
+    data jsonb,
+    confidence double precision NOT NULL,
+    importance double precision NOT NULL,
+    source text NOT NULL,
+    learned_by text NOT NULL,
+    corrects boolean NOT NULL,
+    old text,
+    said_at timestamp with time zone NOT NULL,
+    conversation_id uuid,
+    session_id text,
+    turn_index integer,
+    author text,
+    created_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY recollect.evidence FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE recollect.holder (
+    scope_id uuid NOT NULL,
+    project text NOT NULL,
+    user_id text,
+    version integer NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY recollect.holder FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE recollect.idempotency (
     scope_id uuid NOT NULL,
     key text NOT NULL,
@@ -100,6 +479,35 @@ CREATE TABLE recollect.idempotency (
 );
 
 ALTER TABLE ONLY recollect.idempotency FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE recollect.memory (
+    scope_id uuid NOT NULL,
+    id uuid NOT NULL,
+    kind text NOT NULL,
+    key text NOT NULL,
+    value text NOT NULL,
+    data jsonb,
+    terms text[] NOT NULL,
+    words tsvector NOT NULL,
+    confidence double precision NOT NULL,
+    decayed double precision DEFAULT 0 NOT NULL,
+    importance double precision NOT NULL,
+    source text NOT NULL,
+    learned_by text NOT NULL,
+    status text NOT NULL,
+    valid_from timestamp with time zone NOT NULL,
+    valid_to timestamp with time zone,
+    reason text,
+    replaced_by uuid,
+    refs text[] NOT NULL,
+    usage_count integer DEFAULT 0 NOT NULL,
+    last_used_at timestamp with time zone,
+    last_decayed_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY recollect.memory FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE recollect.request (
     scope_id uuid NOT NULL,
@@ -156,6 +564,30 @@ ALTER TABLE ONLY recollect.sketch ALTER COLUMN terms SET STORAGE EXTERNAL;
 
 ALTER TABLE ONLY recollect.sketch FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE recollect.tally (
+    scope_id uuid NOT NULL,
+    day date NOT NULL,
+    reason text NOT NULL,
+    count integer NOT NULL
+);
+
+ALTER TABLE ONLY recollect.tally FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE recollect.term (
+    scope_id uuid NOT NULL,
+    name text NOT NULL,
+    kind text NOT NULL,
+    terms text[] NOT NULL,
+    description text NOT NULL,
+    synonyms text[] NOT NULL,
+    sql text,
+    data jsonb NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY recollect.term FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE recollect.turn (
     scope_id uuid NOT NULL,
     conversation_id uuid NOT NULL,
@@ -170,6 +602,15 @@ CREATE TABLE recollect.turn (
 );
 
 ALTER TABLE ONLY recollect.turn FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE ONLY recollect.api_key
+    ADD CONSTRAINT api_key_digest_key UNIQUE (digest);
+
+ALTER TABLE ONLY recollect.api_key
+    ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY recollect.audit
+    ADD CONSTRAINT audit_pkey PRIMARY KEY (scope_id, id);
 
 ALTER TABLE ONLY recollect.chapter
     ADD CONSTRAINT chapter_pkey PRIMARY KEY (scope_id, conversation_id, first_turn);
@@ -189,8 +630,23 @@ ALTER TABLE ONLY recollect.embedding_model
 ALTER TABLE ONLY recollect.embedding
     ADD CONSTRAINT embedding_pkey PRIMARY KEY (scope_id, model_id, conversation_id, turn_index);
 
+ALTER TABLE ONLY recollect.episode
+    ADD CONSTRAINT episode_pkey PRIMARY KEY (scope_id, conversation_id, first_turn);
+
+ALTER TABLE ONLY recollect.errand
+    ADD CONSTRAINT errand_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY recollect.evidence
+    ADD CONSTRAINT evidence_pkey PRIMARY KEY (scope_id, id);
+
+ALTER TABLE ONLY recollect.holder
+    ADD CONSTRAINT holder_pkey PRIMARY KEY (scope_id);
+
 ALTER TABLE ONLY recollect.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (scope_id, key);
+
+ALTER TABLE ONLY recollect.memory
+    ADD CONSTRAINT memory_pkey PRIMARY KEY (scope_id, id);
 
 ALTER TABLE ONLY recollect.request
     ADD CONSTRAINT request_pkey PRIMARY KEY (scope_id, id);
@@ -201,15 +657,35 @@ ALTER TABLE ONLY recollect.schema_migration
 ALTER TABLE ONLY recollect.sketch
     ADD CONSTRAINT sketch_pkey PRIMARY KEY (scope_id, conversation_id, turn_index);
 
+ALTER TABLE ONLY recollect.tally
+    ADD CONSTRAINT tally_pkey PRIMARY KEY (scope_id, day, reason);
+
+ALTER TABLE ONLY recollect.term
+    ADD CONSTRAINT term_pkey PRIMARY KEY (scope_id, kind, name);
+
 ALTER TABLE ONLY recollect.turn
     ADD CONSTRAINT turn_pkey PRIMARY KEY (scope_id, conversation_id, turn_index);
 
+CREATE INDEX conversation_due ON recollect.conversation USING btree (id) WHERE due;
+
+CREATE INDEX conversation_parked ON recollect.conversation USING btree (id) WHERE (parked <> '{}'::text[]);
+
 CREATE INDEX conversation_work ON recollect.conversation USING btree (embedded_model);
+
+CREATE INDEX evidence_key ON recollect.evidence USING btree (scope_id, key);
+
+CREATE UNIQUE INDEX evidence_once ON recollect.evidence USING btree (scope_id, conversation_id, turn_index, act, kind, key, md5(value));
+
+CREATE INDEX memory_key ON recollect.memory USING btree (scope_id, key);
 
 CREATE INDEX request_by_time ON recollect.request USING btree (scope_id, created_at);
 
 ALTER TABLE ONLY recollect.turn
     ADD CONSTRAINT turn_scope_id_conversation_id_fkey FOREIGN KEY (scope_id, conversation_id) REFERENCES recollect.conversation(scope_id, id);
+
+ALTER TABLE recollect.api_key ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE recollect.audit ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE recollect.chapter ENABLE ROW LEVEL SECURITY;
 
@@ -219,17 +695,45 @@ ALTER TABLE recollect.embedding ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE recollect.embedding_model ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE recollect.episode ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE recollect.errand ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY everybody ON recollect.embedding_model USING (true);
+
+CREATE POLICY everybody ON recollect.errand USING (true);
 
 CREATE POLICY everybody ON recollect.schema_migration USING (true);
 
+ALTER TABLE recollect.evidence ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE recollect.holder ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE recollect.idempotency ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE recollect.memory ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY owner_counts ON recollect.tally FOR SELECT TO CURRENT_USER USING (true);
+
+CREATE POLICY owner_finds_idle ON recollect.holder FOR SELECT TO CURRENT_USER USING (true);
+
+CREATE POLICY owner_finds_idle ON recollect.memory FOR SELECT TO CURRENT_USER USING (true);
+
+CREATE POLICY owner_finds_old ON recollect.idempotency FOR SELECT TO CURRENT_USER USING (true);
+
+CREATE POLICY owner_finds_old ON recollect.request FOR SELECT TO CURRENT_USER USING (true);
+
 CREATE POLICY owner_finds_work ON recollect.conversation FOR SELECT TO CURRENT_USER USING (true);
+
+CREATE POLICY owner_keeps_keys ON recollect.api_key TO CURRENT_USER USING (true);
+
+CREATE POLICY owner_wakes_work ON recollect.conversation FOR UPDATE TO CURRENT_USER USING (true);
 
 ALTER TABLE recollect.request ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE recollect.schema_migration ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY scope ON recollect.audit USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
 
 CREATE POLICY scope ON recollect.chapter USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
 
@@ -237,22 +741,94 @@ CREATE POLICY scope ON recollect.conversation USING ((scope_id = (NULLIF(current
 
 CREATE POLICY scope ON recollect.embedding USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
 
+CREATE POLICY scope ON recollect.episode USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+
+CREATE POLICY scope ON recollect.evidence USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+
+CREATE POLICY scope ON recollect.holder USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+
 CREATE POLICY scope ON recollect.idempotency USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+
+CREATE POLICY scope ON recollect.memory USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
 
 CREATE POLICY scope ON recollect.request USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
 
 CREATE POLICY scope ON recollect.sketch USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
 
+CREATE POLICY scope ON recollect.tally USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+
+CREATE POLICY scope ON recollect.term USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+
 CREATE POLICY scope ON recollect.turn USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
 
 ALTER TABLE recollect.sketch ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE recollect.tally ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE recollect.term ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE recollect.turn ENABLE ROW LEVEL SECURITY;
 
 GRANT USAGE ON SCHEMA recollect TO recollect_app;
 
-REVOKE ALL ON FUNCTION recollect.find_unembedded(current_model smallint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION recollect.find_unembedded(current_model smallint, most integer) TO recollect_app;
+REVOKE ALL ON FUNCTION recollect.add_key(id uuid, hash bytea, prefix text, name text, role text, project text, user_id text, moment timestamp with time zone, by text, expires timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.add_key(id uuid, hash bytea, prefix text, name text, role text, project text, user_id text, moment timestamp with time zone, by text, expires timestamp with time zone) TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.any_key() FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.any_key() TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.find_expired(moment timestamp with time zone, after uuid, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.find_expired(moment timestamp with time zone, after uuid, most integer) TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.find_key(hash bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.find_key(hash bytea) TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.find_old_keys(before timestamp with time zone, after uuid, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.find_old_keys(before timestamp with time zone, after uuid, most integer) TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.find_old_requests(before timestamp with time zone, after uuid, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.find_old_requests(before timestamp with time zone, after uuid, most integer) TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.find_upkeep(user_idle timestamp with time zone, project_idle timestamp with time zone, forgotten timestamp with time zone, below double precision, ended timestamp with time zone, minor double precision, minor_most integer, after uuid, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.find_upkeep(user_idle timestamp with time zone, project_idle timestamp with time zone, forgotten timestamp with time zone, below double precision, ended timestamp with time zone, minor double precision, minor_most integer, after uuid, most integer) TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.find_work(current_model smallint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.find_work(current_model smallint, most integer) TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.list_keys(of_project text) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.list_keys(of_project text) TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.note_key_use(wanted uuid, moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.note_key_use(wanted uuid, moment timestamp with time zone) TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.report_conversations(which text, since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.report_conversations(which text, since timestamp with time zone, until timestamp with time zone) TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.report_counts(which text, since timestamp with time zone, until timestamp with time zone, steps integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.report_counts(which text, since timestamp with time zone, until timestamp with time zone, steps integer[]) TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.report_days(which text, since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.report_days(which text, since timestamp with time zone, until timestamp with time zone) TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.report_follow_ups(which text, since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.report_follow_ups(which text, since timestamp with time zone, until timestamp with time zone) TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.report_requests(which text, since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.report_requests(which text, since timestamp with time zone, until timestamp with time zone) TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.revoke_key(wanted uuid, of_project text, moment timestamp with time zone, by text) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.revoke_key(wanted uuid, of_project text, moment timestamp with time zone, by text) TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.wake_parked(stage text) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.wake_parked(stage text) TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.work_status() FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.work_status() TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.work_troubles(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.work_troubles(most integer) TO recollect_app;
+
+GRANT SELECT,INSERT ON TABLE recollect.audit TO recollect_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE recollect.chapter TO recollect_app;
 
@@ -262,12 +838,32 @@ GRANT SELECT,INSERT,DELETE ON TABLE recollect.embedding TO recollect_app;
 
 GRANT SELECT,INSERT ON TABLE recollect.embedding_model TO recollect_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE recollect.episode TO recollect_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE recollect.errand TO recollect_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE recollect.evidence TO recollect_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE recollect.holder TO recollect_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE recollect.idempotency TO recollect_app;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE recollect.memory TO recollect_app;
+
 GRANT SELECT,INSERT,DELETE ON TABLE recollect.request TO recollect_app;
+
+GRANT UPDATE(latency_llm_ms) ON TABLE recollect.request TO recollect_app;
+
+GRANT UPDATE(model) ON TABLE recollect.request TO recollect_app;
+
+GRANT UPDATE(error_stage) ON TABLE recollect.request TO recollect_app;
 
 GRANT SELECT ON TABLE recollect.schema_migration TO recollect_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE recollect.sketch TO recollect_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE recollect.tally TO recollect_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE recollect.term TO recollect_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE recollect.turn TO recollect_app;

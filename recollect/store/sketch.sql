@@ -61,6 +61,15 @@ JOIN (SELECT DISTINCT l AS lexeme
  AND similarity(v.lexeme, w.word) >= %(least)s
 ORDER BY w.word, similarity(v.lexeme, w.word) DESC, v.lexeme
 
+-- name: mark
+-- Of high value, or no longer. The turn itself is as it was said; what it is worth to recall is derived.
+UPDATE sketch s
+SET flags = CASE WHEN %(marked)s THEN s.flags | %(flag)s::smallint ELSE s.flags & ~%(flag)s::smallint END
+FROM conversation c
+WHERE s.scope_id = %(scope)s AND c.scope_id = %(scope)s AND c.session_id = %(session)s
+  AND s.conversation_id = c.id AND s.turn_index = %(index)s
+RETURNING s.turn_index
+
 -- name: insert_incoming
 -- The sketches of turns that came by COPY (turn.make_incoming).
 INSERT INTO sketch (scope_id, conversation_id, turn_index, said_at, speaker_key, flags, tokens, length, terms)

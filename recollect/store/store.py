@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -12,14 +12,23 @@ from recollect.model.candidates import Candidates, Chapters
 from recollect.model.chapter import Run
 from recollect.model.conversation import Conversation, Recorded, Turn
 from recollect.model.ids import ConversationId, RequestId, ScopeId
-from recollect.model.sketch import Sketch, quoted
+from recollect.model.sketch import Flag, Sketch, quoted
+from recollect.store.around import AroundStore
 from recollect.store.database import Database, Row, Statement, Transaction
+from recollect.store.episodes import EpisodeStore
+from recollect.store.erasure import ErasureStore
+from recollect.store.keys import KeyStore
+from recollect.store.memories import MemoryStore
+from recollect.store.redaction import RedactionStore
+from recollect.store.report import ReportStore
+from recollect.store.rows import as_turn
+from recollect.store.terms import TermStore
+from recollect.store.upkeep import UpkeepStore
 from recollect.store.wire_format import VectorArray, Vectors, copied_vectors, copy_row, unpacked, unpacked_chapters
+from recollect.store.work import WorkStore
 
 BULK = 200  # from this many turns on, COPY beats one JSON statement
 PAGE = 1000
-# The order matters to nobody but the reader of a receipt; a conversation's row goes last, its turns refer to it.
-ERASED = ("embedding", "chapter", "sketch", "turn", "request", "idempotency", "conversation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,16 @@ class Arms:
 class Store:
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.memories = MemoryStore(database)
+        self.work = WorkStore(database)
+        self.terms = TermStore(database)
+        self.upkeep = UpkeepStore(database)
+        self.episodes = EpisodeStore(database)
+        self.around = AroundStore(database)
+        self.erasure = ErasureStore(database)
+        self.redaction = RedactionStore(database)
+        self.keys = KeyStore(database)
+        self.report = ReportStore(database)
 
     async def close(self) -> None:
         await self._database.close()
@@ -124,6 +143,24 @@ class Store:
             await transaction.copy("embedding.copy_incoming", [copied_vectors(places, new.vectors)])
             await transaction.rows("embedding.insert_incoming", conversation=conversation, model=new.model)
 
+    # Other writes under a key
+
+    async def begin_once(
+        self, scope: ScopeId, key: str, body: bytes, now: datetime, abandoned: datetime
+    ) -> tuple[bytes, Any] | None:
+        """None for the first request with this key; otherwise the first one's body and, if it is done, its answer."""
+        parameters = {"key": key, "body": body, "now": now, "abandoned": abandoned}
+        taken, answered = await self._database.run(
+            scope, ("idempotency.take", parameters), ("idempotency.answered", parameters), write=True
+        )
+        return None if taken else (answered[0][0], answered[0][1])
+
+    async def end_once(self, scope: ScopeId, key: str, answer: str) -> None:
+        await self._database.run(scope, ("idempotency.answer", {"key": key, "answer": answer}), write=True)
+
+    async def abandon_once(self, scope: ScopeId, key: str) -> None:
+        await self._database.run(scope, ("idempotency.free", {"key": key}), write=True)
+
     # Reading it
 
     async def conversation(self, scope: ScopeId, session: str, now: datetime) -> Conversation | None:
@@ -140,7 +177,7 @@ class Store:
         """The last turns of a session, oldest first."""
         parameters = {"session": session, "limit": limit, "now": now, "before": before}
         [rows] = await self._database.run(scope, ("turn.recent", parameters))
-        return [_turn(*row) for row in reversed(rows)]
+        return [as_turn(*row) for row in reversed(rows)]
 
     async def score(self, scope: ScopeId, arms: Arms, most: int) -> tuple[Candidates, int]:
         """Every turn that may be recalled, with what each arm thinks of it, and how many there are. If those are more
@@ -149,8 +186,7 @@ class Store:
         known, sketches, cosines = await self._database.run(
             scope, ("conversation.searchable", parameters), *_arms(arms, "score", parameters)
         )
-        sessions = {ConversationId(row[0]): row[1] for row in known}
-        return unpacked(sessions, _packed(sketches), _packed(cosines), len(arms.terms)), sum(row[2] for row in known)
+        return _candidates(known, sketches, cosines, arms), sum(row[2] for row in known)
 
     async def score_chapters(self, scope: ScopeId, arms: Arms) -> tuple[Chapters, list[Run]]:
         """The chapters of a giant scope, each scored as one document, and the runs of turns that none covers."""
@@ -166,8 +202,7 @@ class Store:
         known, sketches, cosines = await self._database.run(
             scope, ("conversation.searchable_of", parameters), *_arms(arms, "score_within", parameters)
         )
-        sessions = {ConversationId(row[0]): row[1] for row in known}
-        return unpacked(sessions, _packed(sketches), _packed(cosines), len(arms.terms))
+        return _candidates(known, sketches, cosines, arms)
 
     async def unchaptered(self, scope: ScopeId) -> list[ConversationId]:
         [rows] = await self._database.run(scope, ("chapter.unfinished", {}))
@@ -194,11 +229,33 @@ class Store:
         [rows] = await self._database.run(
             scope, ("turn.chosen", {"keys": json.dumps(listed), "most_chars": most_chars})
         )
-        return [_turn(*row) for row in rows]
+        return [as_turn(*row) for row in rows]
+
+    async def mark(self, scope: ScopeId, session: str, index: int, flag: int, marked: bool) -> bool:
+        """Marks a turn as of high value, or no longer; False if there is none."""
+        parameters = {"session": session, "index": index, "flag": flag, "marked": marked}
+        rows, _ = await self._database.run(
+            scope, ("sketch.mark", parameters), ("conversation.look_again", parameters), write=True
+        )
+        return bool(rows)
 
     async def conversations(self, scope: ScopeId) -> list[Conversation]:
         [rows] = await self._database.run(scope, ("conversation.all", {}))
         return [Conversation(*row) for row in rows]
+
+    async def listed(self, scope: ScopeId, now: datetime, limit: int, offset: int) -> list[Conversation]:
+        """Those that have not expired, the last used first."""
+        parameters = {"now": now, "limit": limit, "offset": offset}
+        [rows] = await self._database.run(scope, ("conversation.listed", parameters))
+        return [Conversation(*row) for row in rows]
+
+    async def rename(self, scope: ScopeId, session: str, name: str, now: datetime) -> Conversation | None:
+        parameters = {"session": session, "name": name, "now": now}
+        [rows] = await self._database.run(scope, ("conversation.rename", parameters), write=True)
+        return Conversation(*rows[0]) if rows else None
+
+    async def answered(self, scope: ScopeId, values: Mapping[str, Any]) -> None:
+        await self._database.run(scope, ("request.answered", dict(values)), write=True)
 
     async def turns(self, scope: ScopeId, conversation: Conversation) -> AsyncIterator[Turn]:
         """A conversation from its beginning, a page at a time."""
@@ -207,28 +264,10 @@ class Store:
             parameters = {"conversation": conversation.id, "from": start, "limit": PAGE}
             [rows] = await self._database.run(scope, ("turn.of_conversation", parameters))
             for row in rows:
-                yield _turn(conversation.session, *row)
+                yield as_turn(conversation.session, *row)
             if len(rows) < PAGE:
                 return
             start = rows[-1][0] + 1
-
-    # Forgetting
-
-    async def forget_conversation(self, scope: ScopeId, session: str) -> dict[str, int] | None:
-        """Erases one conversation and everything derived from it; None if there is none."""
-        async with self._database.transaction(scope) as transaction:
-            found = await transaction.rows("conversation.lock_one", session=session)
-            if not found:
-                return None
-            [(conversation,)] = found
-            return {noun: await transaction.count(f"{noun}.delete_one", conversation=conversation) for noun in ERASED}
-
-    async def forget_user(self, scope: ScopeId) -> dict[str, int]:
-        """Erases everything in the scope. A conversation that begins meanwhile is not part of it: half erased, it would
-        leave strays."""
-        async with self._database.transaction(scope) as transaction:
-            locked = [row[0] for row in await transaction.rows("conversation.lock_all")]
-            return {noun: await transaction.count(f"{noun}.delete_all", conversations=locked) for noun in ERASED}
 
     # Requests
 
@@ -251,36 +290,18 @@ class Store:
         [(model,)] = await self._database.ask("embedding.model", {"name": name, "dimension": dimension})
         return int(model)
 
-    async def find_unembedded(self, model: int, most: int) -> list[tuple[ScopeId, ConversationId]]:
-        """Conversations of any scope that lack vectors of this model; unlocked, another worker may see the same."""
-        return [
-            (scope, conversation)
-            for scope, conversation in await self._database.ask("embedding.find_work", {"model": model, "most": most})
-        ]
-
-    async def claim(
-        self, scope: ScopeId, conversation: ConversationId, model: int, now: datetime, until: datetime
-    ) -> tuple[int, int] | None:
-        """The lease on a conversation that lacks vectors of the model: (attempts so far, its number of turns), or None
-        when another has it or has done it."""
-        parameters = {"conversation": conversation, "model": model, "now": now, "until": until}
-        [rows] = await self._database.run(scope, ("conversation.claim", parameters), write=True)
-        return (rows[0][0], rows[0][1]) if rows else None
-
-    async def release(self, scope: ScopeId, conversation: ConversationId, model: int, turn_count: int) -> None:
-        parameters = {"conversation": conversation, "model": model, "turn_count": turn_count}
-        await self._database.run(scope, ("conversation.release", parameters), write=True)
-
-    async def postpone(self, scope: ScopeId, conversation: ConversationId, until: datetime, error: str) -> None:
-        parameters = {"conversation": conversation, "until": until, "error": error}
-        await self._database.run(scope, ("conversation.postpone", parameters), write=True)
-
     async def unembedded(
         self, scope: ScopeId, conversation: ConversationId, model: int, high_value: bool, limit: int
     ) -> list[Turn]:
-        parameters = {"conversation": conversation, "model": model, "high_value": high_value, "limit": limit}
+        parameters = {
+            "conversation": conversation,
+            "model": model,
+            "high_value": high_value,
+            "flag": int(Flag.HIGH_VALUE),
+            "limit": limit,
+        }
         [rows] = await self._database.run(scope, ("embedding.missing", parameters))
-        return [_turn("", *row) for row in rows]
+        return [as_turn("", *row) for row in rows]
 
     async def add_vectors(
         self, scope: ScopeId, conversation: ConversationId, model: int, turns: Sequence[int], vectors: Vectors
@@ -329,16 +350,17 @@ def _sketched(sketch: Sketch) -> tuple[Any, ...]:
     return sketch.speaker_key, sketch.flags, sketch.tokens, sketch.length, sketch.tsvector
 
 
-def _turn(
-    session: str, index: int, role: Any, speaker: str | None, text: str, at: datetime, data: Any, high_value: bool
-) -> Turn:
-    return Turn(role, text, speaker, at, data, high_value, session, index)
-
-
 def _arms(arms: Arms, query: str, parameters: dict[str, Any]) -> tuple[Statement, Statement]:
     """The words arm and, where the question has a vector, the vector arm."""
     vectors = "embedding." + query if arms.vector is not None else "embedding.nothing"
     return (f"sketch.{query}", parameters), (vectors, parameters)
+
+
+def _candidates(known: list[Row], sketches: list[Row], cosines: list[Row], arms: Arms) -> Candidates:
+    sessions = {ConversationId(row[0]): row[1] for row in known}
+    found = unpacked(sessions, _packed(sketches), _packed(cosines), len(arms.terms))
+    redactions = {ConversationId(row[0]): row[3] for row in known if row[3]}
+    return replace(found, redactions=redactions) if redactions else found
 
 
 def _packed(rows: list[Row]) -> list[tuple[ConversationId, bytes]]:

@@ -22,7 +22,8 @@ WITH o AS MATERIALIZED (
         interaction_count = c.interaction_count + %(interactions)s,
         updated_at = greatest(c.updated_at, %(now)s),
         expires_at = %(expires)s,
-        embedded_model = CASE WHEN c.embedded_model = %(embedded_model)s THEN c.embedded_model ELSE 0 END
+        embedded_model = CASE WHEN c.embedded_model = %(embedded_model)s THEN c.embedded_model ELSE 0 END,
+        due = true
     RETURNING id, session_id, name, turn_count, interaction_count, created_at, updated_at, expires_at
 ), t AS (
     INSERT INTO turn
@@ -69,6 +70,27 @@ WHERE t.scope_id = %(scope)s
   AND (%(before)s::int IS NULL OR t.turn_index < %(before)s)
 ORDER BY t.turn_index DESC
 LIMIT %(limit)s
+
+-- name: window
+-- As `recent`, for a caller who kept turns up to `last`: the later ones only, if what he kept `holds`: it is of this
+-- conversation, nothing was blanked since, and the last one is the same. In one statement, or a write could come between
+-- the look and the reading. Where there is no later turn there is still a row.
+SELECT c.id, c.redactions, k.holds, c.session_id, t.turn_index, t.role, t.speaker, t.text, t.said_at, t.data,
+       t.high_value
+FROM conversation c
+CROSS JOIN LATERAL (
+    SELECT c.id = %(known)s::uuid AND c.redactions = %(redactions)s::int AND EXISTS (
+               SELECT FROM turn l
+               WHERE l.scope_id = %(scope)s AND l.conversation_id = c.id AND l.turn_index = %(last)s::int
+                 AND l.said_at = %(at)s::timestamptz) AS holds) k
+LEFT JOIN LATERAL (
+    SELECT * FROM turn t
+    WHERE t.scope_id = %(scope)s AND t.conversation_id = c.id
+      AND t.turn_index > CASE WHEN k.holds THEN %(last)s::int ELSE -1 END
+    ORDER BY t.turn_index DESC
+    LIMIT %(limit)s) t ON true
+WHERE c.scope_id = %(scope)s AND c.session_id = %(session)s AND (c.expires_at IS NULL OR c.expires_at > %(now)s)
+ORDER BY t.turn_index DESC
 
 -- name: of_conversation
 -- One conversation's turns from an index on, for export and for derived work.

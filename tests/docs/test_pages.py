@@ -29,8 +29,9 @@ MARKER = "<!-- settings -->"
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(#[^)\s]*)?\)")
 FOREIGN = (
     *("/" + "work/", "/" + "root/", "/" + "tmp/", "/" + "home/", "pypi" + ".org", "files.pythonhosted" + ".org"),
-    *("artifactory", "nexus" + ".", "registry" + ".npmjs", "shared/" + "design", "TO" + "DO", "FIX" + "ME"),
+    *("artifactory", "nexus" + ".", "registry" + ".npmjs", "shared/" + "design"),
 )
+UNFINISHED = ("TO" + "DO", "FIX" + "ME")  # as they are written; "todo" is a kind of memory
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -57,7 +58,8 @@ def test_every_page_is_on_the_map() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_nothing_foreign_is_named(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert [word for word in FOREIGN if word.lower() in text.lower()] == []
+    assert [word for word in FOREIGN if re.search(rf"(?<!\w){re.escape(word)}", text, re.IGNORECASE)] == []
+    assert [word for word in UNFINISHED if word in text] == []
 
 
 def test_the_readme_is_short() -> None:

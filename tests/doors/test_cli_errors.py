@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
+
+from recollect.model.memory import MemoryKind
 
 from .cli_program import PROGRAM, Cli, run_program
 
@@ -23,6 +27,16 @@ NO_REQUEST = "01a1e211-da63-7c98-8b36-b1c5cee31291"
         (["history"], 2, "session: say which with --session"),
         (["history", "--session", "none"], 3, "user 'alex' has no session 'none'"),
         (["forget", "--session", "none", "--yes"], 3, "user 'alex' has no session 'none'"),
+        (["learn", "x", "--kind", "dream"], 2, f"lesson.kind: 'dream' is not one of {', '.join(get_args(MemoryKind))}"),
+        (["learn", "x", "--owner", "all"], 2, "lesson.owner: 'all' is not one of user, project"),
+        (["correct", NO_REQUEST, "x"], 3, f"there is no memory {NO_REQUEST} of user 'alex' or project 'default'"),
+        (["memory", "close", "this"], 2, "memory: 'this' is not a memory id"),
+        (["memory", "list", "--limit", "0"], 2, "limit: 0 is not between 1 and 10,000"),
+        (["forget", "--memory", "this", "--yes"], 2, "memory: 'this' is not a memory id"),
+        (["mark", "monday"], 2, "ref: 'monday' names no turn; it looks like monday#3"),
+        (["mark", "monday#7"], 3, "user 'alex' has no turn monday#7"),
+        (["episodes", "--limit", "0"], 2, "limit: 0 is not between 1 and 1,000"),
+        (["audit", "--owner", "all"], 2, "owner: 'all' is not one of user, project"),
         (["explain", NO_REQUEST], 3, f"user 'alex' has no request {NO_REQUEST}"),
         (["explain", "what"], 2, "request_id: 'what' is not a request id"),
         (["export", "--output", "/nowhere/file"], 2, "output: /nowhere/file: No such file or directory"),
@@ -44,6 +58,14 @@ def test_one_line_and_a_code(cli: Cli, arguments: list[str], code: int, said: st
         (["recall", "x", "--nothing"], "No such option: --nothing"),
         (["remember"], "No such command 'remember'"),
         (["db"], "Missing command"),
+        (["memory"], "Missing command"),
+        (["ontology"], "Missing command"),
+        (["recall", "x", "--define", "y"], "'y' is not TERM=MEANING"),
+        (["learn", "x", "--term", "y", "--key", "z"], "say either --term, or --key and --kind"),
+        (["memory", "list", "--all", "--status", "active"], "say either --all or --status"),
+        (["memory", "redact", NO_REQUEST], "say --yes to redact without asking"),
+        (["memory", "forget", NO_REQUEST], "say --yes to forget without asking"),
+        (["forget", "--memory", NO_REQUEST, "--session", "monday"], "say either --session or --memory"),
         (["eval", "retrieval", "/nowhere.jsonl"], "does not exist"),
     ],
 )

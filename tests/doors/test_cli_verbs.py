@@ -6,6 +6,7 @@ import inspect
 import json
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
@@ -16,8 +17,41 @@ from recollect.doors.cli.recall import context, recall
 
 from .cli_program import Cli
 
-HOST_ONLY = {"settle"}  # waits; nothing to see
-
+HOST_ONLY = {"settle", "once", "identify", "answered"}  # one waits, with nothing to see; the others are for doors
+TOP_LEVEL = {
+    *("record", "recall", "context", "resolve", "learn", "correct"),
+    *(
+        "forget",
+        "export",
+        "explain",
+        "history",
+        "conversations",
+        "rename",
+        "episodes",
+        "mark",
+        "audit",
+        "rejections",
+        "report",
+    ),
+}
+ELSEWHERE = {
+    "resolve_all": "resolve",
+    "memories": "memory list",
+    "close": "memory close",
+    "promote": "memory promote",
+    "approve": "memory approve",
+    "reject": "memory reject",
+    "redact": "memory redact",
+    "import_ontology": "ontology import",
+    "terms": "ontology list",
+    "put_term": "ontology set",
+    "drop_term": "ontology drop",
+    "health": "work status",
+    "retry_work": "work retry",
+    "create_key": "keys create",
+    "list_keys": "keys list",
+    "revoke_key": "keys revoke",
+}
 
 TOLD = """
 {"session": "monday", "role": "user", "text": "I keep my bees in Wales", "at": "2026-05-01T10:00"}
@@ -26,19 +60,37 @@ TOLD = """
 """
 
 
+MOVED = """
+{"session": "monday", "role": "user", "text": "I live in Leeds.", "at": "2026-05-01T10:00"}
+{"session": "tuesday", "role": "user", "text": "I moved to York last week.", "at": "2026-06-01T10:00"}
+"""
+
+
 def told(cli: Cli) -> None:
     """A little for the verbs to work on."""
     assert cli("record", "-", stdin=TOLD).code == 0
 
 
-def test_every_verb_has_a_command() -> None:
-    verbs = {name for name, _ in inspect.getmembers(Engine, inspect.isfunction) if not name.startswith("_")}
-    assert verbs - HOST_ONLY <= set(getattr(get_command(app), "commands"))  # noqa: B009 - typed as a plain Command
+def verbs() -> list[str]:
+    return [name for name, _ in inspect.getmembers(Engine, inspect.isfunction) if not name.startswith("_")]
+
+
+def command_of(path: str) -> object:
+    command: Any = get_command(app)
+    for word in path.split():
+        command = command.commands[word]
+    return command
+
+
+@pytest.mark.parametrize("verb", sorted(set(verbs()) - HOST_ONLY))
+def test_every_verb_has_a_command(verb: str) -> None:
+    assert verb in TOP_LEVEL | set(ELSEWHERE), "a new verb: say where its command is"
+    assert command_of(ELSEWHERE.get(verb, verb))
 
 
 def test_every_option_of_a_query_is_an_option_of_recall_or_context() -> None:
     offered = {*inspect.signature(recall).parameters, *inspect.signature(context).parameters}
-    named = {"text": "question", "kinds": "kind"}
+    named = {"text": "question", "kinds": "kind", "definitions": "define"}
     assert {named.get(field.name, field.name) for field in fields(Query)} <= offered
 
 
@@ -150,7 +202,8 @@ def test_explain_tells_what_a_request_found(cli: Cli) -> None:
 def test_export_comes_back_in_with_record(cli: Cli, tmp_path: Path) -> None:
     told(cli)
     exported = cli("export").out
-    assert {json.loads(line)["kind"] for line in exported.splitlines()} == {"conversation", "turn"}
+    kinds = {json.loads(line)["kind"] for line in exported.splitlines()}
+    assert kinds == {"conversation", "turn", "memory", "evidence", "rejection", "audit"}
     assert cli("record", "--file", "-", "--user", "blake", stdin=exported).code == 0
     again = [json.loads(line) for line in cli("export", "--user", "blake").out.splitlines()]
     turns = [line for line in map(json.loads, exported.splitlines()) if line["kind"] == "turn"]
@@ -161,8 +214,9 @@ def test_export_into_a_file(cli: Cli, tmp_path: Path) -> None:
     told(cli)
     target = tmp_path / "alex.jsonl"
     about = cli("export", "--output", str(target), "--json").json
-    assert about == {"output": str(target), "lines": 5}
-    assert len(target.read_text().splitlines()) == 5
+    lines = target.read_text().splitlines()
+    assert about == {"output": str(target), "lines": len(lines)}
+    assert [json.loads(line)["kind"] for line in lines[:5]] == ["conversation", "turn", "turn", "conversation", "turn"]
 
 
 def test_forget_asks_first(cli: Cli) -> None:
@@ -177,6 +231,69 @@ def test_forget_asks_first(cli: Cli) -> None:
 
 def test_forget_where_nobody_can_answer_needs_yes(cli: Cli) -> None:
     assert cli("forget").code == 2
+
+
+def test_explain_tells_what_was_known_and_what_was_believed_before(cli: Cli) -> None:
+    cli("record", "-", stdin=MOVED)
+    found = cli("context", "where did I live before?", "--json").json
+    [first, *_] = cli("explain", found["request_id"], "--json").json["memories"]
+    story = [(one["value"], one["valid_from"][:10], (one["valid_to"] or "")[:10]) for one in first["history"]]
+    assert story == [("Leeds", "2026-05-01", "2026-06-01"), ("York", "2026-06-01", "")]
+    assert [one["reason"] for one in first["history"]] == ["corrected by the user", None]
+    shown = cli("explain", found["request_id"]).out
+    assert shown.count("from 2026-05-01 10:00 to 2026-06-01 10:00, Leeds: corrected by the user") == 1
+    assert "from 2026-06-01 10:00 on, York" in shown
+
+
+def test_recall_shows_what_is_known_and_what_words_mean(cli: Cli) -> None:
+    cli("record", "-", stdin=MOVED)
+    asked = ("recall", "where do I live, and what is a client?", "--define", "client=who pays us")
+    shown = cli(*asked).out
+    assert all(text in shown for text in ("location: York", "tuesday#0", "client: who pays us", "asks for it"))
+    found = cli(*asked, "--json").json
+    assert {hit["memory"]["value"]: hit["tier"] for hit in found["memories"]} == {"York": "user"}
+    assert [(one["term"], one["meaning"], one["tier"]) for one in found["resolved"]] == [
+        ("client", "who pays us", "session")
+    ]
+
+
+def test_kinds_choose_what_is_found(cli: Cli) -> None:
+    cli("record", "-", stdin=MOVED)
+    only = cli("recall", "where do I live?", "--kind", "turn", "--json").json
+    assert (bool(only["hits"]), only["memories"]) == (True, [])
+
+
+def test_a_long_session_is_shown_in_episodes(cli: Cli) -> None:
+    lines = [json.dumps({"role": "user", "text": f"Step {n}: we tune pump {n}", "session": "a"}) for n in range(20)]
+    cli("record", "-", stdin="\n".join(lines))
+    [episode] = cli("episodes", "--json").json["episodes"]
+    assert (episode["ref"], episode["first"], episode["last"]) == ("a#0-9", 0, 9)
+    assert "a#0-9" in cli("episodes", "--session", "a").out
+    found = cli("recall", "which pump?", "--json").json
+    assert [hit["source"] for hit in found["episodes"]] == ["a#0-9"]
+    assert "a#0-9" in cli("explain", found["request_id"]).out
+    assert "No session is long enough" in cli("episodes", "--session", "b").out
+
+
+def test_a_marked_message_is_of_high_value_until_the_mark_is_taken_away(cli: Cli) -> None:
+    told(cli)
+
+    def worth() -> float:
+        hits = cli("recall", "bees in Wales", "--json").json["hits"]
+        return next(float(hit["parts"]["kind"]) for hit in hits if hit["source"] == "monday#0")
+
+    before = worth()
+    assert cli("mark", "monday#0", "--json").json == {"source": "monday#0", "high_value": True}
+    assert worth() > before
+    assert cli("mark", "monday#0", "--no-high-value").code == 0
+    assert worth() == before
+
+
+def test_what_learning_turned_away_is_counted(cli: Cli) -> None:
+    told(cli)
+    assert cli("rejections", "--json").json == {"rejections": {"not the user": 1}}
+    assert "not the user" in cli("rejections").out
+    assert cli("rejections", "--user", "blake").out == "Nothing was turned away.\n"
 
 
 def test_forget_gives_a_receipt(cli: Cli) -> None:

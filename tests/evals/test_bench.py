@@ -9,7 +9,10 @@ from recollect.evals.bench import Bench
 from recollect.evals.floor import Floor
 from recollect.providers.local import LocalEmbedder
 
-TABLES = ("conversation", "turn", "sketch", "embedding", "chapter", "request")
+TABLES = (
+    *("conversation", "turn", "sketch", "embedding", "chapter", "request", "memory", "evidence", "episode"),
+    *("holder", "tally"),
+)
 
 
 async def test_every_figure_is_measured_and_nothing_is_left(memory: Engine, database: str) -> None:
@@ -17,6 +20,7 @@ async def test_every_figure_is_measured_and_nothing_is_left(memory: Engine, data
 
     async with Floor(database) as floor:
         await bench.append(floor)
+        await bench.learning()
         await bench.reads(floor)
     await bench.own_growth((1000,))
     await bench.others_growth((1000, 3000))
@@ -30,6 +34,7 @@ async def test_every_figure_is_measured_and_nothing_is_left(memory: Engine, data
         "recall beside 3,000 foreign turns",
     ]
     assert present["turn"] >= 6000
+    assert present["memory"] > 0
     assert rows(database) == dict.fromkeys(TABLES, 0)
     with psycopg.connect(database) as owner:
         assert owner.execute("SELECT to_regnamespace('recollect_floor')").fetchone() == (None,)

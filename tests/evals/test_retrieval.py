@@ -10,6 +10,7 @@ import pytest
 
 from recollect import Engine, InvalidInput, Scope
 from recollect.evals.retrieval import evaluate, measured, read
+from recollect.evals.updates import CHANGES
 
 EVAL = Path(os.environ.get("RECOLLECT_EVAL", Path(__file__).parents[3] / "shared" / "eval"))
 MARKS = {
@@ -57,6 +58,20 @@ async def test_a_file_goes_through_the_public_verbs_and_leaves_nothing(memory: E
     assert not [line async for line in memory.export(Scope("kim"))]
 
 
+async def test_after_learning_what_is_known_stands_beside_the_turns_and_counts_for_none(
+    memory: Engine, tmp_path: Path
+) -> None:
+    turns = [{"id": "t0", "session": "1", "at": None, "role": "user", "text": "I'm allergic to walnuts."}]
+    questions = [{"id": "q", "text": "Am I allergic to walnuts?", "category": "food", "evidence": ["t0"]}]
+    path = written(tmp_path / "one.jsonl", [{"id": "kim", "turns": turns, "questions": questions}])
+
+    plain = (await evaluate(memory, path, learn=True)).to_dict()
+
+    assert plain["recall@2000tok"] == plain["learned"]["recall@2000tok"] == 1.0
+    assert (plain["beside_turns_tokens"], plain["learned"]["questions"]) == (0, 1)
+    assert plain["learned"]["beside_turns_tokens"] > 0
+
+
 @pytest.mark.parametrize("text", ["{", '{"id": 1}', "[]"])
 def test_a_file_that_is_none_is_said_so_with_its_line(tmp_path: Path, text: str) -> None:
     path = tmp_path / "bad.jsonl"
@@ -78,6 +93,15 @@ async def test_recall_stays_above_its_mark(memory: Engine, name: str) -> None:
         pytest.skip(f"{path} is not on this machine; set RECOLLECT_EVAL to its folder")
     exclude, marks = MARKS[name]
 
-    result = (await evaluate(memory, path, exclude=exclude)).to_dict()
+    plain = (await evaluate(memory, path, exclude=exclude, learn=True)).to_dict()
+    learned = plain["learned"]
 
-    assert {measure: result[measure] for measure in marks if result[measure] < marks[measure]} == {}
+    for result in (plain, learned):
+        assert {measure: result[measure] for measure in marks if result[measure] < marks[measure]} == {}
+    assert lowered(plain, learned) == {}, "what was learned must not push evidence out of the first ten"
+    for category in plain["by_category"].keys() & set(CHANGES):
+        assert lowered(plain["by_category"][category], learned["by_category"][category]) == {}
+
+
+def lowered(plain: dict[str, float], learned: dict[str, float]) -> dict[str, float]:
+    return {"recall@10": learned["recall@10"]} if learned["recall@10"] < plain["recall@10"] else {}

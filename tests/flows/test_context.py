@@ -49,13 +49,16 @@ def assert_sound(context: Context) -> None:
     assert "\ufffd" not in context.text
     assert [line.number for line in context.lines] == list(range(1, len(context.lines) + 1))
     assert len({line.source for line in context.lines}) == len(context.lines)
+    whole = {hit.source: hit.text for hit in context.recall.hits}
     for line in context.lines:
-        assert line.text in line.turn.text
         assert line.text in context.text
-        assert line.excerpt == (line.text != line.turn.text)
-        assert len(line.text) <= query.turn_chars
-    recent = [line.turn.index for line in context.lines if line.recent]
-    assert recent == sorted(recent, key=lambda index: index or 0)
+        if line.section == "recalled":
+            assert line.text in whole[line.source]
+            assert line.excerpt == (line.text != whole[line.source])
+        if line.section in ("recalled", "recent"):
+            assert len(line.text) <= query.turn_chars
+    recent = [line.order for line in context.lines if line.recent]
+    assert recent == sorted(recent)
     assert all(out.reason for out in context.left_out)
     assert not {out.source for out in context.left_out} & {line.source for line in context.lines}
 

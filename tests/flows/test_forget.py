@@ -15,7 +15,10 @@ from recollect.providers.fake import FakeEmbedder
 from recollect.settings import Settings
 
 MONDAY, TUESDAY, BLAKE = Scope("alex", "monday"), Scope("alex", "tuesday"), Scope("blake", "monday")
-TABLES = ("conversation", "turn", "sketch", "embedding", "chapter", "idempotency", "request")
+TABLES = (
+    *("conversation", "turn", "sketch", "embedding", "chapter", "idempotency", "request"),
+    *("holder", "evidence", "memory", "tally", "episode"),
+)
 
 
 @pytest.fixture
@@ -28,7 +31,7 @@ async def engine(settings: Settings) -> AsyncIterator[Engine]:
 async def filled(engine: Engine) -> Engine:
     """Three conversations of two users, with something in every table."""
     for scope in (MONDAY, TUESDAY, BLAKE):
-        said = [("user", f"the code word of {scope.user} on {scope.session} is heron"), ("assistant", "noted")]
+        said = [("user", f"Remember that the code word on {scope.session} is heron."), ("assistant", "noted")] * 10
         await engine.record(scope, said, idempotency_key=f"{scope.session}")  # type: ignore[arg-type]
         await engine.recall(scope, Query("code word", scope="session"))
         await engine.context(scope, Query("code word", scope="session"))
@@ -72,10 +75,10 @@ async def test_forgetting_a_session_erases_it_and_leaves_the_others(filled: Engi
     left = counts(database, MONDAY)
     gone = {table: mine[table] - left[table] for table in receipt.rows}
     assert receipt.rows == gone
-    assert (gone["conversation"], gone["turn"], gone["sketch"], gone["embedding"]) == (1, 2, 2, 2)
-    assert (gone["chapter"], gone["request"]) == (1, 2)
+    assert (gone["conversation"], gone["turn"], gone["sketch"], gone["embedding"]) == (1, 20, 20, 20)
+    assert (gone["chapter"], gone["request"], gone["episode"], gone["evidence"], gone["memory"]) == (1, 2, 1, 10, 1)
     assert counts(database, BLAKE) == blakes
-    assert len(await filled.history(TUESDAY)) == 2
+    assert len(await filled.history(TUESDAY)) == 20
     with pytest.raises(NotFound):
         await filled.history(MONDAY)
     with pytest.raises(NotFound):
@@ -89,6 +92,7 @@ async def test_after_forgetting_nothing_of_the_words_is_left_anywhere(filled: En
         for table in TABLES:
             rows = owner.execute(f"SELECT t::text FROM recollect.{table} t".encode()).fetchall()
             assert "alex" not in repr(rows)
+        assert "heron" not in repr(owner.execute("SELECT t::text FROM recollect.audit t").fetchall())
 
 
 async def test_a_word_that_only_the_forgotten_turn_spelt_does_not_live_on_in_explanations(engine: Engine) -> None:

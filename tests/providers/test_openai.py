@@ -4,68 +4,25 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import numpy as np
 import pytest
+from openai_server import KEY, Answer, Server
 
 from recollect import EmbedderFailed
-from recollect.providers import openai
 from recollect.providers.openai import OpenAIEmbedder
 
-KEY = "sk-hunter2"
-Answer = tuple[int, str]
 
-
-class Quiet(ThreadingHTTPServer):
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that did not wait for its answer is no news."""
-
-
-class Server:
-    """Answers with `answer`; keeps the bodies and the keys that it got."""
-
-    def __init__(self) -> None:
-        self.bodies: list[dict[str, Any]] = []
-        self.headers: list[str | None] = []
-        self.answer: Callable[[dict[str, Any]], Answer] = right
-
-        def respond(handler: BaseHTTPRequestHandler) -> None:
-            body = json.loads(handler.rfile.read(int(handler.headers["content-length"])))
-            self.bodies.append(body)
-            self.headers.append(handler.headers["authorization"])
-            status, text = self.answer(body) if handler.path == "/v1/embeddings" else (404, "no such path")
-            handler.send_response(status)
-            handler.end_headers()
-            handler.wfile.write(text.encode())
-
-        handler = type("Handler", (BaseHTTPRequestHandler,), {"do_POST": respond, "log_message": lambda *_: None})
-        self.http = Quiet(("127.0.0.1", 0), handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}/v1/"
+@pytest.fixture(autouse=True)
+def _vectors(server: Server) -> None:
+    server.answer = right
 
 
 def right(body: dict[str, Any]) -> Answer:
     """One vector per text, told apart by its length, in the wrong order."""
     rows = [{"index": i, "embedding": [float(len(text)), 1.0]} for i, text in enumerate(body["input"])]
     return 200, json.dumps({"data": rows[::-1]})
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    one = Server()
-    thread = threading.Thread(target=one.http.serve_forever, args=(0.01,))
-    thread.start()
-    yield one
-    one.http.shutdown()
-    thread.join()
-    one.http.server_close()
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai, "WAIT", 0.001)
 
 
 async def embedded(server: Server, texts: list[str], **options: Any) -> Any:

@@ -20,7 +20,7 @@ from recollect import Engine, Scope, connect
 from recollect.providers.fake import FakeEmbedder
 from recollect.settings import Settings
 from recollect.store import embedded
-from recollect.worker.catch_up import CatchUp
+from recollect.worker.worker import Worker
 
 # Four tasks of one process talk in one session, one line at a time or many at once, and say what was acknowledged.
 TALKER = """
@@ -74,7 +74,7 @@ STUCK = """
 import asyncio, sys
 from recollect import connect
 from recollect.providers.fake import FakeEmbedder
-from recollect.worker.catch_up import CatchUp
+from recollect.worker.worker import Worker
 
 class Stuck(FakeEmbedder):
     async def embed(self, texts):
@@ -85,7 +85,7 @@ class Stuck(FakeEmbedder):
 
 async def main():
     async with connect(dsn=sys.argv[1], embedder=Stuck(is_local=False), embed_turns="all", worker=False) as memory:
-        await CatchUp(memory._parts).once()
+        await Worker(memory._parts).once()
 
 asyncio.run(main())
 """
@@ -233,7 +233,7 @@ async def test_the_work_of_a_killed_worker_is_finished_by_another_when_its_lease
     with_all = replace(settings, embed_turns="all")
     async with connect(with_all, embedder=FakeEmbedder(is_local=False), worker=False) as memory:
         await memory.record(alex, [("user", f"line {n}") for n in range(3)])
-        worker = CatchUp(memory._parts)
+        worker = Worker(memory._parts)
         with process(STUCK, database) as stuck:
             lines(stuck, 1)
             stuck.kill()

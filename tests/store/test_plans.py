@@ -106,11 +106,15 @@ def test_reading_turns_reads_one_scope_by_its_key(app: psycopg.Connection[Any], 
     keys = json.dumps([{"n": 0, "c": str(conversation), "i": 3}])
     asked: list[tuple[str, dict[str, Any]]] = [
         ("turn.recent", {"session": "monday", "limit": 5, "now": NOW, "before": None}),
+        (
+            "turn.window",
+            {"session": "monday", "limit": 5, "now": NOW, "known": conversation, "redactions": 0, "last": 3, "at": NOW},
+        ),
         ("turn.chosen", {"keys": keys, "most_chars": 100}),
         ("turn.of_conversation", {"conversation": conversation, "from": 0, "limit": 100}),
         ("conversation.find", {"session": "monday", "now": NOW}),
         ("conversation.latest", {"since": NOW, "now": NOW}),
-        ("embedding.missing", {"conversation": conversation, "model": 1, "high_value": False, "limit": 10}),
+        ("embedding.missing", {"conversation": conversation, "model": 1, "high_value": False, "flag": 32, "limit": 10}),
         ("request.find", {"id": conversation}),
     ]
 

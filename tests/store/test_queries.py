@@ -15,11 +15,15 @@ from psycopg.conninfo import make_conninfo
 import recollect
 from recollect.settings import Settings
 from recollect.store.connection import session_options
+from recollect.store.erasure import OF_CONVERSATION, OF_USER
 from recollect.store.queries import NOUNS, queries
-from recollect.store.store import ERASED
+from recollect.store.redaction import STEPS
 
 PACKAGE = Path(recollect.__file__).parent
-SCOPED = ("conversation", "turn", "sketch", "embedding", "chapter", "idempotency", "request")
+SCOPED = (
+    *("conversation", "turn", "sketch", "embedding", "chapter", "idempotency", "request"),
+    *("holder", "evidence", "memory", "tally", "episode", "term", "audit"),
+)
 KEYWORDS = "WHERE|SET|ON|ORDER|GROUP|LIMIT|FOR|USING|CROSS|LEFT|JOIN|VALUES|SELECT|RETURNING|OFFSET"
 REFERENCE = re.compile(
     rf"\b(FROM|JOIN|UPDATE|INTO|USING)\s+({'|'.join(SCOPED)})\b(?!\s*\.)(?:\s+(?:AS\s+)?(?!(?:{KEYWORDS})\b)(\w+))?"
@@ -83,7 +87,8 @@ def test_no_query_names_a_scope_in_another_way() -> None:
 
 def test_every_query_is_used() -> None:
     source = "".join(path.read_text() for path in PACKAGE.rglob("*.py"))
-    made = {f"{noun}.delete_one" for noun in ERASED} | {f"{noun}.delete_all" for noun in (*ERASED, "idempotency")}
+    made = {f"{noun}.delete_one" for noun in OF_CONVERSATION} | {f"{noun}.delete_all" for noun in OF_USER}
+    made |= {f"redaction.{step}" for steps in STEPS.values() for step in steps}
     made |= {f"{noun}.{query}" for noun in ("sketch", "embedding") for query in ("score", "score_within")}
 
     assert [name for name in queries() if name not in made and f'"{name}"' not in source] == []

@@ -10,11 +10,15 @@ from typing import Annotated
 import typer
 from typer.main import get_command
 
-from recollect.doors.cli import db, log, measure
+from recollect.doors.cli import db, keys, log, measure, memories, terms, work
+from recollect.doors.cli.chat import chat
 from recollect.doors.cli.demo import demo
 from recollect.doors.cli.failures import report, report_abort, report_usage
 from recollect.doors.cli.recall import context, explain, recall
 from recollect.doors.cli.record import record
+from recollect.doors.cli.report import report as show_report
+from recollect.doors.cli.serve import serve
+from recollect.doors.cli.settings import settings
 from recollect.errors import RecollectError
 
 HELP = (
@@ -35,13 +39,30 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for panel, commands in {
-    "Remember": (record, recall, context, log.history),
-    "Account for it": (explain, log.export, log.forget),
+    "Remember": (
+        record,
+        recall,
+        context,
+        terms.resolve,
+        chat,
+        log.conversations,
+        log.rename,
+        log.history,
+        log.episodes,
+    ),
+    "Teach": (memories.learn, memories.correct, log.mark),
+    "Account for it": (explain, log.export, log.forget, log.audit, log.rejections),
     "Try and measure": (demo, measure.bench),
+    "Operate": (serve, settings, work.worker, work.maintain),
 }.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)
+app.command("report", rich_help_panel="Operate")(show_report)
+app.add_typer(memories.app, name="memory", rich_help_panel="Teach")
+app.add_typer(terms.app, name="ontology", no_args_is_help=False, rich_help_panel="Teach")
 app.add_typer(measure.evaluations, name="eval", rich_help_panel="Try and measure")
+app.add_typer(work.app, name="work", rich_help_panel="Operate")
+app.add_typer(keys.app, name="keys", rich_help_panel="Operate")
 app.add_typer(db.app, name="db", rich_help_panel="Operate")
 
 

@@ -15,8 +15,8 @@ from recollect.doors.cli import demo_story as story
 from recollect.doors.cli.demo_prompt import talk
 from recollect.doors.cli.options import Json
 from recollect.doors.cli.paper import memory, paper, said, say_json
-from recollect.doors.cli.shapes import context_shape, recall_shape, recorded_shape
-from recollect.doors.cli.tables import context_footer, shortened
+from recollect.doors.cli.tables import context_footer, origin, shortened
+from recollect.doors.shapes import context_shape, memory_shape, recall_shape, recorded_shape
 from recollect.model.search import Context, Query
 from recollect.settings import Settings, read_settings
 
@@ -63,10 +63,13 @@ def announce(console: Console, settings: Settings) -> None:
 
 
 def record_story(engine: SyncEngine) -> list[Recorded]:
-    return [
+    """What a worker would do a moment later is waited for."""
+    recorded = [
         engine.record(replace(story.DANA, session=session), turns, idempotency_key=f"{story.KEY}/{session}")
         for session, turns in story.STORY.items()
     ]
+    engine.settle(story.DANA)
+    return recorded
 
 
 def tour(console: Console, engine: SyncEngine) -> None:
@@ -78,10 +81,13 @@ def tour(console: Console, engine: SyncEngine) -> None:
         for turn in turns[:3]:
             line(console, 3, f"{turn.speaker or turn.role}: {turn.text}")
         line(console, 3, "...", "dim")
-    heading(console, "2. What is recalled, and why")
+    heading(console, "2. What was learned from it, by rules and without a model")
+    for known in engine.memories(story.DANA):
+        line(console, 3, f"{shortened(known.text)}  ({known.kind}, from {origin(known)})")
+    heading(console, "3. What is recalled, and why")
     for question in story.QUESTIONS:
         show_answer(console, engine, question)
-    heading(console, "3. What goes into a prompt, within a budget")
+    heading(console, "4. What goes into a prompt, within a budget")
     show_packed(console, engine.context(story.DANA, prompt_query()))
 
 
@@ -99,6 +105,9 @@ def show_answer(console: Console, engine: SyncEngine, question: str) -> None:
     found = engine.recall(story.DANA, Query(question, limit=HITS))
     console.print()
     line(console, 3, question, "bold")
+    for known in found.memories[:HITS]:
+        line(console, 5, f"known  {shortened(known.text)}")
+        line(console, 7, f"because: {known.why}", "dim")
     for hit in found.hits:
         who = hit.turn.speaker or hit.turn.role
         line(console, 5, f"{hit.source}  {who}: {shortened(hit.text)}")
@@ -124,6 +133,7 @@ def told(engine: SyncEngine) -> dict[str, object]:
         "user": story.DANA.user,
         "project": story.DANA.project,
         "recorded": recorded_shape(record_story(engine)),
+        "learned": [memory_shape(known) for known in engine.memories(story.DANA)],
         "recalled": [recall_shape(engine.recall(story.DANA, Query(q, limit=HITS))) for q in story.QUESTIONS],
         "context": context_shape(engine.context(story.DANA, prompt_query())),
     }

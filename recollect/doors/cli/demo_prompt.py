@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from recollect.doors.cli.demo_story import DANA, TRYING
 from recollect.doors.cli.paper import said
-from recollect.doors.cli.tables import explanation_tree, show_history, show_recall, show_receipt
+from recollect.doors.cli.tables import explanation_tree, show_history, show_memories, show_recall, show_receipt
 from recollect.errors import RecollectError
 from recollect.model.search import Query
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 WELCOME = """
 Your turn. Say something and it is remembered; end it with ? and it is recalled.
-/why explains the last answer, /history shows what you said, /forget erases the demo, /quit leaves."""
+/why explains the last answer, /known shows what was learned, /history what you said, /forget erases the demo, /quit
+leaves."""
 HITS = 3
 
 
@@ -36,20 +37,29 @@ class Talk:
         match line.split()[0].lower():
             case "/why":
                 self.why()
+            case "/known":
+                show_memories(self.console, self.engine.memories(TRYING))
             case "/history":
                 show_history(self.console, self.engine.history(TRYING))
             case "/forget":
                 show_receipt(self.console, self.engine.forget(DANA))
                 self.console.print("The sample comes back with the next `recollect demo`.", style="dim")
             case word if word.startswith("/"):
-                self.console.print("There is /why, /history, /forget and /quit.")
+                self.console.print("There is /why, /known, /history, /forget and /quit.")
             case _ if line.endswith(("?", "?")):
                 found = self.engine.recall(TRYING, Query(line, limit=HITS))
                 self.last = found.request_id
                 show_recall(self.console, found)
             case _:
-                recorded = self.engine.record(TRYING, [("user", line)])
-                self.console.print(said(f"remembered as {recorded.refs[0]}", "dim"))
+                self.keep(line)
+
+    def keep(self, line: str) -> None:
+        [ref] = self.engine.record(TRYING, [("user", line)]).refs
+        self.console.print(said(f"remembered as {ref}", "dim"))
+        self.engine.settle(TRYING)
+        for memory in self.engine.memories(TRYING):
+            if ref in memory.refs:
+                self.console.print(said(f"learned: {memory.text} ({memory.kind})", "dim"))
 
     def why(self) -> None:
         if self.last is None:

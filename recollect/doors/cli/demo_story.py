@@ -27,9 +27,9 @@ def said(start: datetime, *lines: tuple[Role, str, dict[str, Any] | None]) -> li
 STORY = {
     "monday": said(
         datetime(2026, 6, 1, 9, 0, tzinfo=UTC),
-        ("user", "Before we start: active means logged in within the last 30 days, nothing else.", None),
+        ("user", "Before we start: active means logged in within the last 30 days.", None),
         ("assistant", "Noted. An active account has last_login within 30 days.", None),
-        ("user", "And call them clients, please, never customers.", None),
+        ("user", "And call our customers clients, please.", None),
         ("assistant", "Clients it is.", None),
         ("user", "Show me sales by region for 2024.", None),
         (
@@ -63,4 +63,4 @@ QUESTIONS = (
     "报表的金额用什么货币?",
 )
 FOR_A_PROMPT = "How many active clients does each region have?"
-BUDGET = 120
+BUDGET = 240

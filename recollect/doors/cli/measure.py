@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from recollect.doors.cli.options import Json
 from recollect.doors.cli.paper import margin, paper, progress, say_json
 from recollect.doors.cli.tables import table
-from recollect.settings import read_settings
+from recollect.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+    from recollect.evals.http_report import HttpReport, Soak
 
 evaluations = typer.Typer(help="Measure how good recall and learning are.")
 EXTRACTED = ("facts", "extracted", "found", "precision", "recall", "f1")
@@ -31,7 +34,10 @@ Labelled = Annotated[
 ]
 Excluded = Annotated[list[str] | None, typer.Option("--exclude-category", metavar="C", help="Leave out; repeatable.")]
 Conversations = Annotated[int | None, typer.Option("--limit-conversations", min=1, help="Only the first ones.")]
+Learn = Annotated[bool, typer.Option("--learn", help="Ask again after learning, and show what it changed.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A minute instead of many; the numbers are rougher.")]
+What = Annotated[Literal["library", "http"], typer.Argument(help="What to measure.")]
+Minutes = Annotated[float, typer.Option(min=0, help="Of `http`: load the server this long instead.")]
 
 
 @evaluations.callback()
@@ -40,9 +46,22 @@ def measures() -> None:
 
 
 @evaluations.command()
-def retrieval(files: Files, exclude: Excluded = None, conversations: Conversations = None, json: Json = False) -> None:
+def retrieval(
+    files: Files,
+    exclude: Excluded = None,
+    conversations: Conversations = None,
+    learn: Learn = False,
+    json: Json = False,
+) -> None:
     """Record the conversations of each file, ask its questions, count what is found. Leaves nothing behind."""
-    asyncio.run(evaluate_all(files, exclude or [], conversations, json))
+    asyncio.run(evaluate_all(files, exclude or [], conversations, learn, json))
+
+
+@evaluations.command()
+def updates(files: Files, conversations: Conversations = None, json: Json = False) -> None:
+    """Learn from the conversations of each file, list what was replaced by something newer, and see whether recall has
+    the newer first. Leaves nothing behind."""
+    asyncio.run(find_updates(files, conversations, json))
 
 
 @evaluations.command()
@@ -72,15 +91,20 @@ def show_extraction(path: Path, result: Mapping[str, Any]) -> None:
     console.print(f"keys that agree: {result['key_agreement']:.3f}; turned away: {turned_away}", style="dim")
 
 
-async def evaluate_all(files: Sequence[Path], exclude: Sequence[str], conversations: int | None, json: bool) -> None:
+async def evaluate_all(
+    files: Sequence[Path], exclude: Sequence[str], conversations: int | None, learn: bool, json: bool
+) -> None:
     from recollect import connect
     from recollect.evals.retrieval import evaluate
 
-    async with connect() as memory:
+    # Without a worker: it would learn beside the questions that are asked before learning.
+    async with connect(worker=False) as memory:
         for path in files:
             with progress() as bars:
                 moved = mover(bars, path.name)
-                result = await evaluate(memory, path, exclude=exclude, conversations=conversations, progress=moved)
+                result = await evaluate(
+                    memory, path, exclude=exclude, conversations=conversations, learn=learn, progress=moved
+                )
             if json:
                 say_json({"file": str(path), **result.to_dict()})
             else:
@@ -92,8 +116,36 @@ def mover(bars: Progress, name: str) -> Any:
     return lambda done, total: bars.update(bar, completed=done, total=total)
 
 
-def show_result(path: Path, result: Mapping[str, Any]) -> None:
-    rows = table("", "questions", *MEASURES, title=str(path))
+async def find_updates(files: Sequence[Path], conversations: int | None, json: bool) -> None:
+    from recollect import connect
+    from recollect.evals.updates import evaluate
+
+    async with connect(worker=False) as memory:
+        for path in files:
+            with progress() as bars:
+                moved = mover(bars, path.name)
+                result = await evaluate(memory, path, conversations=conversations, progress=moved)
+            if json:
+                say_json({"file": str(path), **result.to_dict()})
+            else:
+                show_updates(path, result.to_dict())
+
+
+def show_updates(path: Path, result: Mapping[str, Any]) -> None:
+    rows = table("key", "was", "is", "why", "in order", title=str(path))
+    for update in result["updates"]:
+        known = {None: "", True: "yes", False: "no"}[update["in_order"]]
+        rows.add_row(update["key"], update["old"], update["new"], update["reason"], known)
+    console = paper()
+    console.print(rows)
+    console.print(f"{result['caught']} updates among {result['memories']} memories, {result['confirmed']} confirmed")
+    for name, orders in {**result["questions"], "caught": {"learned": result["caught_in_order"]}}.items():
+        counted = [f"{order['in_order']} of {order['asked']} {how}" for how, order in orders.items()]
+        console.print(f"{name}: the newer before the older in {', '.join(counted)}", style="dim")
+
+
+def show_result(path: Path, result: Mapping[str, Any], title: str = "") -> None:
+    rows = table("", "questions", *MEASURES, title=title or str(path))
     for name, values in [*result["by_category"].items(), ("all", result)]:
         if name == "all":
             rows.add_section()
@@ -102,10 +154,18 @@ def show_result(path: Path, result: Mapping[str, Any]) -> None:
     console.print(rows)
     speed = f"p50 {result['p50_ms']:.1f} ms, p95 {result['p95_ms']:.1f} ms"
     console.print(f"{speed}; loaded {result['load_turns_per_s']:,.0f} turns/s", style="dim")
+    if "learned" in result:
+        show_result(path, result["learned"], f"{path}, after learning")
 
 
-def bench(quick: Quick = False, json: Json = False) -> None:
-    """Measure what each verb costs beside bare psycopg on the same server."""
+def bench(what: What = "library", quick: Quick = False, minutes: Minutes = 0, json: Json = False) -> None:
+    """Measure what each verb costs beside bare psycopg on the same server. `http`: what a request over HTTP costs
+    beside a bare route; with --minutes, whether the server bears the load."""
+    if what == "http":
+        bench_http(quick, minutes, json)
+        return
+    if minutes:
+        raise typer.BadParameter("only `bench http` takes --minutes")
     from recollect.admin import measure_cost
 
     console = margin()
@@ -117,3 +177,53 @@ def bench(quick: Quick = False, json: Json = False) -> None:
     for row in report.rows():
         rows.add_row(*row)
     paper().print(rows)
+
+
+def bench_http(quick: bool, minutes: float, json: bool) -> None:
+    report = asyncio.run(measure_http(read_settings(), quick, minutes))
+    if json:
+        say_json(report.to_dict())
+    elif report.soak is not None:
+        show_soak(report.soak)
+    else:
+        show_http(report)
+    if report.failed:
+        raise typer.Exit(1)
+
+
+async def measure_http(settings: Settings, quick: bool, minutes: float) -> HttpReport:
+    from recollect.evals.bench_http import run
+    from recollect.wire import connect, find_server
+
+    async with AsyncExitStack() as stack:
+        owner_dsn, _, _ = await find_server(stack, settings)
+        memory = await stack.enter_async_context(connect(settings, worker=False))
+        return await run(memory, settings, owner_dsn, minutes=minutes, quick=quick, progress=margin().print)
+
+
+def show_http(report: HttpReport) -> None:
+    rows = table("what", "clients", "CPU ms", "PostgreSQL's", "clients'", "requests/s", "p50 ms", "p95 ms", "failed")
+    for row in report.rows():
+        rows.add_row(*row)
+    console = paper()
+    console.print(rows)
+    for line in report.compared:
+        console.print(
+            f"{line.clients} clients: HTTP adds {line.added:.2f} CPU ms (<= {line.limit:g}) to the verb;"
+            f" it takes {line.beside_bare:.1f} times the bare route",
+            style="dim",
+        )
+
+
+def show_soak(soak: Soak) -> None:
+    console = paper()
+    console.print(
+        f"{soak.requests:,} requests in {soak.seconds:,.0f} s, {soak.failed} failed; {soak.rate:,.0f} a second,"
+        f" p50 {soak.p50:.1f} ms, p95 {soak.p95:.1f} ms"
+    )
+    rows = table("", "memory MB", "descriptors", "connections")
+    for name, held in (("after the warm-up", soak.before), ("at the end", soak.after)):
+        rows.add_row(name, f"{held.resident_mb:.0f}", str(held.descriptors), str(held.connections))
+    console.print(rows)
+    for problem in soak.problems:
+        console.print(problem, style="dim")

@@ -1,8 +1,9 @@
-"""What the commands have in common: whose memory, which session, which times, and --json."""
+"""What the commands have in common: whose memory, which session, which times, --json, and asking before erasing."""
 
 from __future__ import annotations
 
 import getpass
+import sys
 from datetime import datetime
 from typing import Annotated
 
@@ -39,7 +40,8 @@ Where = Annotated[
     str, typer.Option("--scope", metavar="auto|session|user", help="How far to look: auto widens when it must.")
 ]
 Kinds = Annotated[
-    list[str] | None, typer.Option("--kind", metavar="turn", help="Only this kind of memory; repeatable.")
+    list[str] | None,
+    typer.Option("--kind", metavar="turn|memory|episode", help="Only this; repeatable.", show_default="all of them"),
 ]
 AsOf = Annotated[
     datetime | None,
@@ -47,6 +49,7 @@ AsOf = Annotated[
 ]
 Recency = Annotated[float, typer.Option(help="Weight of being recent.")]
 Exclude = Annotated[list[str] | None, typer.Option(metavar="REF", help="A turn not to find; repeatable.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 def scope_of(user: str | None, session: str | None, project: str | None) -> Scope:
@@ -58,3 +61,10 @@ def login_name() -> str:
         return getpass.getuser()
     except (OSError, KeyError):
         raise InvalidInput("user", "this account has no name; say --user, or set RECOLLECT_USER") from None
+
+
+def confirm(deed: str) -> None:
+    """Asks on a terminal; where nobody can answer, --yes has to be said."""
+    if not sys.stdin.isatty():
+        raise typer.BadParameter(f"nobody is there to be asked; say --yes to {deed.split()[0].lower()} without asking")
+    typer.confirm(f"{deed} for good?", abort=True, err=True)

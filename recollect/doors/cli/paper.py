@@ -86,11 +86,11 @@ def waiting(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def memory(settings: Settings | None = None) -> Iterator[SyncEngine]:
-    """An open engine. Without the worker: a command is over before it would have done anything."""
+def memory(settings: Settings | None = None, *, worker: bool = False) -> Iterator[SyncEngine]:
+    """An open engine. Without the worker a command is over sooner; with it, what it said is learned before it ends."""
     from recollect import connect_sync
 
     with ExitStack() as stack:
         with waiting("opening the memory"):
-            engine = stack.enter_context(connect_sync(settings, worker=False))
+            engine = stack.enter_context(connect_sync(settings, worker=worker))
         yield engine

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from typing import Annotated, cast, get_args
 
 import typer
 
@@ -20,8 +20,9 @@ from recollect.doors.cli.options import (
     scope_of,
 )
 from recollect.doors.cli.paper import margin, memory, paper, said, say_json, visible
-from recollect.doors.cli.shapes import context_shape, explanation_shape, recall_shape
 from recollect.doors.cli.tables import context_footer, explanation_tree, show_asides, show_recall
+from recollect.doors.cli.terms import Define, definitions
+from recollect.doors.shapes import context_shape, explanation_shape, recall_shape
 from recollect.model.search import Context, Kind, Query, Reach
 
 Limit = Annotated[int, typer.Option("--limit", "-n", help="Most hits to show.")]
@@ -43,13 +44,14 @@ def recall(
     as_of: AsOf = None,
     recency: Recency = 0.0,
     exclude: Exclude = None,
+    define: Define = None,
     kind: Kinds = None,
     session: Session = None,
     user: User = None,
     project: Project = None,
     json: Json = False,
 ) -> None:
-    """Find the messages that speak to a question, each with why."""
+    """Find what speaks to a question: messages, memories, episodes and terms, each with why."""
     query = Query(
         question,
         scope=cast("Reach", scope),
@@ -58,6 +60,7 @@ def recall(
         limit=limit,
         recency=recency,
         exclude=tuple(exclude or ()),
+        definitions=definitions(define or ()),
     )
     whose = scope_of(user, session, project)
     with memory() as engine:
@@ -78,13 +81,14 @@ def context(
     as_of: AsOf = None,
     recency: Recency = 0.0,
     exclude: Exclude = None,
+    define: Define = None,
     kind: Kinds = None,
     session: Session = None,
     user: User = None,
     project: Project = None,
     json: Json = False,
 ) -> None:
-    """Text for a prompt: what is remembered, cited, within a budget of tokens."""
+    """Text for a prompt: what is known and was said, cited, within a budget of tokens."""
     query = Query(
         question,
         scope=cast("Reach", scope),
@@ -96,6 +100,7 @@ def context(
         recent=recent,
         recency=recency,
         exclude=tuple(exclude or ()),
+        definitions=definitions(define or ()),
     )
     whose = scope_of(user, session, project)
     with memory() as engine:
@@ -120,7 +125,7 @@ def explain(
 
 
 def kinds(chosen: list[str] | None) -> tuple[Kind, ...]:
-    return cast("tuple[Kind, ...]", tuple(chosen)) if chosen else ("turn",)
+    return cast("tuple[Kind, ...]", tuple(chosen or get_args(Kind)))
 
 
 def show_context(packed: Context) -> None:

@@ -14,8 +14,8 @@ import typer
 
 from recollect.doors.cli.options import Json, Project, Session, User, iso_time, scope_of
 from recollect.doors.cli.paper import memory, progress, say_json
-from recollect.doors.cli.shapes import recorded_shape
 from recollect.doors.cli.turn_lines import Sessions, read_sessions
+from recollect.doors.shapes import recorded_shape
 from recollect.errors import InvalidInput
 from recollect.model.conversation import Recorded, Role, Turn
 from recollect.model.scope import Scope
@@ -58,7 +58,7 @@ def record(
         sessions: Sessions = {session: [Turn(cast("Role", role), text or "", speaker, at)]}
     else:
         sessions = read_sessions(opened(source), session)
-    with memory() as engine:
+    with memory(worker=not source) as engine:
         parts = [*write(engine, scope, sessions, key)]
         if source:
             engine.settle(scope)

@@ -1,6 +1,6 @@
 """Turns from JSON lines: {"role", "text"} and, where known, "speaker", "at", "data", "high_value", "session".
 
-Also reads what `recollect export` writes: its conversations and requests are derived, so only the turns count. Every
+Also reads what `recollect export` writes: of that only the turns count, the rest is learned from them again. Every
 line is checked before the first one is recorded; a wrong one is named by its number.
 """
 
@@ -18,7 +18,7 @@ from recollect.model.text import checked_text
 
 FIELDS = ("role", "text", "speaker", "at", "data", "high_value", "session")
 EXPORTED = ("kind", "index")
-DERIVED = ("conversation", "request")
+DERIVED = ("conversation", "episode", "memory", "evidence", "request", "rejection", "audit")
 NO_TIME = datetime(1, 1, 1, tzinfo=UTC)
 
 Sessions = dict[str | None, list[Turn]]

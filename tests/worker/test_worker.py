@@ -15,7 +15,7 @@ import pytest
 from recollect import Scope, Turn, connect
 from recollect.providers.fake import FakeEmbedder
 from recollect.settings import Settings
-from recollect.worker.catch_up import CatchUp
+from recollect.worker.worker import Worker
 
 MONDAY = Scope("alex", "monday")
 
@@ -63,8 +63,8 @@ async def test_without_an_embedder_s_answer_turns_are_kept_and_found_by_words_an
         assert vectors(database) == {}
 
         embedder.failing = False
-        assert await CatchUp(memory._parts).once() == 1
-        assert await CatchUp(memory._parts).once() == 0
+        assert await Worker(memory._parts).once() == 1
+        assert await Worker(memory._parts).once() == 0
         recall = await memory.recall(MONDAY, "code word")
 
     assert vectors(database) == {"fake": 302}
@@ -78,8 +78,8 @@ async def test_an_embedder_that_fails_the_worker_is_left_alone_for_a_while_and_t
     embedder = FakeEmbedder(is_local=False)
     async with connect(every_turn, embedder=embedder, worker=False) as memory:
         await memory.record(MONDAY, [("user", "hello")])
-        worker = CatchUp(memory._parts)
-        await worker._current_model()
+        worker = Worker(memory._parts)
+        await memory._parts.embedding.current_model()
         embedder.failing = True
 
         assert await worker.once() == 0
@@ -90,10 +90,11 @@ async def test_an_embedder_that_fails_the_worker_is_left_alone_for_a_while_and_t
             kept = owner.execute(
                 "SELECT last_error, attempts, lease_until > now() FROM recollect.conversation"
             ).fetchone()
-            assert kept == ("the fake embedder was told to fail", 1, True)
+            assert kept == ("embed: the fake embedder was told to fail", 1, True)
             owner.execute("UPDATE recollect.conversation SET lease_until = now() - interval '1 second'")
 
         embedder.failing = False
+        await asyncio.sleep(1.1)  # while an embedder is out it is not asked for a second
         assert await worker.once() == 1
         with psycopg.connect(database) as owner:
             kept = owner.execute("SELECT last_error, attempts, lease_until FROM recollect.conversation").fetchone()
@@ -109,7 +110,7 @@ async def test_a_new_model_embeds_anew_while_recall_goes_on_and_the_old_vectors_
         assert (await memory.recall(MONDAY, "code word")).path == "fts"
         await memory.record(MONDAY, [("user", "thank you")])
 
-        assert await CatchUp(memory._parts).once() == 1
+        assert await Worker(memory._parts).once() == 1
         assert (await memory.recall(MONDAY, "code word")).path == "hybrid"
         assert vectors(database) == {"old": 2, "new": 3}
     async with connect(settings, embedder=FakeEmbedder("old"), worker=False) as memory:
@@ -123,7 +124,7 @@ async def test_several_workers_at_once_embed_each_turn_once(every_turn: Settings
             await memory.record(Scope("alex", f"session {n}"), [("user", f"turn {n}:{i}") for i in range(3)])
         assert not embedder.heard
 
-        workers = [CatchUp(memory._parts) for _ in range(4)]
+        workers = [Worker(memory._parts) for _ in range(4)]
         await asyncio.gather(*(worker.once() for worker in workers))
 
     assert {text: count for text, count in embedder.heard.items() if text != "hello"} == {
@@ -140,11 +141,11 @@ async def test_the_policy_says_which_turns_get_vectors(
     chosen = replace(settings, embed_turns=policy)
     async with connect(chosen, embedder=FakeEmbedder(is_local=is_local), worker=False) as memory:
         await memory.record(MONDAY, [("user", "a"), Turn("user", "b", high_value=True), ("assistant", "c")])
-        await CatchUp(memory._parts).once()
+        await Worker(memory._parts).once()
 
         assert vectors(database) == expected
         assert (await memory.recall(MONDAY, "b")).hits
-        assert await CatchUp(memory._parts).once() == 0
+        assert await Worker(memory._parts).once() == 0
 
 
 async def test_an_embedder_that_is_not_local_is_not_asked_while_recording(every_turn: Settings) -> None:
@@ -159,7 +160,7 @@ async def test_an_embedder_that_is_not_local_is_not_asked_while_recording(every_
 async def test_a_running_engine_catches_up_by_itself(
     every_turn: Settings, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(CatchUp.__init__, "__defaults__", (0.01,))
+    monkeypatch.setattr(Worker.__init__, "__defaults__", (0.01, 1))
     async with connect(every_turn, embedder=Listening(), worker=False) as memory:
         await memory.record(MONDAY, [("user", "the code word is heron")])
 
@@ -180,7 +181,7 @@ async def test_turns_said_while_the_worker_embeds_are_not_missed(every_turn: Set
 
     async with connect(every_turn, embedder=Interrupted(is_local=False), worker=False) as memory:
         await memory.record(MONDAY, [("user", "first")])
-        worker = CatchUp(memory._parts)
+        worker = Worker(memory._parts)
         while await worker.once():
             pass
 
@@ -198,7 +199,7 @@ async def test_a_conversation_forgotten_while_the_worker_embeds_gets_no_vectors(
 
     async with connect(every_turn, embedder=Forgetful(is_local=False), worker=False) as memory:
         await memory.record(MONDAY, [("user", "secret")])
-        await CatchUp(memory._parts).once()
+        await Worker(memory._parts).once()
 
     assert vectors(database) == {}
 
@@ -209,3 +210,12 @@ def test_the_fake_embedder_gives_unit_vectors_that_depend_on_the_words_only() ->
     assert np.allclose(one, two)
     assert float(one @ other) < 0.9
     assert np.linalg.norm(other) == pytest.approx(1, abs=1e-5)
+
+
+async def test_where_nothing_may_follow_in_the_background_an_answer_waits_for_what_is_learned(
+    settings: Settings,
+) -> None:
+    async with connect(replace(settings, embedder="none", async_storage=False), worker=False) as memory:
+        await memory.record(MONDAY, [("user", "My name is Alex.")], idempotency_key="k")
+
+        assert [each.text for each in await memory.memories(MONDAY)] == ["name: Alex"]

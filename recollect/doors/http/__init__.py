@@ -1,0 +1,1 @@
+"""The HTTP door: one ASGI application that carries every route. It only translates: parse, one verb, render."""

@@ -1,0 +1,70 @@
+"""The application, put together. `recollect serve` runs it; tests and hosts may run it themselves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from recollect.doors.http import chat, envelope, health, memories, openapi, operate, projects, verbs
+from recollect.doors.http.border import Border
+from recollect.doors.http.health import own_version
+from recollect.doors.http.limits import Limits
+from recollect.doors.http.meters import Meters
+from recollect.doors.http.operations import note_operation
+from recollect.doors.http.traces import Traces, traces
+from recollect.settings import Settings
+from recollect.wire import chatting, connect
+
+DESCRIPTION = """Memory for applications that talk. Every route is one verb of the library.
+
+Writes take an `Idempotency-Key`. Errors are `{"error": {"code", "message", "field"?}}`. Every answer has an
+`X-Request-Id`; send one to have your own used."""
+
+
+def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None = None) -> FastAPI:
+    """`traced` is for hosts that have a tracer; otherwise the environment says whether there are traces."""
+    traced = traced or traces()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with connect(settings, worker=worker and settings.enabled) as engine:
+            app.state.engine = traced.verbs(engine) if traced else engine
+            async with chatting(app.state.engine, settings) as assistant:
+                app.state.assistant = assistant
+                yield
+
+    app = FastAPI(
+        title="Recollect",
+        version=own_version(),
+        description=DESCRIPTION,
+        openapi_tags=openapi.TAGS,
+        lifespan=lifespan,
+        redoc_url=None,
+        generate_unique_id_function=openapi.operation_id,
+    )
+    app.state.settings = settings
+    app.state.limits = Limits(settings.rate_limit)
+    app.state.meters = Meters()
+    envelope.install(app)
+    openapi.install(app)
+    for router in (
+        verbs.router,
+        chat.router,
+        memories.router,
+        memories.ontology,
+        projects.router,
+        operate.router,
+        health.router,
+    ):
+        app.include_router(router)
+    add_border(app, settings, traced)
+    return app
+
+
+def add_border(app: FastAPI, settings: Settings, traced: Traces | None) -> None:
+    notes = [app.state.meters.request, *([note_operation] if settings.log_operations else [])]
+    app.add_middleware(
+        Border, most_bytes=settings.max_body, most_seconds=settings.request_timeout, notes=notes, traces=traced
+    )

@@ -1,0 +1,46 @@
+"""Meters: what Prometheus reads at /metrics. Counted in this process; the state of the work is asked of the database
+when it is read."""
+
+from __future__ import annotations
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from starlette.responses import Response
+
+from recollect.doors.http.border import Passed
+from recollect.model.search import Context, Recall
+from recollect.model.work import WorkStatus
+
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+TOKENS = (50, 100, 250, 500, 1000, 2000, 4000, 8000, 16000)
+
+
+class Meters:
+    def __init__(self) -> None:
+        self._registry = one = CollectorRegistry()
+        self._requests = Histogram(
+            "recollect_http_seconds", "Time of a request", ["route", "method", "status"], registry=one, buckets=SECONDS
+        )
+        self._hits = Counter("recollect_recall_hits", "Turns that an arm spoke for", ["arm"], registry=one)
+        self._paths = Counter("recollect_recalls", "Recalls by the way they found something", ["path"], registry=one)
+        self._tokens = Histogram("recollect_context_tokens", "Tokens of a context", registry=one, buckets=TOKENS)
+        self._work = Gauge("recollect_work", "Conversations behind their log", ["state"], registry=one)
+        self._lag = Gauge("recollect_work_lag_seconds", "How long the oldest of them has waited", registry=one)
+
+    def request(self, passed: Passed) -> None:
+        self._requests.labels(passed.route, passed.method, str(passed.status)).observe(passed.seconds)
+
+    def recall(self, found: Recall) -> None:
+        self._paths.labels(found.path).inc()
+        for arm, count in found.counts.items():
+            self._hits.labels(arm).inc(count)
+
+    def context(self, packed: Context) -> None:
+        self.recall(packed.recall)
+        self._tokens.observe(packed.tokens)
+
+    def shown(self, work: WorkStatus | None) -> Response:
+        if work is not None:
+            for state in ("due", "leased", "failing", "parked"):
+                self._work.labels(state).set(getattr(work, state))
+            self._lag.set(work.lag)
+        return Response(generate_latest(self._registry), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,222 @@
+"""Answers: what to say from memory alone. Lists in, a text and its sources out; nothing awaited.
+
+Nothing is worded that was not said: facts as they are known, turns as they stand, each with its ref. What speaks to the
+question is decided by its words, each weighed by how rare it is; if nothing does, the answer says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from recollect.hosts.chat.phrases import Phrases
+from recollect.model.chat import Message, Said, asks, was_recited
+from recollect.model.conversation import Turn
+from recollect.model.excerpt import excerpt
+from recollect.model.explanation import Explanation
+from recollect.model.extract import extract
+from recollect.model.fact import SINGLE_KEYS
+from recollect.model.known import EpisodeHit, MemoryHit
+from recollect.model.memory import Memory, kind_and_key
+from recollect.model.question import read_question
+from recollect.model.rulebook import Rulebook
+from recollect.model.search import Context, Hit, Recall
+from recollect.model.text import lexemes
+from recollect.model.words import ASKS_BEFORE, ASKS_WHEN
+
+LEAST_SHARE = 0.48  # of the worth of a question's words, that a turn must have
+LEAST_EPISODE = 0.4
+LEAST_FACT = 0.4  # score from which a memory answers, where its key is not asked for
+MOST_FACTS = 5
+MOST_QUOTES = 3
+MOST_TALKED = 6  # where the question is what was talked about
+QUOTE_CHARS = 300
+EPISODE_CHARS = 400
+MOST_PROFILE = 30
+VERBATIM = ("note", "todo", "decision", "instruction")  # the value says it all
+FORGOTTEN = "asked to forget it"
+FRAME = re.compile(rf"{ASKS_BEFORE.pattern}|{ASKS_WHEN.pattern}|多少|怎么|如何|说过?|告诉|讲过?", re.IGNORECASE)
+TALKED = re.compile(
+    r"\b(?:discuss\w*|talk(?:ed|ing)? (?:about|of)|chat(?:ted)? about|sp[eo]a?ke? about"
+    r"|conversations? (?:about|on)|go over|went over|summar\w+|recap|ask(?:ed)? (?:you )?about)\b"
+    r"|聊|讨论|谈|总结|概括|回顾|问过",
+    re.IGNORECASE,
+)
+
+
+def from_memory(message: Message, context: Context, words: Phrases, books: Sequence[Rulebook]) -> Said:
+    """The answer to a question: what is known, then what was said."""
+    recall = context.recall
+    facts = telling_facts(recall.memories)
+    talked = TALKED.search(message.text) is not None
+    is_settled = not talked and any(hit.is_asked and hit.memory.key in SINGLE_KEYS for hit in facts)
+    covered = {ref for hit in facts for ref in hit.memory.refs}
+    quotes = [] if is_settled else telling_turns(recall, covered, talked, books)
+    episodes = [hit for hit in recall.episodes if talked and is_about(hit)][:1]
+    lines = [
+        *(fact_line(hit, words) for hit in facts),
+        *(episode_line(hit, words) for hit in episodes),
+        *(turn_line(hit.turn, recall, words, books) for hit in quotes),
+    ]
+    if not lines:
+        return Said(words.unknown)
+    found: list[MemoryHit | EpisodeHit | Hit] = [*facts, *episodes, *quotes]
+    return Said("\n".join(lines), tuple(hit.source for hit in found))
+
+
+def telling_facts(hits: Iterable[MemoryHit]) -> list[MemoryHit]:
+    """Those asked for; without any, those that share enough of the question's words."""
+    telling = [hit for hit in hits if hit.is_asked or hit.score >= LEAST_FACT]
+    asked = [hit for hit in telling if hit.is_asked]
+    return (asked or telling)[:MOST_FACTS]
+
+
+def telling_turns(recall: Recall, covered: set[str], talked: bool, books: Sequence[Rulebook]) -> list[Hit]:
+    """The turns that speak to the question. What was talked about is told in its order, questions included; otherwise a
+    question is quoted only where nothing else is there."""
+    hits = [hit for hit in told(recall, books) if hit.source not in covered]
+    if talked:
+        return sorted(hits[:MOST_TALKED], key=lambda hit: (hit.turn.at is None, hit.turn.at, hit.turn.index))
+    stated = [hit for hit in hits if not asks(hit.text, books)]
+    return (stated or hits)[:MOST_QUOTES]
+
+
+def told(recall: Recall, books: Sequence[Rulebook]) -> list[Hit]:
+    """The turns that say something about it: neither our own recitals, nor what only says that it be forgotten."""
+    telling = [hit for hit in recall.hits if is_telling(hit, recall) and not was_recited(hit.turn)]
+    return [hit for hit in telling if not forgets(hit.turn, books)]
+
+
+def forgets(turn: Turn, books: Sequence[Rulebook]) -> bool:
+    return any(command.verb == "forget" for command in extract(turn.text, turn.role, books).commands)
+
+
+def is_about(hit: EpisodeHit) -> bool:
+    return bool(hit.words) or (hit.cosine or 0.0) >= LEAST_EPISODE
+
+
+def is_telling(hit: Hit, recall: Recall) -> bool:
+    """By its words, as said or as misspelt. Nearness in meaning finds turns for a reader, but proves nothing."""
+    return "trigram" in hit.arms or shared_worth(hit.words, recall) >= LEAST_SHARE
+
+
+def shared_worth(words: Sequence[str], recall: Recall) -> float:
+    """Of all that the question's words are worth, the part that a turn has. Words that only frame it do not count."""
+    spelt = read_question(recall.query.text).surface
+    own = lexemes(FRAME.sub(" ", recall.query.text)) or recall.terms
+    worth = {spelt.get(lexeme, lexeme): value for lexeme, value in recall.terms.items() if lexeme in own}
+    return sum(worth.get(word, 0.0) for word in words) / (sum(worth.values()) or 1.0)
+
+
+def fact_line(hit: MemoryHit, words: Phrases) -> str:
+    memory = hit.memory
+    beside = [words.told_on.format(date=words.date(memory.valid_from), ref=source_of(memory))]
+    if hit.tier == "project":
+        beside = [f"{words.of_project} [{memory.ref}]"]
+    if memory.valid_to:
+        beside.append(words.until.format(date=words.date(memory.valid_to)))
+    return f"{stated(memory, words)} ({'; '.join(beside)})"
+
+
+def stated(memory: Memory, words: Phrases) -> str:
+    if memory.kind in VERBATIM or (words.is_chinese and memory.key not in words.keys):
+        return f"“{memory.value}”"
+    single = memory.key in SINGLE_KEYS and memory.valid_to is None
+    return (words.yours if single else words.known).format(key=words.key(memory.key), value=memory.value)
+
+
+def brief(memory: Memory, words: Phrases) -> str:
+    """In a list, without a sentence around it."""
+    if memory.kind in VERBATIM or (words.is_chinese and memory.key not in words.keys):
+        return memory.value
+    return f"{words.key(memory.key)}{'：' if words.is_chinese else ': '}{memory.value}"
+
+
+def source_of(memory: Memory) -> str:
+    """The turn it was said in; of what somebody taught outright, the memory itself."""
+    said = [ref for ref in memory.refs if not ref.startswith("@")]
+    return said[0] if said else memory.ref
+
+
+def turn_line(turn: Turn, recall: Recall, words: Phrases, books: Sequence[Rulebook]) -> str:
+    text = " ".join(turn.text.split())
+    text = text if len(text) <= QUOTE_CHARS else excerpt(text, QUOTE_CHARS, recall.terms)
+    return said_by(turn, words, books).format(date=words.date(turn.at), text=text, ref=turn.ref, who=turn.speaker)
+
+
+def said_by(turn: Turn, words: Phrases, books: Sequence[Rulebook]) -> str:
+    if turn.speaker:
+        return words.another_said
+    if turn.role != "user":
+        return words.i_said
+    return words.you_asked if asks(turn.text, books) else words.you_said
+
+
+def episode_line(hit: EpisodeHit, words: Phrases) -> str:
+    text = hit.text if len(hit.text) <= EPISODE_CHARS else hit.text[: EPISODE_CHARS - 1].rstrip() + "…"
+    return words.in_short.format(date=words.date(hit.episode.said_from), text=text, ref=hit.source)
+
+
+def profile(memories: Sequence[Memory], words: Phrases) -> Said:
+    """Everything that is known of the user, the important first."""
+    if not memories:
+        return Said(words.profile_empty)
+    shown = memories[:MOST_PROFILE]
+    lines = [f"- {brief(m, words)} ({words.date(m.valid_from)}) [{source_of(m)}]" for m in shown]
+    return Said("\n".join([words.profile, *lines]), tuple(memory.ref for memory in shown))
+
+
+def confirmed(message: Message, turn: Turn, known: Sequence[Memory], words: Phrases) -> Said:
+    """What a message taught or took back, judged by what is known now. `known` has ended memories too. What was
+    forgotten is called by its key: the reply would remember it otherwise."""
+    learned = [m for m in known if m.status in ("active", "pending") and turn.ref in m.refs]
+    taken = [m for m in known if m.status == "retracted" and m.reason == FORGOTTEN and m.valid_to == turn.at]
+    lines = [learned_line(memory, known, turn, words) for memory in learned]
+    lines += [words.forgotten.format(key=words.key(memory.key)) for memory in taken]
+    if any(command.verb == "forget" for command in message.read.commands):
+        lines.append(words.log_stays if taken else words.nothing_to_forget)
+    unchanged = [m for m in known if m.status == "active" and m not in learned and is_contested(m, message)]
+    lines += [words.stays.format(fact=brief(m, words), ref=source_of(m)) for m in unchanged]
+    return Said("\n".join(lines) or words.kept, tuple(memory.ref for memory in [*learned, *unchanged]))
+
+
+def learned_line(memory: Memory, known: Sequence[Memory], turn: Turn, words: Phrases) -> str:
+    old = next((m for m in known if m.replaced_by == memory.id and m.valid_to == turn.at), None)
+    if old is None:
+        return words.noted.format(fact=brief(memory, words), ref=turn.ref)
+    return words.corrected.format(fact=brief(memory, words), ref=turn.ref, old=old.value)
+
+
+def is_contested(memory: Memory, message: Message) -> bool:
+    """The message gave its key another value, and it stands all the same."""
+    keys = {kind_and_key(fact)[1] for fact in message.read.facts}
+    return memory.key in keys and memory.key in SINGLE_KEYS
+
+
+def reasons(last: Turn | None, told: Explanation | None, words: Phrases) -> Said:
+    """What the last reply rests on: each source as it is today, and why it was chosen."""
+    sources = tuple(((last.data or {}).get("memory") or {}).get("sources", ())) if last else ()
+    if not sources:
+        return Said(words.no_grounds)
+    lines = [f"- {reason(source, told, words)}" for source in sources]
+    return Said("\n".join([words.because, *lines]), sources)
+
+
+def reason(source: str, told: Explanation | None, words: Phrases) -> str:
+    """Nothing is known of a source but its name, where the request can no longer be explained."""
+    if told is None:
+        return f"[{source}]"
+    for used in told.memories:
+        if used.source == source:
+            text = brief(used.memory, words) if used.memory else words.gone
+            refs = f" [{source_of(used.memory)}]" if used.memory else ""
+            return f"{text}{refs}{why(used.why, words)}"
+    for hit in told.hits:
+        if hit.source == source:
+            return f"“{' '.join((hit.text or words.gone).split())[:QUOTE_CHARS]}” [{source}]{why(hit.why, words)}"
+    return f"[{source}]"
+
+
+def why(reason: str, words: Phrases) -> str:
+    """Why it was chosen, which memory says in English."""
+    return "" if words.is_chinese else f" ({reason})"

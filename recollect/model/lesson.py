@@ -1,0 +1,124 @@
+"""Lesson: something that a person tells us outright to remember, and who is to know it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, get_args
+
+from recollect.errors import InvalidInput
+from recollect.model.ids import uuid7
+from recollect.model.memory import DEFINES, Evidence, MemoryKind, Source
+from recollect.model.scope import MAX_NAME
+from recollect.model.search import check_range
+from recollect.model.text import checked_text
+
+Owner = Literal["user", "project"]
+MAX_VALUE_CHARS = 4000
+MAX_DATA_CHARS = 20_000
+NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON writes it
+CONFIDENCE: Mapping[Source, float] = {
+    "explicit": 1.0,
+    "manual": 1.0,
+    "correction": 0.95,
+    "clarification": 0.9,
+    "qa_turn": 0.8,
+    "inferred": 0.7,
+    "summary": 0.7,
+}
+IMPORTANCE = 0.6
+# Whose an answer to a clarification is, by its wording. What sounds personal is the user's, even where it defines.
+PERSONAL = re.compile(
+    r"\b(?:i call|i refer to|i mean|i'd say|i say|i prefer|for me|to me|personally|in my)\b"
+    r"|我(?:说的|指的|的意思|叫|称|习惯|喜欢|个人)|对我来说",
+    re.IGNORECASE,
+)
+SHARED = re.compile(
+    r"\b(?:means?|(?:is |are )?defined as|fiscal|we|our|us|company|company-wide|organi[sz]ation|business"
+    r"|everyone|official\w*|policy|includes?|excludes?)\b|我们|公司|部门|定义为|是指|财年|规定|口径",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """`key` is the term, or what the memory is about; without one it is a note. `owner` None: by the wording."""
+
+    value: str
+    key: str = "note"
+    kind: MemoryKind = "note"
+    source: Source = "explicit"
+    owner: Owner | None = None
+    confidence: float | None = None  # None: by the source
+    importance: float = IMPORTANCE
+    data: Mapping[str, Any] | None = None
+    question: str | None = None  # what was asked when this was learned
+    pending: bool = False  # somebody has to approve it first
+
+    def __post_init__(self) -> None:
+        checked_text("lesson.value", self.value, MAX_VALUE_CHARS)
+        checked_text("lesson.key", self.key, MAX_NAME)
+        for name, value, choices in (
+            ("kind", self.kind, get_args(MemoryKind)),
+            ("source", self.source, get_args(Source)),
+            ("owner", self.owner, (*get_args(Owner), None)),
+        ):
+            if value not in choices:
+                raise InvalidInput(f"lesson.{name}", f"{value!r} is not one of {', '.join(filter(None, choices))}")
+        if self.confidence is not None:
+            check_range("lesson.confidence", self.confidence, 0, 1, whole=False)
+        check_range("lesson.importance", self.importance, 0, 1, whole=False)
+        if not isinstance(self.pending, bool):
+            raise InvalidInput("lesson.pending", f"{self.pending!r} is neither True nor False")
+        if self.question is not None:
+            checked_text("lesson.question", self.question, MAX_VALUE_CHARS)
+        _check_data(self.data)
+
+    @classmethod
+    def clarification(cls, term: str, answer: str, question: str | None = None) -> Lesson:
+        """What a user answered when asked what a word means."""
+        return cls(answer, key=term, kind="definition", source="clarification", question=question)
+
+    @property
+    def owned_by(self) -> Owner:
+        if self.owner is not None:
+            return self.owner
+        is_shared = self.source == "clarification" and not PERSONAL.search(self.value) and SHARED.search(self.value)
+        return "project" if is_shared else "user"
+
+
+def taught(lesson: Lesson, author: str, now: datetime) -> Evidence:
+    """The evidence a lesson is."""
+    asked = {"question": lesson.question} if lesson.question else {}
+    data = {**(lesson.data or {}), **asked}
+    return Evidence(
+        id=uuid7(),
+        act="proposes" if lesson.pending else "says",
+        kind=lesson.kind,
+        key=" ".join(lesson.key.split()).casefold() if lesson.kind in DEFINES else lesson.key,
+        value=lesson.value.strip(),
+        confidence=lesson.confidence if lesson.confidence is not None else CONFIDENCE[lesson.source],
+        importance=lesson.importance,
+        source=lesson.source,
+        learned_by="person",
+        said_at=now,
+        data=data or None,
+        author=author,
+    )
+
+
+def _check_data(data: object) -> None:
+    if data is None:
+        return
+    if not isinstance(data, Mapping):
+        raise InvalidInput("lesson.data", f"a {type(data).__name__} is not a mapping")
+    try:
+        text = json.dumps(data, allow_nan=False, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput("lesson.data", f"cannot be written as JSON: {error}") from None
+    if len(text) > MAX_DATA_CHARS or NUL.search(text):
+        raise InvalidInput("lesson.data", f"at most {MAX_DATA_CHARS:,} characters of JSON, and no NUL")
+    checked_text("lesson.data", text, MAX_DATA_CHARS)

@@ -1,0 +1,57 @@
+"""Which terms a question might use: everything in it that could be one, to be looked up in one query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, pairwise
+
+from recollect.model.term import ARTICLES, term_stem
+from recollect.model.text import CJK_CHARACTER, WORD
+from recollect.model.words import STOP_WORDS
+
+MOST = 200
+MOST_CHARS = 5_000  # of a question; terms are not looked for beyond
+LONGEST = 6
+MOST_WORDS = 4
+
+
+def terms_in(question: str) -> list[str]:
+    """The stems of its runs of one to four words, and Chinese runs of two to six characters; short ones first, because
+    most terms are, and at most 200."""
+    words = [word for word in WORD.findall(question[:MOST_CHARS].lower()) if word not in ARTICLES]
+    runs = (run for length in range(1, LONGEST + 1) for run in runs_of(words, length))
+    return list(islice(dict.fromkeys(runs), MOST))
+
+
+def runs_of(words: Sequence[str], length: int) -> Iterator[str]:
+    for word in words:
+        if is_cjk(word):
+            yield from character_runs(word, length)
+    if length <= MOST_WORDS:
+        yield from word_runs(words, length)
+        yield from mixed_runs(words, length)
+
+
+def character_runs(run: str, length: int) -> list[str]:
+    """A character alone only where it stands alone."""
+    if length == 1:
+        return [run] if len(run) == 1 else []
+    return [run[i : i + length] for i in range(len(run) - length + 1)]
+
+
+def word_runs(words: Sequence[str], length: int) -> Iterator[str]:
+    for start in range(len(words) - length + 1):
+        run = words[start : start + length]
+        if not STOP_WORDS.issuperset(run) and not any(map(is_cjk, run)):
+            yield term_stem(" ".join(run))
+
+
+def mixed_runs(words: Sequence[str], length: int) -> Iterator[str]:
+    """A word beside so many characters: "VIP客户", "客户ID"."""
+    for left, right in pairwise(words):
+        if is_cjk(left) != is_cjk(right):
+            yield term_stem(f"{left[-length:] if is_cjk(left) else left} {right[:length] if is_cjk(right) else right}")
+
+
+def is_cjk(word: str) -> bool:
+    return CJK_CHARACTER.match(word) is not None

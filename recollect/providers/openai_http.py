@@ -1,0 +1,113 @@
+"""Posting to a server that speaks OpenAI's protocol: tried again where that helps, bounded in time, the key kept back.
+
+The embedder (openai.py) and the reasoner (openai_chat.py) differ in what they post and read; this is what they share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from recollect.errors import RecollectError
+
+if TYPE_CHECKING:
+    import httpx2
+
+TRIES = 3
+WAIT = 0.2  # seconds before the second try; doubled before the third
+WORTH_REPEATING = (408, 409, 425, 429, 500, 502, 503, 504)
+SAID_CHARS = 200  # of a refusal, in our error
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    text: str
+    wait: float = 0.0  # seconds, as Retry-After asks
+
+    @property
+    def refuses_form(self) -> bool:
+        """It may: many servers do not know every response_format. llama-cpp-python says so with a 500."""
+        return self.status in (400, 422) or (self.status != 200 and "response_format" in self.text)
+
+    @property
+    def is_final(self) -> bool:
+        return self.status not in WORTH_REPEATING or self.refuses_form
+
+
+class OpenAIServer:
+    """`failed` is the error that its caller's callers know."""
+
+    def __init__(self, url: str, key: str, timeout: float, failed: type[RecollectError]) -> None:
+        self.url = url.rstrip("/")
+        self._key = key
+        self._timeout = timeout
+        self._failed = failed
+
+    async def post(self, path: str, body: dict[str, Any]) -> Answer:
+        """What the server says in the end, be it a refusal. All tries together take no longer than the timeout."""
+        try:
+            async with asyncio.timeout(self._timeout) as limit:
+                return await self._post(path, body, limit.when() or 0.0)
+        except TimeoutError:
+            raise self._failed(f"{self.url} did not answer within {self._timeout:g} s per call") from None
+
+    def read(self, answer: Answer) -> dict[str, Any]:
+        """The JSON object in an answer."""
+        if answer.status != 200:
+            raise self._failed(f"{self.url}: HTTP {answer.status}: {answer.text[:SAID_CHARS]}")
+        try:
+            return dict(json.loads(answer.text))
+        except (ValueError, TypeError, RecursionError):
+            raise self._failed(f"{self.url} answered something that is not JSON") from None
+
+    async def close(self) -> None:
+        if "_client" in self.__dict__:
+            await self._client.aclose()
+
+    async def _post(self, path: str, body: dict[str, Any], until: float) -> Answer:
+        problem = ""
+        for attempt in range(TRIES):
+            answer = await self._try(path, body)
+            if isinstance(answer, Answer) and answer.is_final:
+                return answer
+            problem, asked = (answer, 0.0) if isinstance(answer, str) else (f"HTTP {answer.status}", answer.wait)
+            if asyncio.get_running_loop().time() + asked > until:
+                raise self._failed(f"{self.url}: {problem}, and asks to wait {asked:g} s; try again after that")
+            if attempt < TRIES - 1:
+                await asyncio.sleep(max(WAIT * 2**attempt, asked))
+        raise self._failed(f"{self.url}: {problem}")
+
+    async def _try(self, path: str, body: dict[str, Any]) -> Answer | str:
+        """One answer, or why there was none."""
+        import httpx2
+
+        try:
+            response = await self._client.post(self.url + path, json=body)
+        except httpx2.HTTPError as error:
+            return f"{type(error).__name__} {error}".strip()
+        text = response.text.replace(self._key, "***") if self._key else response.text
+        return Answer(response.status_code, text, seconds(response.headers.get("retry-after", "")))
+
+    @cached_property
+    def _client(self) -> httpx2.AsyncClient:
+        import httpx2
+
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        return httpx2.AsyncClient(timeout=self._timeout, headers=headers)
+
+
+def seconds(retry_after: str) -> float:
+    """Of a Retry-After header, which is a number or a date; 0 for anything else."""
+    if retry_after.isdecimal():
+        return float(retry_after[:9])
+    try:
+        at = parsedate_to_datetime(retry_after)
+    except ValueError:
+        return 0.0
+    return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,97 @@
+"""The reasoner that also says its answer while it is made: `POST /chat/completions` with `stream`, read line by line.
+
+Everything else it does as OpenAIReasoner does. A stream is not tried again: what was said cannot be taken back. It may
+be silent for no longer than the timeout; how long it speaks is its own affair.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from recollect.errors import ReasonerFailed
+from recollect.ports import Message
+from recollect.providers.openai_chat import QUIRKS, OpenAIReasoner, adapted
+from recollect.providers.openai_http import SAID_CHARS
+
+if TYPE_CHECKING:
+    import httpx2
+
+EVENT = "data:"
+DONE = "[DONE]"
+
+
+class StreamingReasoner(OpenAIReasoner):
+    def __init__(self, url: str, model: str, key: str = "", *, timeout: float = 60.0) -> None:
+        super().__init__(url, model, key, timeout=timeout)
+        self._key = key
+
+    async def stream(
+        self, messages: Sequence[Message], *, max_tokens: int = 1024, temperature: float = 0.0
+    ) -> AsyncIterator[str]:
+        """The answer in pieces. Raises ReasonerFailed, perhaps after some."""
+        import httpx2
+
+        said = [{"role": message.role, "content": message.text} for message in messages]
+        body = {"model": self._model, "messages": said, "max_tokens": max_tokens, "temperature": temperature}
+        try:
+            async for piece in self._pieces({**body, "stream": True}):
+                yield piece
+        except httpx2.HTTPError as error:
+            raise ReasonerFailed(f"{self._server.url}: {type(error).__name__} {error}".strip()) from None
+
+    async def _pieces(self, body: dict[str, Any]) -> AsyncIterator[str]:
+        """A server that names a parameter it does not take is asked again in its way."""
+        refusal = ""
+        for _ in range(len(QUIRKS) + 1):
+            url = self._server.url + "/chat/completions"
+            async with self._server._client.stream("POST", url, json=adapted(body, self._quirks)) as response:
+                if response.status_code == 200:
+                    async for piece in self._heard(response):
+                        yield piece
+                    return
+                refusal = (await response.aread()).decode(errors="replace")
+                status = response.status_code
+            named = frozenset(quirk for quirk in QUIRKS if status == 400 and quirk in refusal)
+            if named <= self._quirks:
+                break
+            self._quirks |= named
+        told = refusal.replace(self._key, "***") if self._key else refusal
+        raise ReasonerFailed(f"{self._server.url}: HTTP {status}: {told[:SAID_CHARS]}")
+
+    async def _heard(self, response: httpx2.Response) -> AsyncIterator[str]:
+        """Some servers do not know `stream` and answer whole; some end without saying so, which is no end."""
+        ended, whole = False, list[str]()
+        async for line in response.aiter_lines():
+            if not line.startswith(EVENT):
+                whole.append(line)
+                continue
+            data = line.removeprefix(EVENT).strip()
+            if data == DONE:
+                return
+            piece, is_last = piece_in(data)
+            ended = ended or is_last
+            if piece:
+                yield piece
+        if not ended:
+            yield whole_in("".join(whole))
+
+
+def piece_in(data: str) -> tuple[str, bool]:
+    """The text of one event, and whether it is the last with any."""
+    try:
+        event = json.loads(data)
+        if event.get("error"):
+            raise ReasonerFailed(f"the server broke off: {str(event['error'])[:SAID_CHARS]}")
+        choices = event.get("choices") or [{}]
+        return choices[0].get("delta", {}).get("content") or "", choices[0].get("finish_reason") is not None
+    except (ValueError, AttributeError, TypeError, LookupError, RecursionError):
+        raise ReasonerFailed("the server sent an event that is not JSON in OpenAI's form") from None
+
+
+def whole_in(text: str) -> str:
+    try:
+        return str(json.loads(text)["choices"][0]["message"]["content"])
+    except (ValueError, LookupError, TypeError, RecursionError):
+        raise ReasonerFailed("the answer broke off before its end") from None

@@ -1,0 +1,19 @@
+-- Reports: aggregates over all scopes of a project, by functions that give away nothing else (migration 0005).
+
+-- name: requests
+SELECT requests, users, sessions, contexts, few_words, fallback, only_vectors, hit, hits_found, hits_used, truncated,
+       summaries_only, tokens, budget, retrieval_p50, retrieval_p95, llm_timed, llm_p50, llm_p95, whole_p95
+FROM report_requests(%(project)s, %(since)s, %(until)s)
+
+-- name: follow_ups
+SELECT asked, succeeded FROM report_follow_ups(%(project)s, %(since)s, %(until)s)
+
+-- name: conversations
+SELECT conversations, questions, due, failing, parked FROM report_conversations(%(project)s, %(since)s, %(until)s)
+
+-- name: days
+SELECT day, requests, users, hit, few_words, fallback, contexts, truncated, retrieval_p50, retrieval_p95
+FROM report_days(%(project)s, %(since)s, %(until)s)
+
+-- name: counts
+SELECT what, name, count FROM report_counts(%(project)s, %(since)s, %(until)s, %(steps)s)

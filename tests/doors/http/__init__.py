@@ -1,0 +1,1 @@
+"""The HTTP door, asked over real loopback connections."""

@@ -1,0 +1,121 @@
+"""The routes as the application itself tells them, who may take each, and a small request for each. The tests of who
+may do what go through these, and docs/reference/http.md is made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from recollect.doors.http.app import make_app
+from recollect.doors.http.caller import ACTIONS
+from recollect.model.permissions import ALLOWED, OF_NOBODY, OF_PROJECT, Action
+from recollect.settings import read_settings
+
+NOBODYS_ID = "01890000-0000-7000-8000-000000000000"
+Column = Literal["own", "another", "service", "data", "admin", "every"]
+COLUMNS: tuple[Column, ...] = ("own", "another", "service", "data", "admin", "every")
+INSTALLATION: frozenset[Action] = frozenset({"work"})  # of all projects or of none
+Verdict = bool | None  # None: the question does not arise
+
+
+@dataclass(frozen=True)
+class Route:
+    method: str
+    path: str
+    operation: str
+    action: Action | None  # None: open to everybody
+    summary: str
+    tag: str
+    writes: bool
+
+    def verdict(self, column: Column) -> Verdict:
+        if self.action is None:
+            return True
+        allowed = ALLOWED[self.action]
+        match column:
+            case "own":
+                return bool(allowed & {"self", "user"})
+            case "another":
+                return None if self.action in OF_PROJECT | OF_NOBODY else False
+            case "every":
+                return "admin" in allowed
+            case "admin":
+                return self.action not in INSTALLATION and "admin" in allowed
+            case role:
+                return role in allowed
+
+
+def routes() -> Iterator[Route]:
+    schema = make_app(read_settings({})).openapi()
+    for path, operations in schema["paths"].items():
+        for method, told in operations.items():
+            takes_key = any(each["name"] == "Idempotency-Key" for each in told.get("parameters", ()))
+            summary = told["description"].partition(".")[0].replace("\n", " ")
+            for action in told.get(ACTIONS, [None]):
+                yield Route(method.upper(), path, told["operationId"], action, summary, told["tags"][0], takes_key)
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A request that needs nothing to be there; what it names by id is not."""
+
+    json: Any = None
+    params: dict[str, str] = field(default_factory=dict)
+    names_user: str | None = "user"  # the field that says whose
+
+
+OF_USER_ID = "user_id"
+ASKS: dict[str, Ask] = {
+    "record": Ask({"turns": [{"role": "user", "text": "hello"}]}),
+    "recall": Ask({"text": "hello"}),
+    "recall_many": Ask({"queries": [{"text": "hello"}]}),
+    "context": Ask({"text": "hello"}),
+    "resolve": Ask({"terms": ["hello"]}),
+    "learn": Ask({"value": "hello"}),
+    "learn_project": Ask({"value": "hello", "owner": "project"}, names_user=None),
+    "correct": Ask({"memory": NOBODYS_ID, "value": "hello"}),
+    "forget": Ask({"session": "nothing said here"}),
+    "history": Ask(params={"session": "nothing said here"}),
+    "memories_project": Ask(params={"owner": "project"}, names_user=None),
+    "audit_project": Ask(params={"owner": "project"}, names_user=None),
+    "mark": Ask({"ref": "nothing#0"}),
+    **{name: Ask({}) for name in ("close", "promote", "approve", "reject", "redact")},
+    "import_ontology": Ask({"source": {"tables": {"orders": {}}}}, names_user=None),
+    "put_term": Ask({"name": "orders", "kind": "table"}, names_user=None),
+    "add_memory": Ask({"key": "k", "value": "hello"}, names_user=OF_USER_ID),
+    "list_memories": Ask(names_user=OF_USER_ID),
+    "change_memory": Ask({"value": "hello"}, names_user=OF_USER_ID),
+    "drop_memory": Ask(names_user=OF_USER_ID),
+    "promote_memory": Ask(names_user=OF_USER_ID),
+    "add_knowledge": Ask({"fact": "hello"}, names_user=None),
+    "change_knowledge": Ask({"fact": "hello"}, names_user=None),
+    "chat": Ask({"message": "hello"}, names_user=OF_USER_ID),
+    "rename_chat_session": Ask({"name": "hello"}, names_user=OF_USER_ID),
+    **{name: Ask(names_user=OF_USER_ID) for name in ("chat_sessions", "chat_session", "delete_chat_session")},
+    "create_key": Ask({"role": "service", "name": "another"}, names_user=None),
+}
+UNNAMED = frozenset(
+    ("terms", "drop_term", "list_knowledge", "drop_knowledge", "list_keys", "revoke_key", "report", "work")
+)
+
+
+def ask(route: Route) -> Ask:
+    if route.action in ASKS and route.operation in ("learn", "memories", "audit"):
+        return ASKS[str(route.action)]
+    unnamed = route.operation in UNNAMED or route.action is None or route.action in OF_PROJECT
+    return ASKS.get(route.operation, Ask(names_user=None if unnamed else "user"))
+
+
+def request(route: Route, user: str | None = None, project: str | None = None) -> dict[str, Any]:
+    """The arguments of a client's `request`."""
+    wanted = ask(route)
+    named = {wanted.names_user: user} if user and wanted.names_user else {}
+    if project and "{project}" not in route.path:
+        named["project"] = project
+    path = route.path.replace("{project}", project or "shop").replace("{name}", "nothing")
+    for place in ("{memory}", "{id}", "{request_id}", "{session_id}"):
+        path = path.replace(place, NOBODYS_ID)
+    sent = {} if wanted.json is None else {"json": {**wanted.json, **named}}
+    params = {**wanted.params, **({} if sent else named)}
+    return {"method": route.method, "url": path, "params": params, **sent}

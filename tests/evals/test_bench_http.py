@@ -1,0 +1,126 @@
+"""The HTTP bench: it measures what it says, on real servers, fails no request, and leaves nothing behind. No figure is
+asserted but those that must be none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+import pytest
+
+from recollect import Engine
+from recollect.doors.cli import main
+from recollect.errors import RecollectError
+from recollect.evals.bench_http import bench_on
+from recollect.evals.http_load import served
+from recollect.evals.http_report import HTTP, ROUTE, VERB, Figure, Held, HttpReport, Round, Soak
+from recollect.model.api_key import Grant
+from recollect.settings import Settings
+
+SOAK_SECONDS = 16  # and a fifth of it to warm up
+MORE_MB = 30  # that a server under load may take after its warm-up, in so short a time
+A_FEW = 3  # descriptors that come and go with the worker's rounds
+TABLES = ("conversation", "turn", "sketch", "embedding", "request", "memory", "evidence", "episode")
+
+
+def quiet(what: str) -> None:
+    """Nobody looks."""
+
+
+@pytest.mark.parametrize("closed", [False, True], ids=["open to all", "with keys"])
+async def test_three_ways_are_measured_with_one_client_and_many(
+    memory: Engine, settings: Settings, database: str, closed: bool
+) -> None:
+    if closed:
+        await memory.create_key(Grant(role="admin", name="somebody"))
+    async with bench_on(memory, settings, database, quiet, users=2, turns=60) as bench:
+        report = HttpReport(await bench.cost(clients=(1, 4), rounds=1))
+
+    assert [(figure.what, figure.clients) for figure in report.figures] == [
+        (what, clients) for clients in (1, 4) for what in (ROUTE, VERB, HTTP)
+    ]
+    assert report.failed == 0
+    assert all(figure.best.cpu > figure.best.postgres > 0 for figure in report.figures)
+    assert all(figure.best.p95 >= figure.best.p50 > 0 for figure in report.figures)
+    assert [line["clients"] for line in report.to_dict()["compared"]] == [1, 4]
+    assert rows(database) == dict.fromkeys(TABLES, 0)
+    assert all(key.revoked_at for key in await memory.list_keys() if key.name == "bench")
+
+
+async def test_a_server_under_full_load_fails_nobody_and_holds_on_to_nothing(
+    memory: Engine, settings: Settings, database: str
+) -> None:
+    async with bench_on(memory, settings, database, quiet, users=4, turns=100) as bench:
+        soak = await bench.soak(SOAK_SECONDS)
+
+    assert (soak.failed, list(soak.problems)) == (0, [])
+    assert soak.requests > 0
+    assert soak.after.descriptors <= soak.before.descriptors + A_FEW
+    assert soak.after.connections <= settings.pool_size + settings.max_overflow
+    assert soak.after.resident_mb <= soak.before.resident_mb + MORE_MB
+    assert rows(database) == dict.fromkeys(TABLES, 0)
+
+
+async def test_a_server_that_does_not_start_says_why() -> None:
+    with pytest.raises(RecollectError, match="no such thing"):
+        async with served(lambda port: ["-c", "raise SystemExit('no such thing')"], {}, "/health"):
+            pass
+
+
+def figures() -> list[Figure]:
+    """HTTP takes 8 ms, the verb 7, the bare route 2."""
+    return [
+        Figure(what, 1, Round(cpu, 1.0, 0.1, 90.0, 10.0, 12.0, 0), cpu + 1, 0)
+        for what, cpu in ((ROUTE, 2.0), (VERB, 7.0), (HTTP, 8.0))
+    ]
+
+
+SOAK = Soak(600, 9000, 1, ["503: gone"], 15.0, 10.0, 12.0, Held(100, 20, 9), Held(101, 20, 9))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "asked", "report", "code", "shown"),
+    [
+        (("--quick",), (True, 0), HttpReport(figures()), 0, ("adds 1.00 CPU ms", "4.0 times", "8.00 to 9.00")),
+        (("--minutes", "10"), (False, 10), HttpReport(soak=SOAK), 1, ("9,000 requests", "1 failed", "503: gone")),
+        (("--json",), (False, 0), HttpReport(figures()), 0, ('"added": 1.0', '"beside_bare": 4.0')),
+    ],
+    ids=["cost", "soak", "json"],
+)
+def test_the_command_says_what_http_adds_and_fails_when_a_request_did(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    database: str,
+    arguments: Sequence[str],
+    asked: tuple[bool, float],
+    report: HttpReport,
+    code: int,
+    shown: Sequence[str],
+) -> None:
+    """The bench takes a minute; what its command asks for and shows does not."""
+    seen: list[tuple[bool, float]] = []
+
+    async def run(memory: Engine, settings: Settings, dsn: str, **given: Any) -> HttpReport:
+        seen.append((given["quick"], given["minutes"]))
+        return report
+
+    monkeypatch.setattr("recollect.evals.bench_http.run", run)
+    monkeypatch.setenv("MEMORY_DB_CONNECTION_STRING", database)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    assert main(["bench", "http", *arguments]) == code
+    out = capsys.readouterr().out
+    assert [text for text in shown if text not in out] == []
+    assert seen == [asked]
+
+
+def test_only_http_is_loaded_for_minutes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--minutes", "1"]) == 2
+    assert "--minutes" in capsys.readouterr().err
+
+
+def rows(database: str) -> dict[str, int]:
+    with psycopg.connect(database) as owner:
+        counted = {table: owner.execute(f"SELECT count(*) FROM recollect.{table}".encode()) for table in TABLES}
+        return {table: row[0] for table, cursor in counted.items() if (row := cursor.fetchone())}

@@ -1,0 +1,228 @@
+"""Reports: what is counted over the users of a project, and that counts are all that leaves their scopes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from recollect import Engine, InvalidInput, Query, Scope, connect
+from recollect.flows.parts import Parts
+from recollect.flows.report import report
+from recollect.model.ids import uuid7
+from recollect.model.report import Report
+from recollect.providers.fake import FakeClock, FakeEmbedder
+from recollect.settings import Settings
+
+NOON = datetime(2026, 5, 7, 12, tzinfo=UTC)
+ROW: dict[str, Any] = {
+    "session": "monday",
+    "verb": "context",
+    "query": "where do I live?",
+    "scope_used": "user",
+    "fts_hits": 3,
+    "trgm_hits": 0,
+    "vector_hits": 0,
+    "hits_found": 4,
+    "hits_used": 2,
+    "used_fallback": False,
+    "retrieval_path": "hybrid",
+    "context_items": 3,
+    "estimated_tokens": 500,
+    "budget_tokens": 2000,
+    "truncated": False,
+    "latency_retrieval_ms": 10,
+    "latency_llm_ms": None,
+    "model": None,
+    "error_stage": None,
+}
+
+
+@pytest.fixture
+async def memory(settings: Settings) -> AsyncIterator[Engine]:
+    async with connect(settings, embedder=FakeEmbedder(), clock=FakeClock(NOON), worker=False) as engine:
+        yield engine
+
+
+@pytest.fixture
+def parts(memory: Engine) -> Parts:
+    return memory._parts
+
+
+async def ask(parts: Parts, user: str = "alex", project: str = "default", ago: float = 0, **given: Any) -> None:
+    """A request some days ago."""
+    scope = Scope(user, project=project)
+    trace = given.pop("trace", {"hits": [], "memories": [], "episodes": [], "packed": None})
+    place = {"id": uuid7(), "project": project, "user": user, "created_at": NOON - timedelta(days=ago)}
+    await parts.store.add_requests(scope.id, [{**ROW, **place, **given, "trace": json.dumps(trace)}])
+
+
+def gauge(told: Report, name: str) -> float | None:
+    [found] = [gauge for gauge in (*told.triggers, *told.goals) if gauge.name == name]
+    return found.value
+
+
+async def test_requests_of_all_users_of_the_project_are_counted_and_no_others(parts: Parts) -> None:
+    await ask(parts, "alex")
+    await ask(parts, "alex", session=None, verb="recall", ago=1)
+    await ask(parts, "robin", ago=6.4)
+    await ask(parts, "robin", ago=6.6)  # the day before the first
+    await ask(parts, "alex", project="other")
+
+    told = await report(parts, "default", 7)
+
+    counted = told.totals
+    assert (counted.requests, counted.users, counted.sessions, counted.contexts) == (3, 2, 2, 2)
+    assert [day.requests for day in told.days] == [1, 0, 0, 0, 0, 1, 1]
+    assert [day.users for day in told.days] == [1, 0, 0, 0, 0, 1, 1]
+    assert (await report(parts, "default", 8)).totals.requests == 4
+    assert (await report(parts, "nobody", 7)).totals.requests == 0
+
+
+async def test_hits_ways_latencies_tokens_and_errors_are_counted(parts: Parts) -> None:
+    await ask(parts, fts_hits=2, hits_used=0, latency_retrieval_ms=4, truncated=True)
+    await ask(parts, used_fallback=True, retrieval_path="vector", latency_retrieval_ms=60, latency_llm_ms=4000)
+    await ask(parts, error_stage="retrieval", latency_retrieval_ms=10)
+    await ask(parts, error_stage="llm_reply", retrieval_path="fts", latency_retrieval_ms=5000, verb="recall")
+
+    told = await report(parts, "default", 7)
+
+    counted = told.totals
+    assert (counted.few_words, counted.fallback, counted.only_vectors, counted.hit) == (1, 1, 1, 3)
+    assert (counted.hits_found, counted.hits_used, counted.truncated) == (16, 6, 1)
+    assert (counted.tokens, counted.budget) == (1500, 6000)
+    assert (counted.retrieval_p50, counted.retrieval_p95, counted.whole_p95) == (10, 5000, 5000)
+    assert (counted.llm_timed, counted.llm_p50, counted.llm_p95) == (1, 4000, 4000)
+    assert told.paths == {"hybrid": 2, "fts": 1, "vector": 1}
+    assert told.errors == {"llm_reply": 1, "retrieval": 1}
+    assert {name: count for name, count in told.latencies.items() if count} == {
+        "< 5 ms": 1,
+        "< 25 ms": 1,
+        "< 100 ms": 1,
+        "3,000 ms and more": 1,
+    }
+    assert told.days[-1].retrieval_p95 == 5000
+
+
+SUMMARY = {"episodes": ["monday#0-9"], "memories": [{"source": "memory:1"}], "hits": [{"source": "monday#3"}]}
+
+
+@pytest.mark.parametrize(
+    ("trace", "is_only"),
+    [
+        ({**SUMMARY, "packed": ["monday#0-9"]}, True),
+        ({**SUMMARY, "packed": ["memory:1", "monday#12"]}, True),  # the other turn was just said, not found
+        ({**SUMMARY, "packed": ["memory:1", "monday#3"]}, False),
+        ({**SUMMARY, "packed": ["monday#12"]}, False),
+        ({**SUMMARY, "packed": []}, False),
+    ],
+)
+async def test_a_context_of_summaries_alone_has_no_turn_that_was_found(
+    parts: Parts, trace: dict[str, Any], is_only: bool
+) -> None:
+    await ask(parts, trace=trace)
+    await ask(parts, trace={**SUMMARY, "packed": None}, verb="recall")
+
+    told = await report(parts, "default", 7)
+
+    assert gauge(told, "only summaries in the context") == float(is_only)
+
+
+async def test_a_follow_up_is_a_later_and_different_question_of_a_session(parts: Parts) -> None:
+    asked: list[dict[str, Any]] = [
+        {"query": "where do I live?"},  # the first
+        {"query": "where do I live?", "hits_used": 0},  # asked once more by another verb
+        {"query": "and my name?"},
+        {"query": "and my boss?", "hits_used": 0},
+        {"query": "and my desk?", "error_stage": "llm_reply"},
+        {"query": "anything?", "session": None},
+    ]
+    for hour, given in enumerate(asked):
+        await ask(parts, ago=0.4 - hour / 24, **given)
+    await ask(parts, user="robin", query="another's first")
+
+    counted = (await report(parts, "default", 7)).totals
+
+    assert (counted.follow_ups, counted.follow_ups_helped) == (3, 1)
+
+
+async def test_what_was_said_learned_and_turned_away_is_counted_from_the_real_thing(memory: Engine) -> None:
+    monday = Scope("alex", "monday")
+    await memory.record(monday, [("user", "My name is Alex."), ("assistant", "Hello."), ("user", "I live in Leeds.")])
+    await memory.record(Scope("robin", "tuesday"), [("user", "What is my name?")])
+    await memory.record(Scope("robin", "x", "other"), [("user", "My name is Robin.")])
+    await memory.settle(monday)
+    await memory.settle(Scope("robin", "tuesday"))
+    await memory.context(monday, Query("where do I live?"))
+
+    told = await report(memory._parts, "default", 7)
+
+    assert (told.totals.requests, told.totals.conversations, told.totals.questions) == (1, 2, 3)
+    assert gauge(told, "questions per session") == 1.5
+    assert gauge(told, "requests that used memory") == 1
+    assert told.learned == {"rules": 2}
+    assert told.rejected == await memory.rejections(monday) | await memory.rejections(Scope("robin"))
+    assert told.rejected
+    assert (told.totals.due, told.totals.parked) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("state", "counted"),
+    [
+        ("due = true", (1, 0, 0)),
+        ("due = false, last_error = 'no', failed_at = now()", (0, 1, 0)),
+        ("due = false, parked = '{reason}', last_error = 'no', failed_at = now()", (0, 0, 1)),
+    ],
+)
+async def test_work_that_waits_fails_or_is_parked_is_counted(
+    memory: Engine, database: str, state: str, counted: tuple[int, int, int]
+) -> None:
+    await memory.record(Scope("alex", "monday"), [("user", "hello")])
+    with psycopg.connect(database) as owner:
+        owner.execute(f"UPDATE recollect.conversation SET {state}".encode())
+
+    totals = (await report(memory._parts, "default", 1)).totals
+
+    assert (totals.due, totals.failing, totals.parked) == counted
+
+
+@pytest.mark.parametrize(("project", "days"), [("", 7), ("x" * 201, 7), ("default", 0), ("default", 367)])
+async def test_a_project_without_a_name_or_days_without_number_are_refused(
+    parts: Parts, project: str, days: int
+) -> None:
+    with pytest.raises(InvalidInput):
+        await report(parts, project, days)
+
+
+# The wall -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def login(database: str) -> Iterator[psycopg.Connection[Any]]:
+    """Our role, as a login, outside any scope."""
+    dsn = make_conninfo(database, user="recollect_app", options="-c search_path=recollect,public")
+    with psycopg.connect(dsn) as connection:
+        yield connection
+
+
+async def test_counts_leave_the_scopes_and_texts_do_not(parts: Parts, login: psycopg.Connection[Any]) -> None:
+    await ask(parts, query="a secret question", session="a secret session")
+    span = ["default", NOON - timedelta(days=1), NOON + timedelta(days=1)]
+    functions = login.execute("SELECT proname, pronargs FROM pg_proc WHERE proname ~ '^report_'").fetchall()
+
+    told = [
+        login.execute(f"SELECT * FROM {name}({', '.join(['%s'] * arguments)})".encode(), [*span, [5]][:arguments])
+        for name, arguments in functions
+    ]
+
+    assert len(told) == 5
+    everything = str([cursor.fetchall() for cursor in told])
+    assert "hybrid" in everything
+    assert "secret" not in everything
+    assert "alex" not in everything
+    assert login.execute("SELECT count(*) FROM request").fetchone() == (0,)

@@ -1,0 +1,138 @@
+"""Usage: counted in memory, written now and then, and never in anybody's way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+
+from recollect import Engine, Scope, StoreUnavailable, connect
+from recollect.flows import usage
+from recollect.flows.usage import Usage
+from recollect.model.ids import MemoryId, ScopeId, uuid7
+from recollect.providers.fake import FakeClock, FakeEmbedder
+from recollect.settings import Settings
+
+ALEX, BLAKE = Scope("alex", "monday"), Scope("blake", "monday")
+
+
+@pytest.fixture
+async def memory(settings: Settings, clock: FakeClock) -> AsyncIterator[Engine]:
+    async with connect(settings, embedder=FakeEmbedder(), clock=clock, worker=False) as engine:
+        for person in (ALEX, BLAKE):
+            await engine.record(person, [("user", "My name is Robin. I am vegetarian.")])
+            await engine.settle(person)
+        yield engine
+
+
+@pytest.fixture
+def counting(memory: Engine, clock: FakeClock) -> Usage:
+    return Usage(memory._parts.store, clock)
+
+
+async def ids(memory: Engine, scope: Scope) -> list[MemoryId]:
+    return [m.id for m in await memory._parts.store.memories.listed(scope.id, limit=10)]
+
+
+async def used(memory: Engine, scope: Scope) -> list[int]:
+    return sorted(m.usage_count for m in await memory._parts.store.memories.listed(scope.id, limit=10))
+
+
+@contextmanager
+def away(database: str) -> Iterator[None]:
+    """Nobody may write to memories for a while."""
+    with psycopg.connect(database, autocommit=True) as owner:
+        owner.execute("REVOKE UPDATE ON recollect.memory FROM recollect_app")
+        yield
+        owner.execute("GRANT UPDATE ON recollect.memory TO recollect_app")
+
+
+async def test_uses_gather_and_are_written_in_one_statement_per_scope(
+    memory: Engine, counting: Usage, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    one, two = await ids(memory, ALEX)
+    for _ in range(5):
+        counting.note(ALEX.id, [one])
+    counting.note(ALEX.id, [one, two])
+    counting.note(BLAKE.id, (await ids(memory, BLAKE))[:1])
+    assert await used(memory, ALEX) == [0, 0]
+
+    memory._parts.store._database._echo = True
+    with caplog.at_level("INFO", "recollect.sql"):
+        await counting.flush()
+
+    assert [record.getMessage() for record in caplog.records].count("memory.use") == 2
+    assert (await used(memory, ALEX), await used(memory, BLAKE)) == ([1, 6], [0, 1])
+    [latest, *_] = await memory._parts.store.memories.find(ALEX.id, [one])
+    assert latest.last_used_at == clock.now()
+    await counting.close()
+    assert await used(memory, ALEX) == [1, 6]
+
+
+async def test_uses_are_written_by_themselves_before_long(
+    memory: Engine, counting: Usage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usage, "PAUSE", 0.01)
+    counting.note(ALEX.id, await ids(memory, ALEX))
+    for _ in range(1000):
+        if await used(memory, ALEX) == [1, 1]:
+            break
+        await asyncio.sleep(0.01)
+    assert await used(memory, ALEX) == [1, 1]
+
+    counting.note(ALEX.id, await ids(memory, ALEX))
+    await counting.close()
+    assert await used(memory, ALEX) == [2, 2]
+
+
+async def test_counts_that_cannot_be_written_wait_for_better_times_and_nobody_is_told_but_the_log(
+    memory: Engine, counting: Usage, database: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(usage, "PAUSE", 0.0)
+    known = await ids(memory, ALEX)
+    with away(database):
+        counting.note(ALEX.id, known)
+        for _ in range(1000):
+            if "uses of memories are not being counted" in caplog.text:
+                break
+            await asyncio.sleep(0.01)
+        assert "permission denied" in caplog.text
+    counting.note(ALEX.id, known)
+    await counting.flush()
+
+    assert await used(memory, ALEX) == [2, 2]
+    await counting.close()
+
+
+async def test_closing_without_a_database_loses_counts_and_says_so(
+    settings: Settings, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with connect(settings, embedder=FakeEmbedder(), clock=clock, worker=False) as memory:
+        counting = Usage(memory._parts.store, clock)
+        counting.note(ALEX.id, [MemoryId(uuid7())])
+    with pytest.raises(StoreUnavailable):
+        await counting.flush()
+    await counting.close()
+
+    assert "the use of 1 memories was not counted" in caplog.text
+
+
+async def test_only_so_many_memories_are_counted_at_a_time(
+    memory: Engine, counting: Usage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usage, "MOST", 3)
+    known = await ids(memory, ALEX)
+    counting.note(ALEX.id, known)
+    for _ in range(5):
+        counting.note(ScopeId(uuid7()), [MemoryId(uuid7())])
+    counting.note(BLAKE.id, await ids(memory, BLAKE))
+    counting.note(ALEX.id, known)
+    await counting.flush()
+    assert (await used(memory, ALEX), await used(memory, BLAKE)) == ([2, 2], [0, 0])
+
+    counting.note(BLAKE.id, await ids(memory, BLAKE))
+    await counting.close()
+    assert await used(memory, BLAKE) == [1, 1]
