@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict
 
 from recollect.errors import RecollectError
 from recollect.flows.parts import Parts
@@ -24,4 +25,5 @@ async def health(parts: Parts) -> Health:
         silent = f"PostgreSQL did not answer within {PATIENCE:g} seconds"
         return Health(False, silent, embedder=embedder, model=model)
     wrong = complaints(work)
-    return Health(not wrong, "ok", work, embedder, model, wrong)
+    cache = None if parts.cache is None else asdict(parts.cache.counts)
+    return Health(not wrong, "ok", work, embedder, model, wrong, cache)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from recollect.model.work import WorkStatus
@@ -21,6 +21,7 @@ class Health:
     embedder: str | None = None
     model: str | None = None
     notes: Sequence[str] = ()
+    cache: Mapping[str, int] | None = None  # hits, misses and errors of this process; None: there is none
 
 
 def complaints(work: WorkStatus) -> list[str]:

@@ -30,7 +30,7 @@ def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None =
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with connect(settings, worker=worker and settings.enabled) as engine:
-            app.state.engine = traced.verbs(engine) if traced else engine
+            app.state.engine = app.state.meters.verbs(traced.verbs(engine) if traced else engine)
             async with chatting(app.state.engine, settings) as assistant:
                 app.state.assistant = assistant
                 yield

@@ -47,7 +47,7 @@ async def ready(request: Request) -> Json:
 async def metrics(called: Called) -> Response:
     """For Prometheus."""
     called.check("metrics")
-    return called.meters.shown((await called.engine.health()).work)
+    return called.meters.shown(await called.engine.health())
 
 
 @cache

@@ -3,12 +3,18 @@ when it is read."""
 
 from __future__ import annotations
 
+import time
+from functools import wraps
+from inspect import iscoroutinefunction
+from typing import Any, cast
+
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.responses import Response
 
 from recollect.doors.http.border import Passed
+from recollect.engine import Engine
+from recollect.model.health import Health
 from recollect.model.search import Context, Recall
-from recollect.model.work import WorkStatus
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 TOKENS = (50, 100, 250, 500, 1000, 2000, 4000, 8000, 16000)
@@ -20,6 +26,10 @@ class Meters:
         self._requests = Histogram(
             "recollect_http_seconds", "Time of a request", ["route", "method", "status"], registry=one, buckets=SECONDS
         )
+        self._stages = Histogram(
+            "recollect_stage_seconds", "Time of a verb within a request", ["stage"], registry=one, buckets=SECONDS
+        )
+        self._cache = Gauge("recollect_cache", "What the cache was good for", ["result"], registry=one)
         self._hits = Counter("recollect_recall_hits", "Turns that an arm spoke for", ["arm"], registry=one)
         self._paths = Counter("recollect_recalls", "Recalls by the way they found something", ["path"], registry=one)
         self._tokens = Histogram("recollect_context_tokens", "Tokens of a context", registry=one, buckets=TOKENS)
@@ -38,9 +48,39 @@ class Meters:
         self.recall(packed.recall)
         self._tokens.observe(packed.tokens)
 
-    def shown(self, work: WorkStatus | None) -> Response:
-        if work is not None:
+    def verbs(self, engine: Engine) -> Engine:
+        """The same engine; the time of each verb that is awaited is noted."""
+        return cast("Engine", Metered(engine, self._stages))
+
+    def shown(self, told: Health) -> Response:
+        for result, count in (told.cache or {}).items():
+            self._cache.labels(result).set(count)
+        if (work := told.work) is not None:
             for state in ("due", "leased", "failing", "parked"):
                 self._work.labels(state).set(getattr(work, state))
             self._lag.set(work.lag)
         return Response(generate_latest(self._registry), media_type=CONTENT_TYPE_LATEST)
+
+
+class Metered:
+    def __init__(self, engine: Engine, stages: Histogram) -> None:
+        self._engine = engine
+        self._stages = stages
+
+    def __getattr__(self, name: str) -> Any:
+        verb = getattr(self._engine, name)
+        if not iscoroutinefunction(verb):
+            return verb
+        stage = self._stages.labels(name)
+
+        @wraps(verb)
+        async def timed(*args: Any, **kwargs: Any) -> Any:
+            started = time.perf_counter()
+            try:
+                return await verb(*args, **kwargs)
+            finally:
+                stage.observe(time.perf_counter() - started)
+
+        # Found here the next time, not made again.
+        self.__dict__[name] = timed
+        return timed

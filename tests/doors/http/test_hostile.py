@@ -152,6 +152,7 @@ async def test_paths_that_match_nothing_are_one_to_the_meters(serve: Serve) -> N
     assert 'recollect_http_seconds_count{method="GET",route="(none)",status="404"} 5.0' in shown
     assert 'route="/v1/explain/{request_id}",status="400"} 1.0' in shown
     assert 'recollect_http_seconds_count{method="(other)",route="/health",status="405"} 5.0' in shown
+    assert 'recollect_stage_seconds_count{stage="explain"} 1.0' in shown
     assert "guess" not in shown
 
 
