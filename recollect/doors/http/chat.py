@@ -4,7 +4,7 @@ host's (recollect/hosts/chat), which the application keeps as `app.state.assista
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
@@ -18,11 +18,14 @@ from recollect.doors.http.bodies import Body, Project
 from recollect.doors.http.caller import Called, Key, does
 from recollect.doors.http.refusals import REFUSALS
 from recollect.doors.http.render import ENCODER, Json
+from recollect.doors.http.repeats import Repeat, receipt_again
 from recollect.doors.shapes import own, receipt_shape, turn_shape
+from recollect.engine import Engine
 from recollect.hosts.chat.assistant import Assistant
 from recollect.model.chat import Answer, Ask
 from recollect.model.conversation import Conversation
 from recollect.model.memory import LearnedBy
+from recollect.model.scope import Scope
 from recollect.model.search import Path, Reach, Reached
 
 router = APIRouter(prefix="/chat", tags=["chat"], responses=REFUSALS)
@@ -170,10 +173,19 @@ def named_session(conversation: Conversation) -> dict[str, Any]:
 
 
 @router.patch("/sessions/{session_id}", response_model=NamedSession, openapi_extra=does("record"))
-async def rename_chat_session(session_id: str, body: NameBody, called: Called) -> Json:
+async def rename_chat_session(session_id: str, body: NameBody, called: Called, key: Key = None) -> Response:
     """Give a conversation another name than its first question."""
     scope = called.scope("record", body.user_id, session_id, body.project)
-    return Json(named_session(await called.engine.rename(scope, body.name)))
+
+    async def work() -> object:
+        return named_session(await called.engine.rename(scope, body.name))
+
+    async def again(kept: Mapping[str, Any], engine: Engine, scope: Scope) -> Mapping[str, Any]:
+        return named_session(await engine.rename(scope, body.name))
+
+    # The name is not kept with the key: the request itself has it.
+    repeat = Repeat(kept=lambda answer: {}, told=again)
+    return await called.once(scope, key, ["rename", session_id, body.model_dump()], work, repeat, status=200)
 
 
 @router.get("/sessions/{session_id}", response_model=ChatSession, openapi_extra=does("history"))
@@ -203,8 +215,12 @@ def chat_turn(turn: dict[str, Any]) -> dict[str, Any]:
 
 @router.delete("/sessions/{session_id}", response_model=ReceiptAnswer, openapi_extra=does("forget"))
 async def delete_chat_session(
-    session_id: str, called: Called, user_id: UserParam = None, project: ProjectParam = None
-) -> Json:
+    session_id: str, called: Called, user_id: UserParam = None, project: ProjectParam = None, key: Key = None
+) -> Response:
     """Erase a conversation with everything derived from it; a receipt counts the rows per table."""
     scope = called.scope("forget", user_id, session_id, project)
-    return Json(receipt_shape(await called.engine.forget(scope)))
+
+    async def work() -> object:
+        return receipt_shape(await called.engine.forget(scope))
+
+    return await called.once(scope, key, ["delete session", session_id], work, receipt_again(), status=200)

@@ -15,6 +15,7 @@ from .loopback import TURNS, refusal
 from .routes import routes
 
 WRITES = sorted({route.operation for route in routes() if route.writes})
+OWN_KEY = {"chat"}  # a message is recorded under its key, and answered from the log (tests/hosts)
 READS_BY_POST = {"recall", "recall_many", "context", "resolve"}
 
 
@@ -58,6 +59,8 @@ async def requests(http: httpx2.AsyncClient) -> dict[str, tuple[str, str, Any]]:
         "create_key": ("POST", "/v1/keys", {"role": "service", "name": "web"}),
         "revoke_key": ("DELETE", f"/v1/keys/{spare['id']}", None),
         "retry_work": ("POST", "/v1/work/retry", None),
+        "rename_chat_session": ("PATCH", "/chat/sessions/monday", {"name": "The first day"}),
+        "delete_chat_session": ("DELETE", "/chat/sessions/tuesday", None),
         "forget": ("POST", "/v1/forget", {"everything": True}),
     }
 
@@ -74,7 +77,7 @@ def comparable(answer: httpx2.Response) -> Any:
 
 async def test_every_write_is_done_once_and_answered_alike(http: httpx2.AsyncClient) -> None:
     asked = await requests(http)
-    assert sorted(asked) == WRITES
+    assert set(asked) == set(WRITES) - OWN_KEY
     for name, (method, path, body) in asked.items():
         headers = {"Idempotency-Key": f"key of {name}"}
         sent = {} if body is None else {"json": body}

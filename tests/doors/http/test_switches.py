@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import subprocess
 import sys
@@ -115,7 +116,11 @@ async def test_a_request_and_its_verbs_are_spans_of_the_caller_s_trace(serve: Se
         await http.post("/v1/record", json={"turns": TURNS}, headers=parent)
         await http.get("/v1/explain/01890000-0000-7000-8000-000000000000")
 
-    spans = {span.name: span for span in kept.get_finished_spans()}
+    for _ in range(200):  # the span of a request ends a moment after its answer
+        spans = {span.name: span for span in kept.get_finished_spans()}
+        if "GET /v1/explain/{request_id}" in spans:
+            break
+        await asyncio.sleep(0.02)
     request = spans["POST /v1/record"]
     assert f"{request.context.trace_id:x}" == "af7651916cd43dd8448eb211c80319c"
     assert dict(request.attributes or {}) == {
