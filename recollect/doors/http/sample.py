@@ -30,7 +30,7 @@ STORY: dict[tuple[str, str], tuple[tuple[Role, str], ...]] = {
         ("assistant", "I will."),
         ("user", "We decided to report revenue in euros."),
         ("assistant", "Euros from now on."),
-        ("user", "Actually, let's report revenue in dollars instead of euros."),
+        ("user", "Actually, we decided to report revenue in dollars instead of euros."),
         ("assistant", "Dollars, then."),
     ),
     ("lee", "tuesday"): (
