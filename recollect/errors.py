@@ -2,6 +2,9 @@
 
     RecollectError
     ├── InvalidInput          a value a caller gave; names the field
+    │   ├── StatementDenied   an SQL statement that the gate does not let through; names the offending part
+    │   ├── TooLarge          an uploaded file has too many bytes
+    │   └── UnsupportedFile   an uploaded file is of a kind that is not read; says which are
     ├── InvalidSetting        a value from the environment; names the setting
     ├── Unauthorized          we do not know who calls: no key or token, or one that is not good
     ├── Forbidden             we know, and that identity may not do this; says what role it takes
@@ -11,6 +14,8 @@
     ├── RateLimited           too many requests by one caller; says when to come back
     ├── StoreUnavailable      PostgreSQL does not answer, or not in time
     │   └── EmbeddedServerFailed   our own server would not start; says why
+    ├── SourceUnavailable     a data source of the SQL host cannot be opened or does not answer; says why
+    ├── QueryFailed           a data source refused or broke off a statement; carries what it said
     ├── SchemaMismatch        the database is older or newer than this release, or lacks an extension
     ├── EmbedderFailed        the embedder did not answer; recall goes on without vectors
     └── ReasonerFailed        the language model did not answer; what it was to learn from can be tried again
@@ -37,6 +42,25 @@ class InvalidInput(RecollectError):
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}")
         self.field = field
+
+
+class StatementDenied(InvalidInput):
+    """A statement is not run against the database; the message names the part to change."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__("sql", problem)
+
+
+class TooLarge(InvalidInput):
+    """An uploaded file has more bytes than are accepted; the message says how many are."""
+
+    code = "too_large"
+
+
+class UnsupportedFile(InvalidInput):
+    """An uploaded file is of a kind that is not read; the message says what to save it as."""
+
+    code = "unsupported_media_type"
 
 
 class InvalidSetting(RecollectError):
@@ -95,6 +119,18 @@ class StoreUnavailable(RecollectError):
 
 class EmbeddedServerFailed(StoreUnavailable):
     """The embedded PostgreSQL could not be started; the message says why and what to do."""
+
+
+class SourceUnavailable(RecollectError):
+    """A data source cannot be opened or does not answer; the message says why, never with a password."""
+
+    code = "unavailable"
+
+
+class QueryFailed(RecollectError):
+    """A data source refused a statement or broke it off; the message is the database's own, without secrets."""
+
+    code = "query_failed"
 
 
 class SchemaMismatch(RecollectError):

@@ -1,0 +1,222 @@
+"""Context: one request's model, catalog and ways, and the questions that assembling asks of them: which measure means
+"revenue" or "longest", which moment dates a table, how many seconds a column counts in. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date
+
+from recollect.sql.catalog import Catalog
+from recollect.sql.joins import Graph, Way, is_safe
+from recollect.sql.known import Known, Target
+from recollect.sql.lexer import key_of, root_of, stem_key
+from recollect.sql.lexicon import Lexicon
+from recollect.sql.naming import table_words
+from recollect.sql.phrases import Unit, phrases
+from recollect.sql.semantic import Entity, Measure, Moment, SemanticModel
+from recollect.sql.vocabulary import vocabulary
+
+CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+EVENTS = ("commerce", "rent", "stay", "visit", "flight", "score", "prescribe", "enroll", "donate", "subscribe", "treat",
+          "complain", "repair", "ride", "review", "inspect")  # fmt: skip
+ISO = re.compile(r"\d{4}-\d\d")
+
+
+class Unclear(Exception):
+    """The question cannot be read without asking back. Caught in reading.py; never leaves this room."""
+
+    def __init__(self, term: str, question: str, suggestions: Iterable[str] = (), category: str = "unknown") -> None:
+        super().__init__(question)
+        self.term, self.question, self.category = term, question, category
+        self.suggestions = tuple(dict.fromkeys(suggestions))[:6]
+
+
+class Refused(Exception):
+    """Understood, and not answered: the number would be wrong. Caught in reading.py."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    model: SemanticModel
+    catalog: Catalog
+    lexicon: Lexicon
+    graph: Graph
+    known: Known
+    today: date
+    mentioned: frozenset[str] = frozenset()  # tables that the question names
+    words: frozenset[str] = frozenset()  # its words, as roots
+    acts: frozenset[str] = frozenset()  # tables of what its verbs are about
+    assumed: list[tuple[str, str, str, float]] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)  # words of the joins that were used
+
+    def entity(self, table: str) -> Entity | None:
+        return next((each for each in self.model.entities if each.table == table), None)
+
+    def called(self, table: str) -> str:
+        entity = self.entity(table)
+        return entity.names[0] if entity else table
+
+    def way(self, base: str, to: str, via: Iterable[str] = (), term: str = "") -> Way | None:
+        """The way from one to the other; asks where two are as good and the question names neither."""
+        ways = self.graph.ways(base, to, via)
+        if len(ways) > 1:
+            ways = self.preferred(ways)
+        if len(ways) == 1 and not via and not is_plain(ways[0]):
+            ways = (*ways, *self.plain_ways(ways[0], base, to))
+        if len(ways) == 1 and not via and not is_safe(ways[0]):
+            ways = self.by_what_was_done(ways[0], base, to)
+        if len(ways) > 1:
+            raise Unclear(
+                term or self.called(to),
+                f"“{term or self.called(to)}” can be reached in two ways. Which one?",
+                map(self.told, ways),
+                "entity",
+            )
+        return ways[0] if ways else None
+
+    def preferred(self, ways: tuple[Way, ...]) -> tuple[Way, ...]:
+        named = self.mentioned | self.acts
+        scores = [sum(step.table in named for step in way[:-1]) for way in ways]
+        best = tuple(way for way, score in zip(ways, scores, strict=True) if score == max(scores))
+        return tuple(way for way in best if self.is_named_after_both(way)) or tuple(filter(is_plain, best)) or best
+
+    def by_what_was_done(self, way: Way, base: str, to: str) -> tuple[Way, ...]:
+        """Customers and products meet in orders and in reviews: who "bought" is meant by orders, though reviews are
+        nearer. If neither is named and nothing is done, both may be meant."""
+        between = {step.table for step in way[:-1]}
+        if (
+            not between
+            or self.is_named_after_both(way)
+            or between & (self.mentioned | self.acts)
+            or between <= self.graph.bridges
+        ):
+            return (way,)
+        others = self.graph.shortest(
+            base, to, frozenset(), only_safe=False, without=frozenset(between), most=len(way) + 1
+        )
+        told = tuple(each for each in others if {step.table for step in each[:-1]} & (self.mentioned | self.acts))
+        return told or (way, *others)
+
+    def plain_ways(self, way: Way, base: str, to: str) -> tuple[Way, ...]:
+        """Who leads a project and who works on it: where rows are multiplied, and nobody says "lead", both may be
+        meant."""
+        roles = [step for step in way if step.join.names and not step.is_safe]
+        said = {root_of(word) for step in roles for name in step.join.names for word in name.split()}
+        if not roles or said & self.words:
+            return ()
+        others = self.graph.shortest(base, to, frozenset(), only_safe=False, without=frozenset(s.id for s in roles))
+        return tuple(other for other in others if is_plain(other) and len(other) <= len(way) + 1)
+
+    def is_named_after_both(self, way: Way) -> bool:
+        """A table that is called "department employee" joins departments and employees, whatever else joins them."""
+        ends = {*self.called(way[0].origin).split(), *self.called(way[-1].table).split()}
+        return len(way) == 2 and set(table_words(way[0].table)) == ends
+
+    def told(self, way: Way) -> str:
+        named = [step.join.names[0] for step in way if step.is_forward and step.join.names]
+        return named[-1] if named else " of the ".join(self.called(step.table) for step in reversed(way))
+
+    def cost(self, base: str, to: str, via: Iterable[str] = ()) -> tuple[int, int] | None:
+        """Whether rows would be multiplied, then how far it is; None if there is no way."""
+        ways = self.graph.ways(base, to, via)
+        return (0 if is_safe(ways[0]) else 1, len(ways[0])) if ways else None
+
+    def measures(self, concept: str, tables: Iterable[str] | None = None) -> list[Target]:
+        """The measures that a concept means, the best named ones only."""
+        nouns = phrases().concepts.get(concept, ())
+        ranked = [(rank, m) for m in self.model.measures if (rank := rank_of(m, nouns)) is not None]
+        wanted = set(tables) if tables is not None else None
+        ranked = [(rank, m) for rank, m in ranked if wanted is None or m.table in wanted]
+        first = [(rank, m) for rank, m in ranked if stem_key(m.names[0]) in nouns]
+        ranked = first or ranked
+        best: dict[str, tuple[int, Measure]] = {}
+        for rank, m in ranked:
+            if m.table not in best or rank < best[m.table][0]:
+                best[m.table] = (rank, m)
+        return [target_of(m) for _, m in sorted(best.values(), key=lambda pair: pair[0])]
+
+    def own_measures(self, table: str, aggregate: str | None = None) -> list[Measure]:
+        return [m for m in self.model.measures if m.table == table and (aggregate is None or m.aggregate == aggregate)]
+
+    def money(self, table: str) -> list[Target]:
+        """What an entity that is money itself ("sales", "payments") amounts to."""
+        entity = self.entity(table)
+        nouns = phrases().concepts["money"]
+        return self.measures("money", {table}) if entity and any(stem_key(n) in nouns for n in entity.names[:2]) else []
+
+    def amounts(self, table: str) -> list[Target]:
+        """What "total refunds" adds up: a refund is an amount, and there is one here."""
+        entity, nouns = self.entity(table), phrases().concepts["amounts"]
+        is_amount = entity is not None and any(stem_key(name)[-1:] in nouns for name in entity.names[:2])
+        return self.measures("money", {table}) if is_amount else self.money(table)
+
+    def moments(self, table: str) -> list[Moment]:
+        return [each for each in self.model.moments if each.table == table]
+
+    def main_moment(self, table: str) -> Moment | None:
+        own = self.moments(table)
+        return next((each for each in own if each.is_main), own[0] if len(own) == 1 and not is_upkeep(own[0]) else None)
+
+    def events(self, verb: str) -> frozenset[str]:
+        """Tables of the entities that a verb is about."""
+        nouns = phrases().events.get(verb, ())
+        return frozenset(e.table for e in self.model.entities if any(stem_key(name) in nouns for name in e.names))
+
+    def moment_of(self, verb: str, tables: Iterable[str]) -> Moment | None:
+        nouns, wanted = phrases().events.get(verb, ()), frozenset(tables)
+        return next(
+            (m for m in self.model.moments if m.table in wanted and any(stem_key(n) in nouns for n in m.names)),
+            None,
+        )
+
+    def unit_of(self, target: Target) -> Unit | None:
+        """What the column counts in, if its name or comment says so."""
+        table = self.catalog.table(target.table)
+        column = table.column(target.expression.strip('"') or target.column) if table else None
+        said = f"{target.expression} {target.column} {column.comment if column else ''}"
+        words = [word.lower() for word in CAMEL.findall(said)]
+        return next((unit for word in words if (unit := phrases().units.get((word,)))), None)
+
+    def is_dated(self, table: str, column: str) -> bool:
+        """Whether the column holds dates as ISO texts or as dates, not seconds since 1970."""
+        found = self.catalog.table(table)
+        at = found.column(column) if found else None
+        return at is None or at.low is None or ISO.match(at.low) is not None
+
+    def assume(self, term: str, meaning: str, source: str, confidence: float) -> None:
+        if (term, meaning, source, confidence) not in self.assumed:
+            self.assumed.append((term, meaning, source, confidence))
+
+
+def is_plain(way: Way) -> bool:
+    """No join on it says what the one is to the other."""
+    return not any(step.join.names for step in way)
+
+
+def is_upkeep(moment: Moment) -> bool:
+    """When a row was touched last says nothing about what it is about; nor does a birthday about the year 2020."""
+    return bool(set(moment.names[0].split()) & set(vocabulary().words("moments", "never")))
+
+
+def rank_of(measure: Measure, nouns: tuple[tuple[str, ...], ...]) -> int | None:
+    """How early the concept's list has one of its names; a name that only ends so comes behind all."""
+    keys = [stem_key(name) for name in measure.names]
+    exact = [nouns.index(key) for key in keys if key in nouns]
+    ending = [len(nouns) + nouns.index(key[-1:]) for key in keys if len(key) > 1 and key[-1:] in nouns]
+    return min([*exact, *ending], default=None)
+
+
+def target_of(measure: Measure) -> Target:
+    return Target("measure", measure.table, "", "", measure.expression, measure.aggregate, measure.names[0])
+
+
+def words_of_way(way: Way) -> set[str]:
+    """Stems of what the joins and their columns are called."""
+    said = [name for step in way for name in (*step.join.names, *step.join.columns)]
+    return {root_of(piece) for text in said for piece in CAMEL.findall(text) or [text]}
+
+
+__all__ = ["Context", "Refused", "Unclear", "key_of", "target_of", "words_of_way"]

@@ -1,0 +1,68 @@
+"""Codes: what a column's values mean, as definitions: what its comment says ("1 = open, 2 = closed", "0-正常，1-停用"),
+and what a column that says yes or no is named after."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from recollect.sql.catalog import Column
+from recollect.sql.draft_columns import is_yes_no, said
+from recollect.sql.draft_subjects import Subject
+from recollect.sql.naming import distinct
+from recollect.sql.semantic import Definition
+from recollect.sql.vocabulary import vocabulary
+
+PAIR = re.compile(
+    r"(?:^|[\s,，;；、(（\[:：/|])[\"']?(?P<code>-?\d{1,4}|[A-Za-z]{1,3})[\"']?\s*(?:=|:|：|->|→|-|–)\s*"
+    r"(?P<meaning>[^\W\d][^,，;；、()（）\[\]=:：/|]{0,40})"
+)
+FEWEST = 2  # one alone may be anything
+
+
+def definitions(subject: Subject) -> Iterator[Definition]:
+    for column in subject.table.columns:
+        if is_yes_no(column) and column.name.casefold() not in subject.refers:
+            yield from yes_and_no(subject, column)
+        yield from usual(subject, column)
+        found = [(match["code"], match["meaning"].strip(" .。").lower()) for match in PAIR.finditer(column.comment)]
+        if len(found) >= FEWEST and len({code for code, _ in found}) == len(found):
+            for code, meaning in found:
+                yield definition(subject, column, code, meaning)
+
+
+def yes_and_no(subject: Subject, column: Column) -> Iterator[Definition]:
+    """A column `is_active` makes "active" and "inactive" words of the table."""
+    words = said(column)
+    name = " ".join(words[1:] if len(words) > 1 and words[0] in ("is", "was", "has") else words)
+    name = f"with {name}" if words[0] == "has" else name
+    opposite = vocabulary().table("columns", "opposites").get(name)
+    yes, no = ("TRUE", "FALSE") if column.type == "boolean" and subject.dialect == "postgres" else ("1", "0")
+    for names, value in (((name,), yes), (distinct([f"not {name}", opposite or "", f"non {name}"]), no)):
+        meaning = f"{column.name} is {'yes' if value == yes else 'no'}"
+        yield Definition(names, subject.table.name, f"{subject.quoted(column.name)} = {value}", "schema", 0.8, meaning)
+
+
+def usual(subject: Subject, column: Column) -> Iterator[Definition]:
+    """What everybody writes so: "M" and "F" for a gender, "Y" and "N", no units left in stock."""
+    known = vocabulary().table("usual_codes", said(column)[-1]) if said(column) else {}
+    if column.is_complete and known and {value.casefold() for value in column.values} <= set(known):
+        for value in column.values:
+            yield definition(subject, column, value, *known[value.casefold()])
+    if column.type in ("integer", "number") and is_stock(subject, column):
+        own = subject.quoted(column.name)
+        for names, op in ((("out of stock", "sold out"), "<="), (("in stock", "available"), ">")):
+            meaning = f"{column.name} {op} 0"
+            yield Definition(names, subject.table.name, f"{own} {op} 0", "schema", 0.8, meaning)
+
+
+def is_stock(subject: Subject, column: Column) -> bool:
+    own = " ".join(said(column))
+    return {own, own.removeprefix(f"{subject.name} ")} & set(vocabulary().words("money", "stock")) != set()
+
+
+def definition(subject: Subject, column: Column, code: str, *meanings: str) -> Definition:
+    is_number = column.type in ("integer", "number")
+    condition = f"{subject.quoted(column.name)} = {code if is_number else repr(code)}"
+    meaning = f"{column.name} {code} is {meanings[0]}"
+    return Definition(meanings, subject.table.name, condition, "comment", 0.8, meaning)

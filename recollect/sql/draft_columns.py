@@ -1,0 +1,147 @@
+"""Columns: what each is for: a key, a measure, a dimension, a moment. Decided by type, name and the values seen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from recollect.sql.catalog import Column, ColumnType
+from recollect.sql.draft_subjects import Subject, ends_with, has_any, is_number_key
+from recollect.sql.naming import CAMEL, CHINESE, chinese_stem, distinct, many, of, without, words_of
+from recollect.sql.vocabulary import vocabulary
+
+DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
+DATETIME = re.compile(DATE.pattern + r"[ T][0-2]\d:[0-5]\d(?::[0-6]\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?")
+FEW_WORDS, FEW_CHARS = 4, 40
+NUMBERS = ("integer", "number")
+
+
+def said(column: Column) -> tuple[str, ...]:
+    """The words of its name. `dist` is a district, but a distance where it is a number; `delay_min` are minutes."""
+    words = words_of(column.name)
+    if column.type not in NUMBERS:
+        return words
+    known, timed = vocabulary().table("number_abbreviations"), vocabulary().words("moments", "timed")
+    raw = tuple(each.lower() for each in CAMEL.findall(column.name))
+    if len(raw) != len(words):
+        return words
+    is_timed = bool(set(words) & set(timed))
+    return tuple(known[r] if r in known and (r != "min" or is_timed) else w for r, w in zip(raw, words, strict=True))
+
+
+def phrase(column: Column) -> str:
+    return " ".join(said(column))
+
+
+def moment_type(column: Column) -> ColumnType | None:
+    """A text counts if every value seen is a date as ISO writes it."""
+    if column.type in ("date", "datetime"):
+        return column.type
+    seen = column.values or tuple(end for end in (column.low, column.high) if end)
+    if column.type != "text" or not seen:
+        return None
+    if all(DATE.fullmatch(value) for value in seen):
+        return "date"
+    return "datetime" if all(DATE.fullmatch(value) or DATETIME.fullmatch(value) for value in seen) else None
+
+
+def is_secret(column: Column) -> bool:
+    return has_any(said(column), vocabulary().words("columns", "secret"))
+
+
+def is_measure(subject: Subject, column: Column) -> bool:
+    if column.type not in NUMBERS or subject.is_key(column) or column.name.casefold() in subject.refers:
+        return False
+    return not (is_yes_no(column) or is_code(column) or is_period(column) or is_secret(column))
+
+
+def is_yes_no(column: Column) -> bool:
+    """0 and 1 and nothing else, in a column whose name asks a question."""
+    asks = has_any(said(column), vocabulary().words("columns", "yes_no"))
+    return column.type == "boolean" or (
+        asks and column.type == "integer" and column.low in ("0", "1", None) and column.high in ("0", "1", None)
+    )
+
+
+def is_code(column: Column) -> bool:
+    """A number that is a label. "Number of rooms" and "rooms count" are not."""
+    words = said(column)
+    counts = words[:2] == ("number", "of") or phrase(column) in vocabulary().words("aggregates", "avg")
+    if counts or has_any(words, vocabulary().words("aggregates", "sum")):
+        return False
+    return ends_with(column, vocabulary().words("columns", "codes")) or phrase(column) in vocabulary().words(
+        "columns", "codes"
+    )
+
+
+def is_period(column: Column) -> bool:
+    """A year, a month as a number; "days" are a duration."""
+    return (
+        column.type == "integer" and bool(said(column)) and said(column)[-1] in vocabulary().words("columns", "periods")
+    )
+
+
+def is_dimension(subject: Subject, column: Column) -> bool:
+    if column.name.casefold() in subject.refers or is_secret(column) or moment_type(column):
+        return False
+    if subject.is_key(column) and is_number_key(subject, column):
+        return False
+    if column.type in ("text", "boolean"):
+        return True
+    return column.type in NUMBERS and (is_yes_no(column) or is_code(column) or is_period(column) or is_rated(column))
+
+
+def is_rated(column: Column) -> bool:
+    """Few whole numbers: 1 to 5 stars are averaged, and grouped by as well."""
+    return column.type == "integer" and ends_with(column, ("rating", "score", "stars", "star", "age"))
+
+
+def column_names(subject: Subject, column: Column, kind: str) -> tuple[str, ...]:
+    """What people call it, the plain name first."""
+    own = phrase(column)
+    short = without(subject.name, own)
+    known = vocabulary().table("synonyms", kind)
+    if subject.table.is_view:
+        return distinct([of(subject.name, short), *commented(column.comment)])
+    base = [
+        own,
+        *commented(column.comment),
+        short,
+        of(subject.name, short),
+        *known.get(own, ()),
+        *known.get(short, ()),
+    ]
+    base += short_of(short, own)
+    mine = {phrase(each) for each in subject.table.columns} - {own}
+    return tuple(name for name in distinct([*base, *job_title(subject, own), *loosely(own)]) if name not in mine)
+
+
+def short_of(*names: str) -> list[str]:
+    """ "Floor" for "floor no", "country" for "country code", "height" for "height cm"."""
+    ends = (*vocabulary().words("left_out_at_end"), *vocabulary().words("units"))
+    return [first for name in names for first, _, last in [name.rpartition(" ")] if first and last in ends]
+
+
+def job_title(subject: Subject, own: str) -> list[str]:
+    """A person's title is not a book's."""
+    people = {phrase(column) for column in subject.table.columns} & set(vocabulary().words("labels", "people"))
+    return list(vocabulary().words("labels", "title_names")) if own == "title" and people else []
+
+
+def loosely(own: str) -> list[str]:
+    """Without a word that people leave out: "country" for "billing country"."""
+    first, _, rest = own.partition(" ")
+    is_left_out = first in vocabulary().words("qualifiers", "left_out") and rest not in vocabulary().words("key_words")
+    return [rest] if rest and is_left_out else []
+
+
+def commented(comment: str) -> list[str]:
+    """A comment that is a name, not a sentence: "客户名称", "net weight (kg)"."""
+    head = re.split(r"[(（\[:：;；,，。\n]", comment.strip(), maxsplit=1)[0].strip()
+    if not head or len(head) > FEW_CHARS or len(head.split()) > FEW_WORDS or head.endswith((".", "!", "?")):
+        return []
+    return [chinese_stem(head) if CHINESE.search(head) else head]
+
+
+def with_plurals(names: Sequence[str]) -> tuple[str, ...]:
+    return distinct([*names, *(many(name) for name in names if name.isascii())])

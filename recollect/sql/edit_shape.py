@@ -1,0 +1,226 @@
+"""Edits of what a frame shows: the figure, how it is aggregated, by what it is split, its order and its length. Called
+by edit.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from recollect.sql.context import Context, Refused, Unclear
+from recollect.sql.edit_base import refitted
+from recollect.sql.frame import Frame, Group, Metric, Order, Ref
+from recollect.sql.known import Target
+from recollect.sql.listings import shown
+from recollect.sql.metrics import options
+from recollect.sql.ordering import order_by
+from recollect.sql.places import group
+from recollect.sql.sketch import Ask, GroupAsk, Rank
+
+if TYPE_CHECKING:
+    from recollect.sql.edit import Fragment
+
+
+def with_metric(context: Context, fragment: Fragment, frame: Frame) -> Frame:
+    """ "Number of invoices instead": another figure of the same."""
+    sketch = fragment.sketch
+    take_by_measure(fragment, frame)
+    if not sketch.metrics or "remove" in fragment.marks:
+        return frame
+    found = options(context, sketch.metrics[0])
+    if not found:
+        raise Unclear(
+            sketch.metrics[0].text,
+            f"I do not see what to measure for “{sketch.metrics[0].text}”.",
+            category="aggregation",
+        )
+    return refitted(context, replace(frame, columns=(), order=metric_orders(frame), having=()), found)
+
+
+def take_by_measure(fragment: Fragment, frame: Frame) -> None:
+    """ "By profit" after a ranking by sales: another figure, not another grouping."""
+    sketch, pieces = fragment.sketch, [piece for piece in fragment.pieces if not piece.is_skip]
+    is_by = len(pieces) == 2 and pieces[0].has("group") and bool(pieces[1].of("measure"))
+    if is_by and frame.groups and frame.metrics and not sketch.groups and not pieces[1].of("entity", "dimension"):
+        sketch.metrics = [Ask(None, pieces[1].of("measure"), text=pieces[1].text)]
+        sketch.columns = []
+        forget(fragment, [piece.text for piece in pieces])
+
+
+def metric_orders(frame: Frame) -> tuple[Order, ...]:
+    return tuple(order for order in frame.order if order.by != "column")
+
+
+def with_aggregate(context: Context, fragment: Fragment, frame: Frame) -> Frame:
+    """ "Average instead", "average instead of total"."""
+    sketch = fragment.sketch
+    words = [piece for piece in fragment.pieces if piece.has("agg") and not piece.of("entity")]
+    if sketch.metrics or not words or not frame.metrics:
+        return frame
+    aggregate = words[0].word("agg") or "sum"
+    forget(fragment, [piece.text for piece in words])
+    metric = frame.metrics[0]
+    if metric.aggregate in ("count", "count_distinct"):
+        raise Unclear(
+            words[0].text,
+            f"The {words[0].text} of which figure?",
+            [m.names[0] for m in context.own_measures(frame.subject)],
+            "aggregation",
+        )
+    return replace(frame, metrics=(replace(metric, aggregate=aggregate), *frame.metrics[1:]))
+
+
+def forget(fragment: Fragment, texts: list[str]) -> None:
+    sketch = fragment.sketch
+    sketch.unknown = [word for word in sketch.unknown if word not in texts]
+    sketch.columns = [ask for ask in sketch.columns if ask.text not in texts]
+
+
+def with_shape(context: Context, fragment: Fragment, frame: Frame) -> Frame:
+    """ "How many are there?" after a list, "show them" after a count."""
+    pieces = [piece for piece in fragment.pieces if not piece.is_skip]
+    if fragment.sketch.metrics or not pieces:
+        return frame
+    if pieces[0].has("howmany") and not pieces[0].names and frame.metrics and frame.metrics[0].aggregate == "count":
+        forget(fragment, [pieces[0].text])
+        return frame
+    if pieces[0].has("howmany") and not pieces[0].names and not frame.metrics:
+        forget(fragment, [pieces[0].text])
+        if frame.groups:
+            return replace(
+                frame, metrics=(Metric("count_distinct", frame.groups[0].of),), groups=(), order=(), limit=None
+            )
+        return replace(
+            frame,
+            metrics=(Metric("count", Ref(frame.subject, name=context.called(frame.subject))),),
+            columns=(),
+            order=(),
+            limit=None,
+        )
+    is_list = pieces[0].has("list") and any(piece.word("vague") == "entity" for piece in pieces[:3])
+    if is_list and frame.metrics and not frame.groups and frame.metrics[0].aggregate == "count":
+        subject = Target("entity", frame.subject)
+        return replace(frame, metrics=(), columns=tuple(shown(context, subject, [])), order=(), limit=None)
+    return frame
+
+
+def with_groups(context: Context, fragment: Fragment, frame: Frame) -> Frame:
+    sketch = fragment.sketch
+    if frame.metrics and frame.groups and not sketch.groups and "ask" in fragment.marks:
+        sketch.groups = [
+            GroupAsk(ask.targets, text=ask.text)
+            for ask in (*sketch.columns, Ask(targets=sketch.subject, text="it"))
+            if any(t.kind == "dimension" for t in ask.targets)
+        ]
+        fragment = replace(fragment, marks=fragment.marks | {"also"})
+    if not sketch.groups:
+        return frame
+    if not frame.metrics:
+        frame = replace(
+            frame,
+            metrics=(Metric("count", Ref(frame.subject, name=context.called(frame.subject))),),
+            columns=(),
+            order=(),
+            groups=(),
+        )
+    new = tuple(reached(context, frame, ask) for ask in sketch.groups)
+    old = frame.groups
+    adds = "instead" not in fragment.marks and (bool(fragment.marks & {"also", "down"}) or is_first_grain(old, new))
+    groups = (*old, *new) if adds else new
+    frame = replace(
+        frame,
+        groups=tuple(dict.fromkeys(groups)),
+        keeps_empty=False,
+        order=tuple(o for o in frame.order if o.by == "metric"),
+    )
+    if len(frame.groups) > 3:
+        raise Refused("At most three things can be grouped by at once.")
+    return refitted(context, frame)
+
+
+def is_first_grain(old: tuple[Group, ...], new: tuple[Group, ...]) -> bool:
+    """ "By year" after "by country" splits further; after "by month" it takes its place."""
+    return all(each.grain for each in new) and not any(each.grain for each in old)
+
+
+def reached(context: Context, frame: Frame, ask: GroupAsk) -> Group:
+    if ask.grain and frame.periods:
+        return Group(frame.periods[0].of, ask.grain)  # type: ignore[arg-type]
+    return group(context, frame.subject, ask)
+
+
+def with_rank(context: Context, fragment: Fragment, frame: Frame) -> Frame:
+    """ "Top 3 only", "the five biggest", "make it ten", "and the least?"."""
+    rank = fragment.sketch.rank or bare_rank(fragment)
+    if rank is None:
+        return with_limit(fragment, frame)
+    if rank.by and rank.by.targets and not same_figure(rank, frame):
+        return frame
+    limit = rank.count or frame.limit or 1
+    if frame.metrics and frame.groups:
+        return replace(frame, order=(Order("metric", 0, rank.is_descending),), limit=limit)
+    if frame.order and frame.order[0].of:
+        return replace(frame, order=(replace(frame.order[0], is_descending=rank.is_descending),), limit=limit)
+    if len(frame.metrics) == 1 and frame.metrics[0].aggregate in ("min", "max") and not frame.groups:
+        metric = replace(frame.metrics[0], aggregate="max" if rank.is_descending else "min")
+        return replace(frame, metrics=(metric,))
+    raise Unclear(
+        rank.text,
+        f"“{rank.text}” by what?",
+        [f"by {m.names[0]}" for m in context.own_measures(frame.subject)],
+        "quantitative",
+    )
+
+
+def same_figure(rank: Rank, frame: Frame) -> bool:
+    return any(
+        t.table == m.of.table and t.expression == m.of.expression
+        for m in frame.metrics
+        for t in (rank.by.targets if rank.by else ())
+    )
+
+
+def bare_rank(fragment: Fragment) -> Rank | None:
+    """ "And the least?", "the top 5": nothing said but the direction."""
+    found = next((p for p in fragment.pieces if p.has("super", "superlative") and not p.names), None)
+    if found is None:
+        return None
+    said = found.word("super") or ("asc" if (found.word("superlative") or "").startswith("-") else "desc")
+    number = next((int(p.number) for p in fragment.pieces if p.number and p.number == int(p.number)), None)
+    texts = [found.text, *(p.text for p in fragment.pieces if p.number is not None)]
+    forget(fragment, texts)
+    fragment.sketch.vague = [(word, kind) for word, kind in fragment.sketch.vague if word not in texts]
+    return Rank(said == "desc", number, None, found.text)
+
+
+def with_limit(fragment: Fragment, frame: Frame) -> Frame:
+    """ "Show 20", "make it ten"."""
+    sketch = fragment.sketch
+    numbers = [(at, piece) for at, piece in enumerate(sketch.pieces) if piece.number is not None and sketch.free(at)]
+    if len(numbers) != 1 or sketch.compares:
+        return frame
+    at, piece = numbers[0]
+    rest = [
+        p
+        for i, p in enumerate(sketch.pieces)
+        if i != at and not p.is_skip and not p.has("list", "all", "vague", "opener")
+    ]
+    if rest or not piece.number or piece.number != int(piece.number):
+        return frame
+    forget(fragment, [piece.text])
+    return replace(frame, limit=int(piece.number))
+
+
+def with_order(context: Context, fragment: Fragment, frame: Frame) -> Frame:
+    order = fragment.sketch.order
+    if order is None:
+        return frame
+    if order.ask is not None:
+        return replace(frame, order=(order_by(context, frame, order.ask, order.is_descending),))
+    if frame.metrics and frame.groups:
+        return replace(frame, order=(Order("metric", 0, bool(order.is_descending)),))
+    old = frame.order[0] if frame.order else None
+    column = old.of if old and old.of else (frame.columns[0] if frame.columns else None)
+    if column is None:
+        raise Unclear(order.text, "Ordered by what?", category="quantitative")
+    return replace(frame, order=(Order("column", 0, bool(order.is_descending), column),))

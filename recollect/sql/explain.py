@@ -1,0 +1,106 @@
+"""Explain: a frame in plain words: what is counted, by what, of which, in which period. Shown beside the answer, so
+that a reader sees what was understood before the number is believed.
+"""
+
+from __future__ import annotations
+
+from recollect.sql.catalog import Catalog
+from recollect.sql.frame import Filter, Frame, Group, Having, Metric, Period, Ref
+from recollect.sql.naming import many
+from recollect.sql.semantic import SemanticModel
+
+AGGREGATES = {"sum": "the total of", "avg": "the average of", "min": "the least", "max": "the greatest",
+              "count_distinct": "the number of different"}  # fmt: skip
+OPS = {"=": "is", "!=": "is not", "in": "is one of", "not in": "is none of", ">": "is more than", ">=": "is at least",
+       "<": "is less than", "<=": "is at most", "between": "is between"}  # fmt: skip
+
+
+def explained(frame: Frame, model: SemanticModel, catalog: Catalog) -> str:
+    names = {entity.table: entity.names[0] for entity in model.entities}
+    said = figures(frame, names) if frame.metrics else listed(frame, names)
+    conditions = [condition(each, names) for each in frame.filters] + [
+        existence(e.name or e.table, e.is_negated) for e in frame.existence
+    ]
+    conditions += [threshold(each, names) for each in frame.having]
+    where = f", where {' and '.join(conditions)}" if conditions else ""
+    when = f", {' and '.join(period(each, names) for each in frame.periods)}" if frame.periods else ""
+    return f"{said[:1].upper()}{said[1:]}{where}{when}.{order(frame)}{left_out(frame, catalog, names)}"
+
+
+def figures(frame: Frame, names: dict[str, str]) -> str:
+    said = " and ".join(metric(each, names) for each in frame.metrics)
+    groups = " and ".join(group(each, names) for each in frame.groups)
+    return f"{said} by {groups}" if groups else said
+
+
+def metric(each: Metric, names: dict[str, str]) -> str:
+    if each.per:
+        counted = names.get(each.of.table, each.of.table)
+        per = group(each.per, names)
+        return f"{AGGREGATES[each.aggregate]} the number of {many(counted)} per {per}, of those that have any"
+    if each.aggregate == "count":
+        return f"the number of {many(names.get(each.of.table, each.of.table))}"
+    return f"{AGGREGATES[each.aggregate]} {called(each.of, names)}"
+
+
+def group(each: Group, names: dict[str, str]) -> str:
+    return f"{each.grain} of {called(each.of, names)}" if each.grain else called(each.of, names)
+
+
+def called(ref: Ref, names: dict[str, str]) -> str:
+    owner = names.get(ref.table, ref.table)
+    own = ref.name or ref.column
+    if not own or own == owner:
+        return owner
+    return own if own.startswith(owner) else f"{owner} {own}"
+
+
+def listed(frame: Frame, names: dict[str, str]) -> str:
+    if frame.groups:
+        return f"each different {' and '.join(group(each, names) for each in frame.groups)}"
+    return f"each {names.get(frame.subject, frame.subject)}"
+
+
+def condition(each: Filter, names: dict[str, str]) -> str:
+    name = called(each.of, names)
+    if each.op == "where":
+        return f"{each.of.name} ({each.values[0]})"
+    if each.op in ("is null", "not null"):
+        return f"{name} is {'empty' if each.op == 'is null' else 'not empty'}"
+    joint = " and " if each.op == "between" else ", "
+    return f"{name} {OPS[each.op]} {joint.join(each.values)}"
+
+
+def existence(name: str, is_negated: bool) -> str:
+    return f"there is {'no' if is_negated else 'a'} {name}"
+
+
+def threshold(each: Having, names: dict[str, str]) -> str:
+    return f"{metric(each.metric, names)} {OPS[each.op]} {' and '.join(each.values)}"
+
+
+def period(each: Period, names: dict[str, str]) -> str:
+    name = called(each.of, names)
+    if each.start and each.end:
+        return f"{name} from {each.start} until before {each.end}"
+    return f"{name} from {each.start}" if each.start else f"{name} before {each.end}"
+
+
+def order(frame: Frame) -> str:
+    limit = "" if frame.limit is None else f" Only the first {frame.limit}" if frame.limit > 1 else " Only the first"
+    if not frame.order:
+        return f"{limit}." if limit else ""
+    way = "from the highest down" if frame.order[0].is_descending else "from the lowest up"
+    return f"{limit}, {way}." if limit else f" Ordered {way}."
+
+
+def left_out(frame: Frame, catalog: Catalog, names: dict[str, str]) -> str:
+    """Rows that a condition passes over because the column is empty."""
+    found = [each.of for each in frame.filters if each.op in ("!=", "not in") and is_nullable(each.of, catalog)]
+    return f" Rows without a {called(found[0], names)} are not in it." if found else ""
+
+
+def is_nullable(ref: Ref, catalog: Catalog) -> bool:
+    table = catalog.table(ref.table)
+    column = table.column(ref.column) if table else None
+    return bool(column and column.nullable)

@@ -1,0 +1,196 @@
+"""Figures: a metric with its groups, on the table from which everything is reached without multiplying rows. Called by
+assemble.py; `checked` says no where a sum would be counted twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from recollect.sql.context import EVENTS, Context, Refused, Unclear
+from recollect.sql.filters import value_filters
+from recollect.sql.frame import Frame, Group, Metric, Order, Ref
+from recollect.sql.frame_conditions import is_done, with_conditions
+from recollect.sql.known import Target
+from recollect.sql.lexer import stem_key
+from recollect.sql.metrics import best, options
+from recollect.sql.naming import many
+from recollect.sql.ordering import ordered
+from recollect.sql.phrases import phrases
+from recollect.sql.places import group, is_key_column, is_reached_safely
+from recollect.sql.sketch import Ask, GroupAsk, Sketch
+
+MOST_GROUPS = 3
+
+
+def is_money(context: Context, sketch: Sketch) -> bool:
+    """ "Sales in 2024" is an amount, unless a list is asked for."""
+    asked = sketch.is_list or sketch.is_which or sketch.rank or sketch.metrics or sketch.compares or sketch.columns
+    return (
+        bool(sketch.subject)
+        and not asked
+        and any(t.kind == "entity" and context.money(t.table) for t in sketch.subject)
+    )
+
+
+def is_count_by(sketch: Sketch) -> bool:
+    """ "Albums per artist" counts them."""
+    counts = sketch.subject[0].kind == "entity" or any(is_key_column(t) for t in sketch.subject)
+    dated = all(is_dating_column(sketch, ask) for ask in sketch.columns)
+    return bool(sketch.groups) and counts and dated and not sketch.compares
+
+
+def figure_of_subject(context: Context, sketch: Sketch) -> Frame:
+    """A figure for each of what is asked for; or how many of them there are for each group."""
+    subject, sketch.subject = sketch.subject, ()
+    if sketch.metrics:
+        sketch.groups.insert(0, GroupAsk(subject, text=subject[0].name))
+    else:
+        is_row = subject[0].kind == "entity"
+        sketch.metrics.append(Ask(None if is_row else "count", subject, text=subject[0].name, is_count=not is_row))
+    return figure(context, sketch)
+
+
+def figure(context: Context, sketch: Sketch) -> Frame:
+    ask = sketch.metrics[0]
+    if idle := next((each for each in sketch.columns if not is_dating_column(sketch, each)), None):
+        raise Unclear(idle.text, f"I do not see what “{idle.text}” is for here.", (f"by {idle.text}",), "aggregation")
+    check_each_time(context, sketch, ask)
+    places = wanted_places(context, sketch)
+    chosen = best(context, options(context, ask, is_sold=is_sold(sketch)), places, ask.text)
+    metrics = [chosen.metric, *(second(context, other, chosen.base, places) for other in sketch.metrics[1:])]
+    frame = Frame(chosen.base, tuple(metrics))
+    frame = averaged(ask, without_itself(with_groups(context, sketch, frame)))
+    frame = with_conditions(context, sketch, frame)
+    frame = ranked(sketch, frame)
+    return ordered(context, sketch, checked(context, frame))
+
+
+def is_dating_column(sketch: Sketch, ask: Ask) -> bool:
+    """A date that is named with a period, or with a step of time."""
+    dates = any(t.kind == "moment" for t in ask.targets)
+    return dates and bool(sketch.spans or any(each.grain for each in sketch.groups) or is_done(ask.text))
+
+
+def without_itself(frame: Frame) -> Frame:
+    """ "Average nights per booking": a booking has its nights once, so the average is over all of them."""
+    own = [each for each in frame.groups if (each.of.table, each.of.column, each.of.via) == (frame.subject, "", ())]
+    if any(m.aggregate == "avg" and m.of.expression for m in frame.metrics) and (
+        key := next((each.of for each in frame.groups if is_id(each.of)), None)
+    ):
+        raise Unclear(
+            key.name, f"The average of what each {key.name} adds up to, or of its rows?", category="aggregation"
+        )
+    is_average = all(metric.aggregate == "avg" and metric.of.expression for metric in frame.metrics)
+    return replace(frame, groups=tuple(g for g in frame.groups if g not in own)) if is_average else frame
+
+
+def is_id(ref: Ref) -> bool:
+    return bool(ref.column) and is_key_column(Target("dimension", ref.table, ref.column))
+
+
+def averaged(ask: Ask, frame: Frame) -> Frame:
+    """ "The average number of tracks per album": over the counts of each."""
+    if frame.metrics[0].aggregate != "count" or ask.aggregate not in ("avg", "min", "max"):
+        return frame
+    if len(frame.groups) != 1 or len(frame.metrics) != 1:
+        raise Unclear(ask.text, f"“{ask.text}” per what?", category="aggregation")
+    metric = Metric(ask.aggregate, frame.metrics[0].of, frame.groups[0])
+    return replace(frame, metrics=(metric,), groups=())
+
+
+def second(context: Context, ask: Ask, base: str, places: list[list[Target]]) -> Metric:
+    found = [option for option in options(context, ask) if option.base == base]
+    if not found:
+        raise Refused(f"“{ask.text}” is kept elsewhere than the first figure. Please ask for one at a time.")
+    return found[0].metric
+
+
+def check_each_time(context: Context, sketch: Sketch, ask: Ask) -> None:
+    """ "How many books were borrowed": each of them once, or each time? People are counted once."""
+    people = phrases().events["person"]
+    things = [t for t in ask.targets if t.kind == "entity" and stem_key(t.name) not in people]
+    if not ask.is_count or ask.is_distinct or not things:
+        return
+    for verb in (each for each in sketch.verbs if each in EVENTS and each != "commerce" and is_sold(sketch, each)):
+        events = sorted(t for t in context.events(verb) if (context.cost(things[0].table, t) or (0, 0))[0])
+        if events and things[0].table not in context.events(verb):
+            names = (f"different {many(things[0].name)}", f"number of {many(context.called(events[0]))}")
+            raise Unclear(ask.text, f"Each {things[0].name} once, or each time?", names, "aggregation")
+
+
+def is_sold(sketch: Sketch, verb: str = "commerce") -> bool:
+    """ "Were sold", "did we sell", "did he buy"; "customers who bought" and "do we sell" are not."""
+    if any(gap.event for gap in sketch.missing):
+        return False
+    for at, piece in enumerate(sketch.pieces):
+        if piece.word("verb") == verb and not piece.of("entity", "measure"):
+            back = range(at - 1, max(-1, at - 5), -1)
+            if piece.has("aux") or any(sketch.pieces[i].has("aux") for i in back):
+                return True
+    return False
+
+
+def wanted_places(context: Context, sketch: Sketch) -> list[list[Target]]:
+    """Everything the question must reach, each with its readings."""
+    found = [list(ask.targets) for ask in sketch.groups if ask.targets]
+    found += [list(ask.targets) for ask in sketch.values]
+    found += [list(piece.of("entity", "join")) for piece in sketch.mentions if piece.of("entity", "join")]
+    found += [list(sketch.subject)] if sketch.subject else []
+    if sketch.spans or any(ask.grain for ask in sketch.groups):
+        moments = [Target("moment", m.table, m.column) for m in context.model.moments]
+        found += [moments] if moments else []
+    return found
+
+
+def with_groups(context: Context, sketch: Sketch, frame: Frame) -> Frame:
+    asks = list(sketch.groups)
+    if sketch.is_trend and not any(ask.grain for ask in asks):
+        asks.append(GroupAsk(grain=preferred_grain(context), text="over time"))
+    dates = [t for ask in sketch.columns for t in ask.targets if t.kind == "moment"]
+    groups = [group(context, frame.subject, ask, dates, sketch.verbs) for ask in asks]
+    if sketch.is_compared and not groups:
+        groups = compared_groups(context, sketch, frame)
+    if len(groups) > MOST_GROUPS:
+        raise Refused("At most three things can be grouped by at once.")
+    return replace(frame, groups=tuple(dict.fromkeys(groups)))
+
+
+def preferred_grain(context: Context) -> str:
+    grain = context.known.preferences.get("time_grain")
+    if grain is None:
+        raise Unclear("over time", "By which steps of time?", ("by month", "by quarter", "by year"), "temporal")
+    context.assume("over time", f"by {grain}", "user", 0.7)
+    return grain
+
+
+def compared_groups(context: Context, sketch: Sketch, frame: Frame) -> list[Group]:
+    """ "Compare Germany and France" shows one row for each."""
+    if sketch.values:
+        found = value_filters(context, frame.subject, sketch.values)
+        return [Group(each.of) for each in found if each.op == "in"]
+    if len(sketch.spans) > 1:
+        return [group(context, frame.subject, GroupAsk(grain="year", text="versus"))]
+    return []
+
+
+def ranked(sketch: Sketch, frame: Frame) -> Frame:
+    if sketch.rank is None:
+        return frame
+    if not frame.groups:
+        raise Unclear(sketch.rank.text, f"“{sketch.rank.text}” of what?", category="quantitative")
+    return replace(frame, order=(Order("metric", 0, sketch.rank.is_descending),), limit=sketch.rank.count or 1)
+
+
+def checked(context: Context, frame: Frame) -> Frame:
+    """The fan-out rule, once more, on the frame itself."""
+    for each in frame.groups:
+        if is_reached_safely(context, frame.subject, each.of):
+            continue
+        if any(metric.aggregate in ("sum", "avg") for metric in frame.metrics) and not bridged(context, frame, each.of):
+            raise Refused(f"Split by {each.of.name}, the {frame.metrics[0].of.name} would be counted more than once.")
+    return frame
+
+
+def bridged(context: Context, frame: Frame, ref: Ref) -> bool:
+    ways = context.graph.ways(frame.subject, ref.table, ref.via)
+    return bool(ways) and all(step.is_safe or step.table in context.graph.bridges for step in ways[0])

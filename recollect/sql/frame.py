@@ -1,0 +1,163 @@
+"""Frame: a question to a database that was understood, as data: what is measured, by what, of which, when.
+
+`reading.py` makes one of a question, `edit.py` makes another of it for a follow-up, `render.py` writes its SQL and
+`explain.py` says it in words. It names tables and columns as the database does and is kept as JSON in the turn; joins
+are not part of it, they follow from the tables (joins.py), except where `via` says which of two ways is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+VERSION = 1
+Op = Literal["=", "!=", "in", "not in", ">", ">=", "<", "<=", "between", "is null", "not null", "where"]
+Grain = Literal["", "day", "week", "month", "quarter", "year"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A column, or an SQL expression over the table's columns. Without a column the row itself is meant. `via` are the
+    joins that the way to it must use."""
+
+    table: str
+    column: str = ""
+    expression: str = ""
+    name: str = ""
+    via: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    of: Ref
+    grain: Grain = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """`per`: the aggregate is taken over the counts of each of these ("average number of tracks per album")."""
+
+    aggregate: str
+    of: Ref
+    per: Group | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """`is_text`: the values are written as texts. With `where` the value is a condition over the table's columns."""
+
+    of: Ref
+    op: Op
+    values: tuple[str, ...] = ()
+    is_text: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From `start` until before `end`; ISO dates. `is_year`: the column holds only the year, as a number."""
+
+    of: Ref
+    start: str | None
+    end: str | None
+    text: str = ""
+    is_year: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Having:
+    metric: Metric
+    op: Op
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Existence:
+    """Rows of the subject for which there is such a row, or none."""
+
+    table: str
+    is_negated: bool = False
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """By the metric with this number, by the group, or by a column of a listing."""
+
+    by: Literal["metric", "group", "column"]
+    at: int = 0
+    is_descending: bool = False
+    of: Ref | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """With metrics it is a table of figures, without it is a list of rows of `subject` (or of distinct `groups`)."""
+
+    subject: str
+    metrics: tuple[Metric, ...] = ()
+    groups: tuple[Group, ...] = ()
+    columns: tuple[Ref, ...] = ()
+    filters: tuple[Filter, ...] = ()
+    periods: tuple[Period, ...] = ()
+    having: tuple[Having, ...] = ()
+    existence: tuple[Existence, ...] = ()
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+    keeps_empty: bool = False  # a group without any row counts 0
+    version: int = VERSION
+
+    def to_data(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Frame | None:
+        """None, if it was written by another version: then the next question stands alone."""
+        if data.get("version") != VERSION:
+            return None
+        parts = {
+            "metrics": tuple(metric_from(each) for each in data["metrics"]),
+            "groups": tuple(Group(ref_from(each["of"]), each["grain"]) for each in data["groups"]),
+            "columns": tuple(ref_from(each) for each in data["columns"]),
+            "filters": tuple(filter_from(each) for each in data["filters"]),
+            "periods": tuple(Period(**{**each, "of": ref_from(each["of"])}) for each in data["periods"]),
+            "having": tuple(having_from(each) for each in data["having"]),
+            "existence": tuple(Existence(**each) for each in data["existence"]),
+            "order": tuple(order_from(each) for each in data["order"]),
+        }
+        return cls(**{**data, **parts})
+
+    def refs(self) -> Iterable[Ref]:
+        """Every place it touches, the subject aside."""
+        yield from (metric.of for metric in self.metrics)
+        yield from (metric.per.of for metric in self.metrics if metric.per)
+        yield from (group.of for group in self.groups)
+        yield from self.columns
+        yield from (each.of for each in self.filters)
+        yield from (each.of for each in self.periods)
+        yield from (each.metric.of for each in self.having)
+
+    @property
+    def tables(self) -> frozenset[str]:
+        return frozenset((self.subject, *(ref.table for ref in self.refs()), *(e.table for e in self.existence)))
+
+
+def ref_from(data: Mapping[str, Any]) -> Ref:
+    return Ref(**{**data, "via": tuple(data["via"])})
+
+
+def metric_from(data: Mapping[str, Any]) -> Metric:
+    per = data["per"]
+    return Metric(data["aggregate"], ref_from(data["of"]), Group(ref_from(per["of"]), per["grain"]) if per else None)
+
+
+def filter_from(data: Mapping[str, Any]) -> Filter:
+    return Filter(ref_from(data["of"]), data["op"], tuple(data["values"]), data["is_text"])
+
+
+def having_from(data: Mapping[str, Any]) -> Having:
+    return Having(metric_from(data["metric"]), data["op"], tuple(data["values"]))
+
+
+def order_from(data: Mapping[str, Any]) -> Order:
+    return Order(data["by"], data["at"], data["is_descending"], ref_from(data["of"]) if data["of"] else None)

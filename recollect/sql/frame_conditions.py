@@ -1,0 +1,236 @@
+"""Conditions: what a frame takes in: filters, periods, thresholds, and rows that must or must not be there. Called for
+figures and lists alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+from recollect.sql.context import EVENTS, Context, Refused, Unclear
+from recollect.sql.filters import compared, definition_filters, periods, value_filters
+from recollect.sql.frame import Existence, Filter, Frame, Having, Metric, Op, Period, Ref
+from recollect.sql.known import Target
+from recollect.sql.metrics import is_numeric
+from recollect.sql.naming import singular
+from recollect.sql.places import is_reached_safely, nearest, placed, ref_of
+from recollect.sql.sketch import CompareAsk, Missing, Sketch
+
+
+def with_conditions(context: Context, sketch: Sketch, frame: Frame) -> Frame:
+    base = frame.subject
+    filters = [*value_filters(context, base, sketch.values), *definition_filters(context, base, sketch.definitions)]
+    frame = replace(frame, filters=tuple(filters), periods=tuple(joined_periods(context, sketch, base)))
+    frame = with_happened(context, sketch, frame)
+    for ask in sketch.compares:
+        frame = with_comparison(context, frame, ask)
+    for gap in sketch.missing:
+        frame = with_missing(context, frame, gap, sketch)
+    frame = with_mentions(context, sketch, frame)
+    touched = [*(f.of for f in frame.filters), *(p.of for p in frame.periods)]
+    far = [ref for ref in touched if not is_reached_safely(context, base, ref)]
+    if far and not frame.groups and any(each.is_negated for each in frame.existence):
+        raise Refused(
+            "“Never” together with a condition on what it was: please ask for the ones who did, and for all of them."
+        )
+    return frame
+
+
+def with_happened(context: Context, sketch: Sketch, frame: Frame) -> Frame:
+    """ "Orders that were shipped": those that have the date."""
+    asks = [] if sketch.spans or any(each.grain for each in sketch.groups) else sketch.columns
+    for ask in asks:
+        own = [t for t in ask.targets if t.kind == "moment" and t.table == frame.subject and is_done(ask.text)]
+        main = context.main_moment(frame.subject)
+        if own and (main is None or own[0].column != main.column):
+            frame = replace(frame, filters=(*frame.filters, Filter(ref_of(own[0]), "not null")))
+    return frame
+
+
+def is_done(text: str) -> bool:
+    """A participle: it happened."""
+    return text.lower().endswith(("ed", "en", "sold", "sent", "paid", "born"))
+
+
+def joined_periods(context: Context, sketch: Sketch, base: str) -> list[Period]:
+    """One period; of several that follow each other the whole."""
+    found = sorted(periods(context, base, sketch, sketch.spans), key=lambda each: each.start or "")
+    if len(found) < 2:
+        return found
+    if any(one.end != other.start for one, other in pairwise(found)):
+        raise Refused("Two periods that do not follow each other: please ask for one at a time.")
+    return [replace(found[0], end=found[-1].end, text=f"{found[0].text} and {found[-1].text}")]
+
+
+def with_comparison(context: Context, frame: Frame, ask: CompareAsk) -> Frame:
+    """A condition on each row, or on the figure of each group."""
+    owner = owner_of(frame)
+    check_whose(context, frame, owner, ask)
+    if any(t.kind == "entity" for t in ask.ask.targets):
+        return counted_of(context, frame, owner, ask)
+    if frame.groups and frame.metrics and not ask.ask.targets and not ask.ask.concept:
+        return having(frame, frame.metrics[0], ask, tuple(map(str_of, ask.numbers)))
+    found = compared(context, owner.table, ask)
+    is_own = found.target.table == owner.table and not (frame.groups and frame.metrics)
+    is_far = not is_reached_safely(context, found.target.table, Ref(owner.table, via=owner.via))
+    if found.target.kind == "dimension" or is_own or is_far:
+        condition = row_filter(context, frame.subject, found.target, ask, found.numbers)
+        return replace(frame, filters=(*frame.filters, condition))
+    metric = Metric(found.aggregate or found.target.aggregate, ref_of(found.target))
+    return having(frame, metric, ask, found.numbers)
+
+
+def check_whose(context: Context, frame: Frame, owner: Ref, ask: CompareAsk) -> None:
+    """ "Accounts with opportunities over 1000": said of an opportunity, and not of the account."""
+    if ask.of and not ask.of & {owner.table, frame.subject} and not ask.ask.aggregate:
+        name = context.called(min(ask.of))
+        question = f"Is “{ask.text}” about one {name}, or about all of them together?"
+        raise Unclear(ask.text, question, (f"one {name} {ask.text}",), "quantitative")
+
+
+def counted_of(context: Context, frame: Frame, owner: Ref, ask: CompareAsk) -> Frame:
+    """ "With more than 5 orders": how many there are for each."""
+    target = nearest(context, owner.table, [t for t in ask.ask.targets if t.kind == "entity"], ask.text)
+    measures = [m.names[0] for m in context.own_measures(owner.table)]
+    if own := [name for name in measures if target.name in map(singular, name.split())]:
+        names = [own[0], f"number of {target.name}s"]
+        raise Unclear(ask.text, f"Is “{ask.text}” the {own[0]}?", names, "quantitative")
+    if target.table == owner.table and not owner.column:
+        raise Unclear(ask.text, f"How many of what should it be: “{ask.text}”?", category="quantitative")
+    metric = Metric("count", Ref(target.table, name=target.name))
+    return having(frame, metric, ask, tuple(map(str_of, ask.numbers)))
+
+
+def owner_of(frame: Frame) -> Ref:
+    """Whose figure is compared: what is grouped by, or else what is counted or listed."""
+    if frame.groups and not frame.groups[0].grain:
+        return frame.groups[0].of
+    return Ref(frame.subject)
+
+
+def row_filter(context: Context, base: str, target: Target, ask: CompareAsk, numbers: tuple[str, ...]) -> Filter:
+    is_text = target.kind == "dimension" and not is_numeric(context, target)
+    if is_text and ask.op != "=":
+        raise Unclear(
+            ask.text,
+            f"{target.name} is a text, not a number: “{ask.text}” cannot be compared.",
+            category="quantitative",
+        )
+    return Filter(placed(context, base, target, ask.text), op_of(ask.op), numbers, is_text=is_text)
+
+
+def having(frame: Frame, metric: Metric, ask: CompareAsk, numbers: tuple[str, ...]) -> Frame:
+    return replace(frame, having=(*frame.having, Having(metric, op_of(ask.op), numbers)))
+
+
+def op_of(op: str) -> Op:
+    return op  # type: ignore[return-value]
+
+
+def str_of(number: float) -> str:
+    return str(int(number)) if number == int(number) else str(number)
+
+
+def with_missing(context: Context, frame: Frame, gap: Missing, sketch: Sketch) -> Frame:
+    """An empty column of the subject, or no row of the other table that belongs to it."""
+    base = frame.subject
+    target = missing_target(context, base, gap)
+    if target.kind == "measure":
+        return with_any(context, frame, target, gap)
+    if target.kind in ("dimension", "moment") and target.table == base:
+        ref = placed(context, base, target, gap.text)
+        return replace(frame, filters=(*frame.filters, Filter(ref, "not null" if gap.is_there else "is null")))
+    if target.kind not in ("entity", "join") or (target.table == base and not target.via):
+        raise Unclear(gap.text, f"I do not see what “{gap.text}” leaves out.", category="entity")
+    placed(context, base, replace(target, kind="entity"), gap.text)
+    existence = Existence(target.table, not gap.is_there, target.name or context.called(target.table))
+    return replace(frame, existence=(*frame.existence, existence))
+
+
+def missing_target(context: Context, base: str, gap: Missing) -> Target:
+    """A date of its own that is empty ("not yet shipped"), or the rows of an event ("never rented")."""
+    main = context.main_moment(base)
+    moment = context.moment_of(gap.event, {base}) if gap.event else None
+    dates = [t for t in gap.targets if t.kind == "moment"]
+    own = [t for t in dates if t.table == base and not (main and t.column == main.column)]
+    if moment and moment != main:
+        own = own or [Target("moment", base, moment.column, name=moment.names[0])]
+    if own:
+        return own[0]
+    if not gap.event and len(dates) < len(gap.targets):
+        return nearest(context, base, [t for t in gap.targets if t not in dates], gap.text)
+    events = {*(context.events(gap.event) if gap.event else ()), *(t.table for t in dates)}
+    return event_target(
+        context, base, [Target("entity", t) for t in events if t != base and context.cost(base, t)], gap
+    )
+
+
+def with_any(context: Context, frame: Frame, target: Target, gap: Missing) -> Frame:
+    """ "Bookings with children": more than none. Without: none, or nothing said."""
+    ref = placed(context, frame.subject, target, gap.text)
+    if not gap.is_there or target.table != frame.subject:
+        raise Unclear(gap.text, f"Is that {target.name} = 0?", (f"{target.name} = 0",), "quantitative")
+    return replace(frame, filters=(*frame.filters, Filter(ref, ">", ("0",), is_text=False)))
+
+
+def event_target(context: Context, base: str, tables: list[Target], gap: Missing) -> Target:
+    if not tables:
+        raise Unclear(gap.text, f"I see nothing here that “{gap.text}” could be about.", category="entity")
+    return min(tables, key=lambda t: (context.cost(base, t.table) or (9, 9), t.table))
+
+
+def with_mentions(context: Context, sketch: Sketch, frame: Frame) -> Frame:
+    """Something that is only named must be there: "customers with invoices"; a verb means its event."""
+    found = list(frame.existence)
+    for target, text in (*mentioned(context, sketch, frame), *events(context, sketch, frame)):
+        is_far = (context.cost(frame.subject, target.table) or (0, 0))[0] == 1
+        if is_far and target.table not in on_ways(context, frame) and not is_denied(context, frame, target):
+            placed(context, frame.subject, replace(target, via=""), text)
+            found.append(Existence(target.table, False, target.name or context.called(target.table)))
+    return replace(frame, existence=tuple(dict.fromkeys(found)))
+
+
+def is_denied(context: Context, frame: Frame, target: Target) -> bool:
+    """ "Never borrowed a book": without a loan there is no book to look for."""
+    denied = {each.table for each in frame.existence if each.is_negated}
+    ways = context.graph.ways(frame.subject, target.table)
+    return any(denied & {step.table for step in way} for way in ways)
+
+
+def mentioned(context: Context, sketch: Sketch, frame: Frame) -> list[tuple[Target, str]]:
+    named = [(piece.of("entity", "join"), piece.text) for piece in sketch.mentions]
+    return [(nearest(context, frame.subject, targets, text), text) for targets, text in named if targets]
+
+
+def events(context: Context, sketch: Sketch, frame: Frame) -> Iterator[tuple[Target, str]]:
+    """What the verbs are about, where nothing else in the question leads there."""
+    for verb in sketch.verbs:
+        tables = context.events(verb) if verb in EVENTS and is_active(sketch) else frozenset()
+        if not tables or frame.subject in tables or is_covered(context, frame, tables):
+            continue
+        near = min(tables, key=lambda t: (context.cost(frame.subject, t) or (9, 9), t))
+        if context.cost(frame.subject, near):
+            yield Target("entity", near), verb
+
+
+def is_active(sketch: Sketch) -> bool:
+    """ "Customers who bought" and "tracks that were sold", not "tracks that we sell"."""
+    past = {"sell", "sells", "selling"}
+    return not all(p.text.lower() in past for p in sketch.pieces if p.word("verb") == "commerce")
+
+
+def is_covered(context: Context, frame: Frame, tables: frozenset[str]) -> bool:
+    return bool(tables & (on_ways(context, frame) | {e.table for e in frame.existence}))
+
+
+def on_ways(context: Context, frame: Frame) -> set[str]:
+    """Tables that are joined anyway."""
+    found = {frame.subject}
+    for ref in frame.refs():
+        ways = context.graph.ways(frame.subject, ref.table, ref.via)
+        found |= {step.table for step in ways[0]} if ways else set()
+    for each in frame.existence:
+        ways = context.graph.ways(frame.subject, each.table)
+        found |= {step.table for step in ways[0]} if ways else set()
+    return found

@@ -1,0 +1,229 @@
+"""Metrics: which measure an ask means, and of which table. Called by assemble.py.
+
+Where several tables have the measure ("sales" of orders and of their lines) each is an option; the one from which all
+groups and filters are reached without multiplying rows wins, of two such ones the coarser. That is the fan-out rule:
+an order's total is never split by what its lines sold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recollect.sql.context import Context, Unclear, target_of
+from recollect.sql.frame import Metric, Ref
+from recollect.sql.joins import is_safe
+from recollect.sql.known import Target
+from recollect.sql.places import called, is_key_column, is_weak, ref_of
+from recollect.sql.sketch import Ask
+from recollect.sql.vocabulary import vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    metric: Metric
+    base: str
+    is_sum: bool = False
+
+
+def options(context: Context, ask: Ask, *, is_sold: bool = False) -> list[Option]:
+    """What the ask may mean."""
+    if (
+        is_sold
+        and (ask.is_count or ask.aggregate == "count")
+        and not ask.is_distinct
+        and any(t.kind == "entity" for t in ask.targets)
+    ):
+        return sold(context, ask)
+    if ask.concept == "when":
+        return [dated(context, target, ask) for target in ask.targets]
+    if ask.concept.startswith("event:"):
+        tables = context.events(ask.concept.partition(":")[2])
+        return [Option(Metric("count", Ref(table, name=context.called(table))), table) for table in sorted(tables)]
+    if ask.concept and not ask.targets:
+        return [measured(context, target, ask) for target in meant(context, ask)]
+    targets = list(ask.targets)
+    measures = [t for t in targets if t.kind == "measure"]
+    if measures and (not ask.is_count or len(measures) == len(targets)):
+        return [measured(context, target, ask) for target in measures]
+    return [option for target in countable(context, targets, ask) if (option := counted(context, target, ask))]
+
+
+def meant(context: Context, ask: Ask) -> list[Target]:
+    """The measures of a concept: revenue, length, price."""
+    if targets := context.measures(ask.concept):
+        return targets
+    names = [m.names[0] for m in context.model.measures]
+    raise Unclear(ask.text, f"I know no measure here that is “{ask.text}”.", names, "unknown")
+
+
+def dated(context: Context, target: Target, ask: Ask) -> Option:
+    """ "When was the first visit": its main date."""
+    moment = context.main_moment(target.table)
+    if moment is None:
+        names = [m.names[0] for m in context.moments(target.table)]
+        raise Unclear(ask.text, f"Which date of a {target.name} is meant?", names, "temporal")
+    return Option(Metric(ask.aggregate or "max", Ref(target.table, moment.column, name=moment.names[0])), target.table)
+
+
+def countable(context: Context, targets: list[Target], ask: Ask) -> list[Target]:
+    """Rows rather than the texts of the column that is called as the table; keys rather than names."""
+    entities = {t.table for t in targets if t.kind == "entity"}
+    if ask.is_distinct and (weak := [t for t in targets if t.kind == "dimension" and is_weak(context, t.table)]):
+        return weak
+    rows = [t for t in targets if t.kind != "dimension" or t.table not in entities]
+    tables = [t.table for t in rows if t.kind == "dimension"]
+    keyed = {t.table for t in rows if t.kind == "dimension" and is_key_column(t) and tables.count(t.table) > 1}
+    return [t for t in rows if t.kind != "dimension" or t.table not in keyed or is_key_column(t)]
+
+
+def sold(context: Context, ask: Ask) -> list[Option]:
+    """Units that were sold: a quantity, where there is one; asked about where there is none."""
+    entities = {t.table for t in ask.targets if t.kind == "entity"}
+    if any(table in context.events("commerce") for table in entities):
+        return [option for target in ask.targets if (option := counted(context, target, ask))]
+    targets = [t for t in context.measures("units") if all(context.cost(t.table, e) == (0, 1) for e in entities)]
+    if not targets:
+        raise Unclear(
+            ask.text,
+            f"How is “{ask.text}” that was sold counted?",
+            [m.names[0] for m in context.model.measures],
+            "aggregation",
+        )
+    context.assume(ask.text, f"the sum of {called(context, targets[0])}", "model", 0.9)
+    return [Option(Metric("sum", ref_of(t)), t.table, is_sum=True) for t in targets]
+
+
+def is_line_of(context: Context, table: str, entity: str) -> bool:
+    return (cost := context.cost(table, entity)) is not None and cost[0] == 0
+
+
+def measured(context: Context, target: Target, ask: Ask) -> Option:
+    aggregate = ask.aggregate
+    if aggregate in (None, "count"):
+        preferred = context.known.preferences.get(f"aggregation:{target.name}")
+        if aggregate is None and not preferred and is_either(target):
+            names = (f"total {target.name}", f"average {target.name}")
+            raise Unclear(ask.text, f"The total or the average {target.name}?", names, "aggregation")
+        if preferred and aggregate is None:
+            context.assume(target.name, f"the {preferred}", "user", 0.7)
+        aggregate = preferred or (target.aggregate if aggregate is None else "sum")
+    if target.source:
+        context.assume(ask.text, target.name or target.expression, target.source, target.confidence)
+    return Option(Metric(aggregate, ref_of(target)), target.table, is_sum=target.aggregate == "sum")
+
+
+def is_beside(name: str) -> bool:
+    """What an order is worth is not its freight, even if that is all that is kept with it."""
+    return bool(set(name.split()) & set(vocabulary().words("money", "beside")))
+
+
+def is_either(target: Target) -> bool:
+    """Minutes and distances are added up as often as they are averaged; a price or a score is not."""
+    return target.aggregate == "avg" and bool(
+        set(target.name.split()) & set(vocabulary().words("aggregates", "either"))
+    )
+
+
+def counted(context: Context, target: Target, ask: Ask) -> Option | None:
+    """Rows of an entity, distinct values of a dimension, the first and last of a moment."""
+    if target.kind == "moment":
+        return Option(Metric(ask.aggregate, ref_of(target)), target.table) if ask.aggregate in ("min", "max") else None
+    if target.kind == "dimension":
+        if ask.aggregate in ("avg", "sum", "min", "max") and is_numeric(context, target):
+            return Option(Metric(ask.aggregate, ref_of(target)), target.table)
+        return Option(Metric("count_distinct", ref_of(target)), target.table) if ask.aggregate == "count" else None
+    if target.kind != "entity":
+        return None
+    if (
+        not ask.is_count
+        and ask.aggregate in (None, "sum", "avg", "max", "min")
+        and (money := context.amounts(target.table) if ask.aggregate else context.money(target.table))
+    ):
+        return measured(context, money[0], ask)
+    if ask.aggregate in (None, "count", "sum") or ask.is_count:
+        return Option(Metric("count", Ref(target.table, name=target.name)), target.table)
+    own = context.own_measures(target.table, "sum")
+    if len(own) != 1 and len(totals := context.measures("money", {target.table})) == 1:
+        context.assume(ask.text, f"the {totals[0].name}", "model", 0.8)
+        return measured(context, totals[0], ask)
+    if len(own) != 1 or is_beside(own[0].names[0]):
+        names = [m.names[0] for m in context.own_measures(target.table)]
+        raise Unclear(ask.text, f"Which figure of a {target.name} is meant with “{ask.text}”?", names, "aggregation")
+    return measured(context, target_of(own[0]), ask)
+
+
+def is_numeric(context: Context, target: Target) -> bool:
+    table = context.catalog.table(target.table)
+    column = table.column(target.column) if table else None
+    return bool(column and column.type in ("integer", "number"))
+
+
+def reach(context: Context, option: Option, places: list[list[Target]]) -> tuple[int, int] | None:
+    """What it costs to reach every place from here; None if one is out of reach, or would multiply a sum."""
+    unsafe = distance = 0
+    for targets in places:
+        costs = [c for t in targets if (c := context.cost(option.base, t.table, (t.via,) if t.via else ()))]
+        if not costs:
+            return None
+        best = min(costs)
+        near = next(t for t in targets if context.cost(option.base, t.table, (t.via,) if t.via else ()) == best)
+        if best[0] and option.metric.aggregate != "count" and not is_bridged(context, option.base, near):
+            return None
+        unsafe, distance = unsafe + best[0], distance + best[1]
+    return unsafe, distance
+
+
+def is_bridged(context: Context, base: str, target: Target) -> bool:
+    """Whether only tables that do nothing but join lie on the way back: a track is in a playlist once."""
+    ways = context.graph.ways(base, target.table, (target.via,) if target.via else ())
+    back = [step for step in ways[0] if not step.is_safe] if ways else []
+    return bool(ways) and (is_safe(ways[0]) or all(step.table in context.graph.bridges for step in back))
+
+
+def best(context: Context, found: list[Option], places: list[list[Target]], term: str) -> Option:
+    costed = [(cost, option) for option in found if (cost := reach(context, option, places)) is not None]
+    if not costed:
+        raise Unclear(
+            term,
+            unreachable(context, found, term),
+            [called(context, t) for t in nearby(context, places)],
+            "aggregation",
+        )
+    least = min(cost for cost, _ in costed)
+    top = [option for cost, option in costed if cost == least]
+    if len(top) > 1:
+        top = coarsest(context, top)
+    if len(top) > 1:
+        mentioned = [option for option in top if option.base in context.mentioned]
+        top = mentioned or top
+    if len(top) > 1:
+        top = plainest(top)
+    if len(top) > 1:
+        names = [f"{o.metric.of.name} of {context.called(o.base)}" for o in top]
+        raise Unclear(term, f"“{term}” can mean several things here. Which one?", names, "aggregation")
+    return top[0]
+
+
+def plainest(found: list[Option]) -> list[Option]:
+    """ "Quantity" is the quantity, not the return quantity."""
+    short = [o for o in found if all(p is o or p.metric.of.name.endswith(f" {o.metric.of.name}") for p in found)]
+    return short or found
+
+
+def unreachable(context: Context, found: list[Option], term: str) -> str:
+    if not found:
+        return f"I do not see what to measure for “{term}”."
+    owner = context.called(found[0].base)
+    return f"“{term}” is kept per {owner}, which is not connected directly with all of this; it would be counted twice."
+
+
+def nearby(context: Context, places: list[list[Target]]) -> list[Target]:
+    tables = {t.table for targets in places for t in targets}
+    return [target_of(m) for m in context.model.measures if m.table in tables]
+
+
+def coarsest(context: Context, found: list[Option]) -> list[Option]:
+    """Of sums that are the same thing, the one of the whole rather than of its parts."""
+    if not all(option.is_sum and option.metric.aggregate == "sum" for option in found):
+        return found
+    return [o for o in found if not any(p is not o and is_line_of(context, o.base, p.base) for p in found)] or found

@@ -1,0 +1,311 @@
+"""Periods: "in Q3 2011", "past 30 days", "since March 2022" as half-open ranges of days, relative to `today`.
+
+`period_at` reads one at a place in the tokens; spans.py calls it. `shifted` moves a period as a follow-up asks ("the
+year before"). A month without a year is given back as open (`needs_year`): the reader asks, or takes the last frame's.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import Literal
+
+from recollect.sql.lexer import Token
+from recollect.sql.phrases import phrases
+
+Unit = Literal["day", "week", "month", "quarter", "year"]
+UNITS: tuple[Unit, ...] = ("day", "week", "month", "quarter", "year")
+YEAR = re.compile(r"(?:1[6-9]|20|21)\d\d")
+DECADE = re.compile(r"(1[6-9]\d|20\d)0s")
+ISO = re.compile(r"(\d{4})-(\d\d?)(?:-(\d\d?))?")
+DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
+LONGEST = 5  # words of a phrase
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From `start` until before `end`. `month` without a year has neither."""
+
+    start: date | None
+    end: date | None
+    text: str = ""
+    needs_year: int = 0  # the first month, of which the year was not said
+    months: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    span: Span
+    length: int  # tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    tokens: list[Token]
+    today: date
+
+    def word(self, at: int, name: str) -> int:
+        """How many tokens of this kind of word stand here."""
+        known = phrases().periods[name]
+        sizes = range(min(LONGEST, len(self.tokens) - at), 0, -1)
+        return next((size for size in sizes if tuple(t.low for t in self.tokens[at : at + size]) in known), 0)
+
+    def low(self, at: int) -> str:
+        return self.tokens[at].low if 0 <= at < len(self.tokens) else ""
+
+    def text(self, at: int, length: int) -> str:
+        return " ".join(each.text for each in self.tokens[at : at + length])
+
+
+def period_at(tokens: list[Token], at: int, today: date) -> Found | None:
+    """The longest period that begins here, with the prepositions that belong to it."""
+    reader = Reader(tokens, today)
+    found = between(reader, at) or edge(reader, at) or led(reader, at)
+    return replace(found, span=replace(found.span, text=reader.text(at, found.length))) if found else None
+
+
+def led(reader: Reader, at: int) -> Found | None:
+    """A plain period, behind "in", "during", "for"."""
+    if found := plain(reader, at):
+        return found
+    lead = reader.word(at, "in")
+    found = plain(reader, at + lead) if lead else None
+    return Found(found.span, lead + found.length) if found else None
+
+
+def between(reader: Reader, at: int) -> Found | None:
+    lead = reader.word(at, "between")
+    first = led(reader, at + lead)
+    if first is None or (not lead and not is_year_range(reader, at + first.length)):
+        return None
+    joint = reader.word(at + lead + first.length, "to")
+    second = led(reader, at + lead + first.length + joint) if joint else None
+    if second is None:
+        return None
+    one = with_year(first.span, second.span)
+    if one.start is None or second.span.end is None:
+        return None
+    return Found(Span(one.start, second.span.end), lead + first.length + joint + second.length)
+
+
+def is_year_range(reader: Reader, at: int) -> bool:
+    return reader.low(at) in ("to", "through", "until", "till")
+
+
+def with_year(span: Span, other: Span) -> Span:
+    """ "From March to May 2012": the year is said once."""
+    if span.needs_year and other.start is not None:
+        return in_year(span, other.start.year)
+    return span
+
+
+def edge(reader: Reader, at: int) -> Found | None:
+    for name in ("since", "after", "before", "until"):
+        size = reader.word(at, name)
+        found = led(reader, at + size) if size else None
+        if found and found.span.start and found.span.end:
+            return Found(edged(name, found.span.start, found.span.end), size + found.length)
+    return None
+
+
+def edged(name: str, start: date, end: date) -> Span:
+    return {
+        "since": Span(start, None),
+        "after": Span(end, None),
+        "before": Span(None, start),
+        "until": Span(None, end),
+    }[name]
+
+
+def plain(reader: Reader, at: int) -> Found | None:
+    if at >= len(reader.tokens):
+        return None
+    for read in (dated, to_date, relative, part, named_month, iso, year):
+        if found := read(reader, at):
+            return found
+    return None
+
+
+def dated(reader: Reader, at: int) -> Found | None:
+    """As the Chinese patterns write it: date 2022 3 14."""
+    numbers = [reader.low(at + step) for step in (1, 2, 3)]
+    if reader.low(at) != "date" or not all(each.isdigit() for each in numbers):
+        return None
+    day = day_of(*map(int, numbers))
+    return Found(Span(day, day + timedelta(1)), 4) if day else None
+
+
+def to_date(reader: Reader, at: int) -> Found | None:
+    size = reader.word(at, "to_date")
+    return Found(Span(date(reader.today.year, 1, 1), reader.today + timedelta(1)), size) if size else None
+
+
+def relative(reader: Reader, at: int) -> Found | None:
+    for name, shift in (("today", 0), ("yesterday", -1)):
+        if size := reader.word(at, name):
+            day = reader.today + timedelta(shift)
+            return Found(Span(day, day + timedelta(1)), size)
+    return counted(reader, at) or beside(reader, at)
+
+
+def counted(reader: Reader, at: int) -> Found | None:
+    """ "Past 30 days" ends today; "last 3 months" are the 3 months up to today."""
+    size = reader.word(at, "past")
+    number, length = number_at(reader, at + size)
+    unit, unit_size = unit_at(reader, at + size + length)
+    if not size or not number or unit is None or number > 4_000:
+        return None
+    end = reader.today + timedelta(1)
+    return Found(Span(moved(end, unit, -number), end), size + length + unit_size)
+
+
+def number_at(reader: Reader, at: int) -> tuple[int, int]:
+    low = reader.low(at)
+    if low.isdigit():
+        return int(low), 1
+    return phrases().numbers.get((low,), 0), 1
+
+
+def unit_at(reader: Reader, at: int) -> tuple[Unit | None, int]:
+    return next(((unit, size) for unit in UNITS if (size := reader.word(at, unit))), (None, 0))
+
+
+def beside(reader: Reader, at: int) -> Found | None:
+    for name, shift in (("last", -1), ("this", 0), ("next", 1)):
+        size = reader.word(at, name)
+        unit, unit_size = unit_at(reader, at + size) if size else (None, 0)
+        if unit:
+            start = moved(floor(reader.today, unit), unit, shift)
+            return Found(Span(start, moved(start, unit, 1)), size + unit_size)
+    return None
+
+
+def part(reader: Reader, at: int) -> Found | None:
+    """A quarter or a half of a year that is said."""
+    halves = (("first_half", 1, 6), ("second_half", 7, 6))
+    for name, first, months in (*halves, *((f"q{n}", 3 * n - 2, 3) for n in (1, 2, 3, 4))):
+        size = reader.word(at, name)
+        found = year_behind(reader, at + size) if size else None
+        if found:
+            start = date(found[0], first, 1)
+            return Found(Span(start, moved(start, "month", months)), size + found[1])
+        if size:
+            return Found(Span(None, None, needs_year=first, months=months), size)
+    return year_first(reader, at)
+
+
+def year_first(reader: Reader, at: int) -> Found | None:
+    """ "2011 Q3" """
+    found = year(reader, at)
+    n = next((n for n in (1, 2, 3, 4) if reader.low(at + 1) == f"q{n}"), 0)
+    return Found(quarter(found.span.start.year, n), 2) if found and found.span.start and n else None
+
+
+def quarter(of: int, n: int) -> Span:
+    start = date(of, 3 * n - 2, 1)
+    return Span(start, moved(start, "month", 3))
+
+
+def year_behind(reader: Reader, at: int) -> tuple[int, int] | None:
+    """The year here, behind "of" or "in"; "this year" and "last year" too."""
+    for lead in (0, reader.word(at, "in")):
+        found = year(reader, at + lead) or beside(reader, at + lead)
+        if found and found.span.start and found.span.end == moved(found.span.start, "year", 1):
+            return found.span.start.year, lead + found.length
+    return None
+
+
+def named_month(reader: Reader, at: int) -> Found | None:
+    """ "March 2022", "5 March 2022", "March 5, 2022", "March"."""
+    day = DAY.fullmatch(reader.low(at))
+    if day and (found := month_at(reader, at + 1)) and (of := year_behind(reader, at + 1 + found[1])):
+        return one_day(of[0], found[0], int(day[1]), 1 + found[1] + of[1])
+    found = month_at(reader, at)
+    if found is None:
+        return None
+    number, size = found
+    if (day := DAY.fullmatch(reader.low(at + size))) and not YEAR.fullmatch(reader.low(at + size)):
+        comma = 1 if reader.low(at + size + 1) == "," else 0
+        of = year_behind(reader, at + size + 1 + comma)
+        return one_day(of[0], number, int(day[1]), size + 1 + comma + of[1]) if of else None
+    if of := year_behind(reader, at + size):
+        return Found(month(of[0], number), size + of[1])
+    return lone_month(reader, at, number, size)
+
+
+def lone_month(reader: Reader, at: int, number: int, size: int) -> Found | None:
+    """Of one that is also another word ("may", "mar") only the capital tells."""
+    text = reader.tokens[at].text
+    if len(text) <= 3 and not text[0].isupper():
+        return None
+    return Found(Span(None, None, needs_year=number), size)
+
+
+def month_at(reader: Reader, at: int) -> tuple[int, int] | None:
+    if reader.low(at) == "month" and reader.low(at + 1).isdigit() and 1 <= int(reader.low(at + 1)) <= 12:
+        return int(reader.low(at + 1)), 2
+    return next(((n, size) for n in range(1, 13) if (size := reader.word(at, f"month{n}"))), None)
+
+
+def one_day(of: int, number: int, day: int, length: int) -> Found | None:
+    found = day_of(of, number, day)
+    return Found(Span(found, found + timedelta(1)), length) if found else None
+
+
+def day_of(of: int, number: int, day: int) -> date | None:
+    try:
+        return date(of, number, day)
+    except ValueError:
+        return None
+
+
+def iso(reader: Reader, at: int) -> Found | None:
+    match = ISO.fullmatch(reader.low(at))
+    if match is None or not 1 <= int(match[2]) <= 12:
+        return None
+    if match[3]:
+        return one_day(int(match[1]), int(match[2]), int(match[3]), 1)
+    return Found(month(int(match[1]), int(match[2])), 1) if 1600 <= int(match[1]) <= 2200 else None
+
+
+def year(reader: Reader, at: int) -> Found | None:
+    low = reader.low(at)
+    if decade := DECADE.fullmatch(low):
+        start = date(int(decade[1] + "0"), 1, 1)
+        return Found(Span(start, moved(start, "year", 10)), 1)
+    return Found(Span(date(int(low), 1, 1), date(int(low) + 1, 1, 1)), 1) if YEAR.fullmatch(low) else None
+
+
+def in_year(span: Span, of: int) -> Span:
+    start = date(of, span.needs_year, 1)
+    return Span(start, moved(start, "month", span.months), span.text)
+
+
+def month(of: int, number: int) -> Span:
+    start = date(of, number, 1)
+    return Span(start, moved(start, "month", 1))
+
+
+def floor(day: date, unit: Unit) -> date:
+    if unit == "week":
+        return day - timedelta(day.weekday())
+    first = {"day": day.month, "month": day.month, "quarter": (day.month - 1) // 3 * 3 + 1, "year": 1}[unit]
+    return day if unit == "day" else date(day.year, first, 1)
+
+
+def moved(day: date, unit: Unit, by: int) -> date:
+    """So many units later; the 31st becomes the last of a shorter month."""
+    if unit in ("day", "week"):
+        return day + timedelta(by * (7 if unit == "week" else 1))
+    months = day.year * 12 + day.month - 1 + by * {"month": 1, "quarter": 3, "year": 12}[unit]
+    of, number = max(1, min(9998, months // 12)), months % 12 + 1
+    return next(found for back in range(4) if (found := day_of(of, number, day.day - back)))
+
+
+def shifted(start: date, end: date, by: int, unit: Unit | None = None) -> tuple[date, date]:
+    """The period before it or after it, as long as it is; or the same a unit earlier or later."""
+    for each in (unit,) if unit else ("year", "quarter", "month", "week"):
+        if each and (unit or moved(start, each, 1) == end):
+            return moved(start, each, by), moved(end, each, by)
+    return start + (end - start) * by, end + (end - start) * by

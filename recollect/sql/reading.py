@@ -1,0 +1,225 @@
+"""Reading: a question to a database, understood or asked back. `read_question` is what hosts call; it promises that
+everything in the question was accounted for: each word is part of the frame, a function word, or told as unknown, and
+with one unknown or vague word there is no frame. It never raises, whatever the text.
+
+The way: chinese -> lexer -> spans -> roles -> assemble (or edit, for a follow-up) -> habits -> checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import date
+
+from recollect.sql.assemble import assemble
+from recollect.sql.catalog import Catalog
+from recollect.sql.chinese import in_english
+from recollect.sql.context import Context, Refused, Unclear
+from recollect.sql.edit import Fragment, edited, fragment_of, is_cut_off
+from recollect.sql.frame import Frame
+from recollect.sql.habits import with_habits
+from recollect.sql.joins import graph_of
+from recollect.sql.known import FoundValue, Known
+from recollect.sql.lexer import root_of, stem_key, tokens_of
+from recollect.sql.lexicon import lexicon_of, with_known
+from recollect.sql.naming import words_of
+from recollect.sql.phrases import phrases
+from recollect.sql.roles import sketch_of
+from recollect.sql.semantic import SemanticModel
+from recollect.sql.sketch import Sketch
+from recollect.sql.spans import Piece, pieces_of
+from recollect.sql.unclear import Clarification, about_unknown, about_vague, lookups_of
+
+STATES = ("paid", "shipped", "delivered", "returned", "dispatched", "sent", "opened", "closed", "billed", "charged")
+TOO_MANY = 2
+NOTHING = Known()
+SHARES = "Shares, growth and other ratios are not worked out here: ask for the figures, they can be divided."
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    term: str
+    meaning: str
+    source: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Without a frame there is a clarification, or `refused` says why not. `lookups` are phrases that may be values of
+    columns that the catalog does not show whole: look them up and read again."""
+
+    frame: Frame | None = None
+    clarifications: tuple[Clarification, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    unknown: tuple[str, ...] = ()
+    lookups: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    is_followup: bool = False
+    refused: str | None = None
+
+
+def read_question(
+    question: str,
+    model: SemanticModel,
+    catalog: Catalog,
+    *,
+    known: Known = NOTHING,
+    values: Iterable[FoundValue] = (),
+    last: Frame | None = None,
+    today: date,
+) -> Reading:
+    lexicon = with_known(lexicon_of(model, catalog), known, values)
+    pieces = pieces_of(tokens_of(in_english(question, lexicon)), lexicon, today)
+    named = frozenset(t.table for piece in pieces for t in piece.of("entity"))
+    words = frozenset(root_of(word) for piece in pieces for word in piece.text.split())
+    context = Context(model, catalog, lexicon, graph_of(model, catalog), known, today, named, words)
+    verbs = {word.value for piece in pieces for word in piece.words if word.kind == "verb" and not piece.of("entity")}
+    context = replace(context, acts=frozenset(table for verb in verbs for table in context.events(verb)))
+    for piece in pieces:
+        if piece.is_typo:
+            context.assume(piece.text, piece.names[0].name, "spelling", 0.8)
+    fragment = fragment_of(pieces, last)
+    if last is not None and fragment is not None:
+        return read_fragment(context, fragment, last)
+    if last is not None and (doubt := of_all_or_those(context, pieces, last)):
+        return Reading(clarifications=(doubt,), is_followup=True)
+    return read_whole(context, pieces, is_first=last is None)
+
+
+def of_all_or_those(context: Context, pieces: list[Piece], last: Frame) -> Clarification | None:
+    """A bare "how many tracks?" after a question about one artist: of that artist, or of all?"""
+    said = [piece for piece in pieces if piece.text.lower() != "the"]
+    is_bare = len(said) == 2 and said[0].has("howmany") and bool(said[1].of("entity"))
+    if (
+        not is_bare
+        or not (last.filters or last.periods)
+        or not context.cost(last.subject, said[1].of("entity")[0].table)
+    ):
+        return None
+    text = " ".join(piece.text for piece in said)
+    wanted = (f"{text} are there in all", f"{text} of those")
+    return Clarification(said[1].text, f"“{text}” of all, or of those that were asked about before?", wanted, "entity")
+
+
+def read_whole(context: Context, pieces: list[Piece], *, is_first: bool) -> Reading:
+    sketch = sketch_of(pieces)
+    try:
+        if is_cut_off(sketch):
+            raise Unclear(
+                "", "This looks like a piece of a question. What should be counted or listed?", category="entity"
+            )
+        frame = with_habits(context, assemble(context, sketch), sketch)
+    except Unclear as unclear:
+        return asked_back(context, sketch, unclear)
+    except Refused as refused:
+        return asked_back(context, sketch, None) if sketch.unknown or sketch.vague else Reading(refused=str(refused))
+    return checked(context, sketch, Reading(frame))
+
+
+def read_fragment(context: Context, fragment: Fragment, last: Frame) -> Reading:
+    sketch = fragment.sketch
+    if sketch.refused:
+        return Reading(is_followup=True, refused=SHARES)
+    try:
+        change = edited(context, fragment, last)
+    except Unclear as unclear:
+        return replace(asked_back(context, sketch, unclear), is_followup=True)
+    except Refused as refused:
+        return Reading(is_followup=True, refused=str(refused))
+    reading = Reading(change.frame, kept=change.kept, changed=change.changed, is_followup=True)
+    return checked(context, sketch, reading)
+
+
+def asked_back(context: Context, sketch: Sketch, unclear: Unclear | None) -> Reading:
+    """What stood in the way; words that nobody knows come first, they are the likelier reason."""
+    reading = checked(context, sketch, Reading())
+    if reading.refused or reading.clarifications or unclear is None:
+        return reading
+    asked = Clarification(unclear.term, unclear.question, unclear.suggestions, unclear.category)
+    return replace(reading, clarifications=(asked,))
+
+
+def checked(context: Context, sketch: Sketch, reading: Reading) -> Reading:
+    """The same reading, or one without a frame that names what was not understood."""
+    assumptions = tuple(Assumption(*each) for each in context.assumed)
+    if sketch.refused:
+        return replace(reading, frame=None, refused=SHARES)
+    loose = [text for text, verb in sketch.loose if not is_about(context, verb, reading.frame)]
+    states = [text for text, _ in sketch.loose if text.lower() in STATES and is_of_event(context, reading.frame)]
+    said = [*sketch.unknown, *loose, *states]
+    context.used.update(roots_of(reading.frame))
+    unknown = tuple(
+        word for word in dict.fromkeys(said) if not is_explained(context, word) and not is_kind(sketch, word)
+    )
+    if reading.frame is not None and (doubts := guesses(sketch)):
+        return replace(reading, frame=None, clarifications=doubts, unknown=tuple(each.term for each in doubts))
+    asked = (*about_vague(context, sketch.vague), *about_unknown(context, unknown))
+    if asked:
+        return replace(reading, frame=None, clarifications=asked, unknown=unknown, lookups=lookups_of(sketch, unknown))
+    return replace(reading, assumptions=assumptions)
+
+
+def is_about(context: Context, verb: str, frame: Frame | None) -> bool:
+    """Whether the verb means something here: an event or a date of this source, or the figure that is shown."""
+    if context.events(verb) or context.moment_of(verb, (m.table for m in context.model.moments)):
+        return True
+    nouns = phrases().events.get(verb, ())
+    if any(stem_key(name) in nouns for d in context.model.dimensions for name in d.names):
+        return True
+    concept = {"cost": "price"}.get(verb, verb)
+    measures = {(t.table, t.expression) for t in context.measures(concept)}
+    return frame is not None and any((ref.table, ref.expression) in measures for ref in frame.refs())
+
+
+def guesses(sketch: Sketch) -> tuple[Clarification, ...]:
+    """One word that was guessed is told as an assumption; two are one too many: asked about."""
+    typos = [piece for piece in sketch.pieces if piece.is_typo]
+    parts = [p for p in sketch.pieces if not p.is_typo and len(p.names) > 1 and all(t.is_partial for t in p.names)]
+    if not typos or len(typos) + len(parts) < TOO_MANY:
+        return ()
+    return tuple(
+        Clarification(p.text, f"Is “{p.text}” the {p.names[0].name}?", tuple(t.name for t in p.names[:4]), "unknown")
+        for p in (*typos, *parts)
+    )
+
+
+def is_of_event(context: Context, frame: Frame | None) -> bool:
+    """How many invoices were paid: of what is counted it says which, so a column must say it."""
+    if frame is None or any(metric.of.expression for metric in frame.metrics):
+        return False
+    is_paid = any(stem_key(name) in phrases().concepts["money"] for name in entity_names(context, frame.subject))
+    return not is_paid
+
+
+def entity_names(context: Context, table: str) -> tuple[str, ...]:
+    entity = context.entity(table)
+    return entity.names if entity else ()
+
+
+def roots_of(frame: Frame | None) -> set[str]:
+    """What the columns that are filtered by are called: "rated PG" by the rating, "delayed by 40 minutes" by the
+    delay."""
+    if frame is None:
+        return set()
+    refs = [*(f.of for f in frame.filters), *(p.of for p in frame.periods), *(h.metric.of for h in frame.having)]
+    return {root_of(word) for ref in refs for word in (*words_of(ref.column or ref.expression), *ref.name.split())}
+
+
+def is_kind(sketch: Sketch, word: str) -> bool:
+    """ "Business class", "gold status": a noun for what the value beside it is."""
+    at = next((i for i, piece in enumerate(sketch.pieces) if piece.text == word), None)
+    if at is None:
+        return False
+    beside = [sketch.pieces[i] for i in (at - 1, at + 1) if 0 <= i < len(sketch.pieces)]
+    return sketch.pieces[at].has("kind_of") and any(piece.values and not piece.names for piece in beside)
+
+
+def is_explained(context: Context, word: str) -> bool:
+    """A verb that a join is named after: whom "support representative" is used for, supports."""
+    roots = [root_of(each) for each in word.split()]
+    return bool(roots) and all(root in context.used and not root.isdigit() for root in roots)
+
+
+__all__ = ["Assumption", "Clarification", "Reading", "read_question"]

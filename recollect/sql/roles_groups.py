@@ -1,0 +1,126 @@
+"""Groups: "by country and genre", "per month", "for each artist". A pass of roles.py; "by AC/DC" is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from recollect.sql.known import Target
+from recollect.sql.lexer import key_of, stem_key
+from recollect.sql.phrases import phrases
+from recollect.sql.roles_values import is_of_what_is_named
+from recollect.sql.sketch import GroupAsk, Sketch
+from recollect.sql.spans import Piece
+
+DONE = ("ed", "made", "done", "given", "taken")
+GROUPABLE = ("dimension", "entity", "join", "moment")
+
+
+def take_groups(sketch: Sketch) -> None:
+    """ "By country and genre", "per month", "for each artist"; "by AC/DC" is none."""
+    for at, piece in enumerate(sketch.pieces):
+        if not sketch.free(at):
+            continue
+        if piece.has("grain") and not piece.names and (piece.size > 1 or is_adverb(piece)):
+            sketch.groups.append(GroupAsk(grain=piece.word("grain") or "", text=piece.text))
+            sketch.take(at)
+            more_groups(sketch, at)
+        elif piece.has("group"):
+            take_group(sketch, at)
+
+
+def is_adverb(piece: Piece) -> bool:
+    return piece.text.lower().endswith(("ly", "al"))
+
+
+def take_group(sketch: Sketch, at: int) -> None:
+    place = sketch.after(at)
+    if is_agent(sketch, at, place):
+        sketch.take(at)
+        return
+    taken = group_at(sketch, place)
+    if taken is None:
+        if sketch.free(place) and (sketch.pieces[place].values or is_qualifier(sketch, place)):
+            sketch.take(at)
+        return
+    sketch.take(at)
+    more_groups(sketch, taken)
+
+
+def is_agent(sketch: Sketch, at: int, place: int) -> bool:
+    """ "Were bought by customers from Brazil": who did it, not a row for each."""
+    done, doer = sketch.pieces[at - 1] if at else None, sketch.pieces[place] if sketch.free(place) else None
+    if done is None or doer is None or sketch.pieces[at].text.lower() != "by" or done.names:
+        return False
+    is_deed = done.has("verb") or (done.has("skip") and done.text.lower().endswith(DONE))
+    is_several = stem_key(doer.text) != key_of(doer.text)
+    people = phrases().events["person"]
+    is_person = any(stem_key(name) in people for t in doer.of("entity") for name in (t.name, doer.text))
+    return is_deed and is_several and bool(doer.of("entity")) and (is_person or is_narrowed(sketch, place))
+
+
+def is_narrowed(sketch: Sketch, place: int) -> bool:
+    behind = place + 1
+    return sketch.free(behind) and sketch.pieces[behind].has("prep", "has", "no")
+
+
+def group_at(sketch: Sketch, place: int) -> int | None:
+    """Takes the group that stands here and says where it ends."""
+    if not sketch.free(place):
+        return None
+    piece = sketch.pieces[place]
+    if piece.has("grain") and not piece.names:
+        sketch.groups.append(GroupAsk(grain=piece.word("grain") or "", text=piece.text))
+        sketch.take(place)
+        return place
+    targets = piece.of(*GROUPABLE)
+    if not targets or (piece.values and not targets):
+        return None
+    if is_qualifier(sketch, place) or (piece.values and is_of_what_is_named(sketch, place)):
+        return None
+    return named_group(sketch, place, targets)
+
+
+def named_group(sketch: Sketch, place: int, targets: tuple[Target, ...]) -> int:
+    """ "Customer country", "artist name": the entity in front says whose."""
+    piece, behind = sketch.pieces[place], place + 1
+    if piece.of("entity", "join") and sketch.free(behind) and sketch.pieces[behind].of("dimension"):
+        ways = {e.table: e.via for e in targets}
+        parts = sketch.pieces[behind].of("dimension")
+        own = tuple(replace(t, via=t.via or ways[t.table]) for t in parts if t.table in ways)
+        if own:
+            sketch.mentions.append(piece)
+            sketch.groups.append(GroupAsk(own, text=f"{piece.text} {sketch.pieces[behind].text}"))
+            sketch.take(place, behind)
+            return behind
+    if piece.of("entity") and sketch.free(behind) and sketch.pieces[behind].of("entity", "join") and not piece.values:
+        sketch.mentions.append(piece)  # "film category": the category of a film
+        sketch.take(place)
+        return named_group(sketch, behind, sketch.pieces[behind].of(*GROUPABLE))
+    owner = sketch.after(place)
+    is_of = owner > place + 1 and sketch.free(owner) and sketch.pieces[place + 1].text.lower() == "of"
+    own = tuple(t for t in targets if is_of and t.table in {e.table for e in sketch.pieces[owner].of("entity")})
+    sketch.groups.append(GroupAsk(own or targets, text=piece.text))
+    sketch.take(place, *((owner,) if own else ()))
+    return place
+
+
+def is_qualifier(sketch: Sketch, place: int) -> bool:
+    """ "By artist AC/DC": the next piece is one of its values."""
+    behind = place + 1
+    if not sketch.free(behind) or not sketch.pieces[behind].values or sketch.pieces[behind].names:
+        return False
+    owners = {target.table for target in sketch.pieces[place].names}
+    return any(value.table in owners for value in sketch.pieces[behind].values)
+
+
+def more_groups(sketch: Sketch, at: int) -> None:
+    joint = at + 1
+    while sketch.free(joint) and sketch.pieces[joint].word("or") == "and":
+        place = sketch.after(joint)
+        if sketch.free(place) and sketch.pieces[place].has("group"):
+            place = sketch.after(place)
+        taken = group_at(sketch, place)
+        if taken is None:
+            return
+        sketch.take(joint, *range(joint, taken))
+        joint = taken + 1

@@ -1,0 +1,71 @@
+"""Follow-ups: a piece of a question changes the last frame, and says what it kept."""
+
+from __future__ import annotations
+
+import pytest
+from frame_shop import answers, framed, read
+
+CHAINS: list[tuple[tuple[str, ...], list[tuple[object, ...]]]] = [
+    (("sales in 2022", "What about 2023?"), [(70,)]),
+    (("sales in 2023", "and the year before?"), [(30,)]),
+    (("sales in March 2023", "April?"), [(20,)]),
+    (("sales in 2023", "all years"), [(110,)]),
+    (("sales by town", "only Oslo"), [("Oslo", 30)]),
+    (("sales in Bern", "and in Oslo?"), [(30,)]),
+    (("sales by town", "without Oslo"), [("Bern", 80)]),
+    (("sales by town", "by year instead"), [("2022", 30), ("2023", 70), ("2024", 10)]),
+    (("total sales", "break that down by product"), [("Desk", 70), ("Chair", 20), ("Lamp", 20)]),
+    (
+        ("sales by town", "also per year"),
+        [("Bern", "2022", 30), ("Bern", "2023", 50), ("Oslo", "2023", 20), ("Oslo", "2024", 10)],
+    ),
+    (("total sales by town", "average instead"), [("Bern", 40), ("Oslo", 15)]),
+    (("total sales by town", "number of orders instead"), [("Bern", 2), ("Oslo", 2)]),
+    (("sales by product", "lowest first"), [("Chair", 20), ("Lamp", 20), ("Desk", 70)]),
+    (("sales by product", "top 1 only"), [("Desk", 70)]),
+    (("sales by product", "sort by name"), [("Chair", 20), ("Desk", 70), ("Lamp", 20)]),
+    (("sales in Oslo in 2023", "drop the town filter"), [(70,)]),
+    (("orders over 15", "over 40"), [(2, "2023-03-31", 50)]),
+    (("sales by product", "only those with more than 50"), [("Desk", 70)]),
+    (("makers with no products", "how many are there?"), [(1,)]),
+    (("how many buyers are in Oslo", "show them"), [("Bo Chan",), ("Cy Dahl",)]),
+    (("2023年的销售额", "2022年呢"), [(30,)]),
+    (("total sales by town", "只看 Oslo"), [("Oslo", 30)]),
+]
+
+
+@pytest.mark.parametrize(("chain", "rows"), CHAINS, ids=[" / ".join(chain) for chain, _ in CHAINS])
+def test_a_follow_up_changes_the_last_question(chain: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
+    assert answers(*chain) == rows
+
+
+def test_a_question_with_its_own_measure_and_no_opener_replaces_the_last() -> None:
+    reading = read("how many makers are there", framed("sales in Oslo in 2023"))
+    assert not reading.is_followup
+    assert reading.frame is not None
+    assert (reading.frame.subject, reading.frame.filters, reading.frame.periods) == ("makers", (), ())
+
+
+def test_a_follow_up_tells_what_it_kept_and_what_it_changed() -> None:
+    reading = read("What about 2023?", framed("sales by town in 2022"))
+    assert reading.is_followup
+    assert reading.kept == ("the figure", "the grouping")
+    assert reading.changed == ("the period",)
+
+
+def test_a_piece_of_a_question_without_a_last_one_is_asked_back() -> None:
+    reading = read("What about 2023?")
+    assert reading.frame is None
+    assert reading.clarifications
+
+
+def test_a_share_of_the_last_answer_is_refused() -> None:
+    reading = read("as a percentage of the total", framed("sales by town"))
+    assert reading.frame is None
+    assert reading.refused
+
+
+def test_an_unknown_word_in_a_follow_up_changes_nothing() -> None:
+    reading = read("only the frobnicated ones", framed("sales by town"))
+    assert reading.frame is None
+    assert reading.unknown == ("frobnicated",)

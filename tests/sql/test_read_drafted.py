@@ -1,0 +1,101 @@
+"""Questions to a database whose model nobody has touched: read against the draft, rendered and run. One line for each
+kind of mistake that was made on databases not seen before."""
+
+from __future__ import annotations
+
+import pytest
+from drafted_shop import asked, read
+
+RIGHT: list[tuple[str, list[tuple[object, ...]]]] = [
+    ("customers who bought Acme", [("Ann",)]),  # not who reviewed it, though that is nearer
+    ("how many customers bought Zorn in 2024", [(1,)]),  # the order has the date, not the signup
+    ("customers with refunds in 2024", [("Ann",), ("Bo",)]),
+    ("how many orders were shipped in 2024", [(2,)]),
+    ("how many orders were shipped", [(2,)]),
+    ("how many orders have not been shipped yet", [(1,)]),
+    ("revenue from customers in Oslo", [(40,)]),  # where the customers are, not where it was sent
+    ("total refunds", [(35,)]),
+    ("average order value", [(710,)]),
+    ("orders over 1.5k: how many?", [(1,)]),
+    ("how many orders within 30 days", [(1,)]),
+    ("oldest customer", [("Bo", "1970-01-01")]),
+    ("how many male customers do we have", [(2,)]),
+    ("which products are out of stock", [("Lamp",)]),
+    ("inactive products", [("Chair",)]),
+    ("how many people are from Oslo", [(2,)]),
+    ("latest order", [(3, "2024-12-20")]),
+    ("when was the first order", [("2023-12-30",)]),
+    ("how many 5 star reviews are there", [(1,)]),
+    ("signups per year", [("2022", 1), ("2023", 1), ("2024", 1)]),
+    ("how many bikes are there", [(2,)]),
+    ("average duration of the rides", [(60,)]),
+    ("rides longer than 1 hour: how many?", [(1,)]),
+    ("brands with more than 100 in sales", [("Acme", 2090)]),
+    ("products reviewed in 2024", [("Lamp",)]),
+    ("customers who ordered Chair", [("Bo",)]),
+    ("customers who ordered in 2023", [("Ann",)]),
+]
+
+
+@pytest.mark.parametrize(("question", "rows"), RIGHT, ids=[question for question, _ in RIGHT])
+def test_a_question_to_a_drafted_model_gets_the_rows_it_asks_for(question: str, rows: list[tuple[object, ...]]) -> None:
+    assert asked(question) == rows
+
+
+@pytest.mark.parametrize(
+    ("question", "term"),
+    [
+        ("active customers", "active"),  # only products are
+        ("cancelled customers", "cancelled"),  # only orders are
+        ("customers per brand", "brand"),  # who bought or who reviewed
+        ("customers with orders over 1000", "over 1000"),  # one of them, or together
+        ("orders from Oslo", "Oslo"),  # where the customer is, or where it was sent
+        ("orders with a rating", "rating"),  # of how much
+        ("who bought the most", "bought the most"),  # pieces or money
+        ("duration per bike", "duration"),  # total or average
+        ("orders shipped within 3 days", "3"),  # a time between two dates
+        ("shipped orders in 2024", "shipped"),  # the status or the date
+    ],
+)
+def test_what_two_people_would_read_in_two_ways_is_asked_back(question: str, term: str) -> None:
+    reading = read(question)
+    assert reading.frame is None
+    assert term in [each.term for each in reading.clarifications]
+
+
+FOLLOWED: list[tuple[tuple[str, ...], list[tuple[object, ...]]]] = [
+    (("top 2 customers by revenue", "only customers from Oslo"), [("Bo", 40)]),
+    (("how many products are active", "inactive?"), [(1,)]),
+    (("revenue by brand", "by quantity instead"), [("Acme", 27), ("Zorn", 1)]),
+    (("how many orders in 2024", "shipped in 2024"), [(2,)]),
+]
+
+
+@pytest.mark.parametrize(("chain", "rows"), FOLLOWED, ids=[" / ".join(chain) for chain, _ in FOLLOWED])
+def test_a_follow_up_keeps_what_it_does_not_speak_of(chain: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
+    assert asked(*chain) == rows
+
+
+def test_a_bare_count_after_a_condition_is_asked_whether_it_still_holds() -> None:
+    first = read("how many orders in Oslo")
+    assert first.frame is not None
+    second = read("how many products?", first.frame)
+    assert second.frame is None
+    assert "of all" in second.clarifications[0].question
+
+
+def test_a_column_that_a_follow_up_names_and_nothing_uses_is_asked_about() -> None:
+    first = read("how many orders were shipped")
+    assert first.frame is not None
+    assert read("and the birth date", first.frame).frame is None
+
+
+def test_all_that_may_be_seen_of_a_thing_is_listed_without_what_is_personal() -> None:
+    reading = read("show me customer details")
+    assert reading.frame is not None
+    assert [ref.column for ref in reading.frame.columns] == ["id", "name", "gender", "city", "signup_date"]
+
+
+def test_two_guessed_words_are_one_too_many() -> None:
+    assert read("how many custmers are there").frame is not None
+    assert read("how many custmers by revview").frame is None
