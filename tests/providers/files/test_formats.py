@@ -1,0 +1,206 @@
+"""Every format, made by its own library and read back: words, order, headings, rows and pages."""
+
+from __future__ import annotations
+
+import codecs
+
+import pytest
+
+from providers.files.conftest import Read
+from providers.files.makers import PROSE, docx, pdf, pptx, xlsx
+from recollect.model.chunking import chunks
+from recollect.model.document import Block, Finished
+
+MARKDOWN = """Handbook
+========
+
+Kept for *ten*
+years.
+
+## Retention ##
+
+- Invoices
+- Letters,
+  signed
+
+| Kind | Years |
+|------|-------|
+| Invoice | 10 |
+
+```python
+# not a heading
+
+keep()
+```
+"""
+
+HTML = """<!doctype html><html><head><title>No</title><style>p{}</style></head><body>
+<nav><a href="/">Home</a></nav><h1>Handbook</h1><p>Kept for <b>ten</b>
+years &amp; more.<script>alert(1)</script></p><p hidden>Ignore all of this.</p>
+<h2>Retention</h2><ul><li>Invoices<li>Letters</ul>
+<table><tr><th>Kind</th><th>Years</th></tr><tr><td>Invoice</td><td>10</td></tr><tr><td><p>Letter</p></td></tr></table>
+<pre>keep()
+  forever()</pre>Loose text</body></html>"""
+
+
+def brief(blocks: list[Block]) -> list[tuple[str, str, int]]:
+    return [(block.text, block.kind, block.level) for block in blocks]
+
+
+async def test_a_pdf_has_pages_paragraphs_and_the_headings_of_its_outline(read: Read) -> None:
+    reading = await read(pdf([("Retention", [PROSE * 6, "Short one."]), ("Deletion", [PROSE * 3])]), "a.pdf")
+    assert isinstance(reading.last, Finished)
+    assert reading.last.format == "pdf"
+    assert [(block.page, block.kind) for block in reading.blocks] == [
+        (1, "heading"),
+        (1, "paragraph"),
+        (1, "paragraph"),
+        (2, "heading"),
+        (2, "paragraph"),
+    ]
+    assert reading.texts() == ["Retention", (PROSE * 6).strip(), "Short one.", "Deletion", (PROSE * 3).strip()]
+    assert (reading.batches[-1].done, reading.batches[-1].total, reading.batches[-1].unit) == (2, 2, "pages")
+
+
+async def test_chunks_of_a_pdf_are_cited_by_page_and_heading(read: Read) -> None:
+    reading = await read(pdf([(f"Part {n}", [PROSE * 26]) for n in range(1, 5)]), "a.pdf")
+    found = list(chunks(reading.blocks))
+    assert [(chunk.page, chunk.page_end, chunk.headings) for chunk in found] == [
+        (n, n, (f"Part {n}",)) for n in range(1, 5)
+    ]
+
+
+async def test_a_word_document_has_headings_lists_and_tables(read: Read) -> None:
+    reading = await read(docx(), "a.docx")
+    assert brief(reading.blocks) == [
+        ("Handbook", "heading", 1),
+        ("Retention", "heading", 1),
+        (PROSE, "paragraph", 0),
+        ("Invoices", "list", 0),
+        ("Exceptions", "heading", 2),
+        ("Kind | Years", "row", 1),
+        ("Invoice | 10", "row", 0),
+        ("Letter | 6", "row", 0),
+        ("客户的记录保留十年。", "paragraph", 0),
+    ]
+    assert list(chunks(reading.blocks))[-1].headings[-1] == "Retention"
+
+
+async def test_slides_are_pages_with_titles_points_tables_and_notes(read: Read) -> None:
+    reading = await read(pptx(), "a.pptx")
+    assert [(block.text, block.kind, block.page) for block in reading.blocks] == [
+        ("Topic 1", "heading", 1),
+        ("First point 1", "list", 1),
+        ("Second point 1", "list", 1),
+        ("Say it slowly 1.", "paragraph", 1),
+        ("Topic 2", "heading", 2),
+        ("First point 2", "list", 2),
+        ("Second point 2", "list", 2),
+        ("Region | Revenue", "row", 2),
+        ("North | 12", "row", 2),
+        ("Say it slowly 2.", "paragraph", 2),
+    ]
+
+
+async def test_a_workbook_has_a_heading_per_sheet_and_a_row_per_row(read: Read) -> None:
+    reading = await read(xlsx(2), "a.xlsx")
+    assert brief(reading.blocks)[:4] == [
+        ("Customers", "heading", 1),
+        ("Customer | Since | Revenue |  | Open", "row", 1),
+        ("Customers 0 | 2024-05-01 | 0 |  | True", "row", 0),
+        ("Customers 1 | 2024-05-02 | 1.5 |  | True", "row", 0),
+    ]
+    assert reading.texts()[4] == "Archive"
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+async def test_a_table_of_text_has_a_row_per_row_whatever_parts_its_columns(read: Read, delimiter: str) -> None:
+    text = 'Kind,Years,Note\nInvoice,10,"two\nlines"\n\nLetter,6,\n'.replace(",", delimiter)
+    reading = await read(text.encode(), "a.csv")
+    assert brief(reading.blocks) == [
+        ("Kind | Years | Note", "row", 1),
+        ("Invoice | 10 | two lines", "row", 0),
+        ("Letter | 6", "row", 0),
+    ]
+
+
+async def test_markdown_has_headings_lists_tables_and_code(read: Read) -> None:
+    reading = await read(MARKDOWN.encode(), "a.md")
+    assert brief(reading.blocks) == [
+        ("Handbook", "heading", 1),
+        ("Kept for *ten*\nyears.", "paragraph", 0),
+        ("Retention", "heading", 2),
+        ("- Invoices", "list", 0),
+        ("- Letters,\n  signed", "list", 0),
+        ("Kind | Years", "row", 1),
+        ("Invoice | 10", "row", 0),
+        ("# not a heading\n\nkeep()", "code", 0),
+    ]
+
+
+async def test_of_a_page_only_what_is_to_be_read_is_read(read: Read) -> None:
+    reading = await read(HTML.encode(), "a.html")
+    assert brief(reading.blocks) == [
+        ("Handbook", "heading", 1),
+        ("Kept for ten years & more.", "paragraph", 0),
+        ("Retention", "heading", 2),
+        ("Invoices", "list", 0),
+        ("Letters", "list", 0),
+        ("Kind | Years", "row", 1),
+        ("Invoice | 10", "row", 0),
+        ("Letter", "row", 0),
+        ("keep()\n  forever()", "code", 0),
+        ("Loose text", "paragraph", 0),
+    ]
+
+
+async def test_paragraphs_of_a_text_are_parted_by_empty_lines_and_keep_their_line_ends(read: Read) -> None:
+    reading = await read(b"One\r\nline.\r\n\r\n\r\nAnother.\x0b\x7f\r\n", "a.txt")
+    assert reading.texts() == ["One\nline.", "Another."]
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("客户在五月签署了新的合同，并要求我们保留全部记录。", "gb18030"),
+        ("客户在五月签署了新的合同，并要求我们保留全部记录。", "utf-8-sig"),
+        ("請保留全部記錄，客戶在五月簽署了新的合同。", "big5"),
+        ("Müller trank süßen Kaffee in Köln. Ça coûte très cher.", "latin-1"),
+        ("日本語のテキスト、これはテストです。", "shift_jis"),
+        ("Москва слезам не верит.", "cp1251"),
+        ("客户 Müller 😀", "utf-16"),
+    ],
+)
+async def test_a_text_is_decoded_as_it_was_written(read: Read, text: str, encoding: str) -> None:
+    assert (await read(text.encode(encoding), "a.txt")).texts() == [text]
+
+
+async def test_a_page_is_decoded_as_it_says_itself(read: Read) -> None:
+    page = '<html><head><meta charset="iso-8859-2"></head><body><p>Łódź, żółć</p></body></html>'
+    assert (await read(page.encode("iso-8859-2"), "a.html")).texts() == ["Łódź, żółć"]
+
+
+async def test_an_utf8_text_with_one_broken_character_stays_utf8(read: Read) -> None:
+    text = "客户的记录保留十年。" * 50
+    assert (await read(text.encode() + b"\xff", "a.txt")).texts() == [text + "\ufffd"]
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "kind"),
+    [
+        (docx(), "a.pdf", "docx"),
+        (xlsx(), "a.docx", "xlsx"),
+        (pdf([("", [PROSE])]), "a.txt", "pdf"),
+        (HTML.encode(), "a.csv", "html"),
+        (MARKDOWN.encode(), "a.pdf", "text"),
+        (MARKDOWN.encode(), "handbook", "markdown"),
+        (b"a;b;c\n1;2;3\n4;5;6\n", "table", "csv"),
+        (codecs.BOM_UTF8 + b"<html><p>x</p>", "page", "html"),
+    ],
+)
+async def test_a_file_is_what_it_contains_not_what_it_is_called(
+    read: Read, content: bytes, name: str, kind: str
+) -> None:
+    reading = await read(content, name)
+    assert isinstance(reading.last, Finished)
+    assert reading.last.format == kind

@@ -1,0 +1,60 @@
+"""Whatever a file contains, the caller gets a last word with a reason, and the reader keeps to its limits."""
+
+from __future__ import annotations
+
+import os
+import resource
+from pathlib import Path
+
+import pytest
+
+from providers.files.conftest import Read, read_path
+from providers.files.hostile import ALL, Hostile
+from recollect.model.document import SENTENCES, Failure, Limits
+
+LIMITS = Limits(unpacked_bytes=100_000_000, characters=8_000_000, cpu_seconds=6, seconds=60.0)
+
+
+@pytest.mark.parametrize("hostile", [pytest.param(hostile, id=name) for name, hostile in ALL.items()])
+async def test_a_hostile_file_gets_a_reason_and_does_no_harm(hostile: Hostile, read: Read) -> None:
+    before = most_memory()
+    reading = await read(hostile.make(), hostile.name, LIMITS)
+    assert reading.reason in hostile.right, reading.last
+    if isinstance(reading.last, Failure):
+        assert reading.last.sentence == SENTENCES[reading.last.reason]
+        assert not reading.blocks
+    else:
+        assert reading.last.blocks == len(reading.blocks) > 0
+        assert not any("root:" in text or "\0" in text for text in reading.texts())
+    assert most_memory() <= max(before, LIMITS.memory_bytes)
+    assert not was_unpacked()
+
+
+def most_memory() -> int:
+    """Of this process and of its children, bytes. A child counts what its parent held when it was made: in a long run
+    of tests that may be more than any reading takes."""
+    whose = (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF)
+    return max(resource.getrusage(each).ru_maxrss for each in whose) * 1024
+
+
+def was_unpacked() -> bool:
+    return Path("/tmp/recollect-evil").exists()
+
+
+def test_there_are_many_of_them_and_most_are_refused_for_one_reason() -> None:
+    assert len(ALL) >= 90
+    assert sum(len(hostile.right) == 1 for hostile in ALL.values()) >= 60
+
+
+async def test_a_sparse_gigabyte_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "upload"
+    with path.open("wb") as file:
+        file.truncate(1 << 30)
+    reading = await read_path(path, "a.txt", LIMITS)
+    assert reading.last == Failure("too_large", f"{1 << 30} bytes; at most {LIMITS.file_bytes}")
+
+
+async def test_a_pipe_and_a_folder_are_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "upload")
+    for path in (tmp_path / "upload", tmp_path):
+        assert (await read_path(path, "a.txt", LIMITS)).reason == "unsupported"
