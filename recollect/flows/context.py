@@ -9,10 +9,10 @@ from recollect.flows.metrics import diary_row
 from recollect.flows.parts import Parts
 from recollect.flows.recall import search
 from recollect.model.conversation import Turn
-from recollect.model.known import LEAST, MemoryHit
+from recollect.model.known import LEAST, EpisodeHit, MemoryHit
 from recollect.model.pack import pack
 from recollect.model.scope import Scope
-from recollect.model.search import MAX_HITS, Context, Query
+from recollect.model.search import MAX_HITS, Context, Hit, Query
 
 
 async def context(parts: Parts, scope: Scope, query: Query) -> Context:
@@ -22,14 +22,15 @@ async def context(parts: Parts, scope: Scope, query: Query) -> Context:
     found, turns = await search(parts, scope, query, MAX_HITS, query.budget, recent=count and count + 1)
 
     packed = pack(found, just_said(turns, query, count))
-    note_usage(parts, scope, packed)
-    parts.diary.note(scope.id, diary_row(scope, "context", found, parts.clock.now(), started, packed))
+    hits = packed.hits
+    note_usage(parts, scope, hits)
+    parts.diary.note(scope.id, diary_row(scope, "context", found, len(hits), parts.clock.now(), started, packed))
     return packed
 
 
-def note_usage(parts: Parts, scope: Scope, packed: Context) -> None:
+def note_usage(parts: Parts, scope: Scope, hits: Sequence[Hit | MemoryHit | EpisodeHit]) -> None:
     """What speaks to a question and goes into the prompt is used: it does not fade. Being in every context is none."""
-    used = [hit for hit in packed.hits if isinstance(hit, MemoryHit) and hit.score >= LEAST]
+    used = [hit for hit in hits if isinstance(hit, MemoryHit) and hit.score >= LEAST]
     for holder, tier in ((scope.id, "user"), (scope.project_id, "project")):
         parts.usage.note(holder, [hit.memory.id for hit in used if hit.tier == tier])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from datetime import datetime
 from typing import Any
@@ -19,8 +18,9 @@ MOST_TRACED = 50  # hits
 
 
 def diary_row(
-    scope: Scope, verb: str, recall: Recall, now: datetime, started: float, context: Context | None = None
+    scope: Scope, verb: str, recall: Recall, used: int, now: datetime, started: float, context: Context | None = None
 ) -> dict[str, Any]:
+    """`used` is how many hits the caller got."""
     lines = context.lines if context else ()
     return {
         "id": recall.request_id,
@@ -35,7 +35,7 @@ def diary_row(
         "trgm_hits": recall.counts.get("trigram", 0),
         "vector_hits": recall.counts.get("vector", 0),
         "hits_found": recall.found,
-        "hits_used": len(context.hits) if context else len(recall.hits),
+        "hits_used": used,
         "used_fallback": recall.path not in ("hybrid", "fts"),
         "retrieval_path": recall.path,
         "context_items": len(lines),
@@ -46,8 +46,14 @@ def diary_row(
         "latency_llm_ms": None,
         "model": None,
         "error_stage": "retrieval" if recall.notes else None,
-        "trace": json.dumps(trace(recall, context)),
+        "trace": encoded(trace(recall, context)),
     }
+
+
+def encoded(value: dict[str, Any]) -> str:
+    import msgspec
+
+    return msgspec.json.encode(value).decode()
 
 
 async def answered(parts: Parts, scope: Scope, request: RequestId, outcome: Outcome) -> None:
@@ -90,7 +96,7 @@ def remembered(hit: MemoryHit, asked: str) -> dict[str, Any]:
 
 def traced(hit: Hit, asked: str) -> dict[str, Any]:
     return {
-        "conversation": str(hit.conversation),
+        "conversation": hit.conversation,
         "index": hit.turn.index,
         "source": hit.source,
         "tier": hit.tier,

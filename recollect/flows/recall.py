@@ -40,7 +40,7 @@ MOST_UNCOVERED = 500  # turns without a chapter, from which on chapters are writ
 async def recall(parts: Parts, scope: Scope, query: Query) -> Recall:
     started = time.perf_counter()
     found, _ = await search(parts, scope, query, query.limit)
-    parts.diary.note(scope.id, diary_row(scope, "recall", found, parts.clock.now(), started))
+    parts.diary.note(scope.id, diary_row(scope, "recall", found, len(found.hits), parts.clock.now(), started))
     return found
 
 
@@ -115,7 +115,8 @@ def with_known(
     ]
     memories = speaking(sorted(hits, key=lambda hit: -hit.score))
     if for_context:
-        memories += [hit for hit in hits if hit.memory.is_always_on and hit not in memories]
+        spoken = {hit.memory.id for hit in memories}
+        memories += [hit for hit in hits if hit.memory.is_always_on and hit.memory.id not in spoken]
     episodes = [
         weighed_episode(episode, "session" if episode.session == scope.session else "user", cosine, shared, question)
         for episode, cosine, shared in around.episodes

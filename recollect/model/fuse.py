@@ -74,7 +74,7 @@ def fuse(found: Candidates, question: Question, weights: Weights) -> Fused:
         "session": weights.session * session_score(found, counts, weights),
         "speaker": who_said_it(found, question, weights),
         "kind": kind_of_turn(found, question, weights),
-        "recency": weights.recency * newness(found),
+        "recency": weights.recency * newness(found) if weights.recency else np.zeros(len(found), np.float32),
     }
     total = np.sum(list(parts.values()), axis=0) if len(found) else matched
     parts["spread"] = spread(found, question, weights, total)

@@ -47,23 +47,24 @@ class _Page:
 
     room: int
     lines: list[Line] = field(default_factory=list)
+    sections: set[Section] = field(default_factory=set)  # that have a line
     days: dict[tuple[Section, Day], int] = field(default_factory=dict)  # in the order of their first line
 
     def add(self, line: Line, most: int | None = None) -> bool:
         """Whether it fits: into the room, and into `most` if a share has to be kept to."""
-        tokens = count_tokens(rendered(line)) + 1 + self.headings(line)
+        headings = self.headings(line)
+        tokens = line.tokens + headings
         if tokens > self.room or (most is not None and tokens > most):
             return False
+        self.sections.add(line.section)
         self.days.setdefault((line.section, line.day), len(self.days))
-        self.lines.append(replace(line, tokens=tokens))
+        self.lines.append(replace(line, tokens=tokens) if headings else line)
         self.room -= tokens
         return True
 
     def headings(self, line: Line) -> int:
         """What the title of a new section and the date of a new day cost."""
-        title = (
-            0 if any(line.section == other.section for other in self.lines) else count_tokens(TITLES[line.section]) + 2
-        )
+        title = 0 if line.section in self.sections else count_tokens(TITLES[line.section]) + 2
         is_new_day = line.day[1] and (line.section, line.day) not in self.days
         return title + (count_tokens(line.day[1]) + 1 if is_new_day else 0)
 
@@ -78,11 +79,12 @@ class _Page:
                 rest.append(line)
         return rest
 
-    def keep(self, lines: Sequence[Line]) -> None:
-        """The others make room again; what their headings cost does not come back."""
-        gone = [line for line in self.lines if line not in lines]
-        self.lines = list(lines)
-        self.room += sum(count_tokens(rendered(line)) + 1 for line in gone)
+    def drop(self, sources: set[str]) -> None:
+        """Lines go and make room again; what their headings cost does not come back."""
+        gone = [line for line in self.lines if line.source in sources]
+        self.lines = [line for line in self.lines if line.source not in sources]
+        self.sections = {line.section for line in self.lines}
+        self.room += sum(room_for(line.text, line.speaker) for line in gone)
 
     def ordered(self) -> tuple[Line, ...]:
         """Section by section; in each, the best day first, and within a day in the order it was said."""
@@ -136,7 +138,7 @@ def squeezed(page: _Page, lines: Sequence[Line], episodes: Sequence[EpisodeHit])
     """What does not fit even so. An episode goes out again once all its turns are in; that makes room: hence twice."""
     for _ in range(2):
         lines = [line for line in uncovered(lines, episodes, page.lines) if not page.add(line)]
-        page.keep(uncovered(page.lines, episodes, page.lines))
+        page.drop(covered(episodes, page.lines))
     return lines
 
 
@@ -148,9 +150,11 @@ def fill_hits(
     shown: set[str],
     left_out: list[LeftOut],
 ) -> list[Line]:
-    """The best first, as long as there is room; those that were only just too long."""
+    """The best first, as long as there is room; those that were only just too long. Once there is none, it stays so."""
     used, too_long = 0, []
     for hit in hits:
+        if len(left_out) == MOST_NAMED:
+            break
         if hit.source in shown:
             continue
         if query.max_turns is not None and used >= query.max_turns:
@@ -166,22 +170,23 @@ def fill_hits(
 
 def turn_line(turn: Turn, query: Query, terms: Mapping[str, float], section: Section) -> Line:
     text = turn.text if len(turn.text) <= query.turn_chars else excerpt(turn.text, query.turn_chars, terms)
-    date = f"{turn.at:%Y-%m-%d}" if turn.at else ""
+    speaker = turn.speaker or turn.role
     return Line(
         number=WIDEST_NUMBER,
         section=section,
         source=turn.ref,
         text=text,
+        tokens=room_for(text, speaker),
         excerpt=len(text) < len(turn.text),
-        speaker=turn.speaker or turn.role,
-        day=(turn.session, date),
+        speaker=speaker,
+        day=(turn.session, turn.at.date().isoformat() if turn.at else ""),
         order=turn.index or 0,
     )
 
 
 def known_lines(hits: Iterable[MemoryHit]) -> list[Line]:
     facts = [hit for hit in hits if hit.memory.kind not in DEFINES]
-    return [Line(WIDEST_NUMBER, "known", hit.source, known_text(hit), order=n) for n, hit in enumerate(facts)]
+    return [told_line("known", hit.source, known_text(hit), n) for n, hit in enumerate(facts)]
 
 
 def known_text(hit: MemoryHit) -> str:
@@ -208,7 +213,7 @@ def term_lines(recall: Recall) -> list[Line]:
         if term not in terms:
             terms.add(term)
             texts.setdefault(source, text)
-    return [Line(WIDEST_NUMBER, "terms", source, text, order=n) for n, (source, text) in enumerate(texts.items())]
+    return [told_line("terms", source, text, n) for n, (source, text) in enumerate(texts.items())]
 
 
 def term_source(found: Resolution) -> str:
@@ -224,19 +229,28 @@ def resolved_text(found: Resolution) -> str:
 def episode_line(order: int, hit: EpisodeHit) -> Line:
     date = f"{hit.episode.said_from:%Y-%m-%d}"
     text = hit.text if len(hit.text) <= EPISODE_CHARS else hit.text[: EPISODE_CHARS - 1].rstrip() + "…"
-    line = Line(WIDEST_NUMBER, "episodes", hit.source, f"{date}: {text}", excerpt=text != hit.text, order=order)
-    return replace(line, tokens=count_tokens(rendered(line)) + 1)
+    return told_line("episodes", hit.source, f"{date}: {text}", order, excerpt=text != hit.text)
+
+
+def told_line(section: Section, source: str, text: str, order: int, excerpt: bool = False) -> Line:
+    """A line that nobody said."""
+    return Line(WIDEST_NUMBER, section, source, text, room_for(text), excerpt, order=order)
 
 
 def uncovered(lines: Sequence[Line], hits: Sequence[EpisodeHit], shown: Sequence[Line]) -> list[Line]:
     """Without an episode all of whose turns stand there already."""
+    gone = covered(hits, shown)
+    return [line for line in lines if line.source not in gone]
+
+
+def covered(hits: Sequence[EpisodeHit], shown: Sequence[Line]) -> set[str]:
+    """The episodes all of whose turns stand there already."""
     sources = {line.source for line in shown}
-    covered = {
+    return {
         hit.source
         for hit in hits
         if sources.issuperset(f"{hit.episode.session}#{i}" for i in range(hit.episode.first, hit.episode.last + 1))
     }
-    return [line for line in lines if line.source not in covered]
 
 
 def composed(lines: Sequence[Line]) -> str:
@@ -253,4 +267,13 @@ def dated(lines: Sequence[Line]) -> list[str]:
 
 
 def rendered(line: Line) -> str:
-    return f"[{line.number}] {line.speaker}: {line.text}" if line.speaker else f"[{line.number}] {line.text}"
+    return numbered(line.number, line.text, line.speaker)
+
+
+def numbered(number: int, text: str, speaker: str | None) -> str:
+    return f"[{number}] {speaker}: {text}" if speaker else f"[{number}] {text}"
+
+
+def room_for(text: str, speaker: str | None = None) -> int:
+    """The tokens of a line, its end included, before it has its number."""
+    return count_tokens(numbered(WIDEST_NUMBER, text, speaker)) + 1

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from recollect.model.sketch import speaker_key
-from recollect.model.text import CJK, WORD, lexemes, stemmer
+from recollect.model.text import CJK, CJK_CHARACTER, WORD, lexemes, stemmer
 from recollect.model.words import (
     ASKS_BEFORE,
     ASKS_ORDER,
@@ -70,7 +70,7 @@ def possible_names(text: str) -> list[str]:
     words = _WORD.findall(text[:2000])
     names = []
     for i, word in enumerate(words):
-        if re.match(f"[{CJK}]", word):
+        if CJK_CHARACTER.match(word):
             names += ["".join(words[i : i + n]) for n in (2, 3, 4)]
         else:
             names += [" ".join(words[i : i + n]) for n in range(1, NAME_WORDS + 1)]

@@ -19,16 +19,18 @@ def terms_in(question: str) -> list[str]:
     """The stems of its runs of one to four words, and Chinese runs of two to six characters; short ones first, because
     most terms are, and at most 200."""
     words = [word for word in WORD.findall(question[:MOST_CHARS].lower()) if word not in ARTICLES]
-    runs = (run for length in range(1, LONGEST + 1) for run in runs_of(words, length))
+    stems = [None if is_cjk(word) else term_stem(word) for word in words]
+    runs = (run for length in range(1, LONGEST + 1) for run in runs_of(words, stems, length))
     return list(islice(dict.fromkeys(runs), MOST))
 
 
-def runs_of(words: Sequence[str], length: int) -> Iterator[str]:
-    for word in words:
-        if is_cjk(word):
+def runs_of(words: Sequence[str], stems: Sequence[str | None], length: int) -> Iterator[str]:
+    """`stems` are those of the words; None for a Chinese run."""
+    for word, stem in zip(words, stems, strict=True):
+        if stem is None:
             yield from character_runs(word, length)
     if length <= MOST_WORDS:
-        yield from word_runs(words, length)
+        yield from word_runs(words, stems, length)
         yield from mixed_runs(words, length)
 
 
@@ -39,11 +41,11 @@ def character_runs(run: str, length: int) -> list[str]:
     return [run[i : i + length] for i in range(len(run) - length + 1)]
 
 
-def word_runs(words: Sequence[str], length: int) -> Iterator[str]:
+def word_runs(words: Sequence[str], stems: Sequence[str | None], length: int) -> Iterator[str]:
     for start in range(len(words) - length + 1):
-        run = words[start : start + length]
-        if not STOP_WORDS.issuperset(run) and not any(map(is_cjk, run)):
-            yield term_stem(" ".join(run))
+        run = [stem for stem in stems[start : start + length] if stem is not None]
+        if len(run) == length and not STOP_WORDS.issuperset(words[start : start + length]):
+            yield " ".join(run)
 
 
 def mixed_runs(words: Sequence[str], length: int) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,7 +37,19 @@ class Choice:
     last_turn: int  # index of the newest turn of the asking session; -1 if there is none
 
     def places(self, found: Candidates) -> list[tuple[ConversationId, int]]:
-        return [(found.conversations[found.conversation[row]], int(found.turn[row])) for row in self.rows]
+        owners, turns = found.conversation[self.rows].tolist(), found.turn[self.rows].tolist()
+        return [(found.conversations[owner], turn) for owner, turn in zip(owners, turns, strict=True)]
+
+
+class Weighed(NamedTuple):
+    """A chosen row of the candidates, out of numpy's columns: taking it from them number by number is slow."""
+
+    conversation: ConversationId
+    score: float
+    words: Arm
+    meaning: Arm
+    parts: Sequence[float]
+    counts: Sequence[float]  # of each lexeme of the question
 
 
 def choose(
@@ -83,7 +96,8 @@ def current_first(ranked: Ints, found: Candidates, overtaken: Sequence[Overtaken
     """A turn that says what is no longer so comes after the one that says what is; one that the user asked to forget
     does not come at all."""
     place = {conversation: n for n, conversation in enumerate(found.conversations)}
-    rank = {(int(found.conversation[row]), int(found.turn[row])): n for n, row in enumerate(ranked)}
+    turns = zip(found.conversation[ranked].tolist(), found.turn[ranked].tolist(), strict=True)
+    rank = {turn: n for n, turn in enumerate(turns)}
 
     def at(turn: tuple[ConversationId, int] | None) -> int | None:
         return None if turn is None else rank.get((place.get(turn[0], -1), turn[1]))
@@ -147,45 +161,56 @@ def made_hits(
 ) -> list[Hit]:
     """Hits for the chosen rows whose turn is still there."""
     by_ref = {turn.ref: turn for turn in turns}
-    refs = [f"{found.sessions[found.conversation[row]]}#{found.turn[row]}" for row in choice.rows]
-    words, meaning = _arms(fused.matched, choice.rows), _arms(found.cosine, choice.rows)
+    rows = choice.rows
+    columns = zip(
+        [found.conversations[owner] for owner in found.conversation[rows].tolist()],
+        _rounded(fused.total[rows]),
+        _arms(fused.matched, rows),
+        _arms(found.cosine, rows),
+        zip(*(_rounded(part[rows]) for part in fused.parts.values()), strict=True),
+        fused.counts[rows].tolist(),
+        strict=True,
+    )
+    weighed = (Weighed(*row) for row in columns)
     return [
-        _hit(by_ref[ref], int(choice.rows[n]), (words[n], meaning[n]), found, fused, question, session)
-        for n, ref in enumerate(refs)
+        _hit(by_ref[ref], each, tuple(fused.parts), question, session)
+        for ref, each in zip(_refs(found, rows), weighed, strict=True)
         if ref in by_ref
     ]
+
+
+def _refs(found: Candidates, rows: Ints) -> list[str]:
+    places = zip(found.conversation[rows].tolist(), found.turn[rows].tolist(), strict=True)
+    return [f"{found.sessions[owner]}#{turn}" for owner, turn in places]
+
+
+def _rounded(values: Floats) -> list[float]:
+    """As Python rounds, which numpy does not quite; a part that does not matter to a question is all zeros."""
+    return [round(value, 4) for value in values.tolist()] if values.any() else values.tolist()
 
 
 def _arms(scores: Floats, rows: Ints) -> list[Arm]:
     """What an arm thought of each row: one more than how many it liked better, and its score."""
     better = np.searchsorted(np.sort(-scores), -scores[rows], side="left").tolist()
-    return [Arm(rank + 1, round(score, 4)) for rank, score in zip(better, scores[rows].tolist(), strict=True)]
+    return [Arm(rank + 1, score) for rank, score in zip(better, _rounded(scores[rows]), strict=True)]
 
 
-def _hit(
-    turn: Turn,
-    row: int,
-    by: tuple[Arm, Arm],
-    found: Candidates,
-    fused: Fused,
-    question: Question,
-    session: str | None,
-) -> Hit:
-    matched = [word for word, count in zip(question.lexemes, fused.counts[row].tolist(), strict=True) if count]
+def _hit(turn: Turn, weighed: Weighed, names: Sequence[str], question: Question, session: str | None) -> Hit:
+    matched = [word for word, count in zip(question.lexemes, weighed.counts, strict=True) if count]
     arms = {}
     if matched:
-        arms["bm25"] = by[0]
+        arms["bm25"] = weighed.words
     if question.respelt and set(matched) & set(question.respelt):
-        arms["trigram"] = by[0]
-    if not math.isnan(by[1].score):
-        arms["vector"] = by[1]
+        arms["trigram"] = weighed.words
+    if not math.isnan(weighed.meaning.score):
+        arms["vector"] = weighed.meaning
     return Hit(
         turn=turn,
-        conversation=found.conversations[found.conversation[row]],
+        conversation=weighed.conversation,
         tier="session" if turn.session == session else "user",
-        score=round(float(fused.total[row]), 4),
+        score=weighed.score,
         arms=arms,
-        parts={name: round(float(part[row]), 4) for name, part in fused.parts.items()},
+        parts=dict(zip(names, weighed.parts, strict=True)),
         words=tuple(question.surface.get(word, word) for word in matched),
     )
 

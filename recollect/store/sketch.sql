@@ -3,18 +3,19 @@
 -- name: score
 -- The words arm over a whole scope (or one conversation) in one scan by its key. Each turn travels as one packed record
 -- (the layout is `SKETCH` in store/wire_format.py), one row per conversation: the client reads thousands of turns without
--- making a Python object for any. The frequency of a lexeme is folded into ts_rank, the only function that finds it
--- without unnesting the vector (three times cheaper); model/bm25.py unfolds it.
+-- making a Python object for any. Few calls make a record, because a call per column and turn costs more than the scan:
+-- numbers side by side are sent as one. The frequency of a lexeme is folded into ts_rank, the only function that finds it
+-- without unnesting the vector (three times cheaper); model/bm25.py unfolds it. Most turns have no word of the question,
+-- and one look tells.
 SELECT s.conversation_id, string_agg(
-           int4send(s.turn_index)
-           || int4send(s.tokens)
-           || int4send(s.length)
-           || int2send(s.flags)
-           || int2send(least(length(s.terms), 32767)::smallint)
+           int8send((s.turn_index::bigint << 32) | s.tokens)
+           || int8send((s.length::bigint << 32) | (s.flags::bigint << 16) | least(length(s.terms), 32767))
            || int4send(s.speaker_key)
-           || float8send(extract(epoch FROM s.said_at)::float8)
-           || coalesce((SELECT string_agg(float4send(ts_rank('{1,1,1,1}', s.terms, q)), '')
-                        FROM unnest(%(terms)s::text[]::tsquery[]) q), ''),
+           || timestamptz_send(s.said_at)
+           || CASE WHEN s.terms @@ (SELECT array_to_string(%(terms)s::text[], ' | ')::tsquery)
+                   THEN (SELECT string_agg(float4send(ts_rank('{1,1,1,1}', s.terms, q)), '')
+                         FROM unnest(%(terms)s::text[]::tsquery[]) q)
+                   ELSE decode(repeat('00000000', cardinality(%(terms)s::text[])), 'hex') END,
            ''::bytea) AS records
 FROM sketch s
 WHERE s.scope_id = %(scope)s
@@ -30,15 +31,14 @@ GROUP BY s.conversation_id
 -- name: score_within
 -- As `score`, within some runs of turns. OFFSET 0 keeps the planner from turning the runs into one big scan.
 SELECT s.conversation_id, string_agg(
-           int4send(s.turn_index)
-           || int4send(s.tokens)
-           || int4send(s.length)
-           || int2send(s.flags)
-           || int2send(least(length(s.terms), 32767)::smallint)
+           int8send((s.turn_index::bigint << 32) | s.tokens)
+           || int8send((s.length::bigint << 32) | (s.flags::bigint << 16) | least(length(s.terms), 32767))
            || int4send(s.speaker_key)
-           || float8send(extract(epoch FROM s.said_at)::float8)
-           || coalesce((SELECT string_agg(float4send(ts_rank('{1,1,1,1}', s.terms, q)), '')
-                        FROM unnest(%(terms)s::text[]::tsquery[]) q), ''),
+           || timestamptz_send(s.said_at)
+           || CASE WHEN s.terms @@ (SELECT array_to_string(%(terms)s::text[], ' | ')::tsquery)
+                   THEN (SELECT string_agg(float4send(ts_rank('{1,1,1,1}', s.terms, q)), '')
+                         FROM unnest(%(terms)s::text[]::tsquery[]) q)
+                   ELSE decode(repeat('00000000', cardinality(%(terms)s::text[])), 'hex') END,
            ''::bytea) AS records
 FROM json_to_recordset(%(runs)s::json) AS r(c uuid, first int, last int)
 CROSS JOIN LATERAL (

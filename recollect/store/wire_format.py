@@ -26,8 +26,9 @@ SKETCH = [
     ("flags", ">i2"),
     ("distinct", ">i2"),
     ("speaker", ">i4"),
-    ("said_at", ">f8"),
+    ("said_at", ">i8"),  # microseconds since PostgreSQL's epoch
 ]
+POSTGRES_EPOCH = 946_684_800  # 2000-01-01, in seconds since 1970
 CHAPTER = [("conversation", "V16"), ("first", ">i4"), ("last", ">i4"), ("length", ">i4"), ("cosine", ">f4")]
 COSINE = np.dtype([("turn", ">i4"), ("cosine", ">f4")])
 Packed = Sequence[tuple[ConversationId, bytes]]
@@ -80,7 +81,7 @@ def unpacked(conversations: Mapping[ConversationId, str], sketches: Packed, cosi
         flags=records["flags"].astype(np.int32),
         speaker=records["speaker"].astype(np.int32),
         distinct=records["distinct"].astype(np.float32),
-        said_at=records["said_at"].astype(np.float64),
+        said_at=(records["said_at"].astype(np.int64) + POSTGRES_EPOCH * 10**6) / 1e6,
         cosine=_aligned(owner, records["turn"], *_joined(cosines, place, COSINE)),
         folded=records["frequencies"].astype(np.float32),
     )
