@@ -24,13 +24,18 @@ if TYPE_CHECKING:
     from recollect.errors import InvalidSetting as InvalidSetting
     from recollect.errors import NotFound as NotFound
     from recollect.errors import Outdated as Outdated
+    from recollect.errors import QueryFailed as QueryFailed
     from recollect.errors import RateLimited as RateLimited
     from recollect.errors import ReasonerConfused as ReasonerConfused
     from recollect.errors import ReasonerFailed as ReasonerFailed
     from recollect.errors import RecollectError as RecollectError
     from recollect.errors import SchemaMismatch as SchemaMismatch
+    from recollect.errors import SourceUnavailable as SourceUnavailable
+    from recollect.errors import StatementDenied as StatementDenied
     from recollect.errors import StoreUnavailable as StoreUnavailable
+    from recollect.errors import TooLarge as TooLarge
     from recollect.errors import Unauthorized as Unauthorized
+    from recollect.errors import UnsupportedFile as UnsupportedFile
     from recollect.model.api_key import ApiKey as ApiKey
     from recollect.model.api_key import Grant as Grant
     from recollect.model.api_key import NewKey as NewKey
@@ -38,6 +43,9 @@ if TYPE_CHECKING:
     from recollect.model.conversation import Conversation as Conversation
     from recollect.model.conversation import Recorded as Recorded
     from recollect.model.conversation import Turn as Turn
+    from recollect.model.data_source import DataSource as DataSource
+    from recollect.model.document_search import ChunkHit as ChunkHit
+    from recollect.model.document_search import DocumentQuery as DocumentQuery
     from recollect.model.episode import Episode as Episode
     from recollect.model.explanation import Explanation as Explanation
     from recollect.model.health import Health as Health
@@ -46,6 +54,9 @@ if TYPE_CHECKING:
     from recollect.model.known import EpisodeHit as EpisodeHit
     from recollect.model.known import MemoryHit as MemoryHit
     from recollect.model.lesson import Lesson as Lesson
+    from recollect.model.library import Document as Document
+    from recollect.model.library import Passage as Passage
+    from recollect.model.library import Upload as Upload
     from recollect.model.memory import Memory as Memory
     from recollect.model.ontology import ImportReport as ImportReport
     from recollect.model.ontology import Term as Term
@@ -68,17 +79,21 @@ _ROOMS = {
     "errors": (
         *("RecollectError", "InvalidInput", "InvalidSetting", "NotFound", "Conflict", "StoreUnavailable"),
         *("EmbeddedServerFailed", "SchemaMismatch", "EmbedderFailed", "Outdated", "RateLimited"),
-        *("Unauthorized", "Forbidden", "ReasonerFailed", "ReasonerConfused"),
+        *("Unauthorized", "Forbidden", "ReasonerFailed", "ReasonerConfused", "TooLarge", "UnsupportedFile"),
+        *("StatementDenied", "SourceUnavailable", "QueryFailed"),
     ),
     "model.api_key": ("ApiKey", "Grant", "NewKey"),
     "model.audit": ("Audit",),
     "model.conversation": ("Conversation", "Recorded", "Turn"),
+    "model.data_source": ("DataSource",),
+    "model.document_search": ("ChunkHit", "DocumentQuery"),
     "model.episode": ("Episode",),
     "model.explanation": ("Explanation",),
     "model.health": ("Health",),
     "model.identity": ("Credentials", "Identity"),
     "model.known": ("EpisodeHit", "MemoryHit"),
     "model.lesson": ("Lesson",),
+    "model.library": ("Document", "Passage", "Upload"),
     "model.memory": ("Memory",),
     "model.ontology": ("ImportReport", "Term"),
     "model.receipt": ("Receipt",),

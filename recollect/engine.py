@@ -9,6 +9,8 @@ from uuid import UUID
 
 from recollect.errors import InvalidInput
 from recollect.flows import context as _context
+from recollect.flows import data_sources as _data_sources
+from recollect.flows import documents as _documents
 from recollect.flows import forget as _forget
 from recollect.flows import health as _health
 from recollect.flows import identify as _identify
@@ -22,6 +24,7 @@ from recollect.flows import record as _record
 from recollect.flows import redact as _redact
 from recollect.flows import report as _report
 from recollect.flows import resolve as _resolve
+from recollect.flows import search_documents as _search_documents
 from recollect.flows import switched_off as _off
 from recollect.flows import teach as _teach
 from recollect.flows.parts import Parts
@@ -29,12 +32,15 @@ from recollect.flows.teach import Listing
 from recollect.model.api_key import ApiKey, Grant, KeyId, NewKey
 from recollect.model.audit import Audit
 from recollect.model.conversation import Conversation, Recorded, Turn, TurnLike
+from recollect.model.data_source import DataSource
+from recollect.model.document_search import ChunkHit, DocumentQuery
 from recollect.model.episode import Episode
 from recollect.model.explanation import Explanation, Outcome
 from recollect.model.health import Health
 from recollect.model.identity import Credentials, Identity
 from recollect.model.ids import MemoryId, RequestId
 from recollect.model.lesson import Lesson, Owner
+from recollect.model.library import Document, DocumentId, DocumentStatus, Passage, Upload
 from recollect.model.memory import Memory, MemoryKind, Status
 from recollect.model.ontology import ImportReport, Term, TermKind
 from recollect.model.receipt import Receipt
@@ -167,6 +173,65 @@ class Engine:
         """Takes a term out of the ontology, with what belongs to it; `kind` where several have the name."""
         await _ontology.drop_term(self._parts, as_scope(scope), name, kind)
 
+    async def data_sources(self, scope: Scope) -> list[DataSource]:
+        """The databases that the project asks, without their catalogs and models."""
+        return await _data_sources.data_sources(self._parts, as_scope(scope))
+
+    async def data_source(self, scope: Scope, name: str) -> DataSource:
+        """One of them, whole."""
+        return await _data_sources.data_source(self._parts, as_scope(scope), name)
+
+    async def put_data_source(self, scope: Scope, source: DataSource) -> DataSource:
+        """Adds a database to the project, or changes what is kept of it. Nothing is opened: hosts do that."""
+        return await _data_sources.put_data_source(self._parts, as_scope(scope), source)
+
+    async def drop_data_source(self, scope: Scope, name: str) -> None:
+        """Forgets a database; nothing in it is touched."""
+        await _data_sources.drop_data_source(self._parts, as_scope(scope), name)
+
+    async def add_document(self, scope: Scope, upload: Upload, *, owner: Owner = "user") -> Document:
+        """Takes a file in: it is kept when this returns, and a worker reads it. The same bytes are one document; if
+        reading them failed before, it is tried again. `owner` "project": all users of the project find it."""
+        return await _documents.add_document(self._parts, as_scope(scope), upload, owner)
+
+    async def documents(
+        self,
+        scope: Scope,
+        *,
+        status: Sequence[DocumentStatus] | None = None,
+        owner: Owner | None = None,
+        limit: int = 100,
+        after: DocumentId | str | None = None,
+    ) -> list[Document]:
+        """The user's documents and the project's, the newest first; `after` the last of a page, to go on from."""
+        last = None if after is None else as_document_id(after)
+        return await _documents.documents(self._parts, as_scope(scope), status, owner, limit, last)
+
+    async def document(self, scope: Scope, document: DocumentId | str, *, owner: Owner | None = None) -> Document:
+        """One of them: how far it is, what it has, or why it failed."""
+        return await _documents.document(self._parts, as_scope(scope), as_document_id(document), owner)
+
+    async def drop_document(self, scope: Scope, document: DocumentId | str, *, owner: Owner | None = None) -> Receipt:
+        """Erases a document with all that was made of it."""
+        return await _documents.drop_document(self._parts, as_scope(scope), as_document_id(document), owner)
+
+    async def passage(self, scope: Scope, document: DocumentId | str, start: int, end: int) -> Passage:
+        """The text of a document around a citation, by characters."""
+        return await _documents.passage(self._parts, as_scope(scope), as_document_id(document), start, end)
+
+    async def search_documents(self, scope: Scope, query: DocumentQuery | str) -> list[ChunkHit]:
+        """The passages of the user's documents and the project's that speak to a question, best first, with why."""
+        asked = query if isinstance(query, DocumentQuery) else DocumentQuery(query)
+        return await _search_documents.search_documents(self._parts, as_scope(scope), asked)
+
+    async def asked(self, scope: Scope, shape: str) -> int:
+        """For hosts: notes that the user asked a question of this shape; how many users of the project have."""
+        return await _data_sources.asked(self._parts, as_scope(scope), shape)
+
+    async def used(self, scope: Scope, memories: Iterable[MemoryId]) -> None:
+        """For hosts: counts that these memories were of use."""
+        _data_sources.used(self._parts, as_scope(scope), memories)
+
     async def forget(
         self, scope: Scope, *, memory: MemoryId | str | None = None, owner: Owner | None = None
     ) -> Receipt:
@@ -264,6 +329,10 @@ def as_memory_id(value: MemoryId | str) -> MemoryId:
     if isinstance(value, str):
         value = value.removeprefix("memory:")
     return MemoryId(as_uuid("memory", value, "memory"))
+
+
+def as_document_id(value: DocumentId | str) -> DocumentId:
+    return DocumentId(as_uuid("document", value, "document"))
 
 
 def as_uuid(field: str, value: object, noun: str) -> UUID:

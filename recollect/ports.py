@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from uuid import UUID
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     from numpy.typing import NDArray
+
+    from recollect.model.document import Batch, Failure, Finished
 
 
 class Embedder(Protocol):
@@ -68,6 +72,46 @@ class Reasoner(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class UpstreamAnswer(Protocol):
+    """An answer on its way: its head is here, its body is still to be read. Whoever got it closes it."""
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """By names in small letters."""
+        ...
+
+    def pieces(self) -> AsyncGenerator[bytes, None]:
+        """The body as it comes. Raises ReasonerFailed where it breaks off."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Upstream(Protocol):
+    """A server of OpenAI's protocol to which requests are passed on as they are, each once. Raises ReasonerFailed when
+    it gives no answer; a refusal is an answer."""
+
+    async def send(self, method: str, path: str, body: bytes | None = None) -> UpstreamAnswer: ...
+
+    async def close(self) -> None: ...
+
+
+class FileReader(Protocol):
+    """Uploaded files in, blocks of text out. Whatever a file contains, the worst it can do is a Failure."""
+
+    def glance(self, head: bytes, name: str) -> Failure | None:
+        """What a file's first bytes say for certain: that it cannot be read."""
+        ...
+
+    def read(self, path: Path, name: str) -> AsyncGenerator[Batch | Finished | Failure, None]:
+        """Batches and one last word; after a Failure, what came before is to be dropped. Raises OSError if the file
+        cannot be opened. Whoever stops early closes it."""
+        ...
 
 
 class Clock(Protocol):

@@ -17,7 +17,7 @@ from typing import Any
 
 from recollect.errors import InvalidSetting
 
-PREFIXES = ("RECOLLECT_", "MEMORY_")
+PREFIXES = ("RECOLLECT_", "MEMORY_", "CUSTOM_INSTRUCTIONS")  # the last is a name that others know
 ENV_FILE, CONFIG_FILE = "RECOLLECT_ENV_FILE", "RECOLLECT_CONFIG"
 TABLE = "recollect"
 # Variables that are no settings, and where they count.

@@ -131,7 +131,15 @@ class Settings:
     suggestions: bool = setting("MEMORY_ENABLE_SUGGESTIONS", True, "suggest further questions with an answer")
     suggestion_count: int = setting("MEMORY_SUGGESTION_COUNT", 3, "how many of them", low=0, high=10)
     cross_user: bool = setting(
-        "MEMORY_ENABLE_CROSS_USER_LEARNING", False, "refused: nobody's memory is used for another"
+        "MEMORY_ENABLE_CROSS_USER_LEARNING",
+        False,
+        "a question to a database that three users asked alike, without its literals, is proposed to the project",
+    )
+    clarify_below: float = setting(
+        "RECOLLECT_CLARIFY_BELOW", 0.7, "confidence below which a question to a database is asked back", low=0, high=1
+    )
+    custom_instructions: str = setting(
+        "CUSTOM_INSTRUCTIONS", "", "told to the model with every question to a database, before the caller's own"
     )
 
     vector_store: str = setting("MEMORY_VECTOR_STORE", "pgvector", "pgvector; any other is refused")
@@ -242,6 +250,9 @@ class Settings:
     max_body: int = setting(
         "RECOLLECT_MAX_BODY_BYTES", 20_000_000, "bytes of one HTTP request", low=1000, high=2_000_000_000
     )
+    max_document: int = setting(
+        "RECOLLECT_MAX_DOCUMENT", 20_000_000, "bytes of a file that doors take in", low=1, high=100_000_000
+    )
     request_timeout: float = setting(
         "RECOLLECT_REQUEST_TIMEOUT", 60.0, "seconds until an HTTP request must be answered", low=0.1, high=3600
     )
@@ -259,7 +270,6 @@ REFUSED = {
     "MEMORY_CHROMA_PERSIST_DIRECTORY": "vectors are kept in PostgreSQL (pgvector), not in Chroma; leave it out",
     "MEMORY_OPENSEARCH_URL": "vectors are kept in PostgreSQL (pgvector), not in OpenSearch; leave it out",
     "MEMORY_SUMMARIZATION_PROVIDER": "only OpenAI's protocol is spoken; name any server of it in RECOLLECT_MODEL_URL",
-    "MEMORY_ENABLE_CROSS_USER_LEARNING": "nobody's memory is used for another; what all should know, teach the project",
 }
 
 

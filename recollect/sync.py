@@ -16,12 +16,15 @@ from recollect.engine import Engine
 from recollect.model.api_key import ApiKey, Grant, KeyId, NewKey
 from recollect.model.audit import Audit
 from recollect.model.conversation import Conversation, Recorded, Turn, TurnLike
+from recollect.model.data_source import DataSource
+from recollect.model.document_search import ChunkHit, DocumentQuery
 from recollect.model.episode import Episode
 from recollect.model.explanation import Explanation, Outcome
 from recollect.model.health import Health
 from recollect.model.identity import Credentials, Identity
 from recollect.model.ids import MemoryId, RequestId
 from recollect.model.lesson import Lesson, Owner
+from recollect.model.library import Document, DocumentId, DocumentStatus, Passage, Upload
 from recollect.model.memory import Memory, MemoryKind, Status
 from recollect.model.ontology import ImportReport, Term, TermKind
 from recollect.model.receipt import Receipt
@@ -137,6 +140,50 @@ class SyncEngine:
 
     def drop_term(self, scope: Scope, name: str, *, kind: TermKind | None = None) -> None:
         return self._wait(self._engine.drop_term(scope, name, kind=kind))
+
+    def data_sources(self, scope: Scope) -> list[DataSource]:
+        return self._wait(self._engine.data_sources(scope))
+
+    def data_source(self, scope: Scope, name: str) -> DataSource:
+        return self._wait(self._engine.data_source(scope, name))
+
+    def put_data_source(self, scope: Scope, source: DataSource) -> DataSource:
+        return self._wait(self._engine.put_data_source(scope, source))
+
+    def drop_data_source(self, scope: Scope, name: str) -> None:
+        return self._wait(self._engine.drop_data_source(scope, name))
+
+    def add_document(self, scope: Scope, upload: Upload, *, owner: Owner = "user") -> Document:
+        return self._wait(self._engine.add_document(scope, upload, owner=owner))
+
+    def documents(
+        self,
+        scope: Scope,
+        *,
+        status: Sequence[DocumentStatus] | None = None,
+        owner: Owner | None = None,
+        limit: int = 100,
+        after: DocumentId | str | None = None,
+    ) -> list[Document]:
+        return self._wait(self._engine.documents(scope, status=status, owner=owner, limit=limit, after=after))
+
+    def document(self, scope: Scope, document: DocumentId | str, *, owner: Owner | None = None) -> Document:
+        return self._wait(self._engine.document(scope, document, owner=owner))
+
+    def drop_document(self, scope: Scope, document: DocumentId | str, *, owner: Owner | None = None) -> Receipt:
+        return self._wait(self._engine.drop_document(scope, document, owner=owner))
+
+    def passage(self, scope: Scope, document: DocumentId | str, start: int, end: int) -> Passage:
+        return self._wait(self._engine.passage(scope, document, start, end))
+
+    def search_documents(self, scope: Scope, query: DocumentQuery | str) -> list[ChunkHit]:
+        return self._wait(self._engine.search_documents(scope, query))
+
+    def asked(self, scope: Scope, shape: str) -> int:
+        return self._wait(self._engine.asked(scope, shape))
+
+    def used(self, scope: Scope, memories: Iterable[MemoryId]) -> None:
+        return self._wait(self._engine.used(scope, memories))
 
     def forget(self, scope: Scope, *, memory: MemoryId | str | None = None, owner: Owner | None = None) -> Receipt:
         return self._wait(self._engine.forget(scope, memory=memory, owner=owner))

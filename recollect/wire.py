@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -18,7 +20,7 @@ from recollect.flows.embed import Embedding, Policy
 from recollect.flows.parts import Parts
 from recollect.flows.usage import Usage
 from recollect.model.sensitive_log import mask_logs
-from recollect.ports import Clock, Embedder, Reasoner, SystemClock
+from recollect.ports import Clock, Embedder, FileReader, Reasoner, SystemClock, Upstream
 from recollect.providers.jwt import token_reader
 from recollect.settings import Settings, read_settings
 from recollect.store.connection import (
@@ -30,15 +32,20 @@ from recollect.store.connection import (
     plain_dsn,
 )
 from recollect.store.database import first_line
+from recollect.store.embedded import default_home
 from recollect.store.migrate import SchemaStatus, prepare
 from recollect.store.store import Store
 from recollect.sync import SyncEngine
+from recollect.worker.documents import DocumentWorker
 from recollect.worker.periodic import Periodic
 from recollect.worker.worker import Worker
 
 if TYPE_CHECKING:
     from recollect.flows.cache import TurnCache
     from recollect.hosts.chat.assistant import Assistant
+    from recollect.hosts.chat.proxy import Proxy
+    from recollect.hosts.documents.librarian import Librarian
+    from recollect.hosts.sql.analyst import Analyst
 
 
 @asynccontextmanager
@@ -59,8 +66,10 @@ async def connect(
     settings = settings or read_settings(**given)
     async with AsyncExitStack() as stack:
         parts = await assemble(stack, settings, embedder, clock or SystemClock(), reasoner)
-        if worker and settings.enabled:
-            await stack.enter_async_context(running(Worker(parts, at_once=settings.workers), Periodic(parts)))
+        if worker:
+            # Documents are no memory: they are read also where that is switched off.
+            learning = (Worker(parts, at_once=settings.workers), Periodic(parts)) if settings.enabled else ()
+            await stack.enter_async_context(running(DocumentWorker(parts), *learning))
         yield Engine(parts)
 
 
@@ -78,6 +87,58 @@ async def chatting(engine: Engine, settings: Settings, reasoner: Reasoner | None
         await assistant.close()
         if reasoner is not None:
             await reasoner.close()
+
+
+@asynccontextmanager
+async def proxying(engine: Engine, settings: Settings) -> AsyncIterator[Proxy]:
+    """A proxy on an open engine, before the language model of the settings. Leaving it waits for what is at hand."""
+    from recollect.hosts.chat.proxy import Proxy
+
+    upstream = chosen_upstream(settings)
+    proxy = Proxy(engine, upstream)
+    try:
+        yield proxy
+    finally:
+        await proxy.close()
+        if upstream is not None:
+            await upstream.close()
+
+
+@asynccontextmanager
+async def analysing(engine: Engine, settings: Settings, reasoner: Reasoner | None = None) -> AsyncIterator[Analyst]:
+    """An analyst on an open engine: it asks the project's databases. Leaving it closes them."""
+    from recollect.hosts.sql.analyst import Analyst
+
+    reasoner = reasoner or chosen_reasoner(settings)
+    analyst = Analyst(engine, settings, reasoner, lambda name: chosen_reasoner(replace(settings, model=name)))
+    try:
+        yield analyst
+    finally:
+        await analyst.close()
+        if reasoner is not None:
+            await reasoner.close()
+
+
+@asynccontextmanager
+async def reading_documents(
+    engine: Engine, settings: Settings, reasoner: Reasoner | None = None
+) -> AsyncIterator[Librarian]:
+    """A librarian on an open engine: it answers from documents. Leaving it waits for the answers at hand."""
+    from recollect.hosts.documents.librarian import Librarian
+
+    reasoner = reasoner or chosen_reasoner(settings)
+    librarian = Librarian(engine, settings, reasoner)
+    try:
+        yield librarian
+    finally:
+        await librarian.close()
+        if reasoner is not None:
+            await reasoner.close()
+
+
+def home_of(settings: Settings) -> Path:
+    """The folder that is ours on this machine."""
+    return Path(settings.home) if settings.home else default_home()
 
 
 def connect_sync(settings: Settings | None = None, **given: Any) -> SyncEngine:
@@ -115,7 +176,20 @@ async def assemble(
     stack.push_async_callback(chores.close)
     cache = await chosen_cache(stack, settings, store)
     embedding = Embedding(embedder, policy(settings, embedder), store, cache)
-    return Parts(settings, store, embedding, reasoner, summariser, diary, usage, chores, clock, tokens, cache=cache)
+    return Parts(
+        settings,
+        store,
+        embedding,
+        reasoner,
+        summariser,
+        diary,
+        usage,
+        chores,
+        clock,
+        chosen_files(),
+        tokens,
+        cache=cache,
+    )
 
 
 async def find_server(stack: AsyncExitStack, settings: Settings) -> tuple[str, str, EmbeddedServer | None]:
@@ -152,6 +226,12 @@ async def chosen_cache(stack: AsyncExitStack, settings: Settings, store: Store) 
     return TurnCache(cache, store)
 
 
+def chosen_files() -> FileReader:
+    from recollect.providers.files.confined import ConfinedReader
+
+    return ConfinedReader()
+
+
 def chosen_embedder(settings: Settings) -> Embedder | None:
     match settings.embedder:
         case "local":
@@ -185,6 +265,15 @@ def chosen_reasoner(settings: Settings) -> Reasoner | None:
     return StreamingReasoner(settings.model_url, settings.model, settings.model_key, timeout=settings.model_timeout)
 
 
+def chosen_upstream(settings: Settings) -> Upstream | None:
+    """Where the proxy passes its requests on; the request names the model."""
+    if not settings.model_url:
+        return None
+    from recollect.providers.openai_upstream import OpenAIUpstream
+
+    return OpenAIUpstream(settings.model_url, settings.model_key, timeout=settings.model_timeout)
+
+
 def chosen_summariser(settings: Settings) -> Reasoner | None:
     """Another model for summaries, at the same server, if one is named."""
     if not settings.model_url or not settings.summary_model:
@@ -206,8 +295,8 @@ def policy(settings: Settings, embedder: Embedder | None) -> Policy:
 
 
 @asynccontextmanager
-async def running(worker: Worker, upkeep: Periodic) -> AsyncIterator[None]:
-    tasks = [asyncio.create_task(worker.run()), asyncio.create_task(upkeep.run())]
+async def running(*workers: Worker | Periodic | DocumentWorker) -> AsyncIterator[None]:
+    tasks = [asyncio.create_task(each.run()) for each in workers]
     try:
         yield
     finally:
@@ -216,4 +305,6 @@ async def running(worker: Worker, upkeep: Periodic) -> AsyncIterator[None]:
             for task in unfinished:
                 task.cancel()
             await asyncio.wait(unfinished, timeout=0.5)
-        await worker.finish()
+        for each in workers:
+            if isinstance(each, Worker):
+                await each.finish()

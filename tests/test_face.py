@@ -14,6 +14,7 @@ import pytest
 
 import recollect
 from recollect import Engine, InvalidSetting, RecollectError, Scope, Settings, SyncEngine, errors
+from recollect.setting_sources import PREFIXES
 from recollect.settings import CHOICES, REFUSED, read_settings
 
 
@@ -85,7 +86,7 @@ def test_every_setting_has_a_variable_of_its_own_and_a_meaning() -> None:
     variables = [f.metadata["env"] for f in fields(Settings)]
 
     assert len(set(variables)) == len(variables)
-    assert all(name.startswith(("RECOLLECT_", "MEMORY_")) and name.isupper() for name in variables)
+    assert all(name.startswith(PREFIXES) and name.isupper() for name in variables)
     assert all(len(f.metadata["meaning"]) > 5 for f in fields(Settings))
     assert set(CHOICES) <= set(variables)
 

@@ -210,7 +210,6 @@ def test_a_switch_takes_every_usual_word(text: str) -> None:
         ("MEMORY_CHROMA_PERSIST_DIRECTORY", "./chroma_memory", "not in Chroma"),
         ("MEMORY_OPENSEARCH_URL", "http://localhost:9200", "not in OpenSearch"),
         ("MEMORY_SUMMARIZATION_PROVIDER", "Bedrock", "RECOLLECT_MODEL_URL"),
-        ("MEMORY_ENABLE_CROSS_USER_LEARNING", "1", "nobody's memory is used for another"),
     ],
 )
 def test_what_cannot_be_is_refused_with_the_reason(variable: str, value: str, reason: str) -> None:

@@ -16,6 +16,7 @@ from recollect.settings import Settings
 from recollect.store.connection import open_database
 from recollect.store.store import Store
 from recollect.wire import assemble, find_server, ready
+from recollect.worker.documents import DocumentWorker
 from recollect.worker.program import work_until
 from recollect.worker.worker import Worker
 
@@ -43,7 +44,9 @@ async def work(settings: Settings, *, once: bool, at_once: int | None, say: Say)
     async with AsyncExitStack() as stack:
         parts = await assemble(stack, settings, None, SystemClock())
         if leaving is None:
-            return await Worker(parts, at_once=at_once).drain()
+            done = await Worker(parts, at_once=at_once).drain()
+            await DocumentWorker(parts).drain()
+            return done
         say(f"working on up to {at_once} conversations at once; stop with Ctrl-C or SIGTERM")
         return await work_until(leaving, parts, at_once, say)
 

@@ -30,6 +30,7 @@ async def erase(parts: Parts, scope: Scope, memory: MemoryId | None, owner: Owne
         holder, known = await found(parts, scope, memory, owner)
         return await erasure.memory(holder.id, memory, known.key, actor_of(holder, scope), now)
     if scope.session is None:
+        await parts.store.data_sources.forget_asker(scope.project_id, scope.id)
         return await erasure.user(scope.id, USER, now)
     erased = await erasure.conversation(scope.id, scope.session, USER, now)
     if erased is None:

@@ -10,6 +10,7 @@ from typing import Any, get_args
 from uuid import UUID
 
 from recollect.errors import InvalidInput, NotFound
+from recollect.flows.documents import kept_chunks
 from recollect.flows.parts import Parts
 from recollect.model.audit import Audit
 from recollect.model.conversation import Conversation, Turn
@@ -47,7 +48,7 @@ async def conversations(parts: Parts, scope: Scope, limit: int, offset: int) -> 
 
 async def export(parts: Parts, scope: Scope) -> AsyncIterator[str]:
     """Everything kept about a user, as JSON lines: each conversation and its turns, what is known and what it rests on,
-    episodes, the requests, what was turned away, and the trail."""
+    episodes, documents, the requests, what was turned away, and the trail."""
     await parts.diary.flush()
     for conversation in await parts.store.conversations(scope.id):
         yield _line("conversation", asdict(conversation))
@@ -59,12 +60,23 @@ async def export(parts: Parts, scope: Scope) -> AsyncIterator[str]:
         yield _line("memory", {"memory_kind": memory.kind, **asdict(memory)})
     for said in await parts.store.memories.evidence(scope.id):
         yield _line("evidence", {"memory_kind": said.kind, **asdict(said)})
+    async for line in exported_documents(parts, scope):
+        yield line
     for row in await parts.store.requests(scope.id):
         yield _line("request", dict(zip(EXPLAINED, row, strict=True)))
     for day, reason, count in await parts.store.memories.tally(scope.id):
         yield _line("rejection", {"day": day, "reason": reason, "count": count})
     for deed in await parts.store.memories.audit(scope.id):
         yield _line("audit", asdict(deed))
+
+
+async def exported_documents(parts: Parts, scope: Scope) -> AsyncIterator[str]:
+    """The user's own, with their text; what the project shares is not kept about him."""
+    for document in await parts.store.documents.listed(scope.id, "user", None, EVERYTHING, None):
+        yield _line("document", asdict(document))
+        if document.status == "processed":
+            async for chunk in kept_chunks(parts, scope.id, document.id):
+                yield _line("chunk", {"document": document.id, **asdict(chunk)})
 
 
 def _line(kind: str, values: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from recollect.flows.hints import Hints
 from recollect.flows.outages import Outages
 from recollect.flows.usage import Usage
 from recollect.model.ids import ScopeId
-from recollect.ports import Clock, Reasoner
+from recollect.ports import Clock, FileReader, Reasoner
 from recollect.providers.jwt import TokenReader
 from recollect.settings import Settings
 from recollect.store.store import Store
@@ -32,6 +32,7 @@ class Parts:
     usage: Usage
     chores: Chores
     clock: Clock
+    files: FileReader
     tokens: TokenReader | None = None  # none: no JSON Web Tokens are accepted
     hints: Hints = field(default_factory=Hints)
     outages: Outages = field(default_factory=Outages)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from typing import Any, Literal, get_args
 from uuid import UUID
 
 from recollect.errors import InvalidInput
+from recollect.model.attached import check_data
 from recollect.model.ids import ConversationId
 from recollect.model.scope import MAX_NAME
 from recollect.model.text import checked_text
@@ -20,7 +20,6 @@ MAX_TURN_CHARS = 1_000_000
 MAX_DATA_CHARS = 1_000_000
 MAX_TURNS_AT_ONCE = 100_000
 NAME_CHARS = 80
-_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +117,7 @@ def _checked_turn(field: str, given: TurnLike, now: datetime) -> Turn:
     checked_text(f"{field}.text", turn.text, MAX_TURN_CHARS)
     if turn.speaker is not None:
         checked_text(f"{field}.speaker", turn.speaker, MAX_NAME)
-    _check_data(f"{field}.data", turn.data)
+    check_data(f"{field}.data", turn.data, MAX_DATA_CHARS)
     if not isinstance(turn.high_value, bool):
         raise InvalidInput(f"{field}.high_value", f"{turn.high_value!r} is neither True nor False")
     return replace(turn, at=_checked_time(f"{field}.at", turn.at, now), session=None, index=None)
@@ -142,19 +141,3 @@ def in_utc(field: str, at: object) -> datetime:
         return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
     except OverflowError:
         raise InvalidInput(field, f"{at} is not between the years 1 and 9999 in UTC") from None
-
-
-def _check_data(field: str, data: object) -> None:
-    if data is None:
-        return
-    if not isinstance(data, Mapping):
-        raise InvalidInput(field, f"a {type(data).__name__} is not a mapping")
-    try:
-        text = json.dumps(data, allow_nan=False, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(field, f"cannot be written as JSON: {error}") from None
-    if len(text) > MAX_DATA_CHARS:
-        raise InvalidInput(field, f"{len(text):,} characters of JSON; at most {MAX_DATA_CHARS:,}")
-    if _NUL.search(text):
-        raise InvalidInput(field, "contains a NUL character, which PostgreSQL cannot keep")
-    checked_text(field, text, MAX_DATA_CHARS)

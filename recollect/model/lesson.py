@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from datetime import datetime
 from typing import Any, Literal, get_args
 
 from recollect.errors import InvalidInput
+from recollect.model.attached import check_data
 from recollect.model.ids import uuid7
 from recollect.model.memory import DEFINES, Evidence, MemoryKind, Source
 from recollect.model.scope import MAX_NAME
@@ -19,7 +19,6 @@ from recollect.model.text import checked_text
 Owner = Literal["user", "project"]
 MAX_VALUE_CHARS = 4000
 MAX_DATA_CHARS = 20_000
-NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON writes it
 CONFIDENCE: Mapping[Source, float] = {
     "explicit": 1.0,
     "manual": 1.0,
@@ -75,7 +74,7 @@ class Lesson:
             raise InvalidInput("lesson.pending", f"{self.pending!r} is neither True nor False")
         if self.question is not None:
             checked_text("lesson.question", self.question, MAX_VALUE_CHARS)
-        _check_data(self.data)
+        check_data("lesson.data", self.data, MAX_DATA_CHARS)
 
     @classmethod
     def clarification(cls, term: str, answer: str, question: str | None = None) -> Lesson:
@@ -108,17 +107,3 @@ def taught(lesson: Lesson, author: str, now: datetime) -> Evidence:
         data=data or None,
         author=author,
     )
-
-
-def _check_data(data: object) -> None:
-    if data is None:
-        return
-    if not isinstance(data, Mapping):
-        raise InvalidInput("lesson.data", f"a {type(data).__name__} is not a mapping")
-    try:
-        text = json.dumps(data, allow_nan=False, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput("lesson.data", f"cannot be written as JSON: {error}") from None
-    if len(text) > MAX_DATA_CHARS or NUL.search(text):
-        raise InvalidInput("lesson.data", f"at most {MAX_DATA_CHARS:,} characters of JSON, and no NUL")
-    checked_text("lesson.data", text, MAX_DATA_CHARS)

@@ -18,10 +18,10 @@ Action = Literal[
     # with what belongs to a user
     "record", "recall", "context", "history", "explain", "resolve", "resolve_all", "learn", "correct", "memories",
     "close", "episodes", "mark", "forget", "redact", "export", "rejections", "settle", "audit", "promote", "approve",
-    "reject",
+    "reject", "documents", "add_document", "drop_document",
     # with what belongs to the project
     "terms", "memories_project", "learn_project", "change_project", "audit_project", "import_ontology", "put_term",
-    "drop_term", "report",
+    "drop_term", "report", "data_sources", "put_data_source", "ask", "change_documents",
     # with the installation
     "keys", "metrics", "work",
 ]  # fmt: skip
@@ -53,6 +53,9 @@ ALLOWED: Mapping[Action, frozenset[Who]] = MappingProxyType(
         "export": PERSONAL,
         "rejections": PERSONAL,
         "settle": PERSONAL,
+        "documents": PERSONAL,
+        "add_document": PERSONAL,
+        "drop_document": PERSONAL,
         "audit": ADMIN,
         "promote": ADMIN,
         "approve": ADMIN,
@@ -66,6 +69,10 @@ ALLOWED: Mapping[Action, frozenset[Who]] = MappingProxyType(
         "put_term": KEPT,
         "drop_term": KEPT,
         "report": KEPT,
+        "data_sources": SHARED,
+        "put_data_source": KEPT,
+        "ask": SHARED,
+        "change_documents": KEPT,
         "keys": ADMIN,
         "metrics": frozenset({"service", "data", "admin"}),
         "work": ADMIN,
@@ -75,7 +82,8 @@ ALLOWED: Mapping[Action, frozenset[Who]] = MappingProxyType(
 OF_PROJECT: frozenset[Action] = frozenset(
     (
         *("terms", "memories_project", "learn_project", "change_project", "audit_project", "import_ontology"),
-        *("put_term", "drop_term", "report", "keys", "metrics", "work"),
+        *("put_term", "drop_term", "report", "data_sources", "put_data_source", "ask", "change_documents"),
+        *("keys", "metrics", "work"),
     )
 )
 # Counts of nobody in particular: whoever may see them, may see them of all projects.

@@ -15,6 +15,7 @@ from recollect.model.report_rules import GOALS, TRIGGERS, Gauge, Totals, gauged
 LATENCY_STEPS = (5, 10, 25, 50, 100, 250, 500, 1000, 3000)  # milliseconds
 FEW_REQUESTS = 30  # fewer than this, and a share says little
 MAX_DAYS = 366
+WEEKS = 8  # in which learning shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,23 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True)
+class Week:
+    """Questions to databases in the week that begins on this Monday: asked, asked back, corrected."""
+
+    week: date
+    asked: int = 0
+    asked_back: int = 0
+    corrected: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Counted:
     """What the store counted. `named` are counts by kind and name: path, error, latency, learned, rejected."""
 
     totals: Totals
     days: Sequence[Day]
     named: Mapping[str, Mapping[str, int]]
+    weeks: Sequence[Week] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +67,7 @@ class Report:
     triggers: Sequence[Gauge]
     goals: Sequence[Gauge]
     notes: Sequence[str] = ()
+    asking: Sequence[Week] = ()  # the last weeks, whatever the period
 
     @property
     def is_over(self) -> bool:
@@ -84,6 +97,7 @@ def evaluated(project: str, since: datetime, until: datetime, counted: Counted) 
         triggers=[gauged(rule, totals) for rule in TRIGGERS],
         goals=[gauged(rule, totals) for rule in GOALS],
         notes=notes(totals),
+        asking=counted.weeks,
     )
 
 

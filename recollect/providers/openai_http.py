@@ -1,6 +1,7 @@
 """Posting to a server that speaks OpenAI's protocol: tried again where that helps, bounded in time, the key kept back.
 
-The embedder (openai.py) and the reasoner (openai_chat.py) differ in what they post and read; this is what they share.
+The embedder (openai.py), the reasoner (openai_chat.py, openai_stream.py) and the upstream of the proxy
+(openai_upstream.py) differ in what they send and read; this is what they share.
 """
 
 from __future__ import annotations
@@ -66,6 +67,28 @@ class OpenAIServer:
         except (ValueError, TypeError, RecursionError):
             raise self._failed(f"{self.url} answered something that is not JSON") from None
 
+    async def open(
+        self, method: str, path: str, *, json: dict[str, Any] | None = None, content: bytes | None = None
+    ) -> httpx2.Response:
+        """An answer of which the head has come, asked for once; the caller reads and closes it."""
+        import httpx2
+
+        try:
+            # Bytes that are passed on are passed on as they are, so none are to be packed.
+            plain = {"Accept-Encoding": "identity"} | ({"Content-Type": "application/json"} if content else {})
+            request = self._client.build_request(method, self.url + path, json=json, content=content, headers=plain)
+            return await self._client.send(request, stream=True)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise self.failure(error) from None
+
+    def failure(self, error: Exception) -> RecollectError:
+        """What went wrong on the way, as our callers know it."""
+        return self._failed(f"{self.url}: {type(error).__name__} {error}".strip())
+
+    def without_key(self, said: bytes) -> bytes:
+        """Some servers quote the key that they refuse."""
+        return said.replace(self._key.encode(), b"***") if self._key else said
+
     async def close(self) -> None:
         if "_client" in self.__dict__:
             await self._client.aclose()
@@ -91,7 +114,7 @@ class OpenAIServer:
             response = await self._client.post(self.url + path, json=body)
         except httpx2.HTTPError as error:
             return f"{type(error).__name__} {error}".strip()
-        text = response.text.replace(self._key, "***") if self._key else response.text
+        text = self.without_key(response.content).decode(response.encoding or "utf-8", errors="replace")
         return Answer(response.status_code, text, seconds(response.headers.get("retry-after", "")))
 
     @cached_property

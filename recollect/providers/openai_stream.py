@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import ReasonerFailed
@@ -23,10 +24,6 @@ DONE = "[DONE]"
 
 
 class StreamingReasoner(OpenAIReasoner):
-    def __init__(self, url: str, model: str, key: str = "", *, timeout: float = 60.0) -> None:
-        super().__init__(url, model, key, timeout=timeout)
-        self._key = key
-
     async def stream(
         self, messages: Sequence[Message], *, max_tokens: int = 1024, temperature: float = 0.0
     ) -> AsyncIterator[str]:
@@ -39,26 +36,25 @@ class StreamingReasoner(OpenAIReasoner):
             async for piece in self._pieces({**body, "stream": True}):
                 yield piece
         except httpx2.HTTPError as error:
-            raise ReasonerFailed(f"{self._server.url}: {type(error).__name__} {error}".strip()) from None
+            raise self._server.failure(error) from None
 
     async def _pieces(self, body: dict[str, Any]) -> AsyncIterator[str]:
         """A server that names a parameter it does not take is asked again in its way."""
         refusal = ""
         for _ in range(len(QUIRKS) + 1):
-            url = self._server.url + "/chat/completions"
-            async with self._server._client.stream("POST", url, json=adapted(body, self._quirks)) as response:
+            opened = await self._server.open("POST", "/chat/completions", json=adapted(body, self._quirks))
+            async with aclosing(opened) as response:
                 if response.status_code == 200:
                     async for piece in self._heard(response):
                         yield piece
                     return
-                refusal = (await response.aread()).decode(errors="replace")
+                refusal = self._server.without_key(await response.aread()).decode(errors="replace")
                 status = response.status_code
             named = frozenset(quirk for quirk in QUIRKS if status == 400 and quirk in refusal)
             if named <= self._quirks:
                 break
             self._quirks |= named
-        told = refusal.replace(self._key, "***") if self._key else refusal
-        raise ReasonerFailed(f"{self._server.url}: HTTP {status}: {told[:SAID_CHARS]}")
+        raise ReasonerFailed(f"{self._server.url}: HTTP {status}: {refusal[:SAID_CHARS]}")
 
     async def _heard(self, response: httpx2.Response) -> AsyncIterator[str]:
         """Some servers do not know `stream` and answer whole; some end without saying so, which is no end."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import select
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar, cast
 
@@ -30,6 +31,13 @@ T = TypeVar("T")
 
 APP_ROLE = "recollect_app"
 CONNECT_SECONDS = 10
+# A host that vanishes closes nothing: without these a request waits for its answer for a quarter of an hour or longer.
+VANISHED = {
+    "tcp_user_timeout": 10_000,  # ms that something sent may stay unacknowledged
+    "keepalives_idle": 10,  # seconds of silence until we ask whether the host is there
+    "keepalives_interval": 3,
+    "keepalives_count": 3,
+}
 POLLED = {
     Wait.R: select.POLLIN,
     Wait.W: select.POLLOUT,
@@ -79,11 +87,19 @@ def plain_dsn(setting: str, dsn: str) -> str:
     """SQLAlchemy's spelling is accepted; anything that is no DSN is said so."""
     dsn = dsn.replace("postgresql+psycopg://", "postgresql://", 1)
     try:
-        conninfo_to_dict(dsn)
+        said = conninfo_to_dict(dsn)
     except psycopg.ProgrammingError:
         # Not quoted: it may hold a password.
         raise InvalidSetting(setting, "is not a connection string (postgresql://user:password@host/database)") from None
-    return make_conninfo(dsn, connect_timeout=conninfo_to_dict(dsn).get("connect_timeout", CONNECT_SECONDS))
+    return make_conninfo(dsn, **{**patience(said), **said})
+
+
+def patience(said: Mapping[str, Any]) -> dict[str, Any]:
+    """How long to wait for a host that does not answer, where the DSN does not say. Sockets on this machine need no
+    more than the first; where no host is named, PGHOST may name one."""
+    hosts = str(said.get("host") or "").split(",")
+    is_local = not said.get("hostaddr") and all(host.startswith(("/", "@")) for host in hosts)
+    return {"connect_timeout": CONNECT_SECONDS, **({} if is_local else VANISHED)}
 
 
 async def open_database(dsn: str, settings: Settings, server: EmbeddedServer | None = None) -> Database:

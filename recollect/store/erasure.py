@@ -12,6 +12,7 @@ from recollect.model.audit import Deed
 from recollect.model.ids import ConversationId, MemoryId, ScopeId
 from recollect.model.reconcile import MARK, pointless, quoting, reconcile
 from recollect.store.database import Database, Transaction
+from recollect.store.documents import OF_DOCUMENT
 from recollect.store.memories import as_evidence, as_memory, audited, memory_json
 
 # The order matters to nobody but the reader of a receipt; a conversation's row goes last, its turns refer to it.
@@ -26,7 +27,7 @@ OF_CONVERSATION = (
     "idempotency",
     "conversation",
 )
-OF_USER = (*OF_CONVERSATION[:-1], "memory", "tally", "holder", "conversation")
+OF_USER = (*OF_CONVERSATION[:-1], "memory", "tally", "holder", *OF_DOCUMENT, "conversation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class ErasureStore:
         strays. The trail stays: it says that things were, never what."""
         async with self._database.transaction(scope) as transaction:
             locked = [row[0] for row in await transaction.rows("conversation.lock_all")]
+            await transaction.rows("document.lock_all")
             rows = {noun: await transaction.count(f"{noun}.delete_all", conversations=locked) for noun in OF_USER}
             if any(rows.values()):
                 await _audited(transaction, Deed(actor, "forgot", "everything", {"rows": rows}), now)

@@ -14,7 +14,7 @@ _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
 NOUNS = (
     *("conversation", "turn", "sketch", "embedding", "chapter", "idempotency", "request", "server"),
     *("work", "holder", "evidence", "memory", "tally", "audit", "episode", "redaction", "upkeep", "term", "key"),
-    "report",
+    *("report", "data_source", "shape", "document", "document_part", "chunk", "posting", "chunk_vector"),
 )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from recollect.model.report import LATENCY_STEPS, Counted, Day
+from recollect.model.report import LATENCY_STEPS, WEEKS, Counted, Day, Week
 from recollect.model.report_rules import Totals
 from recollect.store.database import Database
 
@@ -14,7 +14,7 @@ class ReportStore:
         self._database = database
 
     async def counted(self, project: str, since: datetime, until: datetime) -> Counted:
-        """Five questions, each with an answer of its own: rows that come meanwhile may be in some of them only."""
+        """Six questions, each with an answer of its own: rows that come meanwhile may be in some of them only."""
         span = {"project": project, "since": since, "until": until}
         [requests] = await self._database.ask("report.requests", span)
         [follow_ups] = await self._database.ask("report.follow_ups", span)
@@ -24,5 +24,6 @@ class ReportStore:
         named: dict[str, dict[str, int]] = {}
         for what, name, count in counts:
             named.setdefault(what, {})[name] = count
+        weeks = await self._database.ask("report.asking", {**span, "since": until - timedelta(weeks=WEEKS)})
         totals = Totals(*requests, *follow_ups, *conversations)
-        return Counted(totals, [Day(*row) for row in days], named)
+        return Counted(totals, [Day(*row) for row in days], named, [Week(*row) for row in weeks])

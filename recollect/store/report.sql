@@ -17,3 +17,6 @@ FROM report_days(%(project)s, %(since)s, %(until)s)
 
 -- name: counts
 SELECT what, name, count FROM report_counts(%(project)s, %(since)s, %(until)s, %(steps)s)
+
+-- name: asking
+SELECT week, asked, asked_back, corrected FROM report_asking(%(project)s, %(since)s, %(until)s)

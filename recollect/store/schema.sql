@@ -33,6 +33,20 @@ CREATE FUNCTION recollect.any_key() RETURNS boolean
     SELECT EXISTS (SELECT FROM api_key)
 $$;
 
+CREATE FUNCTION recollect.find_documents(current_model smallint, most integer) RETURNS TABLE(scope_id uuid, document_id uuid)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    (SELECT d.scope_id, d.id FROM document d
+     WHERE d.status IN ('pending', 'processing') AND (d.lease_until IS NULL OR d.lease_until < now())
+     ORDER BY d.id LIMIT most)
+    UNION ALL
+    (SELECT d.scope_id, d.id FROM document d
+     WHERE d.status = 'processed' AND (d.embedded_model < current_model OR d.embedded_model > current_model)
+       AND (d.lease_until IS NULL OR d.lease_until < now())
+     LIMIT most)
+$$;
+
 CREATE FUNCTION recollect.find_expired(moment timestamp with time zone, after uuid, most integer) RETURNS TABLE(scope_id uuid)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'recollect', 'pg_temp'
@@ -147,6 +161,30 @@ CREATE FUNCTION recollect.open_scope(scope uuid) RETURNS void
 BEGIN
     EXECUTE format('SET LOCAL app.scope = %L', scope);
 END $$;
+
+CREATE FUNCTION recollect.report_asking(which text, since timestamp with time zone, until timestamp with time zone) RETURNS TABLE(week date, asked bigint, asked_back bigint, corrected bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    WITH answers AS (
+        SELECT date_trunc('week', t.recorded_at AT TIME ZONE 'UTC')::date AS week,
+               -- The host says so of each answer (hosts/sql/keeping.py).
+               jsonb_array_length(coalesce(t.data -> 'clarifications', '[]')) > 0 AND t.data ->> 'sql' = '' AS asked_back
+        FROM conversation c
+        JOIN turn t ON t.scope_id = c.scope_id AND t.conversation_id = c.id
+        WHERE c.project = which AND c.updated_at >= since
+          AND t.role = 'assistant' AND t.data ->> 'host' = 'sql'
+          AND t.recorded_at >= since AND t.recorded_at <= until),
+    corrections AS (
+        SELECT date_trunc('week', m.created_at AT TIME ZONE 'UTC')::date AS week
+        FROM holder h JOIN memory m ON m.scope_id = h.scope_id
+        WHERE h.project = which AND m.kind = 'correction' AND m.created_at >= since AND m.created_at <= until)
+    SELECT coalesce(a.week, k.week), coalesce(a.asked, 0), coalesce(a.asked_back, 0), coalesce(k.corrected, 0)
+    FROM (SELECT a.week, count(*) AS asked, count(*) FILTER (WHERE a.asked_back) AS asked_back
+          FROM answers a GROUP BY 1) a
+    FULL JOIN (SELECT k.week, count(*) AS corrected FROM corrections k GROUP BY 1) k USING (week)
+    ORDER BY 1
+$$;
 
 CREATE FUNCTION recollect.report_conversations(which text, since timestamp with time zone, until timestamp with time zone) RETURNS TABLE(conversations bigint, questions bigint, due bigint, failing bigint, parked bigint)
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -348,6 +386,33 @@ ALTER TABLE ONLY recollect.chapter ALTER COLUMN terms SET STORAGE EXTERNAL;
 
 ALTER TABLE ONLY recollect.chapter FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE recollect.chunk (
+    scope_id uuid NOT NULL,
+    document_id uuid NOT NULL,
+    chunk_index integer NOT NULL,
+    text text NOT NULL,
+    start integer NOT NULL,
+    "end" integer NOT NULL,
+    page integer,
+    page_end integer,
+    headings text[] NOT NULL,
+    lead text NOT NULL,
+    tokens integer NOT NULL
+);
+
+ALTER TABLE ONLY recollect.chunk FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE recollect.chunk_vector (
+    scope_id uuid NOT NULL,
+    model_id smallint NOT NULL,
+    document_id uuid NOT NULL,
+    chunk_index integer NOT NULL,
+    vector public.halfvec NOT NULL
+);
+ALTER TABLE ONLY recollect.chunk_vector ALTER COLUMN vector SET STORAGE PLAIN;
+
+ALTER TABLE ONLY recollect.chunk_vector FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE recollect.conversation (
     scope_id uuid NOT NULL,
     id uuid NOT NULL,
@@ -376,6 +441,69 @@ CREATE TABLE recollect.conversation (
 );
 
 ALTER TABLE ONLY recollect.conversation FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE recollect.data_source (
+    scope_id uuid NOT NULL,
+    name text NOT NULL,
+    dsn text NOT NULL,
+    dialect text NOT NULL,
+    fingerprint text NOT NULL,
+    catalog jsonb NOT NULL,
+    model jsonb NOT NULL,
+    access jsonb NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY recollect.data_source FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE recollect.document (
+    scope_id uuid NOT NULL,
+    id uuid NOT NULL,
+    number bigint NOT NULL,
+    title text NOT NULL,
+    source text NOT NULL,
+    added_by text NOT NULL,
+    format text,
+    size bigint NOT NULL,
+    digest bytea NOT NULL,
+    status text NOT NULL,
+    failure text,
+    pages integer DEFAULT 0 NOT NULL,
+    chunks integer DEFAULT 0 NOT NULL,
+    tokens bigint DEFAULT 0 NOT NULL,
+    words bigint DEFAULT 0 NOT NULL,
+    characters bigint DEFAULT 0 NOT NULL,
+    progress real DEFAULT 0 NOT NULL,
+    embedded_model smallint DEFAULT 0 NOT NULL,
+    lease integer DEFAULT 0 NOT NULL,
+    lease_until timestamp with time zone,
+    tries integer DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    CONSTRAINT document_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'processing'::text, 'processed'::text, 'failed'::text])))
+);
+
+ALTER TABLE ONLY recollect.document FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE recollect.document ALTER COLUMN number ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME recollect.document_number_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE recollect.document_part (
+    scope_id uuid NOT NULL,
+    document_id uuid NOT NULL,
+    part integer NOT NULL,
+    bytes bytea NOT NULL
+);
+ALTER TABLE ONLY recollect.document_part ALTER COLUMN bytes SET STORAGE EXTERNAL;
+
+ALTER TABLE ONLY recollect.document_part FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE recollect.embedding (
     scope_id uuid NOT NULL,
@@ -509,6 +637,17 @@ CREATE TABLE recollect.memory (
 
 ALTER TABLE ONLY recollect.memory FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE recollect.posting (
+    scope_id uuid NOT NULL,
+    lexeme text NOT NULL COLLATE pg_catalog."C",
+    document bigint NOT NULL,
+    first integer NOT NULL,
+    found bytea NOT NULL
+);
+ALTER TABLE ONLY recollect.posting ALTER COLUMN found SET STORAGE MAIN;
+
+ALTER TABLE ONLY recollect.posting FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE recollect.request (
     scope_id uuid NOT NULL,
     id uuid NOT NULL,
@@ -547,6 +686,15 @@ CREATE TABLE recollect.schema_migration (
 );
 
 ALTER TABLE ONLY recollect.schema_migration FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE recollect.shape (
+    scope_id uuid NOT NULL,
+    digest bytea NOT NULL,
+    askers uuid[] NOT NULL,
+    updated_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY recollect.shape FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE recollect.sketch (
     scope_id uuid NOT NULL,
@@ -615,11 +763,29 @@ ALTER TABLE ONLY recollect.audit
 ALTER TABLE ONLY recollect.chapter
     ADD CONSTRAINT chapter_pkey PRIMARY KEY (scope_id, conversation_id, first_turn);
 
+ALTER TABLE ONLY recollect.chunk
+    ADD CONSTRAINT chunk_pkey PRIMARY KEY (scope_id, document_id, chunk_index);
+
+ALTER TABLE ONLY recollect.chunk_vector
+    ADD CONSTRAINT chunk_vector_pkey PRIMARY KEY (scope_id, model_id, document_id, chunk_index);
+
 ALTER TABLE ONLY recollect.conversation
     ADD CONSTRAINT conversation_pkey PRIMARY KEY (scope_id, id);
 
 ALTER TABLE ONLY recollect.conversation
     ADD CONSTRAINT conversation_scope_id_session_id_key UNIQUE (scope_id, session_id);
+
+ALTER TABLE ONLY recollect.data_source
+    ADD CONSTRAINT data_source_pkey PRIMARY KEY (scope_id, name);
+
+ALTER TABLE ONLY recollect.document_part
+    ADD CONSTRAINT document_part_pkey PRIMARY KEY (scope_id, document_id, part);
+
+ALTER TABLE ONLY recollect.document
+    ADD CONSTRAINT document_pkey PRIMARY KEY (scope_id, id);
+
+ALTER TABLE ONLY recollect.document
+    ADD CONSTRAINT document_scope_id_digest_key UNIQUE (scope_id, digest);
 
 ALTER TABLE ONLY recollect.embedding_model
     ADD CONSTRAINT embedding_model_name_dimension_key UNIQUE (name, dimension);
@@ -654,6 +820,9 @@ ALTER TABLE ONLY recollect.request
 ALTER TABLE ONLY recollect.schema_migration
     ADD CONSTRAINT schema_migration_pkey PRIMARY KEY (version);
 
+ALTER TABLE ONLY recollect.shape
+    ADD CONSTRAINT shape_pkey PRIMARY KEY (scope_id, digest);
+
 ALTER TABLE ONLY recollect.sketch
     ADD CONSTRAINT sketch_pkey PRIMARY KEY (scope_id, conversation_id, turn_index);
 
@@ -666,11 +835,17 @@ ALTER TABLE ONLY recollect.term
 ALTER TABLE ONLY recollect.turn
     ADD CONSTRAINT turn_pkey PRIMARY KEY (scope_id, conversation_id, turn_index);
 
+CREATE INDEX chunk_place ON recollect.chunk USING btree (scope_id, document_id, "end");
+
 CREATE INDEX conversation_due ON recollect.conversation USING btree (id) WHERE due;
 
 CREATE INDEX conversation_parked ON recollect.conversation USING btree (id) WHERE (parked <> '{}'::text[]);
 
 CREATE INDEX conversation_work ON recollect.conversation USING btree (embedded_model);
+
+CREATE INDEX document_model ON recollect.document USING btree (embedded_model) WHERE (status = 'processed'::text);
+
+CREATE INDEX document_unread ON recollect.document USING btree (id) WHERE (status = ANY (ARRAY['pending'::text, 'processing'::text]));
 
 CREATE INDEX evidence_key ON recollect.evidence USING btree (scope_id, key);
 
@@ -678,7 +853,17 @@ CREATE UNIQUE INDEX evidence_once ON recollect.evidence USING btree (scope_id, c
 
 CREATE INDEX memory_key ON recollect.memory USING btree (scope_id, key);
 
+CREATE INDEX posting_document ON recollect.posting USING btree (scope_id, document);
+
+CREATE INDEX posting_lexeme ON recollect.posting USING btree (scope_id, lexeme);
+
 CREATE INDEX request_by_time ON recollect.request USING btree (scope_id, created_at);
+
+ALTER TABLE ONLY recollect.chunk
+    ADD CONSTRAINT chunk_scope_id_document_id_fkey FOREIGN KEY (scope_id, document_id) REFERENCES recollect.document(scope_id, id);
+
+ALTER TABLE ONLY recollect.document_part
+    ADD CONSTRAINT document_part_scope_id_document_id_fkey FOREIGN KEY (scope_id, document_id) REFERENCES recollect.document(scope_id, id);
 
 ALTER TABLE ONLY recollect.turn
     ADD CONSTRAINT turn_scope_id_conversation_id_fkey FOREIGN KEY (scope_id, conversation_id) REFERENCES recollect.conversation(scope_id, id);
@@ -689,7 +874,17 @@ ALTER TABLE recollect.audit ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE recollect.chapter ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE recollect.chunk ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE recollect.chunk_vector ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE recollect.conversation ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE recollect.data_source ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE recollect.document ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE recollect.document_part ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE recollect.embedding ENABLE ROW LEVEL SECURITY;
 
@@ -715,6 +910,8 @@ ALTER TABLE recollect.memory ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY owner_counts ON recollect.tally FOR SELECT TO CURRENT_USER USING (true);
 
+CREATE POLICY owner_counts ON recollect.turn FOR SELECT TO CURRENT_USER USING (true);
+
 CREATE POLICY owner_finds_idle ON recollect.holder FOR SELECT TO CURRENT_USER USING (true);
 
 CREATE POLICY owner_finds_idle ON recollect.memory FOR SELECT TO CURRENT_USER USING (true);
@@ -725,9 +922,13 @@ CREATE POLICY owner_finds_old ON recollect.request FOR SELECT TO CURRENT_USER US
 
 CREATE POLICY owner_finds_work ON recollect.conversation FOR SELECT TO CURRENT_USER USING (true);
 
+CREATE POLICY owner_finds_work ON recollect.document FOR SELECT TO CURRENT_USER USING (true);
+
 CREATE POLICY owner_keeps_keys ON recollect.api_key TO CURRENT_USER USING (true);
 
 CREATE POLICY owner_wakes_work ON recollect.conversation FOR UPDATE TO CURRENT_USER USING (true);
+
+ALTER TABLE recollect.posting ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE recollect.request ENABLE ROW LEVEL SECURITY;
 
@@ -737,7 +938,17 @@ CREATE POLICY scope ON recollect.audit USING ((scope_id = (NULLIF(current_settin
 
 CREATE POLICY scope ON recollect.chapter USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
 
+CREATE POLICY scope ON recollect.chunk USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+
+CREATE POLICY scope ON recollect.chunk_vector USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+
 CREATE POLICY scope ON recollect.conversation USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+
+CREATE POLICY scope ON recollect.data_source USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+
+CREATE POLICY scope ON recollect.document USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+
+CREATE POLICY scope ON recollect.document_part USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
 
 CREATE POLICY scope ON recollect.embedding USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
 
@@ -751,7 +962,11 @@ CREATE POLICY scope ON recollect.idempotency USING ((scope_id = (NULLIF(current_
 
 CREATE POLICY scope ON recollect.memory USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
 
+CREATE POLICY scope ON recollect.posting USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+
 CREATE POLICY scope ON recollect.request USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+
+CREATE POLICY scope ON recollect.shape USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
 
 CREATE POLICY scope ON recollect.sketch USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
 
@@ -760,6 +975,8 @@ CREATE POLICY scope ON recollect.tally USING ((scope_id = (NULLIF(current_settin
 CREATE POLICY scope ON recollect.term USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
 
 CREATE POLICY scope ON recollect.turn USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+
+ALTER TABLE recollect.shape ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE recollect.sketch ENABLE ROW LEVEL SECURITY;
 
@@ -776,6 +993,9 @@ GRANT ALL ON FUNCTION recollect.add_key(id uuid, hash bytea, prefix text, name t
 
 REVOKE ALL ON FUNCTION recollect.any_key() FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.any_key() TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.find_documents(current_model smallint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.find_documents(current_model smallint, most integer) TO recollect_app;
 
 REVOKE ALL ON FUNCTION recollect.find_expired(moment timestamp with time zone, after uuid, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.find_expired(moment timestamp with time zone, after uuid, most integer) TO recollect_app;
@@ -800,6 +1020,9 @@ GRANT ALL ON FUNCTION recollect.list_keys(of_project text) TO recollect_app;
 
 REVOKE ALL ON FUNCTION recollect.note_key_use(wanted uuid, moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.note_key_use(wanted uuid, moment timestamp with time zone) TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.report_asking(which text, since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.report_asking(which text, since timestamp with time zone, until timestamp with time zone) TO recollect_app;
 
 REVOKE ALL ON FUNCTION recollect.report_conversations(which text, since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.report_conversations(which text, since timestamp with time zone, until timestamp with time zone) TO recollect_app;
@@ -832,7 +1055,17 @@ GRANT SELECT,INSERT ON TABLE recollect.audit TO recollect_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE recollect.chapter TO recollect_app;
 
+GRANT SELECT,INSERT,DELETE ON TABLE recollect.chunk TO recollect_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE recollect.chunk_vector TO recollect_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE recollect.conversation TO recollect_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE recollect.data_source TO recollect_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE recollect.document TO recollect_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE recollect.document_part TO recollect_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE recollect.embedding TO recollect_app;
 
@@ -850,6 +1083,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE recollect.idempotency TO recollect_ap
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE recollect.memory TO recollect_app;
 
+GRANT SELECT,INSERT,DELETE ON TABLE recollect.posting TO recollect_app;
+
 GRANT SELECT,INSERT,DELETE ON TABLE recollect.request TO recollect_app;
 
 GRANT UPDATE(latency_llm_ms) ON TABLE recollect.request TO recollect_app;
@@ -859,6 +1094,8 @@ GRANT UPDATE(model) ON TABLE recollect.request TO recollect_app;
 GRANT UPDATE(error_stage) ON TABLE recollect.request TO recollect_app;
 
 GRANT SELECT ON TABLE recollect.schema_migration TO recollect_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE recollect.shape TO recollect_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE recollect.sketch TO recollect_app;
 

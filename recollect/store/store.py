@@ -14,7 +14,10 @@ from recollect.model.conversation import Conversation, Recorded, Turn
 from recollect.model.ids import ConversationId, RequestId, ScopeId
 from recollect.model.sketch import Flag, Sketch, quoted
 from recollect.store.around import AroundStore
+from recollect.store.chunks import ChunkStore
+from recollect.store.data_sources import DataSourceStore
 from recollect.store.database import Database, Row, Statement, Transaction
+from recollect.store.documents import DocumentStore
 from recollect.store.episodes import EpisodeStore
 from recollect.store.erasure import ErasureStore
 from recollect.store.keys import KeyStore
@@ -88,6 +91,9 @@ class Store:
         self.episodes = EpisodeStore(database)
         self.around = AroundStore(database)
         self.erasure = ErasureStore(database)
+        self.data_sources = DataSourceStore(database)
+        self.documents = DocumentStore(database)
+        self.chunks = ChunkStore(database)
         self.redaction = RedactionStore(database)
         self.keys = KeyStore(database)
         self.report = ReportStore(database)

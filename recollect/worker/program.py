@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from recollect.errors import RecollectError
 from recollect.flows.parts import Parts
+from recollect.worker.documents import DocumentWorker
 from recollect.worker.periodic import Periodic
 from recollect.worker.worker import LONGEST_PAUSE, Worker
 
@@ -23,7 +24,7 @@ async def work_until(leaving: asyncio.Event, parts: Parts, at_once: int, say: Sa
     """How many conversations were brought up to date."""
     worker = Worker(parts, at_once=at_once)
     shift = Shift(worker, leaving, say)
-    tasks = [asyncio.create_task(shift.run()), asyncio.create_task(Periodic(parts).run())]
+    tasks = [asyncio.create_task(each.run()) for each in (shift, Periodic(parts), DocumentWorker(parts))]
     told = asyncio.create_task(leaving.wait())
     try:
         await asyncio.wait([told, *tasks], return_when=asyncio.FIRST_COMPLETED)

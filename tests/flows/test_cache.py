@@ -141,7 +141,7 @@ async def test_of_the_session_only_what_was_said_since_is_read(pair: Pair, later
     assert pair.counts.misses == misses
 
 
-@pytest.mark.parametrize("recent", [0, 1, 3, 8, 200])
+@pytest.mark.parametrize("recent", [0, 1, 3, 5, 8, 200])
 async def test_a_longer_or_shorter_end_of_the_session_is_that_long(pair: Pair, recent: int) -> None:
     await pair.plain.record(MONDAY, SMALL_TALK * 5)
     await pair.same(MONDAY, "what about the piano?")
@@ -436,50 +436,3 @@ async def test_users_with_the_same_sessions_have_nothing_in_common(pair: Pair, r
     redis.client().copy(key(MONDAY.id), key(blake.id), replace=True)
 
     assert "alex" not in (await pair.same(blake, "heron")).text
-
-
-# Questions
-
-
-@asynccontextmanager
-async def asking(settings: Settings, redis: RedisServer, embedder: FakeEmbedder) -> AsyncIterator[Engine]:
-    with_redis = replace(settings, redis_cache=True, redis_url=redis.url, embed_turns="all")
-    async with connect(with_redis, embedder=embedder, worker=False) as memory:
-        await memory.record(MONDAY, SMALL_TALK)
-        await memory.settle(MONDAY)
-        yield memory
-
-
-async def calls(memory: Engine, embedder: FakeEmbedder, scope: Scope) -> int:
-    """How often the embedder is asked for a question."""
-    before = embedder.calls
-    assert (await memory.recall(scope, "where is the heron?")).notes == ()
-    cache = turn_cache(memory).cache
-    assert isinstance(cache, RedisCache)
-    await cache.flush()
-    return embedder.calls - before
-
-
-async def test_a_paid_embedder_is_asked_once_per_user_and_question(settings: Settings, redis: RedisServer) -> None:
-    embedder = FakeEmbedder(is_local=False)
-    async with asking(settings, redis, embedder) as memory:
-        scopes = (MONDAY, TUESDAY, Scope("blake", "monday"), MONDAY)
-        assert [await calls(memory, embedder, scope) for scope in scopes] == [1, 0, 1, 0]
-        embedder.failing = True
-        assert (await memory.recall(MONDAY, "where is the heron?")).path == "hybrid"
-
-
-async def test_a_local_embedder_is_cheaper_than_a_cache(settings: Settings, redis: RedisServer) -> None:
-    embedder = FakeEmbedder(is_local=True)
-    async with asking(settings, redis, embedder) as memory:
-        assert [await calls(memory, embedder, MONDAY) for _ in range(2)] == [1, 1]
-
-
-async def test_a_vector_of_another_model_does_not_count(settings: Settings, redis: RedisServer) -> None:
-    for embedder in (
-        FakeEmbedder("old", is_local=False),
-        FakeEmbedder("new", is_local=False),
-        FakeEmbedder("new", dimension=8, is_local=False),
-    ):
-        async with asking(settings, redis, embedder) as memory:
-            assert await calls(memory, embedder, MONDAY) == 1

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from recollect import Engine, NotFound, Query, Scope, Turn, connect
+from recollect import Engine, NotFound, Query, Scope, Turn, Upload, connect
 from recollect.providers.fake import FakeEmbedder
 from recollect.settings import Settings
 
@@ -18,6 +18,7 @@ MONDAY, TUESDAY, BLAKE = Scope("alex", "monday"), Scope("alex", "tuesday"), Scop
 TABLES = (
     *("conversation", "turn", "sketch", "embedding", "chapter", "idempotency", "request"),
     *("holder", "evidence", "memory", "tally", "episode"),
+    *("document", "document_part", "chunk", "posting", "chunk_vector"),
 )
 
 
@@ -35,7 +36,9 @@ async def filled(engine: Engine) -> Engine:
         await engine.record(scope, said, idempotency_key=f"{scope.session}")  # type: ignore[arg-type]
         await engine.recall(scope, Query("code word", scope="session"))
         await engine.context(scope, Query("code word", scope="session"))
+        await engine.add_document(scope, Upload("birds.txt", f"A heron was seen by {scope.user}.".encode()))
         await engine.settle(scope)
+        await engine.add_document(scope, Upload("later.txt", f"{scope.user} saw another on {scope.session}.".encode()))
     return engine
 
 

@@ -11,11 +11,11 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from recollect import Engine, InvalidInput, Query, Scope, connect
+from recollect import Engine, InvalidInput, Lesson, Query, Scope, Turn, connect
 from recollect.flows.parts import Parts
 from recollect.flows.report import report
 from recollect.model.ids import uuid7
-from recollect.model.report import Report
+from recollect.model.report import Report, Week
 from recollect.providers.fake import FakeClock, FakeEmbedder
 from recollect.settings import Settings
 
@@ -220,9 +220,28 @@ async def test_counts_leave_the_scopes_and_texts_do_not(parts: Parts, login: psy
         for name, arguments in functions
     ]
 
-    assert len(told) == 5
+    assert len(told) == 6
     everything = str([cursor.fetchall() for cursor in told])
     assert "hybrid" in everything
     assert "secret" not in everything
     assert "alex" not in everything
     assert login.execute("SELECT count(*) FROM request").fetchone() == (0,)
+
+
+async def test_questions_to_databases_are_counted_by_week_asked_asked_back_and_corrected(memory: Engine) -> None:
+    """Whether learning helps: of the questions asked, fewer should be asked back."""
+    understood = Turn("assistant", "42", data={"host": "sql", "sql": "SELECT 42", "clarifications": []})
+    asked_back = Turn("assistant", "Which?", data={"host": "sql", "sql": "", "clarifications": [{"term": "active"}]})
+    clock = memory._parts.clock
+    assert isinstance(clock, FakeClock)
+    clock.advance(weeks=-20)
+    for passed, answers in ((18, [asked_back]), (2, [asked_back, asked_back, understood]), (0, [understood])):
+        await memory.record(Scope("alex", f"{passed}"), [("user", "how many?"), *answers])
+        await memory.record(Scope("robin", f"{passed}", "other"), [("user", "how many?"), *answers])
+        clock.advance(weeks=passed)
+    await memory.learn(Scope("robin"), Lesson("SELECT 1", key="how many?", kind="correction", source="correction"))
+
+    told = await memory.report("default", days=7)
+
+    monday = NOON.date() - timedelta(days=NOON.weekday())
+    assert told.asking == [Week(monday - timedelta(weeks=2), 3, 2, 0), Week(monday, 1, 0, 1)]

@@ -237,20 +237,22 @@ MAY: dict[Role, set[str]] = {
     "user": {
         *("record", "recall", "context", "history", "explain", "resolve", "resolve_all", "learn", "correct"),
         *("memories", "close", "episodes", "mark", "forget", "redact", "export", "rejections", "settle"),
-        *("terms", "memories_project"),
+        *("terms", "memories_project", "data_sources", "ask", "documents", "add_document", "drop_document"),
     },
     "data": {
         *("terms", "memories_project", "learn_project", "change_project", "import_ontology", "put_term", "drop_term"),
-        *("report", "metrics"),
+        *("report", "metrics", "data_sources", "put_data_source", "ask", "change_documents"),
     },
     "service": {
         *("record", "recall", "context", "history", "explain", "resolve", "resolve_all", "learn", "correct"),
         *("memories", "close", "episodes", "mark", "forget", "redact", "export", "rejections", "settle"),
-        *("terms", "memories_project", "learn_project", "metrics"),
+        *("terms", "memories_project", "learn_project", "metrics", "data_sources", "ask"),
+        *("documents", "add_document", "drop_document"),
     },
     "admin": set(ACTIONS),
 }
-OTHERS = {"user": {"terms", "memories_project"}}  # of a user's, what he may do in another's name: nothing is his there
+# Of a user's, what he may do in another's name: nothing is his there.
+OTHERS = {"user": {"terms", "memories_project", "data_sources", "ask"}}
 
 
 def identity_of(role: Role, project: str | None = "shop") -> Identity:
@@ -294,6 +296,8 @@ def test_the_table_has_every_verb_of_the_engine_and_no_action_is_without_a_rule(
     verbs = {name for name, _ in inspect.getmembers(Engine, inspect.isfunction) if not name.startswith("_")}
     beside = {"health", "once", "identify", "create_key", "list_keys", "revoke_key", "retry_work"}  # "keys" and "work"
     beside |= {"conversations", "rename", "answered"}  # "history" and "record"
+    beside |= {"data_source", "drop_data_source", "asked", "used"}  # "data_sources", "put_data_source", "ask"
+    beside |= {"document", "passage", "search_documents"}  # "documents"
 
     assert verbs - beside <= set(ALLOWED)
     assert set(ALLOWED) == set(ACTIONS)

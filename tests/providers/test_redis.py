@@ -90,12 +90,16 @@ async def test_after_a_kill_it_is_away_and_then_back_by_itself(cache: RedisCache
     assert await cache.read(ALEX, ["a"]) == [b"one"]
 
 
+@pytest.mark.parametrize("is_known", [False, True])
 async def test_what_should_be_dropped_while_it_is_away_is_dropped_when_it_is_back(
-    cache: RedisCache, redis: RedisServer
+    cache: RedisCache, redis: RedisServer, is_known: bool
 ) -> None:
     await written(cache, a=b"one")
     redis.client().save()
     redis.kill()
+    if is_known:
+        assert await cache.read(ALEX, ["a"]) == [None]
+    assert cache.is_up is not is_known
 
     await cache.drop(ALEX)
     redis.start()
@@ -116,6 +120,36 @@ async def test_one_that_hangs_is_waited_for_once(
         await cache.drop(SAM)
 
     assert cache.counts.errors == 1
+
+
+async def test_one_that_hangs_is_given_up_however_long_its_client_would_wait(redis: RedisServer) -> None:
+    cache = await opened(f"{redis.url}&socket_timeout=3600", 100)
+    redis.hang()
+
+    async with asyncio.timeout(60):  # not how long it takes: that it ends
+        assert await cache.read(ALEX, ["a"]) == [None]
+
+    assert not cache.is_up
+    await cache.close()
+
+
+async def test_what_waited_to_be_written_when_it_went_away_is_not_written_later(
+    cache: RedisCache, redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provider, "AT_ONCE", 1)
+    redis.hang()
+    for name in ("under way", "waiting", "waiting too"):
+        cache.write(ALEX, {name: b"one"})
+    await cache.flush()
+    assert cache.counts.errors == 1
+
+    redis.go_on()
+    await back(cache)
+    cache.write(SAM, {"a": b"one"})
+    await cache.flush()
+
+    assert await cache.read(SAM, ["a"]) == [b"one"]
+    assert await cache.read(ALEX, ["waiting", "waiting too"]) == [None, None]
 
 
 async def test_one_that_hung_goes_on_without_mixing_up_its_answers(cache: RedisCache, redis: RedisServer) -> None:

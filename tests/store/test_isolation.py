@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Composed, Identifier
 
-from recollect import Engine, Query, RecollectError, Scope, connect
+from recollect import Engine, Query, RecollectError, Scope, Upload, connect
 from recollect.providers.fake import FakeEmbedder
 from recollect.settings import Settings
 from recollect.store.connection import session_options
@@ -169,15 +169,23 @@ async def filled(database: str, settings: Settings) -> dict[str, Scope]:
             said = [("user", f"My name is {scope.user}."), ("assistant", "Hello.")] * 10
             await memory.record(scope, said, idempotency_key="k")  # type: ignore[arg-type]
             await memory.recall(scope, "who am I?")
+            await memory.add_document(scope, Upload("own.txt", f"This is what {scope.user} wrote.".encode()))
             await memory.settle(scope)
+            await memory.add_document(scope, Upload("unread.txt", f"{scope.user} again.".encode()))
     with psycopg.connect(database) as owner:
         for scope in people.values():
-            # Terms belong to a project; for the wall a scope is a scope.
+            # Some belong to a project; for the wall a scope is a scope.
             owner.execute(
                 "INSERT INTO recollect.term (scope_id, name, kind, terms, description, synonyms, data, created_at,"
                 " updated_at) VALUES (%s, 'orders', 'table', '{order}', '', '{}', '{}', now(), now())",
                 [scope.id],
             )
+            owner.execute(
+                "INSERT INTO recollect.data_source (scope_id, name, dsn, dialect, fingerprint, catalog, model, access,"
+                " created_at, updated_at) VALUES (%s, 'shop', 'sqlite://', '', '', '{}', '{}', '{}', now(), now())",
+                [scope.id],
+            )
+            owner.execute("INSERT INTO recollect.shape VALUES (%s, 'x', '{}', now())", [scope.id])
     return people
 
 
@@ -248,11 +256,13 @@ def test_every_policy_of_a_user_s_table_compares_the_scope_and_nothing_else(data
     assert sorted(policy[:4] for policy in others) == [
         ("conversation", "owner_finds_work", "SELECT", "true"),
         ("conversation", "owner_wakes_work", "UPDATE", "true"),
+        ("document", "owner_finds_work", "SELECT", "true"),
         ("holder", "owner_finds_idle", "SELECT", "true"),
         ("idempotency", "owner_finds_old", "SELECT", "true"),
         ("memory", "owner_finds_idle", "SELECT", "true"),
         ("request", "owner_finds_old", "SELECT", "true"),
         ("tally", "owner_counts", "SELECT", "true"),
+        ("turn", "owner_counts", "SELECT", "true"),
     ]
     assert {policy[5][0] for policy in others} == {"postgres"}
 
