@@ -1,4 +1,5 @@
-"""`recollect chat`: talk to an assistant that remembers, on the terminal or through a pipe, one message a line."""
+"""`recollect chat`: talk to an assistant that remembers, on the terminal or through a pipe, one message a line; or a
+command (chat_commands.py)."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from recollect.doors.cli.chat_commands import Talk, obey
 from recollect.doors.cli.options import Json, Project, Session, User, Where, scope_of
 from recollect.doors.cli.paper import margin, paper, said, say_json, visible, waiting
 from recollect.doors.shapes import own
@@ -35,7 +37,8 @@ def chat(
     project: Project = None,
     json: Json = False,
 ) -> None:
-    """Talk to an assistant that remembers. Without a language model it answers from memory alone."""
+    """Talk to an assistant that remembers. Without a language model it answers from memory alone. Commands: /why,
+    /facts, /forget, /session, /exit."""
     whose = scope_of(user, session, project)
     asyncio.run(talk(whose, message, cast("Reach", scope), json))
 
@@ -49,15 +52,17 @@ async def talk(scope: Scope, message: str | None, reach: Reach, as_json: bool) -
         with waiting("opening the memory"):
             engine = await stack.enter_async_context(connect(settings))
         assistant = await stack.enter_async_context(chatting(engine, settings))
-        await converse(assistant, scope, message, reach, as_json)
+        await converse(assistant, Talk(engine, scope), message, reach, as_json)
 
 
-async def converse(assistant: Assistant, scope: Scope, message: str | None, reach: Reach, as_json: bool) -> None:
+async def converse(assistant: Assistant, talk: Talk, message: str | None, reach: Reach, as_json: bool) -> None:
     """One message, or all that are typed; each goes on in the session of the one before."""
     while (text := message or await asyncio.to_thread(typed)) is not None:
-        if text.strip():
-            answer = await spoken(assistant, scope, Ask(text, reach), as_json)
-            scope = replace(scope, session=answer.session)
+        if text.startswith("/") and message is None:
+            await obey(talk, text)
+        elif text.strip():
+            talk.last = await spoken(assistant, talk.scope, Ask(text, reach), as_json)
+            talk.scope = replace(talk.scope, session=talk.last.session)
         if message is not None:
             return
 

@@ -7,7 +7,7 @@ question is decided by its words, each weighed by how rare it is; if nothing doe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from recollect.hosts.chat.phrases import Phrases
 from recollect.model.chat import Message, Said, asks, was_recited
@@ -18,7 +18,7 @@ from recollect.model.extract import extract
 from recollect.model.fact import SINGLE_KEYS
 from recollect.model.known import EpisodeHit, MemoryHit
 from recollect.model.memory import Memory, kind_and_key
-from recollect.model.question import read_question
+from recollect.model.question import surfaces
 from recollect.model.rulebook import Rulebook
 from recollect.model.search import Context, Hit, Recall
 from recollect.model.text import lexemes
@@ -83,11 +83,17 @@ def telling_turns(recall: Recall, covered: set[str], talked: bool, books: Sequen
 
 def told(recall: Recall, books: Sequence[Rulebook]) -> list[Hit]:
     """The turns that say something about it: neither our own recitals, nor what only says that it be forgotten."""
-    telling = [hit for hit in recall.hits if is_telling(hit, recall) and not was_recited(hit.turn)]
+    worth = worths(recall)
+    telling = [hit for hit in recall.hits if is_telling(hit, worth) and not was_recited(hit.turn)]
     return [hit for hit in telling if not forgets(hit.turn, books)]
 
 
 def forgets(turn: Turn, books: Sequence[Rulebook]) -> bool:
+    """Few turns have a word of such a command; only those are read by the rules."""
+    lowered = turn.text.lower()
+    words = (word for book in books for order in book.orders if order.verb == "forget" for word in order.words)
+    if not any(word in lowered for word in words):
+        return False
     return any(command.verb == "forget" for command in extract(turn.text, turn.role, books).commands)
 
 
@@ -95,17 +101,21 @@ def is_about(hit: EpisodeHit) -> bool:
     return bool(hit.words) or (hit.cosine or 0.0) >= LEAST_EPISODE
 
 
-def is_telling(hit: Hit, recall: Recall) -> bool:
+def is_telling(hit: Hit, worth: Mapping[str, float]) -> bool:
     """By its words, as said or as misspelt. Nearness in meaning finds turns for a reader, but proves nothing."""
-    return "trigram" in hit.arms or shared_worth(hit.words, recall) >= LEAST_SHARE
+    return "trigram" in hit.arms or shared_worth(hit.words, worth) >= LEAST_SHARE
 
 
-def shared_worth(words: Sequence[str], recall: Recall) -> float:
-    """Of all that the question's words are worth, the part that a turn has. Words that only frame it do not count."""
-    spelt = read_question(recall.query.text).surface
-    own = lexemes(FRAME.sub(" ", recall.query.text)) or recall.terms
-    worth = {spelt.get(lexeme, lexeme): value for lexeme, value in recall.terms.items() if lexeme in own}
+def shared_worth(words: Sequence[str], worth: Mapping[str, float]) -> float:
+    """Of all that the question's words are worth, the part that a turn has."""
     return sum(worth.get(word, 0.0) for word in words) / (sum(worth.values()) or 1.0)
+
+
+def worths(recall: Recall) -> dict[str, float]:
+    """What each word of the question is worth. Words that only frame it do not count."""
+    spelt = surfaces(recall.query.text)
+    own = lexemes(FRAME.sub(" ", recall.query.text)) or recall.terms
+    return {spelt.get(lexeme, lexeme): value for lexeme, value in recall.terms.items() if lexeme in own}
 
 
 def fact_line(hit: MemoryHit, words: Phrases) -> str:

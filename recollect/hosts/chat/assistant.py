@@ -14,6 +14,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from recollect.engine import Engine
 from recollect.errors import Conflict, InvalidInput
@@ -38,6 +39,7 @@ log = logging.getLogger("recollect.chat")
 BUDGET = 2000  # tokens of memory in a prompt
 MOST_TURNS = 6
 TURN_CHARS = 700
+LIMITS: dict[str, Any] = {"budget": BUDGET, "max_turns": MOST_TURNS, "turn_chars": TURN_CHARS}
 REPLIES_AFTER = 50  # turns after a message in which its reply is looked for
 ALONE: tuple[Intent, ...] = ("small talk",)  # needs no recall
 RECITED: tuple[Intent, ...] = ("small talk", "why", "profile")  # nor these, where no model has to understand them
@@ -195,7 +197,7 @@ class Assistant:
         """The reply goes into the log, with what it rests on."""
         if heard.ref is None:
             return answer
-        turn = Turn("assistant", said.text, data=kept_data(heard.ref, said, answer))
+        turn = Turn("assistant", said.text, data=kept_data(heard.ref, said, answer.memory, answer.suggestions))
         again = None if key is None else f"{key[:190]} reply"
         try:
             done = await self._engine.record(heard.scope, [turn], idempotency_key=again)
@@ -229,28 +231,26 @@ def asked(heard: Heard, ask: Ask, history: Sequence[Turn], has_model: bool) -> t
     a model is shown in any case."""
     shown = [turn.ref for turn in just_said(history[:-1])] if has_model else []
     previous = [turn.text for turn in history[:-1] if turn.role == "user"]
-    alone = followup(ask.text, previous).text if heard.message.intent in ("question", "statement") else ask.text
-    query = Query(
-        alone[:MAX_QUERY_CHARS],
-        scope=ask.scope,
-        budget=BUDGET,
-        max_turns=MOST_TURNS,
-        turn_chars=TURN_CHARS,
-        recent=0,
-        exclude=(heard.ref or "", *shown),
-    )
-    return query, None if alone == ask.text else alone
+    alone = stand_alone(heard.message, previous)
+    query = Query(alone, scope=ask.scope, recent=0, exclude=(heard.ref or "", *shown), **LIMITS)
+    return query, None if alone == ask.text[:MAX_QUERY_CHARS] else alone
 
 
-def kept_data(ref: str, said: Said, answer: Answer) -> dict[str, object]:
+def stand_alone(message: Message, previous: Sequence[str]) -> str:
+    """A message as it is understood alone; `previous` is what the user said before."""
+    follows = message.intent in ("question", "statement")
+    return (followup(message.text, previous).text if follows else message.text)[:MAX_QUERY_CHARS]
+
+
+def kept_data(ref: str, said: Said, use: MemoryUse, suggestions: Sequence[str] = ()) -> dict[str, object]:
     return {
         "answers": ref,
         "model": said.model,
         "latency_ms": said.model_ms,
         "error_stage": said.error_stage,
         "error": said.error,
-        "memory": answer.memory.to_data(),
-        "suggestions": list(answer.suggestions),
+        "memory": use.to_data(),
+        "suggestions": list(suggestions),
     }
 
 

@@ -1,4 +1,4 @@
-"""Prompt: what a language model is told before it replies. Pure; assistant.py calls it.
+"""Prompt: what a language model is told before it replies. Pure; assistant.py calls it, proxy.py for `remembered`.
 
 What is remembered goes into the system's message as data, between marks that it cannot contain (recollect/prompts).
 What was said in this session follows in its own roles, then the message. Errors of ours are no part of it.
@@ -21,11 +21,16 @@ NOTHING = "(Nothing is remembered that speaks to this.)"
 
 
 def messages(text: str, context: Context | None, history: Sequence[Turn], now: datetime | None) -> list[Message]:
-    remembered = context.text if context and context.text else NOTHING
+    known = context.text if context and context.text else NOTHING
     date = f"{now:%A, %d %B %Y}" if now else "not known"
-    system = prompt("chat", date=date, memory=marked("memory", remembered))
+    system = prompt("chat", date=date, memory=marked("memory", known))
     before = [Message("user" if turn.role == "user" else "assistant", cut(turn.text)) for turn in just_said(history)]
     return [Message("system", system), *before, Message("user", text)]
+
+
+def remembered(context: Context) -> str:
+    """For a conversation that is not ours: data to stand before the question, whatever the instructions are."""
+    return prompt("remembered", memory=marked("memory", context.text))
 
 
 def just_said(history: Sequence[Turn]) -> list[Turn]:
