@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from recollect.doors.report_charts import bars, columns, gauge, lines
-from recollect.model.report import Day, Report
+from recollect.model.report import Day, Report, Week
 from recollect.model.report_rules import Gauge, facts, percent, shown
 
 WAYS = {
@@ -21,6 +21,8 @@ WAYS = {
     "window": "the latest turns",
     "none": "nothing",
 }
+RIGHT = ' class="number"'
+WEEK_COLUMNS = (("week of", ""), ("asked", RIGHT), ("asked back", RIGHT), ("corrected", RIGHT))
 SIGNS = {"ok": "✓", "over": "▲", "under": "▼", "not measured": "–"}
 
 STYLE = """
@@ -81,6 +83,7 @@ def page(report: Report) -> str:
             gauges("Does a number argue for an upgrade?", report.triggers, "argues for"),
             gauges("Does it do what it should?", report.goals, ""),
             charts(report),
+            weeks_section(report.asking),
             facts_section(report),
             "</body></html>\n",
         )
@@ -90,6 +93,21 @@ def page(report: Report) -> str:
 def period_line(report: Report) -> str:
     line = f"{report.since:%d %B %Y} to {report.until:%d %B %Y, %H:%M} UTC"
     return f'<p class="quiet">{line}</p>' + "".join(f'<p class="note">{escape(note)}</p>' for note in report.notes)
+
+
+def weeks_section(weeks: Sequence[Week]) -> str:
+    """Whether learning helps: fewer questions to databases should be asked back."""
+    if not weeks:
+        return ""
+    head = "".join(f'<th scope="col"{number}>{name}</th>' for name, number in WEEK_COLUMNS)
+    body = "".join(
+        f'<tr><th scope="row">{each.week}</th><td class="number">{each.asked:,}</td>'
+        f'<td class="number">{each.asked_back:,} ({percent(each.asked_back, each.asked)})</td>'
+        f'<td class="number">{each.corrected:,}</td></tr>'
+        for each in weeks
+    )
+    title = "<h2>Questions to databases: does it learn?</h2>"
+    return f"<section>{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></section>"
 
 
 def tiles(report: Report) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.errors import InvalidInput
+from recollect.evals.lines import numbered
 from recollect.model.extract import extract
 from recollect.model.fact import Extraction, Fact
 from recollect.model.text import is_cjk
@@ -116,13 +117,7 @@ def evaluate(path: Path) -> Result:
 
 
 def read(path: Path) -> Iterator[Labelled]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise InvalidInput("file", f"{path}: {error.strerror or error}") from None
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            yield parsed(path, number, line)
+    return (parsed(path, number, line) for number, line in numbered(path))
 
 
 def parsed(path: Path, number: int, line: str) -> Labelled:

@@ -17,7 +17,8 @@ from recollect.doors.cli.recall import context, recall
 
 from .cli_program import Cli
 
-HOST_ONLY = {"settle", "once", "identify", "answered"}  # one waits, with nothing to see; the others are for doors
+# One waits, with nothing to see; the others are for doors and hosts.
+HOST_ONLY = {"settle", "once", "identify", "answered", "asked", "used"}
 TOP_LEVEL = {
     *("record", "recall", "context", "resolve", "learn", "correct"),
     *(
@@ -46,6 +47,16 @@ ELSEWHERE = {
     "terms": "ontology list",
     "put_term": "ontology set",
     "drop_term": "ontology drop",
+    "data_sources": "sources list",
+    "data_source": "sources show",
+    "put_data_source": "sources add",
+    "drop_data_source": "sources drop",
+    "add_document": "docs add",
+    "documents": "docs list",
+    "document": "docs show",
+    "passage": "docs show",
+    "drop_document": "docs rm",
+    "search_documents": "docs ask",
     "health": "work status",
     "retry_work": "work retry",
     "create_key": "keys create",

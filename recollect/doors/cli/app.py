@@ -10,10 +10,12 @@ from typing import Annotated
 import typer
 from typer.main import get_command
 
-from recollect.doors.cli import db, keys, log, measure, memories, terms, work
+from recollect.doors.cli import db, docs, keys, log, measure, memories, sources, terms, work
+from recollect.doors.cli.ask import ask
 from recollect.doors.cli.chat import chat
 from recollect.doors.cli.demo import demo
 from recollect.doors.cli.failures import report, report_abort, report_usage
+from recollect.doors.cli.mcp import mcp
 from recollect.doors.cli.recall import context, explain, recall
 from recollect.doors.cli.record import record
 from recollect.doors.cli.report import report as show_report
@@ -45,6 +47,7 @@ for panel, commands in {
         context,
         terms.resolve,
         chat,
+        ask,
         log.conversations,
         log.rename,
         log.history,
@@ -53,13 +56,15 @@ for panel, commands in {
     "Teach": (memories.learn, memories.correct, log.mark),
     "Account for it": (explain, log.export, log.forget, log.audit, log.rejections),
     "Try and measure": (demo, measure.bench),
-    "Operate": (serve, settings, work.worker, work.maintain),
+    "Operate": (serve, mcp, settings, work.worker, work.maintain),
 }.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)
 app.command("report", rich_help_panel="Operate")(show_report)
 app.add_typer(memories.app, name="memory", rich_help_panel="Teach")
 app.add_typer(terms.app, name="ontology", no_args_is_help=False, rich_help_panel="Teach")
+app.add_typer(sources.app, name="sources", rich_help_panel="Teach")
+app.add_typer(docs.app, name="docs", rich_help_panel="Remember")
 app.add_typer(measure.evaluations, name="eval", rich_help_panel="Try and measure")
 app.add_typer(work.app, name="work", rich_help_panel="Operate")
 app.add_typer(keys.app, name="keys", rich_help_panel="Operate")

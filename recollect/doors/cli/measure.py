@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from recollect.doors.cli.measure_corrections import corrections
+from recollect.doors.cli.measure_documents import documents
+from recollect.doors.cli.measure_questions import questions
 from recollect.doors.cli.options import Json
 from recollect.doors.cli.paper import margin, paper, progress, say_json
 from recollect.doors.cli.tables import table
@@ -18,9 +22,13 @@ from recollect.settings import Settings, read_settings
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from recollect.evals.chat_report import ChatReport
     from recollect.evals.http_report import HttpReport, Soak
 
 evaluations = typer.Typer(help="Measure how good recall and learning are.")
+evaluations.command()(corrections)
+evaluations.command()(questions)
+evaluations.command()(documents)
 EXTRACTED = ("facts", "extracted", "found", "precision", "recall", "f1")
 MEASURES = ("recall@5", "recall@10", "recall@20", "hit@10", "recall@2000tok")
 
@@ -36,7 +44,7 @@ Excluded = Annotated[list[str] | None, typer.Option("--exclude-category", metava
 Conversations = Annotated[int | None, typer.Option("--limit-conversations", min=1, help="Only the first ones.")]
 Learn = Annotated[bool, typer.Option("--learn", help="Ask again after learning, and show what it changed.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A minute instead of many; the numbers are rougher.")]
-What = Annotated[Literal["library", "http"], typer.Argument(help="What to measure.")]
+What = Annotated[Literal["library", "http", "chat", "ask"], typer.Argument(help="What to measure.")]
 Minutes = Annotated[float, typer.Option(min=0, help="Of `http`: load the server this long instead.")]
 
 
@@ -160,12 +168,24 @@ def show_result(path: Path, result: Mapping[str, Any], title: str = "") -> None:
 
 def bench(what: What = "library", quick: Quick = False, minutes: Minutes = 0, json: Json = False) -> None:
     """Measure what each verb costs beside bare psycopg on the same server. `http`: what a request over HTTP costs
-    beside a bare route; with --minutes, whether the server bears the load."""
-    if what == "http":
-        bench_http(quick, minutes, json)
-        return
-    if minutes:
+    beside a bare route; with --minutes, whether the server bears the load. `chat`: what memory adds to a message;
+    `ask`: to a question to a database."""
+    if minutes and what != "http":
         raise typer.BadParameter("only `bench http` takes --minutes")
+    match what:
+        case "http":
+            bench_http(quick, minutes, json)
+        case "chat":
+            bench_pairs(asyncio.run(measure_chat(read_settings(), quick)), json)
+        case "ask":
+            from recollect.doors.cli.measure_ask import measure_ask
+
+            bench_pairs(asyncio.run(measure_ask(read_settings(), quick)), json)
+        case _:
+            bench_library(quick, json)
+
+
+def bench_library(quick: bool, json: bool) -> None:
     from recollect.admin import measure_cost
 
     console = margin()
@@ -199,6 +219,45 @@ async def measure_http(settings: Settings, quick: bool, minutes: float) -> HttpR
         owner_dsn, _, _ = await find_server(stack, settings)
         memory = await stack.enter_async_context(connect(settings, worker=False))
         return await run(memory, settings, owner_dsn, minutes=minutes, quick=quick, progress=margin().print)
+
+
+def bench_pairs(report: ChatReport, json: bool) -> None:
+    if json:
+        say_json(report.to_dict())
+    else:
+        show_chat(report)
+    if report.failed:
+        raise typer.Exit(1)
+
+
+async def measure_chat(settings: Settings, quick: bool) -> ChatReport:
+    """Two assistants that differ in one setting, and a model that costs nothing."""
+    from recollect.evals.bench_chat import REPLY, run
+    from recollect.providers.fake import FakeReasoner
+    from recollect.wire import chatting, connect, find_server
+
+    on, off = (replace(settings, enabled=enabled, model="", model_url="") for enabled in (True, False))
+    async with AsyncExitStack() as stack:
+        owner_dsn, _, _ = await find_server(stack, settings)
+        memory = await stack.enter_async_context(connect(on, worker=False))
+        without = await stack.enter_async_context(connect(off, worker=False))
+        remembering = await stack.enter_async_context(chatting(memory, on, FakeReasoner(REPLY)))
+        forgetful = await stack.enter_async_context(chatting(without, off, FakeReasoner(REPLY)))
+        return await run(memory, remembering, forgetful, owner_dsn, quick=quick, progress=margin().print)
+
+
+def show_chat(report: ChatReport) -> None:
+    rows = table("CPU ms of a message", "median", "p95", title=f"{report.turns:,} turns of each user")
+    for row in report.rows():
+        rows.add_row(*row)
+    console = paper()
+    console.print(rows)
+    verdict = "holds" if report.holds else "does not hold"
+    if report.whole is not None:
+        verdict += f", with at most {report.whole:g} in all"
+    console.print(f"memory adds less than {report.limit:g} CPU ms to 95 % of {len(report.pairs)} messages: {verdict}")
+    if report.failed:
+        console.print(f"{report.failed} were not answered as they should be; the figures mean nothing", style="red")
 
 
 def show_http(report: HttpReport) -> None:

@@ -17,7 +17,7 @@ from recollect.settings import read_settings
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from recollect.model.report import Report
+    from recollect.model.report import Report, Week
     from recollect.model.report_rules import Gauge
 
 STYLES = {"ok": "green", "over": "bold red", "under": "bold yellow", "not measured": "dim"}
@@ -58,8 +58,18 @@ def show_report(told: Report) -> None:
     console.print(facts_table(told))
     console.print(gauges_table("Does a number argue for an upgrade?", told.triggers))
     console.print(gauges_table("Does it do what it should?", told.goals))
+    if told.asking:
+        console.print(weeks_table(told.asking))
     for note in told.notes:
         console.print(said(note, "dim"))
+
+
+def weeks_table(weeks: Sequence[Week]) -> Table:
+    rows = table("week of", "asked", "asked back", "corrected", title="Questions to databases: does it learn?")
+    for each in weeks:
+        share = f" ({each.asked_back / each.asked:.0%})" if each.asked else ""
+        rows.add_row(f"{each.week}", f"{each.asked:,}", f"{each.asked_back:,}{share}", f"{each.corrected:,}")
+    return rows
 
 
 def facts_table(told: Report) -> Table:

@@ -6,17 +6,37 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
+from fastapi.telemetry import TelemetryConfig
 
-from recollect.doors.http import chat, envelope, health, memories, openapi, operate, projects, verbs
+from recollect.doors.http import (
+    answer_question,
+    chat,
+    completions,
+    data_sources,
+    envelope,
+    glossary,
+    health,
+    memories,
+    openapi,
+    operate,
+    projects,
+    queries,
+    text2sql,
+    upload_ask,
+    verbs,
+)
 from recollect.doors.http.border import Border
 from recollect.doors.http.health import own_version
 from recollect.doors.http.limits import Limits
 from recollect.doors.http.meters import Meters
 from recollect.doors.http.operations import note_operation
 from recollect.doors.http.traces import Traces, traces
+from recollect.doors.mcp.mount import mount
 from recollect.settings import Settings
-from recollect.wire import chatting, connect
+from recollect.wire import analysing, chatting, connect, proxying, reading_documents
 
+# FastAPI would add spans and logs of its own, with paths and messages that may name a user.
+OURS_ALONE: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "operation_spans": False}
 DESCRIPTION = """Memory for applications that talk. Every route is one verb of the library.
 
 Writes take an `Idempotency-Key`. Errors are `{"error": {"code", "message", "field"?}}`. Every answer has an
@@ -29,11 +49,19 @@ def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None =
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with connect(settings, worker=worker and settings.enabled) as engine:
+        async with connect(settings, worker=worker) as engine:
             app.state.engine = app.state.meters.verbs(traced.verbs(engine) if traced else engine)
-            async with chatting(app.state.engine, settings) as assistant:
-                app.state.assistant = assistant
+            async with (
+                chatting(app.state.engine, settings) as assistant,
+                proxying(app.state.engine, settings) as proxy,
+                analysing(app.state.engine, settings) as analyst,
+                reading_documents(app.state.engine, settings) as librarian,
+            ):
+                app.state.assistant, app.state.proxy, app.state.analyst = assistant, proxy, analyst
+                app.state.librarian = librarian
                 yield
+        if traced:
+            await traced.close()
 
     app = FastAPI(
         title="Recollect",
@@ -42,6 +70,7 @@ def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None =
         openapi_tags=openapi.TAGS,
         lifespan=lifespan,
         redoc_url=None,
+        telemetry=OURS_ALONE,
         generate_unique_id_function=openapi.operation_id,
     )
     app.state.settings = settings
@@ -52,13 +81,21 @@ def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None =
     for router in (
         verbs.router,
         chat.router,
+        completions.router,
         memories.router,
         memories.ontology,
         projects.router,
+        glossary.router,
+        data_sources.router,
+        text2sql.router,
+        queries.router,
+        answer_question.router,
+        upload_ask.router,
         operate.router,
         health.router,
     ):
         app.include_router(router)
+    mount(app)
     add_border(app, settings, traced)
     return app
 
@@ -66,5 +103,10 @@ def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None =
 def add_border(app: FastAPI, settings: Settings, traced: Traces | None) -> None:
     notes = [app.state.meters.request, *([note_operation] if settings.log_operations else [])]
     app.add_middleware(
-        Border, most_bytes=settings.max_body, most_seconds=settings.request_timeout, notes=notes, traces=traced
+        Border,
+        most_bytes=settings.max_body,
+        most_seconds=settings.request_timeout,
+        larger={upload_ask.UPLOADS: settings.max_document + upload_ask.FORM_BYTES},
+        notes=notes,
+        traces=traced,
     )

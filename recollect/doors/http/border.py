@@ -9,7 +9,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -51,17 +51,21 @@ class TooLarge(HTTPException):
 
 
 class Border:
+    """`larger` are the paths whose bodies have a limit of their own."""
+
     def __init__(
         self,
         app: ASGIApp,
         *,
         most_bytes: int,
         most_seconds: float,
+        larger: Mapping[str, int] | None = None,
         notes: Sequence[Note] = (),
         traces: Traces | None = None,
     ) -> None:
         self._app = app
         self._most_bytes = most_bytes
+        self._larger = larger or {}
         self._most_seconds = most_seconds
         self._notes = notes
         self._traces = traces
@@ -70,7 +74,7 @@ class Border:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        crossing = Crossing(scope, receive, send, self._most_bytes)
+        crossing = Crossing(scope, receive, send, self._larger.get(scope["path"], self._most_bytes))
         started = time.perf_counter()
         try:
             with self._traces.request(crossing) if self._traces else nullcontext():

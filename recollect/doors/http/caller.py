@@ -102,12 +102,24 @@ def digest(body: Any) -> bytes:
 
 
 async def caller(request: Request) -> Caller:
+    found = await identified(request)
+    await check_content(request)
+    return found
+
+
+async def uploader(request: Request) -> Caller:
+    """The caller of a route that takes a form. It is known before any of it is read."""
+    found = await identified(request)
+    check_form(request)
+    return found
+
+
+async def identified(request: Request) -> Caller:
     engine: Engine = request.app.state.engine
     identity = await engine.identify(credentials_in(request.headers))
     if identity is not LOCAL:
         request.app.state.limits.count(f"key {identity.key}" if identity.key else f"name {identity.name}")
     check_address(request)
-    await check_content(request)
     held = request.app.state
     return Caller(engine, held.settings, identity, named(request.headers), held.meters, request.scope["state"])
 
@@ -127,6 +139,21 @@ async def check_content(request: Request) -> None:
         raise HTTPException(415, f"the body is {kind or 'of no kind'}; send JSON as Content-Type: application/json")
 
 
+def check_form(request: Request) -> None:
+    """A form may come from a foreign page, in the name of whoever looks at it. Then a browser says where it is from;
+    a key in a header, which no form can send, says that it does not."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "multipart/form-data":
+        raise HTTPException(415, f"the body is {kind or 'of no kind'}; send a form as multipart/form-data")
+    headers = request.headers
+    if "x-api-key" in headers or headers.get("authorization", "").lower().startswith("bearer "):
+        return
+    origin, fetched = headers.get("origin"), headers.get("sec-fetch-site", "none")
+    is_foreign = origin is not None and origin.partition("://")[2] != headers.get("host")
+    if is_foreign or fetched not in ("none", "same-origin"):
+        raise Forbidden("a form of another site is not taken; send a key as Authorization: Bearer")
+
+
 def named(headers: Mapping[str, str]) -> Mapping[str, str]:
     """The headers that name somebody. A name may be in UTF-8, which a server reads as Latin-1."""
     given = headers.get("x-user-id")
@@ -139,3 +166,4 @@ def named(headers: Mapping[str, str]) -> Mapping[str, str]:
 
 
 Called = Annotated[Caller, Depends(caller)]
+Uploads = Annotated[Caller, Depends(uploader)]

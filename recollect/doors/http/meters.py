@@ -1,14 +1,16 @@
-"""Meters: what Prometheus reads at /metrics. Counted in this process; the state of the work is asked of the database
-when it is read."""
+"""Meters: what Prometheus reads at /metrics. Counted in this process, or, where several serve, in a folder that they
+share, so that whichever is asked tells of all; the state of the work is asked of the database when it is read."""
 
 from __future__ import annotations
 
+import os
 import time
 from functools import wraps
 from inspect import iscoroutinefunction
 from typing import Any, cast
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.responses import Response
 
 from recollect.doors.http.border import Passed
@@ -16,6 +18,7 @@ from recollect.engine import Engine
 from recollect.model.health import Health
 from recollect.model.search import Context, Recall
 
+TOGETHER = "PROMETHEUS_MULTIPROC_DIR"  # the folder; prometheus_client looks for it when it is imported
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 TOKENS = (50, 100, 250, 500, 1000, 2000, 4000, 8000, 16000)
 
@@ -29,12 +32,15 @@ class Meters:
         self._stages = Histogram(
             "recollect_stage_seconds", "Time of a verb within a request", ["stage"], registry=one, buckets=SECONDS
         )
-        self._cache = Gauge("recollect_cache", "What the cache was good for", ["result"], registry=one)
+        self._cache = Gauge(
+            "recollect_cache", "What the cache was good for", ["result"], registry=one, multiprocess_mode="sum"
+        )
         self._hits = Counter("recollect_recall_hits", "Turns that an arm spoke for", ["arm"], registry=one)
         self._paths = Counter("recollect_recalls", "Recalls by the way they found something", ["path"], registry=one)
         self._tokens = Histogram("recollect_context_tokens", "Tokens of a context", registry=one, buckets=TOKENS)
-        self._work = Gauge("recollect_work", "Conversations behind their log", ["state"], registry=one)
-        self._lag = Gauge("recollect_work_lag_seconds", "How long the oldest of them has waited", registry=one)
+        last: Any = {"registry": one, "multiprocess_mode": "mostrecent"}
+        self._work = Gauge("recollect_work", "Conversations behind their log", ["state"], **last)
+        self._lag = Gauge("recollect_work_lag_seconds", "How long the oldest of them has waited", **last)
 
     def request(self, passed: Passed) -> None:
         self._requests.labels(passed.route, passed.method, str(passed.status)).observe(passed.seconds)
@@ -59,7 +65,16 @@ class Meters:
             for state in ("due", "leased", "failing", "parked"):
                 self._work.labels(state).set(getattr(work, state))
             self._lag.set(work.lag)
-        return Response(generate_latest(self._registry), media_type=CONTENT_TYPE_LATEST)
+        return Response(generate_latest(of_all(self._registry)), media_type=CONTENT_TYPE_LATEST)
+
+
+def of_all(own: CollectorRegistry) -> CollectorRegistry:
+    """What all processes counted, also those that died; alone, what this one did."""
+    if not os.environ.get(TOGETHER):
+        return own
+    together = CollectorRegistry()
+    MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+    return together
 
 
 class Metered:

@@ -13,6 +13,11 @@ TAGS = [
     {"name": "memories", "description": "What is known: look, end, approve, share, redact."},
     {"name": "ontology", "description": "What tables, columns and words mean in a project."},
     {"name": "projects", "description": "The memory API that text-to-SQL front ends know."},
+    {"name": "data sources", "description": "The databases that a project asks."},
+    {"name": "ask", "description": "Questions to a database, as callers of /answerQuestion know them."},
+    {"name": "text to SQL", "description": "Questions to one data source, and what teaches it."},
+    {"name": "approved queries", "description": "Questions with their SQL, for everybody in the project."},
+    {"name": "documents", "description": "Upload and ask: documents, memory and what was said, in one answer."},
     {"name": "operators", "description": "Keys, the report, and the work behind the log."},
     {"name": "health", "description": "For those who watch the process."},
 ]

@@ -16,7 +16,8 @@ log = logging.getLogger("recollect.operations")
 READS: frozenset[Action] = frozenset(
     (
         *("recall", "context", "history", "explain", "resolve", "resolve_all", "memories", "episodes", "rejections"),
-        *("settle", "audit", "terms", "memories_project", "audit_project", "report", "metrics"),
+        *("settle", "audit", "terms", "memories_project", "audit_project", "report", "metrics", "ask"),
+        *("data_sources", "documents"),
     )
 )
 

@@ -11,15 +11,18 @@ import os
 import signal
 import socket
 import sys
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from fastapi import FastAPI
 
 from recollect.doors.http.app import make_app
+from recollect.doors.http.meters import TOGETHER
 from recollect.doors.http.sample import load_sample
 from recollect.errors import InvalidInput, Unauthorized
 from recollect.settings import Settings, read_settings
-from recollect.wire import connect
+from recollect.wire import analysing, connect, home_of
 
 NO_WORKER = "RECOLLECT_SERVE_WITHOUT_WORKER"  # from `serve` to the processes that uvicorn starts
 PATIENCE = 20  # seconds for requests at hand when the server is told to stop
@@ -43,7 +46,8 @@ async def prepare(settings: Settings, host: str, sample: bool) -> bool:
                 " `recollect keys create --role admin`, set RECOLLECT_JWT_SECRET or _KEYS, or serve on 127.0.0.1",
             )
         if sample:
-            await load_sample(engine)
+            async with analysing(engine, settings) as analyst:
+                await load_sample(engine, analyst, home_of(settings))
     return is_closed
 
 
@@ -86,9 +90,18 @@ def serve(settings: Settings, listening: socket.socket, *, workers: int, worker:
     )
     with suppress(KeyboardInterrupt):
         if workers > 1:
-            Multiprocess(config, sockets=[listening]).run()
+            with counting_together():
+                Multiprocess(config, sockets=[listening]).run()
         else:
             uvicorn.Server(config).run(sockets=[listening])
+
+
+@contextmanager
+def counting_together() -> Iterator[None]:
+    """A folder in which the processes that uvicorn starts keep their counts, unless there is one."""
+    with tempfile.TemporaryDirectory(prefix="recollect-metrics-", ignore_cleanup_errors=True) as folder:
+        os.environ.setdefault(TOGETHER, folder)
+        yield
 
 
 def app() -> FastAPI:

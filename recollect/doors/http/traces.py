@@ -5,15 +5,17 @@ Spans carry the route, the status and the request's id: no text, no user."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.trace import Span, Tracer
 
     from recollect.engine import Engine
@@ -38,8 +40,16 @@ class Request(Protocol):
 
 
 class Traces:
-    def __init__(self, tracer: Tracer) -> None:
+    """`send` has what was gathered sent; where the tracer is a host's, that is the host's business."""
+
+    def __init__(self, tracer: Tracer, send: Callable[[], object] | None = None) -> None:
         self._tracer = tracer
+        self._send = send
+
+    async def close(self) -> None:
+        """What was gathered is sent, or lost: a process that is stopped by a signal does nothing at its exit."""
+        if self._send is not None:
+            await asyncio.to_thread(self._send)
 
     @contextmanager
     def request(self, request: Request) -> Iterator[None]:
@@ -103,25 +113,31 @@ def traces(environ: Mapping[str, str] = os.environ) -> Traces | None:
     if asked is None or environ.get("OTEL_SDK_DISABLED") == "true" or environ.get("OTEL_TRACES_EXPORTER") == "none":
         return None
     try:
-        tracer = provided_tracer()
+        return provided()
     except ImportError:
         log.warning(LACKING, asked)
         return None
-    return Traces(tracer)
 
 
-def provided_tracer() -> Tracer:
-    """Of the host's provider, if it has set one up; else of our own, which sends to the collector in OTEL_*."""
+def provided() -> Traces:
+    """By the host's provider, if it has set one up; else by our own, which sends to the collector in OTEL_*. Ours is
+    for nobody else: the framework would add spans of its own to a global one, with paths that may name a user."""
     from opentelemetry import trace
     from opentelemetry.sdk.trace import TracerProvider
 
-    if not isinstance(trace.get_tracer_provider(), TracerProvider):
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.resources import Resource
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    if isinstance(trace.get_tracer_provider(), TracerProvider):
+        return Traces(trace.get_tracer("recollect"))
+    own = sending()
+    return Traces(own.get_tracer("recollect"), own.force_flush)
 
-        named = {} if os.environ.get("OTEL_SERVICE_NAME") else {"service.name": "recollect"}
-        provider = TracerProvider(resource=Resource.create(named))
-        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-        trace.set_tracer_provider(provider)
-    return trace.get_tracer("recollect")
+
+def sending() -> TracerProvider:
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    named = {} if os.environ.get("OTEL_SERVICE_NAME") else {"service.name": "recollect"}
+    provider = TracerProvider(resource=Resource.create(named))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    return provider

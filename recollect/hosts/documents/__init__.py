@@ -1,0 +1,1 @@
+"""The host "upload and ask": questions to documents, with what was said before and what is remembered."""

@@ -1,0 +1,57 @@
+"""Suggesting: questions that go on from an answered one, each of which can be answered: it was read before it is shown.
+Without a model; with one, the model suggests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+
+from recollect.hosts.sql.ways import Case, Proposal, read_as
+from recollect.model.text import is_cjk
+from recollect.sql.frame import Frame, Period
+from recollect.sql.semantic import Dimension
+
+
+def further(case: Case, proposal: Proposal, most: int) -> tuple[str, ...]:
+    frame = proposal.frame
+    if frame is None:
+        return ()
+    return tuple(islice((text for text in candidates(case, frame) if can_be_read(case, text, frame)), most))
+
+
+def can_be_read(case: Case, text: str, frame: Frame) -> bool:
+    read = read_as(case, text, frame)
+    return read.frame is not None and read.frame != frame and not read.clarifications
+
+
+def candidates(case: Case, frame: Frame) -> Iterator[str]:
+    """The same for another period, by another dimension, the greatest only."""
+    is_chinese = is_cjk(case.question)
+    for period in frame.periods[:1]:
+        if is_year(period):
+            year = int((period.start or "")[:4]) - 1
+            yield f"{year}年呢？" if is_chinese else f"What about {year}?"
+    grouped = {(group.of.table, group.of.column) for group in frame.groups}
+    tables = frame.tables | near_to(case, frame)
+    for dimension in [each for each in plain_dimensions(case) if each.table in tables][:12]:
+        if frame.metrics and (dimension.table, dimension.column) not in grouped:
+            yield f"按{dimension.names[0]}呢？" if is_chinese else f"And by {dimension.names[0]}?"
+    if frame.groups and frame.metrics and frame.limit is None:
+        yield "只看前5名" if is_chinese else "Only the top 5"
+
+
+def is_year(period: Period) -> bool:
+    start, end = period.start or "", period.end or ""
+    return start[4:] == end[4:] == "-01-01" and int(end[:4]) == int(start[:4]) + 1
+
+
+def plain_dimensions(case: Case) -> list[Dimension]:
+    """Those whose name says which is meant: no two have it."""
+    named = Counter(each.names[0] for each in case.view.model.dimensions if each.names)
+    return [each for each in case.view.model.dimensions if each.names and named[each.names[0]] == 1]
+
+
+def near_to(case: Case, frame: Frame) -> set[str]:
+    """Tables one join away."""
+    return {join.to for join in case.view.model.joins if join.table in frame.tables}
