@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import mcp.client.stdio  # noqa: F401 (what it takes for stderr is bound here, not in an example's captured one)
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo

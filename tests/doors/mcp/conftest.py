@@ -1,0 +1,43 @@
+"""A server on this test's own database, with keys of each role, and a database to ask."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from recollect import Scope, connect
+from recollect.hosts.sql.sample import make_sample
+from recollect.settings import Settings
+from recollect.wire import analysing
+
+from ..http.conftest import Serve, keys, serve
+from .clients import Connect, over_http, over_stdio
+
+__all__ = ["keys", "serve"]
+TRANSPORTS = ["stdio", "stdio-legacy", "http", "http-legacy"]
+
+
+@pytest.fixture(params=TRANSPORTS)
+def alexs(request: pytest.FixtureRequest, database: str) -> Connect:
+    """How alex connects: by either transport, in the protocol as it is now and as older clients speak it."""
+    transport, _, era = request.param.partition("-")
+    mode = era or "auto"
+    if transport == "stdio":
+        return partial(over_stdio, database, "--user", "alex", mode=mode)
+    return partial(over_http, request.getfixturevalue("serve")().url, {"X-User-Id": "alex"}, mode)
+
+
+@pytest.fixture
+def alex(serve: Serve) -> Connect:
+    """How alex connects to an open door."""
+    return partial(over_http, serve().url, {"X-User-Id": "alex"})
+
+
+@pytest.fixture
+async def sales(settings: Settings, tmp_path: Path) -> None:
+    """A database of the default project."""
+    make_sample(tmp_path / "sample.db")
+    async with connect(settings, worker=False) as engine, analysing(engine, settings) as analyst:
+        await analyst.library.add(Scope("alex"), "sales", f"sqlite:///{tmp_path / 'sample.db'}")
