@@ -19,10 +19,10 @@ from recollect.compat.filters import accepts
 from recollect.compat.mem0 import AsyncMemory, Memory
 from recollect.settings import Settings
 
-MOVIES = [
-    {"role": "user", "content": "I'm planning to watch a movie tonight. Any recommendations?"},
-    {"role": "assistant", "content": "How about thriller movies? They can be quite engaging."},
-    {"role": "user", "content": "I'm not a big fan of thriller movies but I love sci-fi movies."},
+WEEKEND = [
+    {"role": "user", "content": "What could I do this weekend?"},
+    {"role": "assistant", "content": "There is a climbing hall near you."},
+    {"role": "user", "content": "Heights are not for me, but I love sci-fi movies."},
 ]
 
 
@@ -46,14 +46,14 @@ def heard(answer: dict[str, list[dict[str, Any]]]) -> list[tuple[str, str]]:
 
 
 def test_the_calls_of_mem0_s_documentation_run_as_they_stand(m: Memory) -> None:
-    result = m.add(MOVIES, user_id="alice", metadata={"category": "movie_recommendations"})
+    result = m.add(WEEKEND, user_id="alice", metadata={"category": "weekend"})
     assert {each["event"] for each in result["results"]} == {"ADD"}
     assert any("sci-fi" in text for text in texts(result))
 
-    related = m.search(query="What do you know about me?", user_id="alice")
-    assert related == m.search("What do you know about me?", filters={"user_id": "alice"})
+    related = m.search(query="Which hobbies do I have?", user_id="alice")
+    assert related == m.search("Which hobbies do I have?", filters={"user_id": "alice"})
     assert sorted(texts(related)) == sorted(texts(result))
-    assert {each["metadata"]["category"] for each in related["results"]} == {"movie_recommendations"}
+    assert {each["metadata"]["category"] for each in related["results"]} == {"weekend"}
 
     everything = m.get_all(filters={"user_id": "alice"})
     assert everything == m.get_all(user_id="alice")
@@ -62,17 +62,17 @@ def test_the_calls_of_mem0_s_documentation_run_as_they_stand(m: Memory) -> None:
     assert found is not None
     assert (found["id"], found["user_id"], found["refs"]) == (memory_id, "alice", ["mem0#2"])
 
-    assert m.update(memory_id=memory_id, data="I love India, it is my favorite country.") == {
+    assert m.update(memory_id=memory_id, data="Portugal is where I would live.") == {
         "message": "Memory updated successfully!"
     }
-    assert m.update(memory_id, text="Loves India") == {"message": "Memory updated successfully!"}
+    assert m.update(memory_id, text="Loves Portugal") == {"message": "Memory updated successfully!"}
     found = m.get(memory_id)
     assert found is not None
-    assert (found["id"], found["memory"]) == (memory_id, "Loves India")
+    assert (found["id"], found["memory"]) == (memory_id, "Loves Portugal")
     assert [(each["event"], each["old_memory"], each["new_memory"]) for each in m.history(memory_id=memory_id)] == [
         ("ADD", None, "hobby: sci-fi movies"),
-        ("UPDATE", "hobby: sci-fi movies", "I love India, it is my favorite country."),
-        ("UPDATE", "I love India, it is my favorite country.", "Loves India"),
+        ("UPDATE", "hobby: sci-fi movies", "Portugal is where I would live."),
+        ("UPDATE", "Portugal is where I would live.", "Loves Portugal"),
     ]
 
     assert m.delete(memory_id=memory_id) == {"message": "Memory deleted successfully!"}
@@ -86,12 +86,12 @@ def test_the_calls_of_mem0_s_documentation_run_as_they_stand(m: Memory) -> None:
 
 
 async def test_the_async_twin_does_the_same_awaited(awaited: AsyncMemory) -> None:
-    result = await awaited.add(MOVIES, user_id="alice")
+    result = await awaited.add(WEEKEND, user_id="alice")
     memory_id = result["results"][0]["id"]
-    await awaited.update(memory_id, "Loves India")
+    await awaited.update(memory_id, "Loves Portugal")
 
-    assert (await awaited.get(memory_id) or {})["memory"] == "Loves India"
-    assert texts(await awaited.search("India", filters={"user_id": "alice"})) == ["Loves India"]
+    assert (await awaited.get(memory_id) or {})["memory"] == "Loves Portugal"
+    assert texts(await awaited.search("Portugal", filters={"user_id": "alice"})) == ["Loves Portugal"]
     assert [each["event"] for each in await awaited.history(memory_id)] == ["ADD", "UPDATE"]
     await awaited.delete(memory_id)
     await awaited.delete_all(user_id="alice")
@@ -133,13 +133,13 @@ def test_a_text_given_as_such_is_kept_even_where_the_rules_learn_nothing(m: Memo
 
 
 def test_without_inference_each_message_is_a_note(m: Memory, plain: SyncEngine) -> None:
-    result = m.add([{"role": "system", "content": "Be brief."}, *MOVIES], user_id="alice", run_id="r1", infer=False)
+    result = m.add([{"role": "system", "content": "Be brief."}, *WEEKEND], user_id="alice", run_id="r1", infer=False)
 
     assert [each["role"] for each in result["results"]] == ["user", "assistant", "user"]
     assert texts(m.get_all(filters={"AND": [{"user_id": "alice"}, {"run_id": "r1"}]})) == texts(result)[::-1]
-    again = m.add(MOVIES[0], user_id="alice", run_id="r1", infer=False)
+    again = m.add(WEEKEND[0], user_id="alice", run_id="r1", infer=False)
     assert again["results"] == [{**result["results"][0], "event": "NONE"}]
-    assert heard(m.add(MOVIES[0], user_id="alice", run_id="r2", infer=False)) == [("ADD", MOVIES[0]["content"])]
+    assert heard(m.add(WEEKEND[0], user_id="alice", run_id="r2", infer=False)) == [("ADD", WEEKEND[0]["content"])]
     assert {known.kind for known in plain.memories(Scope("alice"))} == {"note"}
     assert plain.conversations(Scope("alice")) == []
 
