@@ -50,4 +50,5 @@ def greet(host: str, port: int, is_closed: bool, sample: bool) -> None:
     if sample:
         beside.print("Sample project: sample, with users dana and lee, and the database shop. Try:", style="dim")
         ask = '{"question": "total sales by region for 2024", "user_id": "dana", "project": "sample"}'
-        beside.print(said(f"  curl -s {address}/answerQuestion -H 'Content-Type: application/json' -d '{ask}'", "dim"))
+        curl = f"  curl -s {address}/answerQuestion -H 'Content-Type: application/json' -d '{ask}'"
+        beside.print(said(curl, "dim"), soft_wrap=True)  # to be copied
