@@ -136,6 +136,7 @@ async def tried(answer: Answer, question: Question, state: Any) -> Outcome:
     # Broad: whatever a reader of questions throws is a verdict on it, and the next question is still to be asked.
     try:
         return await answer(question, state)
+    # Whatever a reader raises is what is being measured: its question failed, the others go on.
     except Exception as error:  # noqa: BLE001
         return Outcome(error=f"{type(error).__name__}: {error}")
 
