@@ -25,6 +25,8 @@ from recollect.store.embedded import attach
 from recollect.store.migrate import prepare
 
 TEMPLATE = "recollect_template"
+# Nobody pulls the plug during a test; what survives a killed process is tested with servers of their own.
+HASTE = ("fsync = off", "full_page_writes = off")
 
 
 def pytest_configure() -> None:
@@ -54,6 +56,10 @@ def home() -> Path:
 def server(home: Path) -> Iterator[str]:
     """The superuser's DSN of a running server."""
     attachment = attach(home)
+    with psycopg.connect(attachment.dsn, autocommit=True) as connection:
+        for setting in HASTE:
+            connection.execute(f"ALTER SYSTEM SET {setting}".encode())
+        connection.execute("SELECT pg_reload_conf()")
     yield attachment.dsn
     attachment.detach()
 
@@ -78,7 +84,7 @@ def database(server: str, template: str) -> Iterator[str]:
     """The owner's DSN of this test's own database."""
     name = f"test_{uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY".encode())
         yield make_conninfo(server, dbname=name)
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from in_a_thread import in_a_thread
 
 KEY = "sk-hunter2"
 PATHS = ("/v1/embeddings", "/v1/chat/completions")
@@ -47,11 +48,5 @@ class Server:
 @contextmanager
 def serving() -> Iterator[Server]:
     one = Server()
-    thread = threading.Thread(target=one.http.serve_forever, args=(0.01,))
-    thread.start()
-    try:
+    with in_a_thread(one.http):
         yield one
-    finally:
-        one.http.shutdown()
-        thread.join()
-        one.http.server_close()

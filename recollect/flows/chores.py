@@ -25,6 +25,10 @@ class Chores:
         self._running[scope] = task
         task.add_done_callback(lambda _: self._running.pop(scope, None))
 
+    async def finish(self) -> None:
+        """Waits for what is running."""
+        await asyncio.gather(*self._running.values(), return_exceptions=True)
+
     async def close(self) -> None:
         """Unfinished chores are dropped: the next request that misses them starts them again."""
         tasks = list(self._running.values())

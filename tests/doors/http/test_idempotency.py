@@ -14,7 +14,7 @@ import pytest
 
 from recollect.hosts.sql.sample import make_sample
 
-from .loopback import TURNS, refusal
+from .loopback import TURNS, Keys, bearer, refusal
 from .routes import FILE, routes
 
 WRITES = sorted({route.operation for route in routes() if route.writes})
@@ -178,13 +178,14 @@ async def test_the_same_key_with_another_body_is_a_conflict(
     [
         ("/v1/record", {"session": "monday", "turns": TURNS[:1]}, "SELECT count(*) FROM recollect.turn"),
         ("/v1/learn", {"value": "7 days", "key": "recent"}, "SELECT count(*) FROM recollect.evidence"),
-        ("/v1/keys", {"role": "service", "name": "web"}, "SELECT count(*) FROM recollect.api_key"),
+        ("/v1/keys", {"role": "service", "name": "web"}, "SELECT count(*) FROM recollect.api_key WHERE name = 'web'"),
     ],
 )
 async def test_of_ten_at_once_one_does_the_work_and_all_get_its_answer(
-    http: httpx2.AsyncClient, database: str, path: str, body: Any, counted: str
+    http: httpx2.AsyncClient, keys: Keys, database: str, path: str, body: Any, counted: str
 ) -> None:
-    headers = {"Idempotency-Key": str(uuid4())}
+    # With a key: the first one that is made closes the door to those who have none.
+    headers = {"Idempotency-Key": str(uuid4()), **bearer(keys.every)}
     answers = await asyncio.gather(*(http.post(path, json=body, headers=headers) for _ in range(10)))
 
     assert {answer.status_code for answer in answers} == {201}

@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx2
 import pytest
+from in_a_thread import in_a_thread
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
@@ -70,14 +71,8 @@ def spans_in(request: ExportTraceServiceRequest) -> list[Span]:
 @contextmanager
 def collecting() -> Iterator[Collector]:
     one = Collector()
-    thread = threading.Thread(target=one.http.serve_forever, args=(0.01,))
-    thread.start()
-    try:
+    with in_a_thread(one.http):
         yield one
-    finally:
-        one.http.shutdown()
-        thread.join()
-        one.http.server_close()
 
 
 def attributes(span: Span) -> dict[str, object]:

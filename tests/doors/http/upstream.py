@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from in_a_thread import in_a_thread
+
 KEY = "sk-upstream"
 JSON = "application/json"
 EVENTS = "text/event-stream; charset=utf-8"
@@ -123,11 +125,5 @@ def send(to: BaseHTTPRequestHandler, answer: Scripted) -> None:
 @contextmanager
 def upstream_server() -> Iterator[Upstream]:
     one = Upstream()
-    thread = threading.Thread(target=one.http.serve_forever, args=(0.01,))
-    thread.start()
-    try:
+    with in_a_thread(one.http):
         yield one
-    finally:
-        one.http.shutdown()
-        thread.join()
-        one.http.server_close()
