@@ -1,4 +1,4 @@
-"""Lesson: something that a person tells us outright to remember, and who is to know it."""
+"""Lesson: something that a person or a host tells us outright to remember, and who is to know it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from recollect.errors import InvalidInput
 from recollect.model.attached import check_data
 from recollect.model.ids import uuid7
-from recollect.model.memory import DEFINES, Evidence, MemoryKind, Source
+from recollect.model.memory import DEFINES, Evidence, LearnedBy, MemoryKind, Source
 from recollect.model.scope import MAX_NAME
 from recollect.model.search import check_range
 from recollect.model.text import checked_text
@@ -29,6 +29,7 @@ CONFIDENCE: Mapping[Source, float] = {
     "summary": 0.7,
 }
 IMPORTANCE = 0.6
+TURN = re.compile(r"(.{1,200})#(\d{1,9})", re.DOTALL)
 # Whose an answer to a clarification is, by its wording. What sounds personal is the user's, even where it defines.
 PERSONAL = re.compile(
     r"\b(?:i call|i refer to|i mean|i'd say|i say|i prefer|for me|to me|personally|in my)\b"
@@ -56,6 +57,8 @@ class Lesson:
     data: Mapping[str, Any] | None = None
     question: str | None = None  # what was asked when this was learned
     pending: bool = False  # somebody has to approve it first
+    said_in: str | None = None  # the turn of the user's that it comes from; forgotten with its session
+    learned_by: LearnedBy = "person"  # of what a host makes itself: the rules or the model that worded it
 
     def __post_init__(self) -> None:
         checked_text("lesson.value", self.value, MAX_VALUE_CHARS)
@@ -64,6 +67,7 @@ class Lesson:
             ("kind", self.kind, get_args(MemoryKind)),
             ("source", self.source, get_args(Source)),
             ("owner", self.owner, (*get_args(Owner), None)),
+            ("learned_by", self.learned_by, get_args(LearnedBy)),
         ):
             if value not in choices:
                 raise InvalidInput(f"lesson.{name}", f"{value!r} is not one of {', '.join(filter(None, choices))}")
@@ -75,6 +79,8 @@ class Lesson:
         if self.question is not None:
             checked_text("lesson.question", self.question, MAX_VALUE_CHARS)
         check_data("lesson.data", self.data, MAX_DATA_CHARS)
+        if self.said_in is not None and not TURN.fullmatch(self.said_in):
+            raise InvalidInput("lesson.said_in", f"{self.said_in!r} names no turn; that is `session#index`")
 
     @classmethod
     def clarification(cls, term: str, answer: str, question: str | None = None) -> Lesson:
@@ -102,7 +108,7 @@ def taught(lesson: Lesson, author: str, now: datetime) -> Evidence:
         confidence=lesson.confidence if lesson.confidence is not None else CONFIDENCE[lesson.source],
         importance=lesson.importance,
         source=lesson.source,
-        learned_by="person",
+        learned_by=lesson.learned_by,
         said_at=now,
         data=data or None,
         author=author,

@@ -34,12 +34,14 @@ CORRECTED = "corrected by the user"
 OPPOSITE = "the opposite was said"
 ASKED = "asked to forget it"
 DONE = "done"
+LEFT_ALONE = "what took its place was forgotten"
 PROMOTED = "the project knows it now"
 REFUSED = "not approved"
 WAITS = "waits for approval"
 REDACTED = "redacted"
 MARK = "[redacted]"  # stands where a value was
 REDACTED_AT = "redacted_at"  # in the data of evidence whose value is gone
+SUCCESSOR = "successor_forgotten"  # in the data of evidence that keeps an ended value ended
 FINISHES = ("retracts", "completes", "promotes")
 
 
@@ -109,7 +111,7 @@ class Fold:
             case "retracts":
                 self.finish(said, ASKED, "retracted")
             case "completes":
-                self.finish(said, DONE, "superseded")
+                self.finish(said, LEFT_ALONE if SUCCESSOR in (said.data or {}) else DONE, "superseded")
             case "promotes":
                 self.finish(said, PROMOTED, "superseded")
 
@@ -178,6 +180,28 @@ class Fold:
         for span in [*self.active(), *ended]:
             if is_meant(said, span.value):
                 span.end(span.valid_to or said.said_at, reason, status=status)
+
+
+def still_ended(known: Iterable[Memory], forgotten: MemoryId) -> list[Evidence]:
+    """For when a memory is forgotten: what it had taken the place of ended, and is not so again because of that."""
+    return [
+        Evidence(
+            id=uuid7(),
+            act="completes",
+            kind=memory.kind,
+            key=memory.key,
+            value=memory.value,
+            confidence=memory.confidence,
+            importance=memory.importance,
+            source="explicit",
+            learned_by="person",
+            said_at=memory.valid_to,
+            data={SUCCESSOR: True},
+            author="user",
+        )
+        for memory in known
+        if memory.replaced_by == forgotten and memory.valid_to is not None
+    ]
 
 
 def reconcile(known: Sequence[Memory], evidence: Iterable[Evidence]) -> Changes:

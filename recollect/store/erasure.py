@@ -10,10 +10,10 @@ from datetime import datetime
 
 from recollect.model.audit import Deed
 from recollect.model.ids import ConversationId, MemoryId, ScopeId
-from recollect.model.reconcile import MARK, pointless, quoting, reconcile
+from recollect.model.reconcile import MARK, pointless, quoting, reconcile, still_ended
 from recollect.store.database import Database, Transaction
 from recollect.store.documents import OF_DOCUMENT
-from recollect.store.memories import as_evidence, as_memory, audited, memory_json
+from recollect.store.memories import as_evidence, as_memory, audited, evidence_json, memory_json
 
 # The order matters to nobody but the reader of a receipt; a conversation's row goes last, its turns refer to it.
 OF_CONVERSATION = (
@@ -77,8 +77,12 @@ class ErasureStore:
         """One memory and the evidence it rests on. Its key is made anew from the evidence that is left."""
         async with self._database.transaction(scope) as transaction:
             await transaction.rows("holder.lock")
+            known = [as_memory(row) for row in await transaction.rows("memory.of_keys", keys=[key])]
             rows = {"evidence": await transaction.count("evidence.drop", memories=[memory])}
             rows["evidence"] += await _unquoted(transaction, [key])
+            if ended := still_ended(known, memory):
+                said = json.dumps([evidence_json(each) for each in ended])
+                await transaction.rows("evidence.add", evidence=said, now=now)
             erased = await rebuilt(transaction, [key], rows, now)
             await _audited(transaction, Deed(actor, "forgot", f"memory:{memory}", {"rows": erased.rows}), now)
             return erased

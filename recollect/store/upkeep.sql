@@ -79,12 +79,14 @@ LIMIT %(limit)s
 FOR UPDATE SKIP LOCKED
 
 -- name: crowding
--- Minor memories beyond the most that are kept: the least important first, then the oldest.
+-- Minor memories beyond the most that are kept: the least important first, then the oldest. Items of a program are no
+-- such memories: it counts on them until it deletes them.
 SELECT m.id, m.kind, m.key, m.status
 FROM memory m
 WHERE m.scope_id = %(scope)s AND m.id IN (
     SELECT k.id FROM memory k
     WHERE k.scope_id = %(scope)s AND k.status = 'active' AND k.importance < %(minor)s
+      AND NOT starts_with(k.key, 'item:')
     ORDER BY k.importance DESC, k.valid_from DESC, k.id DESC
     LIMIT %(limit)s OFFSET %(minor_most)s)
 FOR UPDATE SKIP LOCKED

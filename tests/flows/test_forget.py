@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from recollect import Engine, NotFound, Query, Scope, Turn, Upload, connect
+from recollect import Engine, InvalidInput, Lesson, NotFound, Query, Scope, Turn, Upload, connect
 from recollect.providers.fake import FakeEmbedder
 from recollect.settings import Settings
 
@@ -189,3 +189,31 @@ async def test_history_is_paged_backwards(engine: Engine) -> None:
     assert pages == [list(range(15, 25)), list(range(5, 15)), list(range(5))]
     assert await engine.history(MONDAY, before=0) == []
     assert len(await engine.history(MONDAY, limit=1000, before=2**31 - 1)) == 25
+
+
+@pytest.mark.parametrize("kind_and_key", [("identity", "location"), ("note", "locker")], ids=["one value", "several"])
+async def test_forgetting_a_value_does_not_bring_back_the_one_it_had_replaced(
+    memory: Engine, kind_and_key: tuple[Any, str]
+) -> None:
+    kind, key = kind_and_key
+    alex = Scope("alex")
+    old = await memory.learn(alex, Lesson("Rome", key=key, kind=kind))
+    new = await memory.correct(alex, old.id, "Paris")
+    await memory.forget(alex, memory=new.id)
+
+    [left] = await memory.memories(alex, key=key, status=None)
+    assert (left.id, left.value, left.status) == (old.id, "Rome", "superseded")
+    assert left.reason == "what took its place was forgotten"
+    assert "Paris" not in "".join([line async for line in memory.export(alex)])
+
+    await memory.learn(alex, Lesson("Rome", key=key, kind=kind))  # said again, it is so again
+    assert "Rome" in [each.value for each in await memory.memories(alex, key=key)]
+
+
+async def test_what_was_replaced_is_not_corrected_but_what_took_its_place(memory: Engine) -> None:
+    alex = Scope("alex")
+    old = await memory.learn(alex, Lesson("Dentist on 3 May", key="note"))
+    new = await memory.correct(alex, old.id, "Dentist on 4 May")
+    with pytest.raises(InvalidInput, match=str(new.id)):
+        await memory.correct(alex, old.id, "Dentist on 5 May")
+    assert [each.value for each in await memory.memories(alex)] == ["Dentist on 4 May"]

@@ -153,14 +153,14 @@ async def test_one_memory_is_forgotten_and_the_others_of_its_key_stay(
     assert len(await engine.memories(ALEX, status=None)) == 1
 
 
-async def test_forgetting_the_memory_of_a_value_restores_the_one_before(engine: Engine, clock: FakeClock) -> None:
+async def test_forgetting_the_memory_of_a_value_leaves_the_one_before_ended(engine: Engine, clock: FakeClock) -> None:
     paris = await engine.learn(ALEX, Lesson("Paris", key="location", kind="identity"))
     clock.advance(days=1)
     berlin = await engine.correct(ALEX, paris.id, "Berlin")
 
     receipt = await engine.forget(ALEX, memory=berlin.id)
 
-    assert await known(engine, "location") == [("Paris", "active", ("@alex",))]
+    assert await known(engine, "location") == [("Paris", "superseded", ("@alex",))]
     assert (receipt.rows, receipt.rebuilt) == ({"evidence": 1, "memory": 1}, 1)
 
 

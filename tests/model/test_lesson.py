@@ -50,7 +50,7 @@ def test_who_says_whose_it_is_is_obeyed(owner: Any) -> None:
     assert Lesson("we mean this", key="this", kind="definition", source="clarification", owner=owner).owned_by == owner
 
 
-def test_a_lesson_becomes_evidence_of_a_person() -> None:
+def test_a_lesson_becomes_evidence_of_who_made_it() -> None:
     said = taught(Lesson.clarification("Active  User", " paid ", "which?"), "alex", NOW)
 
     assert (said.kind, said.key, said.value, said.source, said.confidence) == (
@@ -59,6 +59,7 @@ def test_a_lesson_becomes_evidence_of_a_person() -> None:
     assert (said.learned_by, said.author, said.ref, said.data, said.is_outright) == (
         *("person", "alex", "@alex", {"question": "which?"}, True),
     )
+    assert taught(Lesson("x", source="qa_turn", learned_by="rules"), "alex", NOW).learned_by == "rules"
     assert taught(Lesson("x", pending=True, confidence=0.3, data={"a": 1}), "alex", NOW).act == "proposes"
 
 
@@ -73,6 +74,7 @@ def test_a_lesson_becomes_evidence_of_a_person() -> None:
         ({"key": "k" * 201}, "lesson.key"),
         ({"kind": "rumour"}, "lesson.kind"),
         ({"source": "hearsay"}, "lesson.source"),
+        ({"learned_by": "hearsay"}, "lesson.learned_by"),
         ({"owner": "everybody"}, "lesson.owner"),
         ({"confidence": 1.1}, "lesson.confidence"),
         ({"confidence": True}, "lesson.confidence"),
