@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 import logging
+from datetime import timedelta
 from typing import NoReturn
 
 from recollect.errors import InvalidInput, NotFound, Unauthorized
@@ -20,6 +21,7 @@ from recollect.model.text import checked_text
 
 log = logging.getLogger("recollect.identity")
 
+SIGNED_IN = timedelta(hours=12)
 WHO = "say who you are: `Authorization: Bearer` with a key or token, Basic with a key as the password, or X-API-Key"
 UNKNOWN = "this API key is not known here; an admin makes one with `recollect keys create`"
 
@@ -92,6 +94,17 @@ def _note_use(parts: Parts, key: ApiKey) -> None:
 def _refuse(message: str, why: str) -> NoReturn:
     log.warning("a caller was refused: %s", why)
     raise Unauthorized(message)
+
+
+async def sign_in(parts: Parts, secret: str) -> NewKey:
+    key = await _good_key(parts, secret)
+    _note_use(parts, key)
+    now = parts.clock.now()
+    grant = Grant(role=key.role, name=key.name, project=key.project, user=key.user, expires_at=now + SIGNED_IN)
+    new = made(KeyId(uuid7()), grant, key.name, now)
+    if not await parts.store.keys.add_under(new, key.id):
+        _refuse("a browser's own key cannot sign in again; show the key itself", f"key {key.shown} is a browser's")
+    return new
 
 
 async def create_key(parts: Parts, grant: Grant, by: str) -> NewKey:

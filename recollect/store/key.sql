@@ -11,6 +11,9 @@ SELECT any_key()
 -- name: add
 SELECT add_key(%(id)s, %(digest)s, %(prefix)s, %(name)s, %(role)s, %(project)s, %(user)s, %(now)s, %(by)s, %(expires)s)
 
+-- name: add_under
+SELECT add_key_under(%(id)s, %(digest)s, %(prefix)s, %(under)s, %(now)s, %(expires)s)
+
 -- name: revoke
 SELECT id, prefix, name, role, project, user_id, created_at, created_by, expires_at, revoked_at, revoked_by,
        last_used_at

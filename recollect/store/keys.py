@@ -100,6 +100,16 @@ class KeyStore:
         self._has_any = True
         self._forget_answers()
 
+    async def add_under(self, new: NewKey, under: KeyId) -> bool:
+        """A key that ends with another; not under one that was itself made so. There is one already, so nobody's answer
+        changes."""
+        key, shown = new.key, presented(new.secret)
+        assert shown is not None
+        parameters = {"id": key.id, "digest": shown.digest, "prefix": key.prefix, "under": under}
+        times = {"now": key.created_at, "expires": key.expires_at}
+        [(is_added,)] = await self._database.ask("key.add_under", parameters | times)
+        return bool(is_added)
+
     async def revoke(self, key: KeyId, project: str | None, by: str, now: datetime) -> ApiKey | None:
         """None if there is no such key, or none of this project."""
         try:

@@ -247,6 +247,42 @@ async def test_keys_are_listed_by_project_with_all_but_their_secrets(memory: Eng
     assert [key.revoked_by for key in await memory.list_keys("bank")] == ["local"]
 
 
+# Signing in ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_browser_gets_a_key_of_its_own_that_may_as_much_and_is_not_listed(memory: Engine) -> None:
+    new = await memory.create_key(HOST)
+    signed = await memory.sign_in(new.secret)
+
+    assert signed.secret != new.secret
+    assert await memory.identify(bearer(signed)) == Identity("service", "shop", None, "host", signed.key.id)
+    assert [key.id for key in await memory.list_keys()] == [new.key.id]
+    with pytest.raises(Unauthorized):
+        await memory.sign_in(new.secret[:-5] + "AAAAA")
+
+
+async def test_it_ends_after_half_a_day_with_the_key_it_was_made_under_and_when_it_is_revoked(
+    memory: Engine, clock: FakeClock
+) -> None:
+    new = await memory.create_key(HOST)
+    out, late, again = [await memory.sign_in(secret) for secret in (new.secret, new.secret, new.secret)]
+    with pytest.raises(Unauthorized, match="cannot sign in again"):
+        await memory.sign_in(again.secret)
+
+    await memory.revoke_key(out.key.id)
+    await refused(memory, bearer(out))
+    await memory.identify(bearer(new))
+    clock.advance(hours=11)
+    for good in (late, again):
+        await memory.identify(bearer(good))
+    clock.advance(hours=2)
+    await refused(memory, bearer(late))
+
+    last = await memory.sign_in(new.secret)
+    await memory.revoke_key(new.key.id)
+    await refused(memory, bearer(last))
+
+
 # What it costs -------------------------------------------------------------------------------------------------------
 
 
@@ -258,7 +294,7 @@ async def test_a_key_is_looked_up_once_in_half_a_minute_and_a_guess_once_in_five
         await memory.identify(bearer(new))
         await refused(memory, bearer(new.secret[:-5] + "AAAAA"))
 
-    await memory._parts.chores.close()
+    await memory._parts.chores.finish()
     assert sorted(asked) == ["key.add", "key.find", "key.find", "key.note_use"]
 
 
