@@ -15,12 +15,15 @@ from recollect.sql.spans import Piece
 PART_KINDS = ("measure", "dimension", "moment")
 
 
-def ask_at(sketch: Sketch, at: int, *, needs_head: bool = False) -> tuple[Ask, tuple[int, ...]] | None:
-    """What is asked for from here on, and the places it takes. `needs_head`: only with "how many" or an aggregate."""
+def ask_at(
+    sketch: Sketch, at: int, *, needs_head: bool = False, may_follow: bool = False
+) -> tuple[Ask, tuple[int, ...]] | None:
+    """What is asked for from here on, and the places it takes. `needs_head`: only with "how many" or an aggregate;
+    `may_follow`: values may stand in front ("the most urgent tickets")."""
     head, places, at = lead(sketch, at)
     if needs_head and not places:
         return None
-    named = name_at(sketch, at, is_counted=head.is_count)
+    named = name_at(sketch, at, is_counted=head.is_count, is_led=bool(head.aggregate) or may_follow)
     if named is None:
         return None
     targets, concept, taken, text = named
@@ -73,7 +76,7 @@ def is_name_here(sketch: Sketch, at: int) -> bool:
 
 
 def name_at(
-    sketch: Sketch, at: int, *, is_counted: bool
+    sketch: Sketch, at: int, *, is_counted: bool, is_led: bool = False
 ) -> tuple[tuple[Target, ...], str, tuple[int, ...], str] | None:
     """The name from here on; values and definitions may stand in front of a counted one ("how many Rock tracks")."""
     while at < len(sketch.pieces) and (
@@ -81,19 +84,19 @@ def name_at(
     ):
         at += 1
     look = at
-    while sketch.free(look) and is_in_front(sketch.pieces[look], is_counted):
+    while sketch.free(look) and is_in_front(sketch.pieces[look], is_counted or is_led):
         look = sketch.after(look)
     if not sketch.free(look):
         return None
     piece = sketch.pieces[look]
     if piece.of("entity", "join", *PART_KINDS):
         return qualified(sketch, look, is_counted=is_counted)
-    if piece.has("concept") and (not piece.has("verb") or is_led(sketch, look)):
+    if piece.has("concept") and (not piece.has("verb") or is_behind_head(sketch, look)):
         return (), piece.word("concept") or "", (look,), piece.text
     return None
 
 
-def is_led(sketch: Sketch, at: int) -> bool:
+def is_behind_head(sketch: Sketch, at: int) -> bool:
     """ "By spending", "total spending": a noun here."""
     return at > 0 and sketch.pieces[at - 1].has("group", "agg", "super", "order")
 
@@ -102,7 +105,7 @@ def is_in_front(piece: Piece, is_counted: bool) -> bool:
     if piece.is_skip:
         return True
     return is_counted and bool(
-        (piece.values and not piece.names)
+        (piece.values and not piece.of("entity", "join", "measure", "dimension"))
         or piece.of("definition")
         or (piece.has("distinct", "vague") and not piece.names)
         or (piece.has("not") and not piece.names)
@@ -139,6 +142,8 @@ def is_of(sketch: Sketch, at: int) -> bool:
 
 
 def own_parts(piece: Piece, of: frozenset[str], is_counted: bool) -> tuple[Target, ...]:
+    if is_counted and piece.of("definition"):
+        return ()  # "how many rooms booked": which of them, not how many answers
     kinds = ("dimension",) if is_counted else PART_KINDS  # "how many customers signed up": not how many dates
     return tuple(target for target in piece.of(*kinds) if target.table in of)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from recollect.sql.context import Context, Unclear, target_of
+from recollect.sql.context import Context, Refused, Unclear, target_of
 from recollect.sql.figures import figure, figure_of_subject, is_count_by, is_money
-from recollect.sql.filters import year_column
+from recollect.sql.filter_periods import year_column
 from recollect.sql.frame import Frame, Order
 from recollect.sql.known import Target
 from recollect.sql.lexer import stem_key
@@ -18,14 +18,23 @@ from recollect.sql.listings import listing
 from recollect.sql.phrases import phrases
 from recollect.sql.places import ref_of
 from recollect.sql.roles_rank import BOUGHT
-from recollect.sql.sketch import Ask, GroupAsk, Sketch
+from recollect.sql.rows import FREQUENCY, POPULARITY, counted_table
+from recollect.sql.shares import SHARES
+from recollect.sql.sketch import Ask, GroupAsk, Rank, Sketch
+
+LEADS = ("in", "from", "to", "for", "at", "on", "with", "by", "of")
+HIGHEST = ("highest", "largest", "biggest", "greatest", "lowest", "smallest")
 
 
 def assemble(context: Context, sketch: Sketch) -> Frame:
     count_what_happened(sketch)
+    if sketch.is_share and not any(t.kind in ("entity", "value") for ask in sketch.metrics for t in ask.targets):
+        raise Refused(SHARES)
     if is_money(context, sketch):
         sketch.metrics.append(Ask(None, sketch.subject, text=sketch.subject[0].name))
         sketch.subject = ()
+    if not sketch.subject and not sketch.metrics:
+        sketch.subject = meant_by_value(context, sketch)
     if sketch.subject and not sketch.rank and (sketch.metrics or is_count_by(sketch)):
         return figure_of_subject(context, sketch)
     if sketch.metrics and not (sketch.rank and sketch.subject):
@@ -42,6 +51,21 @@ def assemble(context: Context, sketch: Sketch) -> Frame:
         return ranking(context, sketch)
     check_object(sketch)
     return listing(context, sketch)
+
+
+def meant_by_value(context: Context, sketch: Sketch) -> tuple[Target, ...]:
+    """ "The heaviest dog", "no-shows per vet": the rows that are said to be so."""
+    first = next((ask for ask in sketch.values if ask.lead not in LEADS), None)
+    by = sketch.rank.by if sketch.rank else None
+    ranked = by is not None and bool(by.concept) and not by.targets
+    if first is None or not (ranked or (sketch.groups and is_first(sketch, first.at))):
+        return ()
+    table = counted_table(context, first.targets, first.text)
+    return (Target("entity", table, name=context.called(table)),)
+
+
+def is_first(sketch: Sketch, at: int) -> bool:
+    return all(piece.is_skip or piece.has("list", "which") or piece.of("definition") for piece in sketch.pieces[:at])
 
 
 def check_object(sketch: Sketch) -> None:
@@ -93,7 +117,7 @@ def extreme(context: Context, sketch: Sketch) -> Frame:
     rank = sketch.rank
     if rank is None or rank.by is None:
         raise Unclear("", "What should be ranked?", category="quantitative")
-    by = rank.by
+    by = valued(context, rank)
     if rank.count or not (by.targets or by.concept) or by.is_count:
         raise Unclear(
             rank.text, f"“{rank.text}” of what?", [e.names[0] for e in context.model.entities], "quantitative"
@@ -101,6 +125,14 @@ def extreme(context: Context, sketch: Sketch) -> Frame:
     sketch.metrics.append(replace(by, aggregate=by.aggregate or ("max" if rank.is_descending else "min")))
     sketch.rank = None
     return figure(context, sketch)
+
+
+def valued(context: Context, rank: Rank) -> Ask:
+    """ "The highest invoice" is the one of the highest amount, if it has just one."""
+    by = rank.by or Ask()
+    tables = {t.table for t in by.targets if t.kind == "entity"}
+    found = context.measures("money", tables) if by.is_count and rank.text.lower() in HIGHEST else []
+    return replace(by, targets=tuple(found), is_count=False, aggregate=None) if len(found) == 1 else by
 
 
 def ranking(context: Context, sketch: Sketch) -> Frame:
@@ -111,6 +143,8 @@ def ranking(context: Context, sketch: Sketch) -> Frame:
     if by is None:
         names = [m.names[0] for m in context.model.measures if any(context.cost(m.table, s.table) for s in subject)]
         raise Unclear(rank.text, f"“{rank.text}” by what?", [f"by {name}" for name in names], "quantitative")
+    if by.concept in (FREQUENCY, POPULARITY):
+        by = rank_by_rows(context, sketch, by, rank.text)
     if by.text == BOUGHT and context.measures("units") and context.measures("money"):
         raise Unclear(
             BOUGHT, "Bought the most: by quantity, or by what was spent?", ("by quantity", "by revenue"), "quantitative"
@@ -121,6 +155,7 @@ def ranking(context: Context, sketch: Sketch) -> Frame:
         )
     if row := row_measure(context, sketch, by):
         return row_ranking(context, sketch, row)
+    check_single(by, rank.text)
     sketch.metrics = [by]
     sketch.groups.insert(0, GroupAsk(subject, text=subject[0].name))
     sketch.subject = ()
@@ -129,6 +164,25 @@ def ranking(context: Context, sketch: Sketch) -> Frame:
         not rank.is_descending and not frame.filters and not frame.periods and frame.metrics[0].aggregate == "count"
     )
     return replace(frame, keeps_empty=is_low and len(frame.groups) == 1 and not frame.groups[0].of.column)
+
+
+def check_single(by: Ask, term: str) -> None:
+    """ "The highest temperature", and of whom: the highest of all, or the highest average? A score is averaged."""
+    figures = [t for t in by.targets if t.kind == "measure"]
+    scores = {word for key in (*phrases().concepts["rating"], *phrases().concepts["salary"]) for word in key}
+    is_average = bool(figures) and all(t.aggregate == "avg" for t in figures) and by.aggregate is None
+    if is_average and term.lower() in HIGHEST and not any(set(t.name.split()) & scores for t in figures):
+        name = figures[0].name
+        names = (f"maximum {name}", f"average {name}")
+        raise Unclear(term, f"The {term} {name} of all, or the {term} average?", names, "aggregation")
+
+
+def rank_by_rows(context: Context, sketch: Sketch, by: Ask, term: str) -> Ask:
+    """ "The most common breed": by how often it is there. How popular a thing is can be meant otherwise."""
+    if by.concept == POPULARITY and not all(t.kind == "dimension" for t in sketch.subject):
+        names = [f"by {m.names[0]}" for m in context.model.measures[:5]]
+        raise Unclear(term, f"“{term}” by what, and from which number on?", names, "quantitative")
+    return Ask("count", sketch.subject, "rows", text=term, is_count=True)
 
 
 def row_measure(context: Context, sketch: Sketch, by: Ask) -> Target | None:
@@ -141,6 +195,9 @@ def row_measure(context: Context, sketch: Sketch, by: Ask) -> Target | None:
     targets = [t for t in by.targets if t.kind in ("measure", "moment") and t.table in tables]
     if by.concept and not by.targets:
         targets = context.measures(by.concept, tables)
+    if not targets and by.concept == "duration":
+        far = [m for table in tables for m in context.own_measures(table) if "distance" in m.names[0].split()]
+        targets = [target_of(far[0])] if len(far) == 1 else lengths(context, tables)  # "the longest route"
     if not targets and by.concept == "size":
         only = [m for table in tables for m in context.own_measures(table)]
         targets = [target_of(only[0])] if len(only) == 1 else []
@@ -152,6 +209,12 @@ def row_measure(context: Context, sketch: Sketch, by: Ask) -> Target | None:
                 "quantitative",
             )
     return targets[0] if targets else None
+
+
+def lengths(context: Context, tables: set[str]) -> list[Target]:
+    """From the beginning to the end of a row: "the longest project"."""
+    names = {f"{context.called(table)} length" for table in tables}
+    return [target_of(m) for m in context.model.measures if m.table in tables and names & set(m.names)]
 
 
 def aged(context: Context, tables: set[str], concept: str) -> Target:
@@ -172,6 +235,9 @@ def row_ranking(context: Context, sketch: Sketch, target: Target) -> Frame:
     rank = sketch.rank
     sketch.rank = None
     frame = listing(context, replace_subject(sketch, target.table), extra=(ref_of(target),))
+    if frame.metrics:
+        text = rank.text if rank else target.name
+        raise Unclear(text, f"“{text}” and a figure of another kind at once: please ask for one of them.")
     order = Order("column", 0, rank.is_descending if rank else True, ref_of(target))
     return replace(frame, order=(order,), limit=(rank.count if rank else None) or 1)
 

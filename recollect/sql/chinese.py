@@ -5,21 +5,29 @@ Names and values of the data source are left as they are, and so is what nobody 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from recollect.model.text import is_cjk
 from recollect.sql.lexer import key_of, stem_key
 from recollect.sql.lexicon import Lexicon
-from recollect.sql.phrases import chinese
+from recollect.sql.phrases import chinese, rewritten
 
 LONGEST_NAME = 12
 
 
 def in_english(text: str, lexicon: Lexicon) -> str:
-    """The text as it is, if it is not Chinese."""
+    """The text as it is, if it is not Chinese; what is said at length is said shortly."""
     if not is_cjk(text):
+        for long, short in rewritten():
+            text = long.sub(lambda said, short=short: known(said, lexicon) or said.expand(short), text)  # type: ignore[misc]
         return text
     return translated(text[:500], lambda said: bool(lexicon.name(stem_key(said)) or lexicon.value(key_of(said))))
+
+
+def known(said: re.Match[str], lexicon: Lexicon) -> str:
+    """What the data has a name for is left as it is."""
+    return said[0] if lexicon.name(stem_key(said[0])) else ""
 
 
 def translated(text: str, is_name: Callable[[str], bool]) -> str:

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from recollect.sql.catalog import Catalog
-from recollect.sql.joins import Graph, Way, is_safe
+from recollect.sql.draft_elapsed import is_elapsed
+from recollect.sql.joins import Graph, Way, is_safe, ways_through
 from recollect.sql.known import Known, Target
 from recollect.sql.lexer import key_of, root_of, stem_key
 from recollect.sql.lexicon import Lexicon
@@ -49,6 +50,8 @@ class Context:
     mentioned: frozenset[str] = frozenset()  # tables that the question names
     words: frozenset[str] = frozenset()  # its words, as roots
     acts: frozenset[str] = frozenset()  # tables of what its verbs are about
+    nouns: frozenset[str] = frozenset()  # tables through which a way is meant to go; otherwise those that are named
+    near: frozenset[str] = frozenset()  # the one that stands beside what is looked for
     assumed: list[tuple[str, str, str, float]] = field(default_factory=list)
     used: set[str] = field(default_factory=set)  # words of the joins that were used
 
@@ -62,26 +65,63 @@ class Context:
     def way(self, base: str, to: str, via: Iterable[str] = (), term: str = "") -> Way | None:
         """The way from one to the other; asks where two are as good and the question names neither."""
         ways = self.graph.ways(base, to, via)
-        if len(ways) > 1:
+        if not via and (led := self.led(base, to, ways)):
+            ways = led
+        elif len(ways) > 1:
             ways = self.preferred(ways)
         if len(ways) == 1 and not via and not is_plain(ways[0]):
             ways = (*ways, *self.plain_ways(ways[0], base, to))
         if len(ways) == 1 and not via and not is_safe(ways[0]):
             ways = self.by_what_was_done(ways[0], base, to)
+        elif len(ways) == 1 and not via:
+            ways = (*ways, *self.done_otherwise(ways[0], base, to))
         if len(ways) > 1:
             raise Unclear(
                 term or self.called(to),
-                f"“{term or self.called(to)}” can be reached in two ways. Which one?",
+                f"“{term or self.called(to)}” can be reached in several ways. Which one?",
                 map(self.told, ways),
                 "entity",
             )
         return ways[0] if ways else None
 
+    def beside(self, nouns: frozenset[str]) -> Context:
+        """Seen from a noun: what is said of it is reached through it."""
+        return replace(self, near=nouns) if nouns else self
+
+    def led(self, base: str, to: str, ways: tuple[Way, ...]) -> tuple[Way, ...]:
+        """Over the noun beside it, or else over what the question is about."""
+        if self.near:
+            return () if base in self.near else ways_through(self.graph, base, to, self.near, ways, may_multiply=True)
+        return ways_through(self.graph, base, to, self.nouns or self.mentioned, ways) or self.parted(base, to, ways)
+
+    def parted(self, base: str, to: str, ways: tuple[Way, ...]) -> tuple[Way, ...]:
+        """Nothing decides between the student's department and the course's, which is one step further."""
+        if len(ways) != 1 or len(ways[0]) < 2 or not is_safe(ways[0]) or not is_plain(ways[0]):
+            return ()
+        named = self.nouns or self.mentioned
+        if {step.table for step in ways[0][:-1]} & (named | self.acts):
+            return ()
+        first = frozenset((ways[0][0].id, ways[0][0].table))
+        far = len(ways[0]) + 1
+        others = self.graph.shortest(base, to, frozenset(), only_safe=True, without=first, most=far)
+        others = tuple(way for way in others if is_plain(way))
+        return (*ways, *others) if others else ()
+
     def preferred(self, ways: tuple[Way, ...]) -> tuple[Way, ...]:
+        if told := tuple(way for way in ways if self.is_role_said(way)):
+            ways = told
         named = self.mentioned | self.acts
         scores = [sum(step.table in named for step in way[:-1]) for way in ways]
         best = tuple(way for way, score in zip(ways, scores, strict=True) if score == max(scores))
-        return tuple(way for way in best if self.is_named_after_both(way)) or tuple(filter(is_plain, best)) or best
+        plain = tuple(filter(is_plain, best)) if len({way[-1].origin for way in best}) == 1 else ()
+        return tuple(way for way in best if self.is_named_after_both(way)) or plain or best
+
+    def is_role_said(self, way: Way) -> bool:
+        """ "Which clerk approved the most events": by the join that is called so."""
+        words = [word for step in way for word in (*table_words(step.join.to), *table_words(step.join.table), "by")]
+        own = set(map(root_of, words))  # a review has a reviewer, but does not say so
+        said = {root_of(word) for step in way for name in step.join.names for word in name.split()}
+        return bool((said - own) & self.words)
 
     def by_what_was_done(self, way: Way, base: str, to: str) -> tuple[Way, ...]:
         """Customers and products meet in orders and in reviews: who "bought" is meant by orders, though reviews are
@@ -99,6 +139,16 @@ class Context:
         )
         told = tuple(each for each in others if {step.table for step in each[:-1]} & (self.mentioned | self.acts))
         return told or (way, *others)
+
+    def done_otherwise(self, way: Way, base: str, to: str) -> tuple[Way, ...]:
+        """Students "taught" by professors: through the courses, though each has an adviser whom nobody named."""
+        roles = [step for step in way if step.join.names]
+        said = {root_of(word) for step in roles for name in step.join.names for word in name.split()}
+        on_way = {base, *(step.table for step in way)}
+        if not roles or said & self.words or not self.acts or self.acts & on_way:
+            return ()
+        others = self.graph.shortest(base, to, frozenset(), only_safe=False, without=frozenset(s.id for s in roles))
+        return tuple(other for other in others if {step.table for step in other} & self.acts)
 
     def plain_ways(self, way: Way, base: str, to: str) -> tuple[Way, ...]:
         """Who leads a project and who works on it: where rows are multiplied, and nobody says "lead", both may be
@@ -127,7 +177,8 @@ class Context:
     def measures(self, concept: str, tables: Iterable[str] | None = None) -> list[Target]:
         """The measures that a concept means, the best named ones only."""
         nouns = phrases().concepts.get(concept, ())
-        ranked = [(rank, m) for m in self.model.measures if (rank := rank_of(m, nouns)) is not None]
+        kept = [m for m in self.model.measures if not is_elapsed(m.expression)]
+        ranked = [(rank, m) for m in kept if (rank := rank_of(m, nouns)) is not None]
         wanted = set(tables) if tables is not None else None
         ranked = [(rank, m) for rank, m in ranked if wanted is None or m.table in wanted]
         first = [(rank, m) for rank, m in ranked if stem_key(m.names[0]) in nouns]
@@ -139,7 +190,9 @@ class Context:
         return [target_of(m) for _, m in sorted(best.values(), key=lambda pair: pair[0])]
 
     def own_measures(self, table: str, aggregate: str | None = None) -> list[Measure]:
-        return [m for m in self.model.measures if m.table == table and (aggregate is None or m.aggregate == aggregate)]
+        """Those that are kept; not what two dates make."""
+        own = [m for m in self.model.measures if m.table == table and not is_elapsed(m.expression)]
+        return [m for m in own if aggregate is None or m.aggregate == aggregate]
 
     def money(self, table: str) -> list[Target]:
         """What an entity that is money itself ("sales", "payments") amounts to."""
@@ -163,7 +216,12 @@ class Context:
     def events(self, verb: str) -> frozenset[str]:
         """Tables of the entities that a verb is about."""
         nouns = phrases().events.get(verb, ())
-        return frozenset(e.table for e in self.model.entities if any(stem_key(name) in nouns for name in e.names))
+        kinds = [key for key in (("sale",), ("purchase",)) if key in nouns]  # a ticket sale is a sale
+        return frozenset(
+            e.table
+            for e in self.model.entities
+            if any(stem_key(name) in nouns for name in e.names) or stem_key(e.names[0])[-1:] in kinds
+        )
 
     def moment_of(self, verb: str, tables: Iterable[str]) -> Moment | None:
         nouns, wanted = phrases().events.get(verb, ()), frozenset(tables)
@@ -174,6 +232,8 @@ class Context:
 
     def unit_of(self, target: Target) -> Unit | None:
         """What the column counts in, if its name or comment says so."""
+        if is_elapsed(target.expression):
+            return phrases().units[("days",)]
         table = self.catalog.table(target.table)
         column = table.column(target.expression.strip('"') or target.column) if table else None
         said = f"{target.expression} {target.column} {column.comment if column else ''}"
@@ -214,9 +274,10 @@ def target_of(measure: Measure) -> Target:
 
 
 def words_of_way(way: Way) -> set[str]:
-    """Stems of what the joins and their columns are called."""
+    """Stems of what the joins and their columns are called, without what the tables themselves are about."""
     said = [name for step in way for name in (*step.join.names, *step.join.columns)]
-    return {root_of(piece) for text in said for piece in CAMEL.findall(text) or [text]}
+    own = {root_of(word) for step in way for word in table_words(step.join.to)}
+    return {root_of(piece) for text in said for piece in CAMEL.findall(text) or [text]} - own
 
 
 __all__ = ["Context", "Refused", "Unclear", "key_of", "target_of", "words_of_way"]

@@ -20,13 +20,14 @@ from recollect.sql.draft_columns import (
     with_plurals,
 )
 from recollect.sql.draft_complete import completed
+from recollect.sql.draft_elapsed import elapsed, in_time
 from recollect.sql.draft_joins import joins
 from recollect.sql.draft_labels import label
 from recollect.sql.draft_measures import measures
 from recollect.sql.draft_moments import moments
 from recollect.sql.draft_subjects import Subject, is_link, named, subjects
 from recollect.sql.naming import distinct, without
-from recollect.sql.semantic import Dimension, Entity, SemanticModel
+from recollect.sql.semantic import Dimension, Entity, Measure, SemanticModel
 from recollect.sql.vocabulary import vocabulary
 
 
@@ -42,11 +43,15 @@ def draft(catalog: Catalog) -> SemanticModel:
     return SemanticModel(
         entities=tuple(entity(subject, taken) for subject in told),
         dimensions=tuple(each for subject in told for each in dimensions(subject, taken_names)),
-        measures=tuple(each for subject in told for each in measures(subject, names)),
+        measures=tuple(each for subject in told for each in (*measures(subject, names), *taken_time(subject))),
         moments=tuple(each for subject in told for each in moments(subject)),
         joins=tuple(found),
-        definitions=tuple(each for subject in told for each in definitions(subject)),
+        definitions=tuple(each for subject in told for each in (*definitions(subject), *in_time(subject))),
     )
+
+
+def taken_time(subject: Subject) -> list[Measure]:
+    return [] if subject.table.is_view else list(elapsed(subject, moments(subject)))
 
 
 def own_words(catalog: Catalog, names: Mapping[str, str]) -> frozenset[str]:
@@ -111,5 +116,6 @@ def dimension(subject: Subject, column: Column, taken: frozenset[str]) -> Dimens
         *(name for name in named if name not in taken or is_own(subject, column, name)),
         *things(subject, column, taken),
     )
-    names = own if is_yes_no(column) else with_plurals(own)
+    plain = tuple(name for name in own if not name.startswith(f"{subject.name} "))  # "orders paid": those that are
+    names = plain or own if is_yes_no(column) else with_plurals(own)
     return Dimension(subject.table.name, column.name, names, column.type, column.comment)

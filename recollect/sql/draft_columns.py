@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from recollect.sql.catalog import Column, ColumnType
-from recollect.sql.draft_subjects import Subject, ends_with, has_any, is_number_key
-from recollect.sql.naming import CAMEL, CHINESE, chinese_stem, distinct, many, of, without, words_of
+from recollect.sql.draft_subjects import Subject, ends_with, has_any, is_number_key, shortened
+from recollect.sql.naming import CAMEL, CHINESE, chinese_stem, distinct, many, of, singular, words_of
 from recollect.sql.vocabulary import vocabulary
 
 DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
@@ -17,15 +17,19 @@ NUMBERS = ("integer", "number")
 
 
 def said(column: Column) -> tuple[str, ...]:
-    """The words of its name. `dist` is a district, but a distance where it is a number; `delay_min` are minutes."""
+    """The words of its name. `dist` is a district, but a distance where it is a number; `delay_min` are minutes, and
+    `dep_ts` is a departure."""
     words = words_of(column.name)
-    if column.type not in NUMBERS:
-        return words
-    known, timed = vocabulary().table("number_abbreviations"), vocabulary().words("moments", "timed")
     raw = tuple(each.lower() for each in CAMEL.findall(column.name))
     if len(raw) != len(words):
         return words
-    is_timed = bool(set(words) & set(timed))
+    if moment_type(column):
+        dated = vocabulary().table("moment_abbreviations")
+        return tuple(dated.get(r, w) for r, w in zip(raw, words, strict=True))
+    if column.type not in NUMBERS:
+        return words
+    known, timed = vocabulary().table("number_abbreviations"), vocabulary().words("moments", "timed")
+    is_timed = bool(set(words) & set(timed)) or any(word.endswith("time") for word in words)
     return tuple(known[r] if r in known and (r != "min" or is_timed) else w for r, w in zip(raw, words, strict=True))
 
 
@@ -56,18 +60,27 @@ def is_measure(subject: Subject, column: Column) -> bool:
 
 
 def is_yes_no(column: Column) -> bool:
-    """0 and 1 and nothing else, in a column whose name asks a question."""
+    """0 and 1 and nothing else, in a column whose name asks a question, or at least counts nothing."""
+    if column.type != "integer":
+        return column.type == "boolean"
     asks = has_any(said(column), vocabulary().words("columns", "yes_no"))
-    return column.type == "boolean" or (
-        asks and column.type == "integer" and column.low in ("0", "1", None) and column.high in ("0", "1", None)
-    )
+    fits = column.low in ("0", "1", None) and column.high in ("0", "1", None)
+    return (asks and fits) or ((column.low, column.high) == ("0", "1") and not counts(column))
+
+
+def counts(column: Column) -> bool:
+    """ "Children", "quantity" and "goals" may well be 0 or 1."""
+    words = said(column)
+    is_several = bool(words) and singular(words[-1]) != words[-1]
+    listed = (vocabulary().words("aggregates", "sum"), vocabulary().words("aggregates", "avg"))
+    return is_several or is_code(column) or is_period(column) or any(has_any(words, each) for each in listed)
 
 
 def is_code(column: Column) -> bool:
     """A number that is a label. "Number of rooms" and "rooms count" are not."""
     words = said(column)
-    counts = words[:2] == ("number", "of") or phrase(column) in vocabulary().words("aggregates", "avg")
-    if counts or has_any(words, vocabulary().words("aggregates", "sum")):
+    is_count = words[:2] == ("number", "of") or phrase(column) in vocabulary().words("aggregates", "avg")
+    if is_count or has_any(words, vocabulary().words("aggregates", "sum")):
         return False
     return ends_with(column, vocabulary().words("columns", "codes")) or phrase(column) in vocabulary().words(
         "columns", "codes"
@@ -99,7 +112,7 @@ def is_rated(column: Column) -> bool:
 def column_names(subject: Subject, column: Column, kind: str) -> tuple[str, ...]:
     """What people call it, the plain name first."""
     own = phrase(column)
-    short = without(subject.name, own)
+    short = shortened(subject, own)
     known = vocabulary().table("synonyms", kind)
     if subject.table.is_view:
         return distinct([of(subject.name, short), *commented(column.comment)])
@@ -112,8 +125,16 @@ def column_names(subject: Subject, column: Column, kind: str) -> tuple[str, ...]
         *known.get(short, ()),
     ]
     base += short_of(short, own)
+    base += turned(own) if kind == "measures" else []
     mine = {phrase(each) for each in subject.table.columns} - {own}
     return tuple(name for name in distinct([*base, *job_title(subject, own), *loosely(own)]) if name not in mine)
+
+
+def turned(own: str) -> list[str]:
+    """ "Amount paid" for "paid amount", "daily capacity" for "capacity daily"."""
+    first, _, last = own.partition(" ")
+    is_said = first.endswith(("ed", "paid")) or last in ("daily", "weekly", "monthly", "yearly", "annual", "hourly")
+    return [f"{last} {first}"] if is_said and last and " " not in last else []
 
 
 def short_of(*names: str) -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from recollect.sql.catalog import Column
 from recollect.sql.draft_columns import is_secret, moment_type, phrase
-from recollect.sql.draft_subjects import Subject, is_number_key
-from recollect.sql.naming import of, without
+from recollect.sql.draft_subjects import Subject, is_number_key, shortened
+from recollect.sql.naming import of
 from recollect.sql.vocabulary import vocabulary
 
 
@@ -23,7 +23,7 @@ def label(subject: Subject) -> tuple[str, ...]:
 def by_phrase(subject: Subject) -> dict[str, Column]:
     """Text columns by their name, with and without the table's own word."""
     texts = [column for column in subject.table.columns if is_label(subject, column)]
-    short = {without(subject.name, phrase(column)): column for column in texts}
+    short = {shortened(subject, phrase(column)): column for column in texts}
     return {**short, **{phrase(column): column for column in texts}}
 
 

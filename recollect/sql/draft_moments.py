@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from recollect.sql.catalog import Column
 from recollect.sql.draft_columns import commented, moment_type, phrase, said
-from recollect.sql.draft_subjects import Subject
-from recollect.sql.naming import distinct, many, of, without
+from recollect.sql.draft_subjects import Subject, shortened
+from recollect.sql.lexer import root_of
+from recollect.sql.naming import distinct, many, of, singular
 from recollect.sql.semantic import Moment
 from recollect.sql.vocabulary import vocabulary
 
@@ -28,24 +29,39 @@ def moment(subject: Subject, column: Column, is_main: bool) -> Moment:
 def names(subject: Subject, column: Column) -> tuple[str, ...]:
     own = phrase(column)
     known = vocabulary().table("moments", "said")
-    heard = [name for word in said(column) for name in known.get(word, ())]
+    heard = [name for word in said(column) if is_alone(subject, column, word) for name in known_of(word)]
+    heard += [name for key, names in known.items() if " " in key and f" {key} " in f" {own} " for name in names]
+    if set(said(column)) & set(vocabulary().words("moments", "planned")):
+        heard = []  # what was planned to depart has not departed
     plain = own.removesuffix(" at").removesuffix(" on")
     done = own.removesuffix(" date").removesuffix(" time")
     heard += [done] if done.endswith("ed") or done in vocabulary().words("moments", "done") else []
     heard += [many(each) for each in (plain, done) if each in vocabulary().words("moments", "nominal")]
-    qualified = of(subject.name, without(subject.name, own))
+    qualified = of(subject.name, shortened(subject, own))
     return distinct([own, *commented(column.comment), plain, *heard, qualified])
+
+
+def known_of(word: str) -> Sequence[str]:
+    known = vocabulary().table("moments", "said")
+    found: Sequence[str] = known.get(singular(word), known.get(word, ()))
+    return found
+
+
+def is_alone(subject: Subject, column: Column, word: str) -> bool:
+    """A trial that ends is not the end of what it belongs to."""
+    plain = {word, *subject.name.split(), *vocabulary().words("moments", "plain")}
+    return all(each in plain or singular(each) in plain or each in known_of(word) for each in said(column))
 
 
 def rank(subject: Subject, column: Column) -> int:
     """The less, the more likely the main one."""
-    words = set(said(column))
+    words = {form for word in said(column) for form in (word, singular(word))}
     main, late = vocabulary().words("moments", "main"), vocabulary().words("moments", "late")
     if is_any(words, column, vocabulary().words("moments", "never")):
         return NEVER
     if is_any(words, column, late):
         return len(main) + 10 + late_rank(words, late)
-    if words & set(subject.name.split()):
+    if set(map(root_of, words)) & set(map(root_of, subject.name.split())):
         return -1
     return min((main.index(word) for word in words if word in main), default=len(main))
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from recollect.sql.catalog import Catalog, Column, Table
-from recollect.sql.naming import CHINESE, one, singular, table_words, words_of
+from recollect.sql.naming import CHINESE, one, singular, table_words, without, words_of
 from recollect.sql.semantic import Join
 from recollect.sql.vocabulary import vocabulary
 
@@ -110,6 +110,28 @@ def is_housekeeping(subject: Subject, column: Column) -> bool:
 def is_number_key(subject: Subject, column: Column) -> bool:
     """A key that a machine gave: a number, or said to be an id."""
     return column.type in ("integer", "number", "other") or ends_with(column, vocabulary().words("sure_key_words"))
+
+
+def shortened(subject: Subject, phrase: str) -> str:
+    """A column's name without the table's own word: "city" of "customer city", "name" of `dep_nm` in a table of
+    depots."""
+    first, _, rest = phrase.partition(" ")
+    return rest if rest and is_own_mark(subject, first) else without(subject.name, phrase)
+
+
+def is_own_mark(subject: Subject, word: str) -> bool:
+    """A few letters of the table's name before its key or most of its columns."""
+    name = subject.name.split()[-1]
+    marked = [words_of(column.name)[:1] == (word,) for column in subject.table.columns]
+    is_key = any(words_of(key)[:1] == (word,) for key in subject.table.primary_key)
+    return is_letters_of(word, name) and (is_key or sum(marked) > len(marked) / 2)
+
+
+def is_letters_of(word: str, name: str) -> bool:
+    if not 2 <= len(word) < len(name) or word[0] != name[0] or not word.isascii():
+        return False
+    letters = iter(name)
+    return all(letter in letters for letter in word)
 
 
 def is_upkeep(column: Column) -> bool:

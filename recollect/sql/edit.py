@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from recollect.sql.context import Context, Unclear
+from recollect.sql.edit_aggregates import take_bare, with_aggregate
+from recollect.sql.edit_columns import is_theirs, with_columns
 from recollect.sql.edit_filters import (
     with_comparisons,
     with_definitions,
@@ -18,9 +20,11 @@ from recollect.sql.edit_filters import (
     with_values,
     without,
 )
-from recollect.sql.edit_shape import with_aggregate, with_groups, with_metric, with_order, with_rank, with_shape
+from recollect.sql.edit_shape import with_groups, with_metric, with_order, with_rank, with_shape
 from recollect.sql.frame import Frame
-from recollect.sql.phrases import Word
+from recollect.sql.lexer import key_of
+from recollect.sql.lexicon import Lexicon
+from recollect.sql.phrases import Word, phrases
 from recollect.sql.roles import sketch_of
 from recollect.sql.sketch import Ask, Sketch
 from recollect.sql.spans import Piece
@@ -32,7 +36,7 @@ PRONOUNS = ("entity",)
 class Fragment:
     sketch: Sketch
     pieces: tuple[Piece, ...]  # without openers
-    marks: frozenset[str]  # ask, only, also, down, instead, remove
+    marks: frozenset[str]  # ask, only, also, down, instead, remove; those, their: of what was asked before
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,29 +48,50 @@ class Change:
 
 Edit = Callable[[Context, Fragment, Frame], Frame]
 EDITS: tuple[Edit, ...] = (
-    without, with_metric, with_aggregate, with_shape, with_periods, with_values, with_definitions, with_gaps,
-    with_comparisons,
-    with_groups, with_rank, with_order,
+    without, take_bare, with_metric, with_aggregate, with_shape, with_periods, with_values, with_definitions, with_gaps,
+    with_comparisons, with_columns, with_groups, with_rank, with_order,
 )  # fmt: skip
 
 
 def fragment_of(pieces: list[Piece], last: Frame | None = None) -> Fragment | None:
     """The question as a piece of one; None, if it stands alone."""
-    marks, rest = opened(pieces)
+    marks, rest = opened(pieces[1:] if is_why(pieces) else pieces)
     if any(piece.has("back") for piece in rest):
-        marks.add("ask")
+        marks |= {"ask", "those"}
         rest = [piece for piece in rest if not piece.has("back")]
+    if last is not None and is_theirs(rest):
+        marks.add("their")
     said = [piece for piece in rest if not piece.is_skip]
     if len(said) == 2 and said[0].has("group") and not said[0].names:
         marks.add("ask")  # "by profit"
     sketch = sketch_of(rest)
-    if is_narrowing(sketch, marks, last) or is_prepositional(sketch):
+    if "those" in marks:
+        sketch.metrics = [ask for ask in sketch.metrics if ask.concept != "rows"]  # "how many of them are cats"
+    if is_narrowing(sketch, marks, last) or is_prepositional(sketch) or is_other_value(sketch, marks, last):
         sketch.subject = ()
-    elif is_own_question(sketch, rest, marks):
+    elif is_own_question(sketch, rest, marks) or (not marks and is_own_count(rest)):
         return None
-    if marks & {"ask", "only", "also", "down", "instead", "remove"} or not sketch.has_head:
+    if marks & {"ask", "only", "also", "down", "instead", "remove", "their"} or not sketch.has_head:
         return Fragment(without_pronouns(sketch), tuple(rest), frozenset(marks))
     return None
+
+
+def of_filtered(pieces: list[Piece], last: Frame | None, lexicon: Lexicon) -> list[Piece]:
+    """ "And annual leave?" after sick leave: a value of what is filtered by already, before any step of time."""
+    columns = {(each.of.table, each.of.column) for each in last.filters if each.of.column} if last else set()
+    return [valued(piece, columns, lexicon) if columns else piece for piece in pieces]
+
+
+def valued(piece: Piece, columns: set[tuple[str, str]], lexicon: Lexicon) -> Piece:
+    if not (piece.has("grain") or piece.period):
+        return piece
+    found = tuple(t for t in lexicon.value(key_of(piece.text)) if (t.table, t.column) in columns)
+    return replace(piece, words=(), period=None, values=found) if found else piece
+
+
+def is_why(pieces: list[Piece]) -> bool:
+    """ "Why? Group by reason": what follows says what is wanted."""
+    return len(pieces) > 1 and pieces[0].text.lower() == "why" and pieces[1].has("group", "opener")
 
 
 def opened(pieces: list[Piece]) -> tuple[set[str], list[Piece]]:
@@ -76,6 +101,9 @@ def opened(pieces: list[Piece]) -> tuple[set[str], list[Piece]]:
     if cut := next((at for at, piece in enumerate(rest) if at and piece.has("instead_of")), None):
         rest = rest[:cut]  # what is to be replaced need not be understood
         marks.add("instead")
+    if rest and rest[0].has("compare_after") and rest[0].text.lower().startswith("and "):
+        marks.add("ask")  # "and above 40?" begins with it; "40 and above" ends so
+        rest[0] = replace(rest[0], words=phrases().of(key_of(rest[0].text)[1:]))
     while rest and rest[0].has("opener") and not rest[0].names:
         marks.add(rest[0].word("opener") or "")
         grouped = rest[0].text.lower().endswith((" by", " per"))
@@ -114,12 +142,29 @@ def is_own_question(sketch: Sketch, rest: list[Piece], marks: set[str]) -> bool:
     return sketch.has_head and asks and has_more and bool(sketch.metrics or sketch.subject)
 
 
+def is_own_count(rest: list[Piece]) -> bool:
+    """ "How many cats", "how many urgent ones": names what is counted; "how many were shipped" does not."""
+    behind = rest[1] if len(rest) > 1 and rest[0].has("howmany") and not rest[0].names else None
+    return behind is not None and bool(behind.values or behind.of("definition")) and not behind.has("verb", "aux")
+
+
 def is_narrowing(sketch: Sketch, marks: set[str], last: Frame | None) -> bool:
     """ "Only customers from France" after something about customers: fewer of them, not a list of them."""
     tables = {target.table for target in sketch.subject}
     more = sketch.values or sketch.compares or sketch.definitions or sketch.missing or sketch.spans
     narrows = "only" in marks or bool(sketch.pieces and sketch.pieces[0].has("not"))
-    return bool(last and narrows and tables & last.tables and more and not sketch.metrics and not sketch.rank)
+    is_about = bool(last and (tables & last.tables or last.metrics))  # of a figure, whatever it is reached by
+    return bool(is_about and narrows and tables and more and not sketch.metrics and not sketch.rank)
+
+
+def is_other_value(sketch: Sketch, marks: set[str], last: Frame | None) -> bool:
+    """ "Parking complaints?" after the most noise complaints: the same of others."""
+    said = [piece for piece in sketch.pieces if not piece.is_skip]
+    if last is None or marks or len(said) != 2 or not sketch.values or not sketch.subject:
+        return False
+    columns = {(each.of.table, each.of.column) for each in last.filters if each.of.column}
+    is_same = {t.table for t in sketch.subject} & last.tables and bool(last.metrics)
+    return bool(is_same) and any((t.table, t.column) in columns for ask in sketch.values for t in ask.targets)
 
 
 def is_prepositional(sketch: Sketch) -> bool:
@@ -146,11 +191,12 @@ def without_pronouns(sketch: Sketch) -> Sketch:
         piece.text for piece in sketch.pieces if piece.has("shift", "thing", "instead_of", "back") and not piece.names
     }
     sketch.unknown = [word for word in sketch.unknown if word not in said]
+    sketch.dangling = [word for word in sketch.dangling if word not in said]
     return sketch
 
 
 def edited(context: Context, fragment: Fragment, last: Frame) -> Change:
-    frame = last
+    frame, context = last, replace(context, nouns=context.mentioned | nouns_of(context, last))
     for edit in EDITS:
         frame = edit(context, fragment, frame)
     if idle := next((ask for ask in fragment.sketch.columns if not is_in(frame, ask)), None):
@@ -158,6 +204,13 @@ def edited(context: Context, fragment: Fragment, last: Frame) -> Change:
     if frame == last and not fragment.sketch.unknown and not fragment.sketch.vague:
         raise Unclear("", "I do not see what to change in the last question.", category="entity")
     return Change(frame, kept_of(last, frame), changed_of(last, frame))
+
+
+def nouns_of(context: Context, last: Frame) -> frozenset[str]:
+    """What the last question was split by, and the tables over which its conditions go: a follow-up stays on them."""
+    grouped = {each.of.table for each in last.groups}
+    ways = (context.graph.ways(last.subject, each.of.table, each.of.via) for each in last.filters)
+    return frozenset(grouped | {step.table for found in ways if found for step in found[0][:-1]})
 
 
 def is_in(frame: Frame, ask: Ask) -> bool:

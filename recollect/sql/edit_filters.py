@@ -8,12 +8,14 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from recollect.sql.context import Context, Unclear
+from recollect.sql.dates import shifted
 from recollect.sql.edit_base import refitted
-from recollect.sql.filters import definition_filters, period, value_filters
+from recollect.sql.filter_periods import as_one, period
+from recollect.sql.filters import definition_filters, value_filters
 from recollect.sql.frame import Filter, Frame, Having, Op, Period
 from recollect.sql.frame_conditions import with_comparison, with_missing
 from recollect.sql.known import Target
-from recollect.sql.periods import Span, in_year, shifted
+from recollect.sql.periods import Span, in_year
 from recollect.sql.phrases import phrases
 from recollect.sql.roles_values import negated
 from recollect.sql.sketch import CompareAsk, ValueAsk
@@ -46,7 +48,7 @@ def with_periods(context: Context, fragment: Fragment, frame: Frame) -> Frame:
         period(context, frame.subject, span, (), named) if named else placed_as(context, frame, span, old)
         for span in spans
     ]
-    return refitted(context, replace(frame, periods=tuple(made)))
+    return refitted(context, replace(frame, periods=tuple(as_one(made))))
 
 
 def placed_as(context: Context, frame: Frame, span: Span, old: Period | None) -> Period:
@@ -67,7 +69,7 @@ def filled(span: Span, frame: Frame) -> Span:
 
 def moved(frame: Frame, is_before: bool, text: str) -> Span:
     old = frame.periods[0] if frame.periods else None
-    if old is None or not old.start or not old.end:
+    if old is None or not old.start or not old.end or old.others:
         raise Unclear(text, f"“{text}”: before or after which period?", category="temporal")
     if old.is_year:
         step = -1 if is_before else 1
@@ -169,7 +171,10 @@ def replaced_threshold(frame: Frame, ask: CompareAsk) -> Frame | None:
     if ask.ask.targets or ask.ask.concept or ask.unit:
         return None
     numbers = tuple(str(int(n)) if n == int(n) else str(n) for n in ask.numbers)
-    old = next((f for f in frame.filters if not f.is_text and side(f.op) == side(ask.op)), None)
+    numeric = [f for f in frame.filters if not f.is_text]
+    old = next((f for f in numeric if side(f.op) == side(ask.op)), None)
+    if old is None and len(numeric) == 1 and "between" in (numeric[0].op, ask.op):
+        old = numeric[0]  # "above 40?" after "between 20 and 40"
     if old:
         new = replace(old, op=ask.op, values=numbers)  # type: ignore[arg-type]
         return replace(frame, filters=tuple(new if f is old else f for f in frame.filters))
@@ -186,7 +191,7 @@ def side(op: str) -> str:
 
 def own_threshold(frame: Frame, ask: CompareAsk) -> Frame | None:
     """ "Only those with more than 3": of the figure that is shown."""
-    if ask.ask.targets or ask.ask.concept or not (frame.metrics and frame.groups):
+    if ask.ask.targets or ask.ask.concept or ask.unit or not (frame.metrics and frame.groups):
         return None
     numbers = tuple(str(int(n)) if n == int(n) else str(n) for n in ask.numbers)
     return replace(frame, having=(*frame.having, Having(frame.metrics[0], ask.op, numbers)))  # type: ignore[arg-type]

@@ -1,5 +1,5 @@
-"""Edits of what a frame shows: the figure, how it is aggregated, by what it is split, its order and its length. Called
-by edit.py.
+"""Edits of what a frame shows: the figure, by what it is split, its order and its length. Called by edit.py; how it is
+aggregated: edit_aggregates.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from recollect.sql.listings import shown
 from recollect.sql.metrics import options
 from recollect.sql.ordering import order_by
 from recollect.sql.places import group
-from recollect.sql.sketch import Ask, GroupAsk, Rank
+from recollect.sql.sketch import Ask, GroupAsk, Rank, Sketch
+from recollect.sql.spans import Piece
 
 if TYPE_CHECKING:
     from recollect.sql.edit import Fragment
@@ -51,28 +52,10 @@ def metric_orders(frame: Frame) -> tuple[Order, ...]:
     return tuple(order for order in frame.order if order.by != "column")
 
 
-def with_aggregate(context: Context, fragment: Fragment, frame: Frame) -> Frame:
-    """ "Average instead", "average instead of total"."""
-    sketch = fragment.sketch
-    words = [piece for piece in fragment.pieces if piece.has("agg") and not piece.of("entity")]
-    if sketch.metrics or not words or not frame.metrics:
-        return frame
-    aggregate = words[0].word("agg") or "sum"
-    forget(fragment, [piece.text for piece in words])
-    metric = frame.metrics[0]
-    if metric.aggregate in ("count", "count_distinct"):
-        raise Unclear(
-            words[0].text,
-            f"The {words[0].text} of which figure?",
-            [m.names[0] for m in context.own_measures(frame.subject)],
-            "aggregation",
-        )
-    return replace(frame, metrics=(replace(metric, aggregate=aggregate), *frame.metrics[1:]))
-
-
 def forget(fragment: Fragment, texts: list[str]) -> None:
     sketch = fragment.sketch
     sketch.unknown = [word for word in sketch.unknown if word not in texts]
+    sketch.dangling = [word for word in sketch.dangling if word not in texts]
     sketch.columns = [ask for ask in sketch.columns if ask.text not in texts]
 
 
@@ -97,21 +80,28 @@ def with_shape(context: Context, fragment: Fragment, frame: Frame) -> Frame:
             order=(),
             limit=None,
         )
-    is_list = pieces[0].has("list") and any(piece.word("vague") == "entity" for piece in pieces[:3])
+    if pieces[0].has("which") and is_of_those(fragment, pieces) and is_of_another(fragment.sketch, frame):
+        fragment.sketch.groups, fragment.sketch.subject = [GroupAsk(fragment.sketch.subject, text=pieces[-1].text)], ()
+        return frame  # "which species are they"
+    is_list = pieces[0].has("list", "which") and is_of_those(fragment, pieces)
     if is_list and frame.metrics and not frame.groups and frame.metrics[0].aggregate == "count":
         subject = Target("entity", frame.subject)
         return replace(frame, metrics=(), columns=tuple(shown(context, subject, [])), order=(), limit=None)
     return frame
 
 
+def is_of_another(sketch: Sketch, frame: Frame) -> bool:
+    return bool(sketch.subject) and all(t.table != frame.subject for t in sketch.subject)
+
+
+def is_of_those(fragment: Fragment, pieces: list[Piece]) -> bool:
+    return "those" in fragment.marks or any(piece.word("vague") == "entity" for piece in pieces[:3])
+
+
 def with_groups(context: Context, fragment: Fragment, frame: Frame) -> Frame:
     sketch = fragment.sketch
-    if frame.metrics and frame.groups and not sketch.groups and "ask" in fragment.marks:
-        sketch.groups = [
-            GroupAsk(ask.targets, text=ask.text)
-            for ask in (*sketch.columns, Ask(targets=sketch.subject, text="it"))
-            if any(t.kind == "dimension" for t in ask.targets)
-        ]
+    if frame.metrics and not sketch.groups and (sketch.columns or sketch.subject):
+        sketch.groups = more_groups(fragment, frame)
         fragment = replace(fragment, marks=fragment.marks | {"also"})
     if not sketch.groups:
         return frame
@@ -136,6 +126,17 @@ def with_groups(context: Context, fragment: Fragment, frame: Frame) -> Frame:
     if len(frame.groups) > 3:
         raise Refused("At most three things can be grouped by at once.")
     return refitted(context, frame)
+
+
+def more_groups(fragment: Fragment, frame: Frame) -> list[GroupAsk]:
+    """ "And the town?", "add the shipper": a name alone, to split further by."""
+    sketch = fragment.sketch
+    is_plain = not (sketch.values or sketch.spans or sketch.compares or sketch.definitions or sketch.metrics)
+    kinds = ["dimension"] if "ask" in fragment.marks and frame.groups else []
+    kinds += ["dimension", "entity"] if "also" in fragment.marks and is_plain else []
+    name = sketch.subject[0].name if sketch.subject else ""
+    asks = (*sketch.columns, Ask(targets=sketch.subject, text=name))
+    return [GroupAsk(ask.targets, text=ask.text) for ask in asks if any(t.kind in kinds for t in ask.targets)]
 
 
 def is_first_grain(old: tuple[Group, ...], new: tuple[Group, ...]) -> bool:
@@ -183,8 +184,8 @@ def same_figure(rank: Rank, frame: Frame) -> bool:
 def bare_rank(fragment: Fragment) -> Rank | None:
     """ "And the least?", "the top 5": nothing said but the direction."""
     found = next((p for p in fragment.pieces if p.has("super", "superlative") and not p.names), None)
-    if found is None:
-        return None
+    if found is None or {"asc", "desc"} <= {p.word("super") for p in fragment.pieces if not p.names}:
+        return None  # "the lowest and the highest" are no ranking
     said = found.word("super") or ("asc" if (found.word("superlative") or "").startswith("-") else "desc")
     number = next((int(p.number) for p in fragment.pieces if p.number and p.number == int(p.number)), None)
     texts = [found.text, *(p.text for p in fragment.pieces if p.number is not None)]

@@ -80,10 +80,13 @@ def threshold(each: Having, names: dict[str, str]) -> str:
 
 
 def period(each: Period, names: dict[str, str]) -> str:
-    name = called(each.of, names)
-    if each.start and each.end:
-        return f"{name} from {each.start} until before {each.end}"
-    return f"{name} from {each.start}" if each.start else f"{name} before {each.end}"
+    return f"{called(each.of, names)} {' or '.join(reach(start, end) for start, end in each.ranges)}"
+
+
+def reach(start: str | None, end: str | None) -> str:
+    if start and end:
+        return f"from {start} until before {end}"
+    return f"from {start}" if start else f"before {end}"
 
 
 def order(frame: Frame) -> str:

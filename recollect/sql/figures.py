@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from recollect.sql.context import EVENTS, Context, Refused, Unclear
 from recollect.sql.filters import value_filters
-from recollect.sql.frame import Frame, Group, Metric, Order, Ref
+from recollect.sql.frame import Filter, Frame, Group, Metric, Order, Ref
 from recollect.sql.frame_conditions import is_done, with_conditions
 from recollect.sql.known import Target
 from recollect.sql.lexer import stem_key
@@ -17,7 +17,9 @@ from recollect.sql.naming import many
 from recollect.sql.ordering import ordered
 from recollect.sql.phrases import phrases
 from recollect.sql.places import group, is_key_column, is_reached_safely
+from recollect.sql.shares import shared
 from recollect.sql.sketch import Ask, GroupAsk, Sketch
+from recollect.sql.vocabulary import vocabulary
 
 MOST_GROUPS = 3
 
@@ -25,10 +27,33 @@ MOST_GROUPS = 3
 def is_money(context: Context, sketch: Sketch) -> bool:
     """ "Sales in 2024" is an amount, unless a list is asked for."""
     asked = sketch.is_list or sketch.is_which or sketch.rank or sketch.metrics or sketch.compares or sketch.columns
-    return (
-        bool(sketch.subject)
-        and not asked
-        and any(t.kind == "entity" and context.money(t.table) for t in sketch.subject)
+    is_sum = any(t.kind == "entity" and context.money(t.table) for t in sketch.subject)
+    if bool(sketch.subject) and not asked and is_sum and is_countable(sketch):
+        if not sketch.definitions and not any(ask.of for ask in sketch.values):
+            raise how_many_or_much(many(sketch.subject[0].name))
+        return False
+    return bool(sketch.subject) and not asked and is_sum
+
+
+def check_amount(context: Context, sketch: Sketch) -> None:
+    """ "Expenses by type": how many, or how much?"""
+    is_sum = any(t.kind == "entity" and context.amounts(t.table) for t in sketch.subject)
+    is_said = sketch.definitions or any(ask.of for ask in sketch.values)
+    if is_sum and is_countable(sketch) and not is_said:
+        raise how_many_or_much(many(sketch.subject[0].name))
+
+
+def how_many_or_much(name: str) -> Unclear:
+    names = (f"number of {name}", f"total {name}")
+    return Unclear(name, f"The number of {name}, or their amount?", names, "aggregation")
+
+
+def is_countable(sketch: Sketch) -> bool:
+    """ "Payments" are counted as often as they are added up, "failed payments" are counted; "sales" are an amount."""
+    amounts = set(vocabulary().words("money", "revenue_names"))
+    return not amounts & {piece.text.lower() for piece in sketch.pieces} and sketch.subject[0].name not in (
+        "sale",
+        "sales",
     )
 
 
@@ -41,11 +66,13 @@ def is_count_by(sketch: Sketch) -> bool:
 
 def figure_of_subject(context: Context, sketch: Sketch) -> Frame:
     """A figure for each of what is asked for; or how many of them there are for each group."""
+    if not sketch.metrics:
+        check_amount(context, sketch)
     subject, sketch.subject = sketch.subject, ()
     if sketch.metrics:
         sketch.groups.insert(0, GroupAsk(subject, text=subject[0].name))
     else:
-        is_row = subject[0].kind == "entity"
+        is_row = subject[0].kind == "entity" and not is_countable(replace(sketch, subject=subject))
         sketch.metrics.append(Ask(None if is_row else "count", subject, text=subject[0].name, is_count=not is_row))
     return figure(context, sketch)
 
@@ -57,12 +84,41 @@ def figure(context: Context, sketch: Sketch) -> Frame:
     check_each_time(context, sketch, ask)
     places = wanted_places(context, sketch)
     chosen = best(context, options(context, ask, is_sold=is_sold(sketch)), places, ask.text)
+    chosen = replace(chosen, metric=told_in(context, sketch, chosen.metric))
     metrics = [chosen.metric, *(second(context, other, chosen.base, places) for other in sketch.metrics[1:])]
     frame = Frame(chosen.base, tuple(metrics))
     frame = averaged(ask, without_itself(with_groups(context, sketch, frame)))
-    frame = with_conditions(context, sketch, frame)
+    frame = dated_only(context, with_conditions(context, sketch, frame))
+    if sketch.is_share:
+        return shared(frame, context.catalog.dialect)
     frame = ranked(sketch, frame)
     return ordered(context, sketch, checked(context, frame))
+
+
+def told_in(context: Context, sketch: Sketch, metric: Metric) -> Metric:
+    """The figure in the unit that was asked for."""
+    of, unit = metric.of, sketch.unit
+    if unit is None:
+        return metric
+    own = context.unit_of(Target("measure", of.table, of.column, expression=of.expression))
+    if own is None or own.kind != unit.kind or not of.expression:
+        raise Unclear(of.name, f"I cannot tell the {of.name or 'figure'} in that unit.", category="quantitative")
+    factor = own.factor / unit.factor
+    told = of.expression if factor == 1 else f"({of.expression}) * {factor:.10g}"
+    return replace(metric, of=replace(of, expression=told))
+
+
+def dated_only(context: Context, frame: Frame) -> Frame:
+    """ "How many died per year": who did not die belongs to no year."""
+    steps = [each.of for each in frame.groups if each.grain and each.of.table == frame.subject]
+    named = [ref for ref in steps if is_optional(context, ref) and not any(p.of == ref for p in frame.periods)]
+    return replace(frame, filters=(*frame.filters, *(Filter(ref, "not null") for ref in named)))
+
+
+def is_optional(context: Context, ref: Ref) -> bool:
+    table, main = context.catalog.table(ref.table), context.main_moment(ref.table)
+    column = table.column(ref.column) if table else None
+    return column is not None and column.nullable and (main is None or main.column != ref.column)
 
 
 def is_dating_column(sketch: Sketch, ask: Ask) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 VERSION = 1
 Op = Literal["=", "!=", "in", "not in", ">", ">=", "<", "<=", "between", "is null", "not null", "where"]
-Grain = Literal["", "day", "week", "month", "quarter", "year"]
+Grain = Literal["", "hour", "day", "weekday", "week", "month", "quarter", "year"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +55,19 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From `start` until before `end`; ISO dates. `is_year`: the column holds only the year, as a number."""
+    """From `start` until before `end`; ISO dates. `is_year`: the column holds only the year, as a number. `others` are
+    further such ranges of the same column, any of which will do ("2021 and 2023")."""
 
     of: Ref
     start: str | None
     end: str | None
     text: str = ""
     is_year: bool = False
+    others: tuple[tuple[str | None, str | None], ...] = ()
+
+    @property
+    def ranges(self) -> tuple[tuple[str | None, str | None], ...]:
+        return ((self.start, self.end), *self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +126,7 @@ class Frame:
             "groups": tuple(Group(ref_from(each["of"]), each["grain"]) for each in data["groups"]),
             "columns": tuple(ref_from(each) for each in data["columns"]),
             "filters": tuple(filter_from(each) for each in data["filters"]),
-            "periods": tuple(Period(**{**each, "of": ref_from(each["of"])}) for each in data["periods"]),
+            "periods": tuple(period_from(each) for each in data["periods"]),
             "having": tuple(having_from(each) for each in data["having"]),
             "existence": tuple(Existence(**each) for each in data["existence"]),
             "order": tuple(order_from(each) for each in data["order"]),
@@ -144,6 +150,11 @@ class Frame:
 
 def ref_from(data: Mapping[str, Any]) -> Ref:
     return Ref(**{**data, "via": tuple(data["via"])})
+
+
+def period_from(data: Mapping[str, Any]) -> Period:
+    others = tuple((start, end) for start, end in data.get("others", ()))
+    return Period(**{**data, "of": ref_from(data["of"]), "others": others})
 
 
 def metric_from(data: Mapping[str, Any]) -> Metric:

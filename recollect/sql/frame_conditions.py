@@ -6,16 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 
 from recollect.sql.context import EVENTS, Context, Refused, Unclear
-from recollect.sql.filters import compared, definition_filters, periods, value_filters
+from recollect.sql.filter_numbers import compared, conversion
+from recollect.sql.filter_periods import as_one, periods
+from recollect.sql.filters import definition_filters, value_filters
 from recollect.sql.frame import Existence, Filter, Frame, Having, Metric, Op, Period, Ref
 from recollect.sql.known import Target
 from recollect.sql.metrics import is_numeric
 from recollect.sql.naming import singular
 from recollect.sql.places import is_reached_safely, nearest, placed, ref_of
 from recollect.sql.sketch import CompareAsk, Missing, Sketch
+from recollect.sql.vocabulary import vocabulary
 
 
 def with_conditions(context: Context, sketch: Sketch, frame: Frame) -> Frame:
@@ -28,6 +30,8 @@ def with_conditions(context: Context, sketch: Sketch, frame: Frame) -> Frame:
     for gap in sketch.missing:
         frame = with_missing(context, frame, gap, sketch)
     frame = with_mentions(context, sketch, frame)
+    check_both(context, sketch, frame)
+    check_missing_then(context, sketch, frame)
     touched = [*(f.of for f in frame.filters), *(p.of for p in frame.periods)]
     far = [ref for ref in touched if not is_reached_safely(context, base, ref)]
     if far and not frame.groups and any(each.is_negated for each in frame.existence):
@@ -35,6 +39,26 @@ def with_conditions(context: Context, sketch: Sketch, frame: Frame) -> Frame:
             "“Never” together with a condition on what it was: please ask for the ones who did, and for all of them."
         )
     return frame
+
+
+def check_both(context: Context, sketch: Sketch, frame: Frame) -> None:
+    """ "Who have a cat and a dog": one of them, or each? Where rows are looked for elsewhere, "and" is not "or"."""
+    far = [f for f in frame.filters if f.op == "in" and not is_reached_safely(context, frame.subject, f.of)]
+    places = [ask.at for ask in sketch.values if ask.is_alternative]
+    joints = [piece.word("or") for at in places for piece in sketch.pieces[max(at - 3, 0) : at] if piece.has("or")]
+    if far and "and" in joints and not frame.metrics:
+        said = " and ".join(far[0].values)
+        raise Unclear(said, f"Each of “{said}”, or one of them?", (" or ".join(far[0].values),), "entity")
+
+
+def check_missing_then(context: Context, sketch: Sketch, frame: Frame) -> None:
+    """ "Customers without an order in 2024": the orders of then, or the customers of then?"""
+    gone = [each for each in frame.existence if each.is_negated and context.main_moment(each.table)]
+    own = [each for each in frame.periods if each.of.table == frame.subject]
+    named = any(t.kind == "moment" for ask in sketch.columns for t in ask.targets)
+    if gone and own and not named:
+        name = gone[0].name
+        raise Refused(f"“Without” a {name} and a period: please ask for those that have one then, and for all of them.")
 
 
 def with_happened(context: Context, sketch: Sketch, frame: Frame) -> Frame:
@@ -50,17 +74,16 @@ def with_happened(context: Context, sketch: Sketch, frame: Frame) -> Frame:
 
 def is_done(text: str) -> bool:
     """A participle: it happened."""
-    return text.lower().endswith(("ed", "en", "sold", "sent", "paid", "born"))
+    low = text.lower()
+    return low.endswith(("ed", "en", "sold", "sent", "paid", "born")) or low in vocabulary().words("moments", "done")
 
 
 def joined_periods(context: Context, sketch: Sketch, base: str) -> list[Period]:
-    """One period; of several that follow each other the whole."""
-    found = sorted(periods(context, base, sketch, sketch.spans), key=lambda each: each.start or "")
-    if len(found) < 2:
-        return found
-    if any(one.end != other.start for one, other in pairwise(found)):
+    """One period; of several that follow each other the whole, of two open ones what they have in common."""
+    found = as_one(periods(context, base, sketch, sketch.spans))
+    if len(found) > 1 or any(each.others for each in found):
         raise Refused("Two periods that do not follow each other: please ask for one at a time.")
-    return [replace(found[0], end=found[-1].end, text=f"{found[0].text} and {found[-1].text}")]
+    return found
 
 
 def with_comparison(context: Context, frame: Frame, ask: CompareAsk) -> Frame:
@@ -69,8 +92,13 @@ def with_comparison(context: Context, frame: Frame, ask: CompareAsk) -> Frame:
     check_whose(context, frame, owner, ask)
     if any(t.kind == "entity" for t in ask.ask.targets):
         return counted_of(context, frame, owner, ask)
+    counts = bool(frame.metrics) and frame.metrics[0].aggregate == "count"
+    if counts and ask.unit and not ask.ask.targets:  # "over 20 kg" is said of each row, however they are counted
+        each = compared(context, frame.subject, ask)
+        condition = row_filter(context, frame.subject, each.target, ask, each.numbers)
+        return replace(frame, filters=(*frame.filters, condition))
     if frame.groups and frame.metrics and not ask.ask.targets and not ask.ask.concept:
-        return having(frame, frame.metrics[0], ask, tuple(map(str_of, ask.numbers)))
+        return having(frame, frame.metrics[0], ask, in_own_unit(context, frame.metrics[0], ask))
     found = compared(context, owner.table, ask)
     is_own = found.target.table == owner.table and not (frame.groups and frame.metrics)
     is_far = not is_reached_safely(context, found.target.table, Ref(owner.table, via=owner.via))
@@ -79,6 +107,14 @@ def with_comparison(context: Context, frame: Frame, ask: CompareAsk) -> Frame:
         return replace(frame, filters=(*frame.filters, condition))
     metric = Metric(found.aggregate or found.target.aggregate, ref_of(found.target))
     return having(frame, metric, ask, found.numbers)
+
+
+def in_own_unit(context: Context, metric: Metric, ask: CompareAsk) -> tuple[str, ...]:
+    """ "Over 1000 dollars" of a sum of cents."""
+    of = metric.of
+    target = Target("measure", of.table, of.column, expression=of.expression, name=of.name)
+    factor = conversion(context, target, ask.unit, ask.text, ask.numbers) if ask.unit else 1.0
+    return tuple(str_of(round(number * factor, 6)) for number in ask.numbers)
 
 
 def check_whose(context: Context, frame: Frame, owner: Ref, ask: CompareAsk) -> None:
@@ -92,6 +128,9 @@ def check_whose(context: Context, frame: Frame, owner: Ref, ask: CompareAsk) -> 
 def counted_of(context: Context, frame: Frame, owner: Ref, ask: CompareAsk) -> Frame:
     """ "With more than 5 orders": how many there are for each."""
     target = nearest(context, owner.table, [t for t in ask.ask.targets if t.kind == "entity"], ask.text)
+    if target.is_partial and ask.ask.text.lower() in ("people", "persons"):
+        names = [m.names[0] for m in context.own_measures(owner.table)]
+        raise Unclear(ask.text, f"Which people is “{ask.text}” about?", names, "quantitative")
     measures = [m.names[0] for m in context.own_measures(owner.table)]
     if own := [name for name in measures if target.name in map(singular, name.split())]:
         names = [own[0], f"number of {target.name}s"]
@@ -160,10 +199,21 @@ def missing_target(context: Context, base: str, gap: Missing) -> Target:
         return own[0]
     if not gap.event and len(dates) < len(gap.targets):
         return nearest(context, base, [t for t in gap.targets if t not in dates], gap.text)
+    check_whole_event(context, dates, gap)
     events = {*(context.events(gap.event) if gap.event else ()), *(t.table for t in dates)}
     return event_target(
         context, base, [Target("entity", t) for t in events if t != base and context.cost(base, t)], gap
     )
+
+
+def check_whole_event(context: Context, dates: list[Target], gap: Missing) -> None:
+    """ "Never resolved a ticket": none at all, or none that was resolved?"""
+    for date in dates:
+        main = context.main_moment(date.table)
+        if main is None or main.column != date.column:
+            name = context.called(date.table)
+            question = f"“{gap.text}”: without any {name}, or without one that has a {date.name}?"
+            raise Unclear(gap.text, question, (f"without a {name}",), "entity")
 
 
 def with_any(context: Context, frame: Frame, target: Target, gap: Missing) -> Frame:
@@ -185,6 +235,8 @@ def with_mentions(context: Context, sketch: Sketch, frame: Frame) -> Frame:
     found = list(frame.existence)
     for target, text in (*mentioned(context, sketch, frame), *events(context, sketch, frame)):
         is_far = (context.cost(frame.subject, target.table) or (0, 0))[0] == 1
+        if not is_far and target.kind == "entity" and context.acts:
+            context.way(frame.subject, target.table, term=text)  # asks, if what was done leads there otherwise
         if is_far and target.table not in on_ways(context, frame) and not is_denied(context, frame, target):
             placed(context, frame.subject, replace(target, via=""), text)
             found.append(Existence(target.table, False, target.name or context.called(target.table)))

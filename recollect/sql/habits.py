@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from recollect.sql.context import Context, Unclear
-from recollect.sql.filters import period
+from recollect.sql.filter_periods import period
 from recollect.sql.frame import Filter, Frame, Ref
 from recollect.sql.lexer import tokens_of
 from recollect.sql.periods import period_at

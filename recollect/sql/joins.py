@@ -93,6 +93,25 @@ class Graph:
         return [s for s in steps if (s.is_safe or not only_safe) and (s.table not in seen or s.id in wanted)]
 
 
+def ways_through(
+    graph: Graph, base: str, to: str, nouns: Iterable[str], ways: tuple[Way, ...], *, may_multiply: bool = False
+) -> tuple[Way, ...]:
+    """Ways over what the question is about, where the shortest goes past it: the department of the course, though the
+    student's is nearer. None, if a shortest one goes over such a noun itself, or begins at one."""
+    near = {step.table for way in ways for step in way[:-1]}
+    found = []
+    for noun in sorted({*nouns} - {base, to}):
+        first, second = graph.ways(base, noun), graph.ways(noun, to)
+        if noun in near or len(first) != 1 or len(second) != 1 or not is_safe(second[0]):
+            continue
+        if not is_safe(first[0]) and not may_multiply:
+            continue
+        way = (*first[0], *second[0])
+        if len({base, *(step.table for step in way)}) == len(way) + 1:
+            found.append(way)
+    return tuple(dict.fromkeys(found)) if not near & {*nouns} else (*ways, *found) if found else ()
+
+
 def is_safe(way: Way) -> bool:
     return all(step.is_safe for step in way)
 

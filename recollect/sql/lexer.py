@@ -27,6 +27,14 @@ QUOTED = re.compile(r"""["“”]([^"“”]{1,200})["“”]|(?<![\w])['‘]([^
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 SHORT = re.compile(r"(\d+(?:\.\d+)?)(k|mn|bn)")  # 10k
 TIMES = {"k": 1e3, "mn": 1e6, "bn": 1e9}
+IRREGULAR = {
+    "led": "lead",
+    "taught": "teach",
+    "drove": "drive",
+    "driven": "drive",
+    "wrote": "write",
+    "written": "write",
+}
 SYMBOLS = frozenset('-/+#"“”')
 
 
@@ -86,5 +94,6 @@ def stem_key(text: str) -> Key:
 
 
 def root_of(word: str) -> str:
-    """What "support", "supports" and "supporting" share."""
-    return stemmer()(folded(word))
+    """What "support", "supports" and "supporting" share; "led" is a form of "lead"."""
+    low = folded(word)
+    return stemmer()(IRREGULAR.get(low, low))

@@ -13,10 +13,13 @@ from dataclasses import dataclass, field, replace
 from recollect.sql.catalog import Catalog
 from recollect.sql.known import FoundValue, Known, Target
 from recollect.sql.lexer import Key, key_of, stem_key
+from recollect.sql.naming import words_of
 from recollect.sql.phrases import phrases
 from recollect.sql.recent import Recent
 from recollect.sql.semantic import Definition, SemanticModel
+from recollect.sql.vocabulary import vocabulary
 
+SOLD_AS = ("sale", "type", "order", "booking", "purchase")
 MOST_WORDS = 16  # of a value that can be named in a question
 Index = Mapping[Key, tuple[Target, ...]]
 
@@ -51,7 +54,7 @@ def made_lexicon(model: SemanticModel, catalog: Catalog) -> Lexicon:
     names = gathered((stem_key(name), target) for name, target in named(model))
     names = {**gathered((*partly(model, names), *loosely(model, names))), **names}
     words = gathered((key_of(name), target) for name, target in named(model))
-    values = gathered((key_of(each.value), each) for each in catalog_values(catalog))
+    values = gathered((*((key_of(each.value), each) for each in catalog_values(catalog)), *said_otherwise(catalog)))
     letters: dict[str, list[Key]] = defaultdict(list)
     for key in names:
         if len(key) == 1:
@@ -102,7 +105,8 @@ def named(model: SemanticModel) -> Iterator[tuple[str, Target]]:
         )
     for join in model.joins:
         via = join_id(join.table, join.columns)
-        yield from ((name, Target("join", join.to, name=name, via=via)) for name in join.names)
+        said = (name for name in join.names if not is_function(stem_key(name)))  # "to" alone is no name
+        yield from ((name, Target("join", join.to, name=name, via=via)) for name in said)
     for definition in model.definitions:
         yield from ((name, defined_as(definition, name)) for name in definition.names)
 
@@ -128,6 +132,8 @@ def loosely(model: SemanticModel, whole: Mapping[Key, object]) -> Iterator[tuple
         target, key = Target("entity", entity.table, name=entity.names[0], is_partial=True), stem_key(entity.names[0])
         if len(key) > 1 and key[-1:] not in whole and not phrases().of(key[-1:]):
             yield key[-1:], target
+        if len(key) == 2 and key[:1] not in whole and key[1] in SOLD_AS and not phrases().of(key[:1]):
+            yield key[:1], target  # "tickets" for ticket sales
         if ("person",) not in whole and any(stem_key(name) in people for name in entity.names):
             yield ("person",), target
 
@@ -144,6 +150,18 @@ def catalog_values(catalog: Catalog) -> Iterator[Target]:
         for column in table.columns:
             if column.type in ("text", "boolean", "other"):
                 yield from (Target("value", table.name, column.name, value, name=value) for value in column.values)
+
+
+def said_otherwise(catalog: Catalog) -> Iterator[tuple[Key, Target]]:
+    """ "Yearly" for the value "year", what is paid or done at that pace; "Germany" for the code of a country."""
+    known = ((key, word) for key, words in phrases().words.items() for word in words)
+    paces = {key[0]: word.value for key, word in known if word.kind == "grain" and len(key) == 1}
+    countries = vocabulary().table("countries")
+    for target in catalog_values(catalog):
+        low = target.value.casefold()
+        yield from (((word,), target) for word, grain in paces.items() if grain == paces.get(low) and word != low)
+        if "country" in words_of(target.column) or "nation" in words_of(target.column):
+            yield from ((key_of(name), target) for name in countries.get(low, ()))
 
 
 def join_id(table: str, columns: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from recollect.sql.frame import Frame, Group, Ref
 from recollect.sql.frame_conditions import with_conditions
 from recollect.sql.known import Target
 from recollect.sql.lexer import key_of, stem_key
-from recollect.sql.naming import is_name
+from recollect.sql.naming import is_name, many
 from recollect.sql.ordering import label, ordered
 from recollect.sql.phrases import phrases
 from recollect.sql.places import is_reached_safely, nearest, placed
@@ -23,6 +23,9 @@ MOST_COLUMNS = 12
 
 def listing(context: Context, sketch: Sketch, extra: tuple[Ref, ...] = ()) -> Frame:
     subject = chosen_subject(context, sketch)
+    if subject.is_partial and "commerce" in sketch.verbs and context.measures("units", {subject.table}):
+        name = many(subject.name)
+        raise Unclear(subject.name, f"The {name}, or how many were sold?", (f"list the {name}",), "aggregation")
     if subject.kind == "dimension" or any(grouped(context, subject, ask) for ask in sketch.compares):
         return listed_groups(context, sketch, subject)
     frame = Frame(subject.table)
@@ -156,7 +159,8 @@ def shown(context: Context, subject: Target, asked: list[Ref]) -> list[Ref]:
             return []
         return named if is_name(labels) else [*(Ref(table, key, name=key) for key in keys if key not in labels), *named]
     moments = [Ref(table, m.column, name=m.names[0]) for m in context.moments(table) if not is_upkeep(m)]
-    measures = [Ref(table, "", m.expression, m.names[0]) for m in context.own_measures(table)]
+    figures = {m.expression: m.names[0] for m in reversed(context.own_measures(table))}
+    measures = [Ref(table, "", expression, name) for expression, name in reversed(figures.items())]
     return [*(Ref(table, key, name=key) for key in keys), *moments, *measures]
 
 

@@ -10,10 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from recollect.sql.context import Context, Unclear, target_of
+from recollect.sql.draft_elapsed import is_elapsed
 from recollect.sql.frame import Metric, Ref
 from recollect.sql.joins import is_safe
 from recollect.sql.known import Target
+from recollect.sql.money_words import called_so
+from recollect.sql.naming import is_either, many
 from recollect.sql.places import called, is_key_column, is_weak, ref_of
+from recollect.sql.rows import counted_table
 from recollect.sql.sketch import Ask
 from recollect.sql.vocabulary import vocabulary
 
@@ -34,6 +38,9 @@ def options(context: Context, ask: Ask, *, is_sold: bool = False) -> list[Option
         and any(t.kind == "entity" for t in ask.targets)
     ):
         return sold(context, ask)
+    if ask.concept == "rows":
+        table = counted_table(context, ask.targets, ask.text)
+        return [Option(Metric("count", Ref(table, name=context.called(table))), table)]
     if ask.concept == "when":
         return [dated(context, target, ask) for target in ask.targets]
     if ask.concept.startswith("event:"):
@@ -43,17 +50,49 @@ def options(context: Context, ask: Ask, *, is_sold: bool = False) -> list[Option
         return [measured(context, target, ask) for target in meant(context, ask)]
     targets = list(ask.targets)
     measures = [t for t in targets if t.kind == "measure"]
+    check_meant(context, ask, measures)
     if measures and (not ask.is_count or len(measures) == len(targets)):
         return [measured(context, target, ask) for target in measures]
     return [option for target in countable(context, targets, ask) if (option := counted(context, target, ask))]
 
 
+def check_meant(context: Context, ask: Ask, measures: list[Target]) -> None:
+    """ "Tickets", where there are ticket sales and ticket types; "how many sales", where sales are an amount."""
+    partly = {t.table for t in ask.targets if t.kind == "entity" and t.is_partial}
+    if len(partly) > 1 and not measures:
+        names = [f"number of {many(context.called(table))}" for table in sorted(partly)]
+        raise Unclear(ask.text, f"“{ask.text}” can mean several things here. Which one?", names, "entity")
+    if (
+        ask.is_count
+        and ask.aggregate == "count"
+        and ask.text.lower().endswith("sales")
+        and measures == list(ask.targets)
+    ):
+        raise Unclear(ask.text, "How many sales, or how much?", ("total sales",), "aggregation")
+
+
 def meant(context: Context, ask: Ask) -> list[Target]:
-    """The measures of a concept: revenue, length, price."""
-    if targets := context.measures(ask.concept):
+    """The measures of a concept: revenue, length, price. What was claimed or paid back is no revenue."""
+    targets = called_so(context, ask, context.measures(ask.concept))
+    if is_revenue(ask):
+        targets = [t for t in targets if is_earned(context, t)]
+    if targets:
         return targets
     names = [m.names[0] for m in context.model.measures]
     raise Unclear(ask.text, f"I know no measure here that is “{ask.text}”.", names, "unknown")
+
+
+def is_revenue(ask: Ask) -> bool:
+    return ask.concept == "money" and bool(
+        set(ask.text.lower().split()) & set(vocabulary().words("money", "revenue_names"))
+    )
+
+
+def is_earned(context: Context, target: Target) -> bool:
+    """Not any amount that is kept somewhere: it must be called so, or be the amount of what is money itself."""
+    own = [m for m in context.own_measures(target.table) if m.expression == target.expression]
+    names = {name for measure in own for name in measure.names}
+    return bool(names & set(vocabulary().words("money", "revenue_names"))) or bool(context.money(target.table))
 
 
 def dated(context: Context, target: Target, ask: Ask) -> Option:
@@ -79,6 +118,10 @@ def countable(context: Context, targets: list[Target], ask: Ask) -> list[Target]
 def sold(context: Context, ask: Ask) -> list[Option]:
     """Units that were sold: a quantity, where there is one; asked about where there is none."""
     entities = {t.table for t in ask.targets if t.kind == "entity"}
+    partly = {t.table for t in ask.targets if t.is_partial}  # "tickets", where ticket sales have a quantity
+    if units := [t for t in context.measures("units") if t.table in partly]:
+        context.assume(ask.text, f"the sum of {called(context, units[0])}", "model", 0.9)
+        return [Option(Metric("sum", ref_of(t)), t.table, is_sum=True) for t in units]
     if any(table in context.events("commerce") for table in entities):
         return [option for target in ask.targets if (option := counted(context, target, ask))]
     targets = [t for t in context.measures("units") if all(context.cost(t.table, e) == (0, 1) for e in entities)]
@@ -101,27 +144,28 @@ def measured(context: Context, target: Target, ask: Ask) -> Option:
     aggregate = ask.aggregate
     if aggregate in (None, "count"):
         preferred = context.known.preferences.get(f"aggregation:{target.name}")
-        if aggregate is None and not preferred and is_either(target):
+        if aggregate is None and not preferred and is_either(target.aggregate, target.name):
             names = (f"total {target.name}", f"average {target.name}")
             raise Unclear(ask.text, f"The total or the average {target.name}?", names, "aggregation")
         if preferred and aggregate is None:
             context.assume(target.name, f"the {preferred}", "user", 0.7)
         aggregate = preferred or (target.aggregate if aggregate is None else "sum")
+    if is_elapsed(target.expression):
+        context.assume(ask.text, f"{target.expression} (days)", "model", 0.8)
     if target.source:
-        context.assume(ask.text, target.name or target.expression, target.source, target.confidence)
+        context.assume(ask.text, meaning_of(target, ask.text), target.source, target.confidence)
     return Option(Metric(aggregate, ref_of(target)), target.table, is_sum=target.aggregate == "sum")
+
+
+def meaning_of(target: Target, term: str) -> str:
+    """Not the word once more: "revenue means revenue" tells nobody anything."""
+    said = (target.meaning, target.name, target.expression)
+    return next((each for each in said if each and each.casefold() != term.casefold()), target.name)
 
 
 def is_beside(name: str) -> bool:
     """What an order is worth is not its freight, even if that is all that is kept with it."""
     return bool(set(name.split()) & set(vocabulary().words("money", "beside")))
-
-
-def is_either(target: Target) -> bool:
-    """Minutes and distances are added up as often as they are averaged; a price or a score is not."""
-    return target.aggregate == "avg" and bool(
-        set(target.name.split()) & set(vocabulary().words("aggregates", "either"))
-    )
 
 
 def counted(context: Context, target: Target, ask: Ask) -> Option | None:
@@ -180,7 +224,25 @@ def is_bridged(context: Context, base: str, target: Target) -> bool:
     return bool(ways) and (is_safe(ways[0]) or all(step.table in context.graph.bridges for step in back))
 
 
+def traded(context: Context, found: list[Option], term: str) -> list[Option]:
+    """ "Units" are those of the order lines rather than those in stock, unless stock is spoken of."""
+    units = {(t.table, t.expression) for t in context.measures("units")}
+    chosen = [option for option in found if is_traded(context, option.base)]
+    others = [option for option in found if option not in chosen]
+    is_of_units = all((each.metric.of.table, each.metric.of.expression) in units for each in found)
+    if not chosen or not others or not is_of_units or any(each.base in context.mentioned for each in others):
+        return found
+    context.assume(term, f"the {chosen[0].metric.of.name} of {many(context.called(chosen[0].base))}", "model", 0.8)
+    return chosen
+
+
+def is_traded(context: Context, table: str) -> bool:
+    events = context.events("commerce")
+    return table in events or any(context.cost(table, event) == (0, 1) for event in events)
+
+
 def best(context: Context, found: list[Option], places: list[list[Target]], term: str) -> Option:
+    found = traded(context, found, term)
     costed = [(cost, option) for option in found if (cost := reach(context, option, places)) is not None]
     if not costed:
         raise Unclear(

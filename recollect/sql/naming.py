@@ -128,3 +128,8 @@ def distinct(names: Sequence[str]) -> tuple[str, ...]:
 def is_name(labels: Sequence[str]) -> bool:
     """A name tells a row from the others; a subject or a number may not, there the key is shown too."""
     return len(labels) != 1 or not words_of(labels[0]) or words_of(labels[0])[-1] in NAMES
+
+
+def is_either(aggregate: str, name: str) -> bool:
+    """Minutes and distances are added up as often as they are averaged; a price or a score is not."""
+    return aggregate == "avg" and bool(set(name.split()) & set(vocabulary().words("aggregates", "either")))

@@ -26,7 +26,9 @@ def ordered(context: Context, sketch: Sketch, frame: Frame) -> Frame:
             )
         )
         return replace(frame, order=(by,))
-    return replace(frame, order=(order_by(context, frame, ask, down),))
+    order = order_by(context, frame, ask, down)
+    shown = (order.of,) if order.of and "rank" in context.words and order.of not in frame.columns else ()
+    return replace(frame, order=(order,), columns=(*frame.columns, *shown))
 
 
 def default_order(context: Context, frame: Frame) -> Ref | None:
@@ -51,7 +53,8 @@ def order_by(context: Context, frame: Frame, ask: Ask, down: bool | None) -> Ord
     if frame.metrics or not ask.targets:
         raise Unclear(ask.text, f"I cannot order this by “{ask.text}”.", category="quantitative")
     target = nearest(context, frame.subject, ask.targets, ask.text)
-    return Order("column", 0, bool(down), placed(context, frame.subject, target, ask.text))
+    falls = target.kind == "measure" and "rank" in context.words if down is None else down
+    return Order("column", 0, falls, placed(context, frame.subject, target, ask.text))
 
 
 def label(context: Context, table: str) -> tuple[str, ...]:

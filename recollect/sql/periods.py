@@ -1,7 +1,7 @@
 """Periods: "in Q3 2011", "past 30 days", "since March 2022" as half-open ranges of days, relative to `today`.
 
-`period_at` reads one at a place in the tokens; spans.py calls it. `shifted` moves a period as a follow-up asks ("the
-year before"). A month without a year is given back as open (`needs_year`): the reader asks, or takes the last frame's.
+`period_at` reads one at a place in the tokens; spans.py calls it. dates.py moves it, as a follow-up asks ("the year
+before"). A month without a year is given back as open (`needs_year`): the reader asks, or takes the last frame's.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import Literal
 
+from recollect.sql.dates import Unit, day_of, floor, moved
 from recollect.sql.lexer import Token
 from recollect.sql.phrases import phrases
 
-Unit = Literal["day", "week", "month", "quarter", "year"]
 UNITS: tuple[Unit, ...] = ("day", "week", "month", "quarter", "year")
 YEAR = re.compile(r"(?:1[6-9]|20|21)\d\d")
 DECADE = re.compile(r"(1[6-9]\d|20\d)0s")
@@ -61,7 +60,7 @@ class Reader:
 def period_at(tokens: list[Token], at: int, today: date) -> Found | None:
     """The longest period that begins here, with the prepositions that belong to it."""
     reader = Reader(tokens, today)
-    found = between(reader, at) or edge(reader, at) or led(reader, at)
+    found = between(reader, at) or open_ended(reader, at) or edge(reader, at) or led(reader, at)
     return replace(found, span=replace(found.span, text=reader.text(at, found.length))) if found else None
 
 
@@ -98,6 +97,27 @@ def with_year(span: Span, other: Span) -> Span:
     if span.needs_year and other.start is not None:
         return in_year(span, other.start.year)
     return span
+
+
+def open_ended(reader: Reader, at: int) -> Found | None:
+    """ "From 2020 on", "2020 onwards", "2022 and earlier": the word behind says that one end is open."""
+    lead = reader.word(at, "from")
+    found = led(reader, at + lead)
+    if found is None or not found.span.start or not found.span.end:
+        return None
+    behind = at + lead + found.length
+    name = next((each for each in ("onward", "backward") if reader.word(behind, each)), "")
+    if not name and lead and reader.low(behind) == "on":
+        return Found(Span(found.span.start, None), lead + found.length + 1)
+    if not name or is_edge_of_another(reader, behind, name):
+        return None
+    size = lead + found.length + reader.word(behind, name)
+    return Found(Span(found.span.start, None) if name == "onward" else Span(None, found.span.end), size)
+
+
+def is_edge_of_another(reader: Reader, at: int, name: str) -> bool:
+    """ "In 2020 and after 2022": the word belongs to what is behind it."""
+    return led(reader, at + reader.word(at, name)) is not None
 
 
 def edge(reader: Reader, at: int) -> Found | None:
@@ -142,7 +162,7 @@ def to_date(reader: Reader, at: int) -> Found | None:
 
 
 def relative(reader: Reader, at: int) -> Found | None:
-    for name, shift in (("today", 0), ("yesterday", -1)):
+    for name, shift in (("today", 0), ("yesterday", -1), ("tomorrow", 1)):
         if size := reader.word(at, name):
             day = reader.today + timedelta(shift)
             return Found(Span(day, day + timedelta(1)), size)
@@ -253,13 +273,6 @@ def one_day(of: int, number: int, day: int, length: int) -> Found | None:
     return Found(Span(found, found + timedelta(1)), length) if found else None
 
 
-def day_of(of: int, number: int, day: int) -> date | None:
-    try:
-        return date(of, number, day)
-    except ValueError:
-        return None
-
-
 def iso(reader: Reader, at: int) -> Found | None:
     match = ISO.fullmatch(reader.low(at))
     if match is None or not 1 <= int(match[2]) <= 12:
@@ -285,27 +298,3 @@ def in_year(span: Span, of: int) -> Span:
 def month(of: int, number: int) -> Span:
     start = date(of, number, 1)
     return Span(start, moved(start, "month", 1))
-
-
-def floor(day: date, unit: Unit) -> date:
-    if unit == "week":
-        return day - timedelta(day.weekday())
-    first = {"day": day.month, "month": day.month, "quarter": (day.month - 1) // 3 * 3 + 1, "year": 1}[unit]
-    return day if unit == "day" else date(day.year, first, 1)
-
-
-def moved(day: date, unit: Unit, by: int) -> date:
-    """So many units later; the 31st becomes the last of a shorter month."""
-    if unit in ("day", "week"):
-        return day + timedelta(by * (7 if unit == "week" else 1))
-    months = day.year * 12 + day.month - 1 + by * {"month": 1, "quarter": 3, "year": 12}[unit]
-    of, number = max(1, min(9998, months // 12)), months % 12 + 1
-    return next(found for back in range(4) if (found := day_of(of, number, day.day - back)))
-
-
-def shifted(start: date, end: date, by: int, unit: Unit | None = None) -> tuple[date, date]:
-    """The period before it or after it, as long as it is; or the same a unit earlier or later."""
-    for each in (unit,) if unit else ("year", "quarter", "month", "week"):
-        if each and (unit or moved(start, each, 1) == end):
-            return moved(start, each, by), moved(end, each, by)
-    return start + (end - start) * by, end + (end - start) * by

@@ -52,7 +52,7 @@ class Chinese:
     longest: int
 
 
-APART = ("period", "number", "unit", "concept", "event")  # not looked up as words
+APART = ("period", "number", "unit", "concept", "event", "rewritten")  # not looked up as words
 
 
 @cache
@@ -78,6 +78,12 @@ def phrases() -> Phrases:
         {name: tuple(map(stem_key, said)) for name, said in data["event"].items()},
         max(map(len, words)),
     )
+
+
+@cache
+def rewritten() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Long ways to say it, and the short one."""
+    return tuple((re.compile(long, re.IGNORECASE), short) for long, short in read("words_en.toml")["rewritten"].items())
 
 
 @cache

@@ -54,7 +54,8 @@ def preferred(context: Context, targets: list[Target]) -> list[Target]:
     if shown := [t for t in mentioned if t.kind == "dimension" and is_weak(context, t.table)]:
         return shown
     if len({t.table for t in mentioned}) == 1 and all(t.kind == "dimension" for t in mentioned):
-        return [t for t in mentioned if not is_key_column(t)] or mentioned
+        labels = [t for t in mentioned if (e := context.entity(t.table)) and t.column in e.label]
+        return labels or [t for t in mentioned if not is_key_column(t)] or mentioned
     for kind in ("entity", "join"):
         if own := [t for t in mentioned if t.kind == kind]:
             return own
@@ -103,12 +104,36 @@ def is_reached_safely(context: Context, base: str, ref: Ref) -> bool:
 
 
 def group(context: Context, base: str, ask: GroupAsk, dates: Sequence[Target] = (), verbs: Sequence[str] = ()) -> Group:
+    if ask.grain == "weekday":
+        context.assume(ask.text, "0 is Sunday, 6 is Saturday", "model", 1.0)
     if ask.grain:
         return Group(moment_ref(context, base, ask.text, verbs, dates), ask.grain)  # type: ignore[arg-type]
-    target = nearest(context, base, ask.targets, ask.text)
+    target = own_column(context, base, nearest(context, base, ask.targets, ask.text), ask.text)
+    check_sent(context, base, target, ask)
     ref = placed(context, base, target, ask.text)
     grain = "day" if target.kind == "moment" else ""
     return Group(ref, grain)  # type: ignore[arg-type]
+
+
+def check_sent(context: Context, base: str, target: Target, ask: GroupAsk) -> None:
+    """ "Revenue by country": where it was sent, or where the customer is?"""
+    sent = set(words_of(target.column)) & set(vocabulary().words("qualifiers", "sent_to"))
+    others = [t for t in ask.targets if t.table != target.table and (context.cost(base, t.table) or (1, 0))[0] == 0]
+    others = [t for t in others if t.kind == "dimension" and not t.is_partial]
+    if sent and others and not sent & set(ask.text.lower().split()):
+        names = [called(context, t) for t in (target, *others)]
+        raise Unclear(ask.text, f"Which {ask.text} is meant?", names, "entity")
+
+
+def own_column(context: Context, base: str, target: Target, term: str) -> Target:
+    """ "By reason": the cancel reason of what is counted, before the reason of something that belongs to it."""
+    cost = context.cost(base, target.table, (target.via,) if target.via else ())
+    if target.kind != "dimension" or cost is None or not cost[0]:
+        return target
+    own = [d for d in context.model.dimensions if d.table == base and d.names[0].endswith(f" {term.lower()}")]
+    if len(own) > 1:
+        raise Unclear(term, f"Which {term} is meant?", [d.names[0] for d in own], "entity")
+    return Target("dimension", base, own[0].column, name=own[0].names[0]) if own else target
 
 
 def moment_ref(context: Context, base: str, term: str, verbs: Sequence[str] = (), named: Sequence[Target] = ()) -> Ref:

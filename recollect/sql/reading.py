@@ -15,8 +15,9 @@ from recollect.sql.assemble import assemble
 from recollect.sql.catalog import Catalog
 from recollect.sql.chinese import in_english
 from recollect.sql.context import Context, Refused, Unclear
-from recollect.sql.edit import Fragment, edited, fragment_of, is_cut_off
+from recollect.sql.edit import Fragment, edited, fragment_of, is_cut_off, of_filtered
 from recollect.sql.frame import Frame
+from recollect.sql.grounds import doubts, is_bare
 from recollect.sql.habits import with_habits
 from recollect.sql.joins import graph_of
 from recollect.sql.known import FoundValue, Known
@@ -26,6 +27,7 @@ from recollect.sql.naming import words_of
 from recollect.sql.phrases import phrases
 from recollect.sql.roles import sketch_of
 from recollect.sql.semantic import SemanticModel
+from recollect.sql.shares import SHARES
 from recollect.sql.sketch import Sketch
 from recollect.sql.spans import Piece, pieces_of
 from recollect.sql.unclear import Clarification, about_unknown, about_vague, lookups_of
@@ -33,7 +35,6 @@ from recollect.sql.unclear import Clarification, about_unknown, about_vague, loo
 STATES = ("paid", "shipped", "delivered", "returned", "dispatched", "sent", "opened", "closed", "billed", "charged")
 TOO_MANY = 2
 NOTHING = Known()
-SHARES = "Shares, growth and other ratios are not worked out here: ask for the figures, they can be divided."
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,11 @@ def read_question(
     known: Known = NOTHING,
     values: Iterable[FoundValue] = (),
     last: Frame | None = None,
+    unanswered: str = "",
     today: date,
 ) -> Reading:
+    """`last` is the frame of the question before; `unanswered` is that question, if it was asked back instead: what
+    goes on from it is never applied to an older one."""
     lexicon = with_known(lexicon_of(model, catalog), known, values)
     pieces = pieces_of(tokens_of(in_english(question, lexicon)), lexicon, today)
     named = frozenset(t.table for piece in pieces for t in piece.of("entity"))
@@ -80,12 +84,20 @@ def read_question(
     for piece in pieces:
         if piece.is_typo:
             context.assume(piece.text, piece.names[0].name, "spelling", 0.8)
-    fragment = fragment_of(pieces, last)
+    fragment = fragment_of(of_filtered(pieces, last, lexicon), last)
     if last is not None and fragment is not None:
         return read_fragment(context, fragment, last)
     if last is not None and (doubt := of_all_or_those(context, pieces, last)):
         return Reading(clarifications=(doubt,), is_followup=True)
-    return read_whole(context, pieces, is_first=last is None)
+    if last is None and unanswered and (fragment is not None or is_bare(pieces)):
+        return Reading(clarifications=(after_which(question, unanswered),), is_followup=True)
+    return read_whole(context, pieces, last)
+
+
+def after_which(question: str, unanswered: str) -> Clarification:
+    """A piece of a question, behind one that has no answer yet."""
+    asked = f"“{unanswered}” has no answer yet. Please ask the whole question."
+    return Clarification(question, asked, (f"{unanswered.rstrip(' ?.!')} {question}",), "entity")
 
 
 def of_all_or_those(context: Context, pieces: list[Piece], last: Frame) -> Clarification | None:
@@ -103,7 +115,7 @@ def of_all_or_those(context: Context, pieces: list[Piece], last: Frame) -> Clari
     return Clarification(said[1].text, f"“{text}” of all, or of those that were asked about before?", wanted, "entity")
 
 
-def read_whole(context: Context, pieces: list[Piece], *, is_first: bool) -> Reading:
+def read_whole(context: Context, pieces: list[Piece], last: Frame | None) -> Reading:
     sketch = sketch_of(pieces)
     try:
         if is_cut_off(sketch):
@@ -115,12 +127,12 @@ def read_whole(context: Context, pieces: list[Piece], *, is_first: bool) -> Read
         return asked_back(context, sketch, unclear)
     except Refused as refused:
         return asked_back(context, sketch, None) if sketch.unknown or sketch.vague else Reading(refused=str(refused))
-    return checked(context, sketch, Reading(frame))
+    return checked(context, sketch, Reading(frame), last)
 
 
 def read_fragment(context: Context, fragment: Fragment, last: Frame) -> Reading:
     sketch = fragment.sketch
-    if sketch.refused:
+    if sketch.refused or sketch.is_share:
         return Reading(is_followup=True, refused=SHARES)
     try:
         change = edited(context, fragment, last)
@@ -129,7 +141,7 @@ def read_fragment(context: Context, fragment: Fragment, last: Frame) -> Reading:
     except Refused as refused:
         return Reading(is_followup=True, refused=str(refused))
     reading = Reading(change.frame, kept=change.kept, changed=change.changed, is_followup=True)
-    return checked(context, sketch, reading)
+    return checked(context, sketch, reading, last)
 
 
 def asked_back(context: Context, sketch: Sketch, unclear: Unclear | None) -> Reading:
@@ -141,23 +153,30 @@ def asked_back(context: Context, sketch: Sketch, unclear: Unclear | None) -> Rea
     return replace(reading, clarifications=(asked,))
 
 
-def checked(context: Context, sketch: Sketch, reading: Reading) -> Reading:
+def checked(context: Context, sketch: Sketch, reading: Reading, last: Frame | None = None) -> Reading:
     """The same reading, or one without a frame that names what was not understood."""
     assumptions = tuple(Assumption(*each) for each in context.assumed)
     if sketch.refused:
         return replace(reading, frame=None, refused=SHARES)
-    loose = [text for text, verb in sketch.loose if not is_about(context, verb, reading.frame)]
-    states = [text for text, _ in sketch.loose if text.lower() in STATES and is_of_event(context, reading.frame)]
+    loose = [
+        t for t, verb in sketch.loose if not (is_about(context, verb, reading.frame) or is_on_its_way(sketch, verb))
+    ]
+    states = [t for t, v in sketch.loose if t.lower() in STATES and not is_on_its_way(sketch, v)]
+    states = states if is_of_event(context, reading.frame) else []
     said = [*sketch.unknown, *loose, *states]
     context.used.update(roots_of(reading.frame))
     unknown = tuple(
         word for word in dict.fromkeys(said) if not is_explained(context, word) and not is_kind(sketch, word)
     )
-    if reading.frame is not None and (doubts := guesses(sketch)):
-        return replace(reading, frame=None, clarifications=doubts, unknown=tuple(each.term for each in doubts))
+    if not unknown:  # a verb that a join explains must not cover what is left beside it
+        unknown = tuple(word for word in sketch.dangling if not is_explained(context, word))
+    if reading.frame is not None and (guessed := guesses(sketch)):
+        return replace(reading, frame=None, clarifications=guessed, unknown=tuple(each.term for each in guessed))
     asked = (*about_vague(context, sketch.vague), *about_unknown(context, unknown))
     if asked:
         return replace(reading, frame=None, clarifications=asked, unknown=unknown, lookups=lookups_of(sketch, unknown))
+    if reading.frame is not None and (weak := doubts(context, sketch, reading.frame, last, reading.is_followup)):
+        return replace(reading, frame=None, clarifications=weak, assumptions=assumptions)
     return replace(reading, assumptions=assumptions)
 
 
@@ -171,6 +190,11 @@ def is_about(context: Context, verb: str, frame: Frame | None) -> bool:
     concept = {"cost": "price"}.get(verb, verb)
     measures = {(t.table, t.expression) for t in context.measures(concept)}
     return frame is not None and any((ref.table, ref.expression) in measures for ref in frame.refs())
+
+
+def is_on_its_way(sketch: Sketch, verb: str) -> bool:
+    """ "Sent from Oslo to Rome": the two places say it."""
+    return verb == "ship" and {"from", "to"} <= {ask.lead for ask in sketch.values}
 
 
 def guesses(sketch: Sketch) -> tuple[Clarification, ...]:

@@ -122,7 +122,8 @@ def with_empty_groups(frame: Frame, tables: Tables) -> exp.Select:
     outer = Tables(tables.model, tables.catalog, tables.graph, group.of.table)
     counted = outer.alias(turned(forth), keeps=True)
     key = outer.key(frame.subject)
-    term = exp.Count(this=exp.Distinct(expressions=[outer.column(counted, key[0])]))
+    column = outer.column(counted, key[0])  # a part of a key comes more than once
+    term = exp.Count(this=exp.Distinct(expressions=[column]) if len(key) == 1 else column)
     own = Ref(group.of.table)
     shown, keys = group_terms([Group(own)], outer)
     named = [exp.alias_(t, name, quoted=True) for t, name in unique(shown)]

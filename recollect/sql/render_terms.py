@@ -11,9 +11,11 @@ from recollect.sql.render_tables import Tables
 if TYPE_CHECKING:
     from sqlglot import exp
 
-# A step of time as a text that sorts like time. {} is the column.
+# A step of time as a text that sorts like time. {} is the column. Weekdays are counted from Sunday, which is 0.
 GRAINS = {
     "sqlite": {
+        "hour": "STRFTIME('%H', {})",
+        "weekday": "STRFTIME('%w', {})",
         "day": "STRFTIME('%Y-%m-%d', {})",
         "week": "DATE({}, 'weekday 0', '-6 days')",
         "month": "STRFTIME('%Y-%m', {})",
@@ -21,6 +23,8 @@ GRAINS = {
         "year": "STRFTIME('%Y', {})",
     },
     "mysql": {
+        "hour": "DATE_FORMAT({}, '%H')",
+        "weekday": "DATE_FORMAT({}, '%w')",
         "day": "DATE_FORMAT({}, '%Y-%m-%d')",
         "week": "DATE_FORMAT({}, '%x-W%v')",
         "month": "DATE_FORMAT({}, '%Y-%m')",
@@ -28,6 +32,8 @@ GRAINS = {
         "year": "DATE_FORMAT({}, '%Y')",
     },
     "": {
+        "hour": "TO_CHAR({}, 'HH24')",
+        "weekday": "EXTRACT(DOW FROM {})",
         "day": "TO_CHAR({}, 'YYYY-MM-DD')",
         "week": "TO_CHAR(DATE_TRUNC('week', {}), 'YYYY-MM-DD')",
         "month": "TO_CHAR({}, 'YYYY-MM')",

@@ -59,8 +59,8 @@ def condition(each: Filter | Period, tables: Tables) -> exp.Expr:
     from sqlglot import exp
 
     if isinstance(each, Period):
-        value = tables.value(each.of)
-        return numbered(value, each.start, each.end) if each.is_year else dated(value, each.start, each.end)
+        said = numbered if each.is_year else dated
+        return exp.or_(*(said(tables.value(each.of), start, end) for start, end in each.ranges))
     if each.op == "where":
         return exp.paren(tables.qualified(each.values[0], tables.of(each.of), each.of.table))
     return compared(tables.value(each.of), each.op, each.values, is_text=each.is_text)

@@ -22,7 +22,21 @@ def take_heads(sketch: Sketch) -> None:
                 sketch.metrics.append(ask)
                 sketch.take(*places)
                 take_chain(sketch, places[-1])
+        elif sketch.pieces[at].has("howmany") and (value := value_behind(sketch, at)):
+            sketch.metrics.append(value)
+            sketch.take(at)
     take_counts_behind(sketch)
+
+
+def value_behind(sketch: Sketch, at: int) -> Ask | None:
+    """ "How many cats": the rows that are said to be so."""
+    place = at + 1  # "how many were cancelled" does not say what is counted
+    while sketch.free(place) and sketch.pieces[place].of("definition"):  # "female rabbits"
+        place = sketch.after(place)
+    piece = sketch.pieces[place] if sketch.free(place) else None
+    if piece is None or not piece.values or piece.names or any(p.of("entity") for p in sketch.pieces[place:]):
+        return None
+    return Ask("count", piece.values, "rows", text=piece.text, is_count=True)
 
 
 def take_late_aggregate(sketch: Sketch) -> None:

@@ -10,7 +10,7 @@ from recollect.sql.asks import PART_KINDS, ask_at
 from recollect.sql.known import Target
 from recollect.sql.lexer import stem_key
 from recollect.sql.phrases import Word
-from recollect.sql.sketch import Ask, Sketch
+from recollect.sql.sketch import Ask, GroupAsk, Sketch
 from recollect.sql.spans import Piece
 
 
@@ -110,6 +110,8 @@ def mention(sketch: Sketch, at: int) -> None:
         part(sketch, behind, piece)
         sketch.take(at)
         return
+    if is_done_by(sketch, at):
+        return
     if is_shown(sketch, at):
         sketch.columns.append(Ask(targets=piece.of("entity", "join"), text=piece.text))
     elif at and sketch.pieces[at - 1].word("or") == "and" and sketch.free(at - 1):
@@ -117,6 +119,22 @@ def mention(sketch: Sketch, at: int) -> None:
     else:
         sketch.mentions.append(piece)
     sketch.take(at)
+
+
+def is_done_by(sketch: Sketch, at: int) -> bool:
+    """ "Refunds approved by user", "treatments performed by vet": a row for each who did it. Of several it is asked."""
+    piece, behind = sketch.pieces[at], sketch.pieces[at + 1] if sketch.free(at + 1) else None
+    if not piece.of("join") or piece.of("entity") or " by" not in f" {piece.text.lower()}" or sketch.groups:
+        return False
+    named = behind if behind and behind.of("entity") else piece
+    places = (at, at + 1) if named is behind else (at,)
+    word = named.text.split()[-1].lower()
+    if word != "by" and stem_key(word) != (word,):
+        sketch.unknown.append(named.text)
+    else:
+        sketch.groups.append(GroupAsk(piece.of("join"), text=named.text))
+    sketch.take(*places)
+    return True
 
 
 def is_shown(sketch: Sketch, at: int) -> bool:

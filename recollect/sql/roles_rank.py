@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from recollect.sql.asks import ask_at
 from recollect.sql.lexer import stem_key
+from recollect.sql.naming import is_either
 from recollect.sql.sketch import Ask, OrderAsk, Rank, Sketch
 from recollect.sql.spans import Piece
 
@@ -147,7 +148,7 @@ def superlative(sketch: Sketch, at: int) -> None:
     sketch.rank = Rank(
         is_descending, count or (earlier.count if earlier else None), Ask(concept=concept, text=piece.text), piece.text
     )
-    if concept in ("units", "money") and (by := ranked_by(sketch, at)):
+    if concept in ("units", "money", "size") and (by := ranked_by(sketch, at)):
         sketch.rank = replace(sketch.rank, by=by)
 
 
@@ -160,24 +161,43 @@ def most(sketch: Sketch, at: int, *, is_descending: bool | None = None) -> None:
     places = (at, at - 1) if count else (at,)
     if event := event_behind(sketch, at):
         sketch.take(*places, at + 1)
+        count = count or (sketch.rank.count if sketch.rank else None)  # "top 10 most rented films"
         sketch.rank = Rank(is_descending, count, Ask("count", (), f"event:{event}", text=piece.text), piece.text)
         return
-    found = ask_at(sketch, at + 1)
+    found = ask_at(sketch, at + 1, may_follow=piece.text.lower() in ("most", "fewest", "least"))
     verb = next((v for v in sketch.verbs if v in ("money", "commerce", "cost", "salary")), None)
     if found and (is_measured(found[0]) or is_object(found[0], sketch, found[1])) and follows(sketch, at, found[1][0]):
         sketch.take(*places, *found[1])
-        ask = sold(counted(found[0]), sketch)
+        ask = added_up(sold(counted(found[0]), sketch), piece)
     elif verb and not found:
         sketch.take(*places)
         ask = Ask(
             "sum", concept={"commerce": "units", "cost": "price"}.get(verb, verb), text=bought(sketch, piece.text)
         )
+    elif value := most_of_value(sketch, at):
+        sketch.take(*places)
+        ask = value
     else:
         return
     earlier = sketch.rank
     if earlier and earlier.by:
         sketch.unknown.append(f"{earlier.text} ... {piece.text}")  # two rankings at once
     sketch.rank = Rank(is_descending, count or (earlier.count if earlier else None), ask, piece.text)
+
+
+def added_up(ask: Ask, piece: Piece) -> Ask:
+    """ "The most downtime" is the most in all; the highest price is not."""
+    is_sum = piece.text.lower() in ("most", "least") and ask.aggregate is None and not ask.is_count
+    measures = [t for t in ask.targets if t.kind == "measure"]
+    return replace(ask, aggregate="sum") if is_sum and any(is_either(t.aggregate, t.name) for t in measures) else ask
+
+
+def most_of_value(sketch: Sketch, at: int) -> Ask | None:
+    """ "The most surgeries", where a surgery is a kind of treatment."""
+    behind = sketch.pieces[at + 1] if sketch.free(at + 1) else None
+    if behind is None or not behind.values or behind.names or sketch.pieces[at].text.lower() not in ("most", "fewest"):
+        return None
+    return Ask("count", behind.values, "rows", text=behind.text, is_count=True)
 
 
 def bought(sketch: Sketch, text: str) -> str:
@@ -206,7 +226,8 @@ def is_object(ask: Ask, sketch: Sketch, places: tuple[int, ...]) -> bool:
 
 
 def follows(sketch: Sketch, at: int, place: int) -> bool:
-    return all(sketch.pieces[i].is_skip or sketch.pieces[i].has("all", "distinct") for i in range(at + 1, place))
+    between = [sketch.pieces[i] for i in range(at + 1, place)]
+    return all(p.is_skip or p.has("all", "distinct") or p.values or p.of("definition") for p in between)
 
 
 def take_order(sketch: Sketch) -> None:

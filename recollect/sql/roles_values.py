@@ -25,6 +25,7 @@ def take_values(sketch: Sketch) -> None:
             continue
         if is_negation(sketch, at):
             negated = True
+            is_not_yet(sketch, at)
             if any(sketch.pieces[i].values for i in range(at + 1, min(at + 5, len(sketch.pieces)))):
                 sketch.take(at)
         elif piece.values and sketch.free(at) and is_dated_deed(sketch, at):
@@ -48,16 +49,34 @@ def take_value(sketch: Sketch, at: int, last: int, negated: bool) -> None:
     lead = (sketch.pieces[at - 1].word("prep") or sketch.pieces[at - 1].text.lower()) if at else ""
     behind = sketch.pieces[at + 1] if at + 1 < len(sketch.pieces) else None
     owners = frozenset(t.table for t in behind.of("entity")) if behind else frozenset()
+    is_by = behind is not None and behind.text.lower() == "by"
     text, maker = sketch.pieces[at].text, is_maker(sketch, at)
     found = chosen(sketch, at)
     others = tuple(v for v in sketch.pieces[at].values if v not in found) if is_led_by_owner(sketch, at) else ()
     rivals = () if is_said_whose(sketch, at, found) else sketch.pieces[at].rivals
     sketch.values.append(
-        ValueAsk(found, negated, text, at, joined, owners, lead, maker, others, whose(sketch, at), rivals)
-    )
+        ValueAsk(found, negated, text, at, joined, owners, lead, maker, others, whose(sketch, at), rivals, is_by,
+                 joined and is_or(sketch, last, at), owners - {v.table for v in found} or said_of(sketch, at))
+    )  # fmt: skip
     sketch.take(at)
     if behind and sketch.free(at + 1) and behind.has("kind_of") and not behind.of("entity"):
         sketch.take(at + 1)
+
+
+def is_or(sketch: Sketch, last: int, at: int) -> bool:
+    return any(piece.word("or") == "or" for piece in sketch.pieces[last + 1 : at])
+
+
+def said_of(sketch: Sketch, at: int) -> frozenset[str]:
+    """ "Courses in the Biology department": the noun in front, behind a preposition and what the value is one of."""
+    ahead, values = at - 1, {t.table for t in sketch.pieces[at].values}
+    while ahead >= 0 and (
+        sketch.pieces[ahead].is_skip or {t.table for t in sketch.pieces[ahead].of("entity")} & values
+    ):
+        ahead -= 1
+    if ahead < 1 or not sketch.pieces[ahead].has("prep"):
+        return frozenset()
+    return frozenset(t.table for t in sketch.pieces[ahead - 1].of("entity"))
 
 
 def whose(sketch: Sketch, at: int) -> frozenset[str]:
@@ -90,6 +109,16 @@ def is_elsewhere(sketch: Sketch, at: int) -> bool:
         return False
     tables = {t.table for t in owner.of("entity", "join", "dimension")}
     return not any(value.table in tables for value in sketch.pieces[at].values)
+
+
+def is_not_yet(sketch: Sketch, at: int) -> None:
+    """ "Not yet approved": on the way there, which is less than any other state."""
+    behind = sketch.pieces[at + 1] if sketch.free(at + 1) else None
+    said = f"{sketch.pieces[at].text} {sketch.pieces[at + 1].text if behind else ''}".lower().split()
+    if behind is not None and "yet" in said:
+        state = next((p for p in sketch.pieces[at : at + 3] if p.values and not p.of("moment")), None)
+        if state is not None:
+            sketch.vague.append((f"not yet {state.text}", "state"))
 
 
 def is_negation(sketch: Sketch, at: int) -> bool:
@@ -221,13 +250,21 @@ def take_definitions(sketch: Sketch) -> None:
         if sketch.free(at) and piece.of("definition"):
             ahead = at - 1
             is_negated = sketch.free(ahead) and sketch.pieces[ahead].has("not", "no") and not sketch.pieces[ahead].names
-            behind = sketch.pieces[sketch.after(at)] if sketch.after(at) < len(sketch.pieces) else None
-            owners = {t.table for t in behind.of("entity")} if behind else set()
+            owners = owners_behind(sketch, at)
             found = tuple(t for t in piece.of("definition") if t.table in owners or not owners)
             if not found:  # "active customers", where only products are active
                 sketch.vague.append((piece.text, "state"))
             sketch.definitions.extend(map(negated, found) if is_negated else found)
             sketch.take(at, *((ahead,) if is_negated else ()))
+
+
+def owners_behind(sketch: Sketch, at: int) -> set[str]:
+    """Of what a defined word is said. "Current salary": of the salary, not of who gets it."""
+    near = sketch.pieces[at + 1] if at + 1 < len(sketch.pieces) else None
+    if near and sketch.pieces[at].word("vague") == "temporal" and (own := near.of("entity", "measure")):
+        return {t.table for t in own}
+    behind = sketch.pieces[sketch.after(at)] if sketch.after(at) < len(sketch.pieces) else None
+    return {t.table for t in behind.of("entity")} if behind else set()
 
 
 def negated(target: Target) -> Target:

@@ -46,6 +46,9 @@ class ValueAsk:
     others: tuple[Target, ...] = ()  # what else is called so, behind "of", "by", "from"
     whose: frozenset[str] = frozenset()  # tables of the entity in front: "guests from France"
     rivals: tuple[Target, ...] = ()  # people whose first and last name it is as well
+    is_done_by: bool = False  # "approved by": somebody did it
+    is_or: bool = False  # behind "or"
+    beside: frozenset[str] = frozenset()  # tables of the noun it is said of: "courses in the X department"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +108,12 @@ class Sketch:
     is_compared: bool = False
     wants_all: bool = False  # "customer data": all that may be seen
     is_trend: bool = False
+    is_share: bool = False  # "what percentage of ...": a count that becomes a share
     limit: int | None = None
+    unit: Unit | None = None  # "in hours": in what the figure is wanted
     is_several: bool = False  # the subject was said in the plural
     unknown: list[str] = field(default_factory=list)
+    dangling: list[str] = field(default_factory=list)  # function words that were left, told if nothing else is unknown
     loose: list[tuple[str, str]] = field(default_factory=list)  # verbs, and what they are about
     vague: list[tuple[str, str]] = field(default_factory=list)  # word, category
     refused: str = ""

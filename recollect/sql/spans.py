@@ -13,14 +13,10 @@ from itertools import takewhile
 
 from recollect.sql import periods
 from recollect.sql.known import Target
-from recollect.sql.lexer import Key, Token, stem_key
+from recollect.sql.lexer import Key, Token, key_of, stem_key
 from recollect.sql.lexicon import Lexicon
 from recollect.sql.phrases import Unit, Word, phrases
-
-SHORTEST_TYPO = 5
-TWO_TYPOS = 9
-VOWELS = "aeiou"
-ENDINGS = ("ed", "er", "ers", "ing", "ly", "or", "ors", "able", "al")
+from recollect.sql.spelling import deed, respelt
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +67,20 @@ def pieces_of(tokens: list[Token], lexicon: Lexicon, today: date) -> list[Piece]
         at += piece.size
     if found and found[0].has("list") and found[0].names:  # "Name the employees"
         found[0] = replace(found[0], names=())
-    return found
+    return [with_shared_end(found, at, lexicon) for at in range(len(found))]
+
+
+def with_shared_end(pieces: list[Piece], at: int, lexicon: Lexicon) -> Piece:
+    """ "Spring or Fall 2024": what the second ends with is said of the first too, if the data has both so."""
+    piece, other = pieces[at], pieces[at + 2] if at + 2 < len(pieces) else None
+    if other is None or not other.values or piece.names or piece.is_quoted or not pieces[at + 1].has("or"):
+        return piece
+    columns, words = {(t.table, t.column) for t in other.values}, other.text.split()
+    for cut in range(1, len(words)):
+        whole = " ".join((piece.text, *words[cut:]))
+        if same := tuple(t for t in lexicon.value(key_of(whole)) if (t.table, t.column) in columns):
+            return Piece(whole, piece.size, values=same)
+    return piece
 
 
 def quoted(tokens: list[Token], at: int, lexicon: Lexicon) -> Piece | None:
@@ -92,11 +101,19 @@ def longest(tokens: list[Token], at: int, lexicon: Lexicon, today: date, before:
             continue
         piece = at_size(run, lexicon)
         is_cut = hides_a_name(piece, run, lexicon) or cuts_a_name(piece, tokens, at, lexicon) or is_rival(piece, before)
+        is_cut = is_cut or takes_an_edge(tokens, at + size - 1, today)
         if piece.is_known and not is_cut and not is_sentence(piece, run):
             best = replace(piece, is_capital=is_capital(tokens, at))
             break
     best = with_period(tokens, at, today, before, best)
-    return best if best.is_known else respelt(best, lexicon)
+    return best if best.is_known or best.is_capital else guessed(best, lexicon)
+
+
+def guessed(piece: Piece, lexicon: Lexicon) -> Piece:
+    if names := deed(piece.text, lexicon):
+        return replace(piece, names=names)
+    names = respelt(piece.text, lexicon)
+    return replace(piece, names=names, is_typo=bool(names))
 
 
 def is_rival(piece: Piece, before: list[Piece]) -> bool:
@@ -107,9 +124,20 @@ def is_rival(piece: Piece, before: list[Piece]) -> bool:
 
 def hides_a_name(piece: Piece, run: list[Token], lexicon: Lexicon) -> bool:
     """A noun of a concept (\"order total\") that begins with a name of the model (\"order\")."""
+    if piece.has("grain") and not piece.names and len(run) > 2 and lexicon.name(tuple(each.stem for each in run[1:])):
+        return True  # "per day of week", where a column is called so
     if piece.names or piece.values or not all(word.kind == "concept" for word in piece.words) or piece.unit:
         return False
     return any(at_size(run[:size], lexicon).names for size in range(1, len(run)))
+
+
+def takes_an_edge(tokens: list[Token], at: int, today: date) -> bool:
+    """ "Members since 2020" where a column is called "since": the word belongs to the period."""
+    edges = (phrases().periods[name] for name in ("since", "until", "before", "after"))
+    if not any((tokens[at].low,) in each for each in edges):
+        return False
+    found = periods.period_at(tokens, at, today)
+    return found is not None and found.length > 1 and found.span.start != found.span.end
 
 
 def is_sentence(piece: Piece, run: list[Token]) -> bool:
@@ -164,7 +192,7 @@ def concepts_of(low: Key) -> list[str]:
 
 def is_meant(target: Target, run: list[Token], words: tuple[Word, ...]) -> bool:
     """A value that reads like function words ("In", "By The Way") is meant only if written as it is stored."""
-    if target.source:
+    if target.source or is_said_otherwise(target, run):
         return True
     if all(each.low.replace(".", "").isdigit() for each in run):
         return False
@@ -172,6 +200,13 @@ def is_meant(target: Target, run: list[Token], words: tuple[Word, ...]) -> bool:
     if len(run) == 1 and len(run[0].low) <= 2:
         return exact
     return exact if words or is_function(run) else True
+
+
+def is_said_otherwise(target: Target, run: list[Token]) -> bool:
+    """ "Yearly" for the value "year", "Germany" for "DE"."""
+    return tuple(each.stem for each in run) != stem_key(target.value) and tuple(e.low for e in run) != key_of(
+        target.value
+    )
 
 
 def same_case(run: list[Token], value: str) -> bool:
@@ -230,59 +265,3 @@ def text_of(run: list[Token]) -> str:
     if any("\u3400" <= each.text[:1] <= "\u9fff" for each in run):
         return "".join(each.text for each in run)
     return " ".join(each.text for each in run)
-
-
-def respelt(piece: Piece, lexicon: Lexicon) -> Piece:
-    """The one name that is one letter away; none, if there are two."""
-    stem = stem_key(piece.text)
-    if len(stem) != 1 or len(stem[0]) < SHORTEST_TYPO or piece.is_capital:
-        return piece
-    near = [
-        key for key in lexicon.letters.get(stem[0][0], ()) if is_near(stem[0], key[0]) and not is_form(stem[0], key[0])
-    ]
-    near = [key for key in near if not all(target.is_partial for target in lexicon.name(key))]
-    near = near or [
-        key
-        for key in lexicon.letters.get(stem[0][0], ())
-        if is_short_for(key[0], stem[0]) and is_entity(lexicon.name(key))
-    ]
-    return replace(piece, names=lexicon.name(near[0]), is_typo=True) if len(near) == 1 else piece
-
-
-def is_entity(targets: tuple[Target, ...]) -> bool:
-    return any(target.kind == "entity" for target in targets)
-
-
-def is_short_for(name: str, word: str) -> bool:
-    """A name without vowels, as tables have them: "flt" for a flight, "bkg" for a booking."""
-    if not 3 <= len(name) <= len(word) - 2 or sum(letter in VOWELS for letter in name[1:]) > 1 or not name.isascii():
-        return False
-    letters = iter(word)
-    return all(letter in letters for letter in name) and name[-1] in word[-3:]
-
-
-def is_form(word: str, name: str) -> bool:
-    """ "Rated" is another form of a rate, and means something else."""
-    base = name.rstrip("e")
-    return word.startswith(base) and word[len(base) :] in ENDINGS
-
-
-def is_near(one: str, other: str) -> bool:
-    most = 2 if min(len(one), len(other)) >= TWO_TYPOS else 1
-    if abs(len(one) - len(other)) > most or len(other) < SHORTEST_TYPO - 1:
-        return False
-    return distance(one, other) <= most
-
-
-def distance(one: str, other: str) -> int:
-    """Letters to change, add, drop or swap."""
-    rows = [list(range(len(other) + 1))]
-    for i, a in enumerate(one, 1):
-        row = [i]
-        for j, b in enumerate(other, 1):
-            best = min(rows[-1][j] + 1, row[-1] + 1, rows[-1][j - 1] + (a != b))
-            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
-                best = min(best, rows[-2][j - 2] + 1)
-            row.append(best)
-        rows.append(row)
-    return rows[-1][-1]

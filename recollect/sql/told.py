@@ -90,7 +90,8 @@ def meant(said: Resolution, model: SemanticModel, catalog: Catalog, today: date)
     source, meaning = said.tier or "", said.meaning or ""
     if said.sql:
         return _by_sql(said, said.sql, model, catalog, today)
-    found = _by_name(named(said.term, meaning), model, catalog)
+    name = named(said.term, meaning)
+    found = _by_name(name, model, catalog) or _by_measure(name, model)
     if found is not None:
         return replace(found, source=source, confidence=said.confidence, meaning=meaning)
     return _as_condition(said, meaning, model, catalog, today)
@@ -192,6 +193,22 @@ def _by_name(meaning: str, model: SemanticModel, catalog: Catalog) -> Target | N
             return _column(table, there, model)
     entity = next((each for each in model.entities if name in each.names), None)
     return None if entity is None else Target("entity", entity.table, name=entity.names[0])
+
+
+def _by_measure(meaning: str, model: SemanticModel) -> Target | None:
+    """A figure, by its name and whose it is, as questions back offer it: "product price"."""
+    name = " ".join(meaning.split()).casefold()
+    for measure in model.measures:
+        owner = entity_name(measure.table, model)
+        if any(name == f"{owner} {own}" for own in measure.names):
+            return Target(
+                "measure",
+                measure.table,
+                expression=measure.expression,
+                aggregate=measure.aggregate,
+                name=measure.names[0],
+            )
+    return None
 
 
 def _column(table: Table, column: Column, model: SemanticModel) -> Target:

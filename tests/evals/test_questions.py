@@ -187,7 +187,7 @@ async def test_a_follow_up_comes_with_the_state_of_the_last_answer(towns: Path) 
 
     result = await evaluate(chain, towns, answer)
 
-    assert answer.heard == [("first", None), ("second", "counted"), ("third", "counted")]
+    assert answer.heard == [("first", None), ("second", "counted"), ("third", None)]
     assert [each.before for each in result.judged] == [(), ("first",), ("first", "second")]
     kinds = result.to_dict()["by_kind"]
     assert (kinds["follow-ups"]["asked"], kinds["follow-ups"]["right"]) == (2, 1)

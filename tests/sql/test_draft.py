@@ -347,3 +347,72 @@ def test_a_column_that_ends_as_anothers_key_names_its_row_and_what_it_is_to_it()
     origin = join(found, "flt", "orig_ap_cd")
     assert origin is not None
     assert (origin.to, "origin" in origin.names) == ("arpt", True)
+
+
+@pytest.mark.parametrize(
+    ("columns", "name", "condition"),
+    [
+        ("id:i insured:i:0..1", "insured", "insured = 1"),  # nothing but 0 and 1: yes or no, whatever it is called
+        ("id:i insured:i:0..1", "uninsured", "insured = 0"),
+        ("id:i electric_flg:i:0..1", "electric", "electric_flg = 1"),
+        ("id:i has_lift:i:0..1", "have a lift", "has_lift = 1"),
+        ("id:i has_lift:i:0..1", "without a lift", "has_lift = 0"),
+        ("id:i opened_on:d settled_on:d", "unsettled", "settled_on IS NULL"),
+        ("id:i hired_on:d left_on:d", "former", "NOT left_on IS NULL"),
+        ("id:i sent_on:d due_on:d returned_on:d", "returned late", "returned_on > due_on"),
+    ],
+)
+def test_a_word_that_a_column_decides_is_defined_by_it(columns: str, name: str, condition: str) -> None:
+    assert definition(model(table("things", columns)), name).condition == condition
+
+
+def test_what_may_well_be_counted_is_no_yes_or_no() -> None:
+    found = model(table("bookings", "id:i children:i:0..1 quantity:i:0..1"))
+    assert [each.expression for each in found.measures] == ["children", "quantity"]
+
+
+def test_letters_of_the_tables_name_before_its_columns_are_left_out() -> None:
+    [found] = model(table("depot", "dep_cd:t dep_nm:t city:t")).entities
+    assert found.label == ("dep_nm",)
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "main"),
+    [
+        ("appointments", "id:i booked_at:d starts_at:d", "starts_at"),
+        ("bookings", "id:i starts_at:d booked_at:d", "booked_at"),
+        ("invoices", "id:i paid_on:d issued_on:d", "issued_on"),
+    ],
+)
+def test_a_period_means_when_it_took_place(name: str, columns: str, main: str) -> None:
+    found = main_moment(model(table(name, columns)), name)
+    assert found is not None
+    assert found.column == main
+
+
+def test_what_is_sold_one_by_one_brings_in_its_price_and_a_claim_brings_in_nothing() -> None:
+    found = model(
+        table("customers", "id:i name:t"),
+        table("parcels", "id:i customer_id:i price:n accepted_on:d", customer_id="customers.id"),
+        table("claims", "id:i parcel_id:i amount:n filed_on:d", parcel_id="parcels.id"),
+    )
+    assert [each.table for each in found.measures if "revenue" in each.names] == ["parcels"]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "days"),
+    [
+        ("sqlite", "JULIANDAY(settled_on) - JULIANDAY(filed_on)"),
+        ("mysql", "TIMESTAMPDIFF(SECOND, filed_on, settled_on) / 86400.0"),
+        ("postgres", "EXTRACT(EPOCH FROM (CAST(settled_on AS TIMESTAMP) - CAST(filed_on AS TIMESTAMP))) / 86400.0"),
+    ],
+)
+def test_two_dates_of_a_row_say_how_long_it_took(dialect: str, days: str) -> None:
+    found = model(table("claims", "id:i filed_on:d settled_on:d"), dialect=dialect)
+    [taken] = [each for each in found.measures if "days to settle" in each.names]
+    assert (taken.expression, taken.aggregate) == (days, "avg")
+
+
+def test_a_trial_that_ends_is_not_the_end_of_the_subscription() -> None:
+    found = model(table("subscriptions", "id:i started_on:d trial_ends_on:d"))
+    assert not [each for each in found.moments if "ended" in each.names]

@@ -6,8 +6,9 @@ from datetime import date
 
 import pytest
 
+from recollect.sql.dates import shifted
 from recollect.sql.lexer import tokens_of
-from recollect.sql.periods import period_at, shifted
+from recollect.sql.periods import period_at
 
 TODAY = date(2024, 5, 15)  # a Wednesday
 
@@ -28,6 +29,12 @@ PERIODS = [
     ("after 2010", "2011-01-01", None),
     ("before 2010", None, "2010-01-01"),
     ("until 2010", None, "2011-01-01"),
+    ("up to 2010", None, "2011-01-01"),
+    ("from 2020 on", "2020-01-01", None),
+    ("2020 onwards", "2020-01-01", None),
+    ("from March 2022 onwards", "2022-03-01", None),
+    ("2022 and later", "2022-01-01", None),
+    ("2022 or earlier", None, "2023-01-01"),
     ("between 2009 and 2011", "2009-01-01", "2012-01-01"),
     ("from March to May 2012", "2012-03-01", "2012-06-01"),
     ("last month", "2024-04-01", "2024-05-01"),

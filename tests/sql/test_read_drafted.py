@@ -34,6 +34,23 @@ RIGHT: list[tuple[str, list[tuple[object, ...]]]] = [
     ("products reviewed in 2024", [("Lamp",)]),
     ("customers who ordered Chair", [("Bo",)]),
     ("customers who ordered in 2023", [("Ann",)]),
+    ("reviews by customers from Oslo", [(1, "2024-01-01", 5)]),  # whose they are, no row for each
+    ("how many reviews by customers from Oslo", [(1,)]),
+    ("revenue by ship city", [("Bern", 2000), ("Oslo", 130)]),
+    ("how many new customers in 2024", [(1,)]),
+    ("orders not shipped yet", [(2, "2024-02-10", None, 2000, 5)]),  # not those that were
+    ("unshipped orders", [(2, "2024-02-10", None, 2000, 5)]),
+    ("orders shipped per month", [("2024-01", 1), ("2024-12", 1)]),  # what was not shipped is of no month
+    ("what percentage of orders are cancelled", [(pytest.approx(100 / 3),)]),
+    ("average ride duration in hours", [(pytest.approx(1),)]),
+    ("most common brand", [("Acme", 2)]),
+    ("customers who bought Lamp or Desk", [("Ann",)]),
+    ("highest order", [(2000,)]),
+    ("how many orders were there per weekday", [("5", 1), ("6", 2)]),
+    ("total refunded", [(35,)]),
+    ("value of the stock", [(680,)]),
+    ("revenue by brand and year", [("Acme", "2023", 90), ("Acme", "2024", 2000), ("Zorn", "2024", 40)]),
+    ("products ranked by price", [("Desk", 80), ("Chair", 40), ("Lamp", 10)]),
 ]
 
 
@@ -55,6 +72,15 @@ def test_a_question_to_a_drafted_model_gets_the_rows_it_asks_for(question: str, 
         ("duration per bike", "duration"),  # total or average
         ("orders shipped within 3 days", "3"),  # a time between two dates
         ("shipped orders in 2024", "shipped"),  # the status or the date
+        ("revenue by city", "city"),  # where it was sent, or where the customer is
+        ("most popular product", "most popular"),
+        ("customers who bought Lamp and Desk", "Lamp and Desk"),  # each, or one of them
+        ("refunds per month", "refunds"),  # how many, or how much
+        ("most expensive product on our price list", "list"),
+        ("the cheapest product of Acme with more than 1 review", "cheapest"),
+        ("active and inactive products", "inactive"),  # nothing is both
+        ("orders not yet cancelled", "not yet cancelled"),
+        ("orders shipped within a day", "a day"),
     ],
 )
 def test_what_two_people_would_read_in_two_ways_is_asked_back(question: str, term: str) -> None:
@@ -68,6 +94,11 @@ FOLLOWED: list[tuple[tuple[str, ...], list[tuple[object, ...]]]] = [
     (("how many products are active", "inactive?"), [(1,)]),
     (("revenue by brand", "by quantity instead"), [("Acme", 27), ("Zorn", 1)]),
     (("how many orders in 2024", "shipped in 2024"), [(2,)]),
+    (("how many orders are cancelled", "total amount of those"), [(2000,)]),
+    (("how many products are active", "which of them are Acme"), [("Lamp",), ("Desk",)]),
+    (("orders per customer", "only over 100 dollars"), [("Ann", 1)]),  # each order, not how many of them
+    (("revenue by brand", "how many customers from Oslo"), [(2,)]),
+    (("how many cancelled orders per ship city", "shipped orders?"), [("Oslo", 2)]),
 ]
 
 

@@ -23,6 +23,11 @@ RIGHT: list[tuple[tuple[str, ...], list[tuple[object, ...]]]] = [
     (("loans by membership type",), [("student", 3), ("senior", 1)]),
     (("the two oldest books",), [("Ice", 1980), ("Soup", 1999)]),
     (("how many copies are there", "for the Harbour branch"), [(2,)]),
+    (("loans by home branch",), [("Harbour", 3), ("Central", 1)]),
+    (("how many students are there",), [(2,)]),  # readers, though loans name them
+    (("how many fines were never paid",), [(1,)]),
+    (("what share of fines are paid",), [(50,)]),
+    (("most common subject",), [("Fiction", 2)]),
 ]
 
 
@@ -34,6 +39,9 @@ def test_a_question_gets_the_rows_it_asks_for(chain: tuple[str, ...], rows: list
 @pytest.mark.parametrize(
     ("question", "term"),
     [
+        ("loans by branch", "branch"),  # of the copy, or of the reader
+        ("readers who never paid a fine", "not paid"),  # one that is not paid, or none that is
+        ("fines by branch", "fines"),  # how many, or how much
         ("events per subject", "event"),  # they share a branch, and nothing else
         ("loans with events", "events"),
         ("how many books were borrowed in 2024", "how many books"),  # each once, or each time

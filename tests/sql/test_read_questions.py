@@ -115,7 +115,7 @@ def test_what_would_give_a_wrong_number_is_refused_with_a_sentence(question: str
         "the longest and the shortest product",
         "towns with buyers but no makers",
         "buyers and makers",
-        "total seconds of all products in hours",
+        "total seconds of all products in miles",
         "price of the product Acme",
         "orders that cost more than a fortune",
     ],

@@ -53,6 +53,12 @@ def test_a_wish_how_to_call_something_says_what_the_word_stands_for(term: str) -
     assert (found.kind, found.table) == ("entity", "customers")
 
 
+@pytest.mark.parametrize("meaning", ["customer lifetime value", "Customer  lifetime value"])
+def test_a_word_may_stand_for_a_figure_as_a_question_back_offered_it(meaning: str) -> None:
+    found = heard(says("worth", meaning)).known.synonyms["worth"]
+    assert (found.kind, found.table, found.expression) == ("measure", "customers", "lifetime_value")
+
+
 def test_what_a_definition_is_said_of_is_no_part_of_its_name() -> None:
     said = says("big paying customers", "…", sql="lifetime_value > 9", tier="ontology")
     [found] = heard(said).known.definitions
