@@ -4,7 +4,8 @@ gate and runs, and the question goes into the log with what came of it.
     remember -> propose (repeat, pattern, model, frame, edit; or ask back) -> gate -> run -> say -> record
 
 Nothing runs that the gate did not pass. Memory that fails is done without. A question is recorded whether or not it
-could be answered. Doors call `answer` or `ask`; teaching is in teaching.py; wire.py makes an analyst and closes it.
+could be answered. Doors call `answer` or `ask`; what is said is made in telling.py, what is taught in teaching.py;
+wire.py makes an analyst and closes it.
 """
 
 from __future__ import annotations
@@ -17,18 +18,17 @@ from datetime import UTC, date, datetime
 
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, NotFound, QueryFailed
-from recollect.hosts.sql.asking import Answer, Ask, Spent
+from recollect.hosts.sql.asking import Answer, Ask
 from recollect.hosts.sql.by_model import Talk, begun, fixed, note_failure, spoken, spoken_of_schema, written
 from recollect.hosts.sql.library import Library, Shelf, narrowed
-from recollect.hosts.sql.linking import linked
 from recollect.hosts.sql.metadata import is_about_metadata, metadata_text
 from recollect.hosts.sql.recording import recorded
 from recollect.hosts.sql.remembering import Reader, Remembered, within
 from recollect.hosts.sql.running import Rows
 from recollect.hosts.sql.suggesting import further
 from recollect.hosts.sql.teaching import share
+from recollect.hosts.sql.telling import answer_of, model_of, spent_on, timed, unanswered, with_tables
 from recollect.hosts.sql.ways import Case, Proposal, Ran, fitting, framed, lookups, reading, repeated
-from recollect.hosts.sql.wording import answer_text, asked_back
 from recollect.model.memory import Memory
 from recollect.model.resolution import Resolution
 from recollect.model.scope import Scope
@@ -99,7 +99,7 @@ class Analyst:
             scope = await self.reader.place(scope)
         case = await self._case(scope, ask)
         answer = timed(case, with_tables(case, await work(scope, case)), began)
-        answer = await recorded(self.engine, scope, case, answer, self.reader.summarised)
+        answer = await recorded(self.reader, scope, case, answer)
         await self._shared(scope, case, answer)
         return answer
 
@@ -281,79 +281,3 @@ def open_words(case: Case) -> tuple[bool, int, bool]:
     read, memory = reading(case), case.memory
     is_other = not (memory and memory.last and memory.last.get("source") == case.shelf.kept.name)
     return read.frame is None, len(read.unknown) + len(read.clarifications), is_other
-
-
-def answer_of(case: Case, ran: Ran, talk: Talk | None) -> Answer:
-    proposal = ran.proposal
-    return Answer(
-        case.question,
-        text_of(case, ran),
-        source=case.shelf.kept.name,
-        dialect=case.shelf.source.dialect,
-        sql=ran.passed.sql,
-        explanation="\n".join([*(talk.tried if talk else ()), proposal.explanation]),
-        rows=ran.rows,
-        error=ran.error,
-        tables=ran.passed.tables,
-        way=proposal.way,
-        pattern=proposal.pattern,
-        examples=proposal.examples,
-        confidence=proposal.confidence,
-        clarifications=proposal.clarifications,
-        assumptions=proposal.assumptions,
-        frame=proposal.frame.to_data() if proposal.frame else None,
-        notes=(*case.told.notes, *cut_notes(case, ran.passed.tables)),
-        spent=Spent(sql=ran.rows.seconds if ran.rows else 0.0),
-        used=(proposal.vetted.id,) if proposal.vetted else (),
-    )
-
-
-def text_of(case: Case, ran: Ran) -> str:
-    if ran.error:
-        return f"The database could not run this query: {ran.error}"
-    if ran.rows is None:
-        return ran.proposal.explanation
-    return answer_text(case.question, ran.rows, ran.proposal.explanation, markdown=case.ask.markdown)
-
-
-def cut_notes(case: Case, tables: tuple[str, ...]) -> list[str]:
-    cut = [table for table in tables if table.casefold() in case.view.access.rows]
-    return [f"of {', '.join(cut)} only the rows count that you may see"] if cut else []
-
-
-def unanswered(case: Case, proposal: Proposal, talk: Talk | None) -> Answer:
-    """A question back, or why there is no answer."""
-    answer = Answer(
-        case.question,
-        proposal.refused or asked_back(proposal.clarifications, case.question),
-        source=case.shelf.kept.name,
-        dialect=case.shelf.source.dialect,
-        confidence=proposal.confidence,
-        clarifications=proposal.clarifications,
-        assumptions=proposal.assumptions,
-        explanation="\n".join(talk.tried if talk else ()),
-        notes=case.told.notes,
-    )
-    return spent_on(answer, talk)
-
-
-def with_tables(case: Case, answer: Answer) -> Answer:
-    """With the tables that the question speaks to, and how long it took to find them."""
-    began = time.perf_counter()
-    asked = case.memory.standalone if case.memory else case.question
-    tables = tuple(table.name for table in linked(case.view, asked, case.ask.shown))
-    spent = replace(answer.spent, search=time.perf_counter() - began)
-    return replace(answer, related_tables=tables, standalone=asked if case.memory else None, spent=spent)
-
-
-def timed(case: Case, answer: Answer, began: float) -> Answer:
-    memory = case.memory.seconds if case.memory else 0.0
-    return replace(answer, spent=replace(answer.spent, memory=memory, whole=time.perf_counter() - began))
-
-
-def spent_on(answer: Answer, talk: Talk | None) -> Answer:
-    return answer if talk is None else replace(answer, spent=replace(talk.spent, sql=answer.spent.sql))
-
-
-def model_of(talk: Talk | None) -> str | None:
-    return talk.reasoner.name if talk else None

@@ -40,6 +40,10 @@ class View:
     model: SemanticModel
     access: Access
     hides: bool = False  # the source has tables that this role does not see
+    names: frozenset[str] = field(init=False, compare=False)  # of its tables, in lower case
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", frozenset(table.name.casefold() for table in self.catalog.tables))
 
     @property
     def is_whole(self) -> bool:

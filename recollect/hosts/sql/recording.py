@@ -12,27 +12,25 @@ from recollect.engine import Engine
 from recollect.errors import NotFound
 from recollect.hosts.sql.asking import Answer, MemoryUsed
 from recollect.hosts.sql.keeping import answer_from, kept_turns
+from recollect.hosts.sql.remembering import Reader
 from recollect.hosts.sql.ways import Case
 from recollect.model.conversation import Conversation, Recorded
 from recollect.model.explanation import Outcome
-from recollect.model.ids import ConversationId
 from recollect.model.scope import Scope
 
 log = logging.getLogger("recollect.ask")
 SUMMARISED_FROM = 20  # turns
 PAGE = 200
-MOST_KNOWN = 10_000  # conversations of which is held that they are summarised
 
 
-async def recorded(engine: Engine, scope: Scope, case: Case, answer: Answer, summarised: set[ConversationId]) -> Answer:
-    """The answer with its place in the log; what could not be kept is not spoken of as memory. `summarised` are the
-    conversations that are known to be: once is for good."""
+async def recorded(reader: Reader, scope: Scope, case: Case, answer: Answer) -> Answer:
+    """The answer with its place in the log; what could not be kept is not spoken of as memory."""
     if not case.ask.remembers:
         return answer
     try:
-        done = await engine.record(scope, kept_turns(case, answer))
-        await counted(engine, scope, case, answer)
-        used = await memory_used(engine, scope, case, done, summarised)
+        done = await reader.engine.record(scope, kept_turns(case, answer))
+        await counted(reader.engine, scope, case, answer)
+        used = await memory_used(reader, scope, case, done)
     # As with reading: an answer that cannot be kept is still an answer.
     except Exception:
         log.exception("an answer could not be kept")
@@ -40,16 +38,13 @@ async def recorded(engine: Engine, scope: Scope, case: Case, answer: Answer, sum
     return replace(answer, memory=used, ref=done.refs[-1], session=done.conversation.session)
 
 
-async def memory_used(
-    engine: Engine, scope: Scope, case: Case, done: Recorded, summarised: set[ConversationId]
-) -> MemoryUsed | None:
+async def memory_used(reader: Reader, scope: Scope, case: Case, done: Recorded) -> MemoryUsed | None:
     memory, talk = case.memory, done.conversation
     if memory is None:
         return None
-    if len(summarised) > MOST_KNOWN:
-        summarised.clear()
-    if talk.id not in summarised and await is_summarized(engine, replace(scope, session=talk.session), talk):
-        summarised.add(talk.id)
+    is_told = talk.turns >= SUMMARISED_FROM and memory.is_summarized
+    if not is_told and not reader.settings.async_storage:  # then recording it may have summed it up
+        is_told = await is_summarized(reader.engine, replace(scope, session=talk.session), talk)
     return MemoryUsed(
         memory.interactions,
         len(memory.similar),
@@ -57,7 +52,7 @@ async def memory_used(
         memory.truncated,
         memory.request_id,
         talk,
-        talk.id in summarised,
+        is_told,
     )
 
 

@@ -17,16 +17,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from recollect.engine import Engine
-from recollect.errors import InvalidInput, NotFound
+from recollect.errors import InvalidInput
 from recollect.hosts.sql.asking import Ask
 from recollect.hosts.sql.library import View
+from recollect.model.briefing import Brief, Briefing
 from recollect.model.conversation import Turn
-from recollect.model.followup import followup
-from recollect.model.ids import ConversationId, RequestId
+from recollect.model.ids import RequestId
 from recollect.model.memory import Memory, MemoryKind
 from recollect.model.resolution import Resolution, resolve_terms
 from recollect.model.scope import Scope
-from recollect.model.search import MAX_QUERY_CHARS, Hit, Query, Recall
+from recollect.model.search import Hit, Query, Recall
 from recollect.model.tokens import count_tokens
 from recollect.settings import Settings
 from recollect.sql.gate import passed
@@ -39,7 +39,7 @@ MOST_SHARED = 1_000
 MOST_OWN = 200
 MOST_TERMS = 100
 LOOKED_AT = 8  # hits among which similar questions are looked for
-HABITS: tuple[MemoryKind, ...] = ("preference", "question", "correction")
+HABITS = ("default_filter", "time_grain", "aggregation")  # keys of preferences that say how a database is asked
 VETTED: tuple[MemoryKind, ...] = ("question", "correction")  # statements that a person stands for
 
 
@@ -65,6 +65,7 @@ class Remembered:
     preferences: tuple[tuple[str, Memory], ...] = ()
     rated: tuple[Memory, ...] = ()
     rejected: frozenset[str] = frozenset()
+    is_summarized: bool = False
     request_id: RequestId | None = None
     tokens: int = 0
     truncated: bool = False
@@ -81,6 +82,11 @@ class Remembered:
         answers = [turn.data for turn in self.turns if turn.role == "assistant"]
         return answers[-1] if answers else None
 
+    @property
+    def asked(self) -> str:
+        """What the user said last in the session."""
+        return next((turn.text for turn in reversed(self.turns) if turn.role == "user"), "")
+
 
 @dataclass(slots=True)
 class Reader:
@@ -88,7 +94,6 @@ class Reader:
 
     engine: Engine
     settings: Settings
-    summarised: set[ConversationId] = field(default_factory=set)  # conversations known to be
     _approved: dict[str, tuple[float, tuple[Memory, ...]]] = field(default_factory=dict)
 
     async def remember(self, scope: Scope, ask: Ask) -> Remembered | None:
@@ -163,43 +168,49 @@ class Reader:
         return await self.engine.memories(scope, kinds=(kind,), owner="project", status=("active",), limit=most)
 
     async def _remember(self, scope: Scope, ask: Ask, began: float) -> Remembered:
-        turns = await self._turns(scope, ask)
-        previous = [turn.text for turn in turns if turn.role == "user"]
-        alone = followup(ask.question, previous).text[:MAX_QUERY_CHARS]
-        ours, own, resolutions, recall = await asyncio.gather(
-            self._of_project(scope, "preference", MOST_OWN),
-            self.engine.memories(scope, kinds=HABITS, status=("active", "retracted"), limit=MOST_OWN),
-            self.resolved(scope, alone, ask.context.definitions),
-            self._recalled(scope, ask, alone),
+        known = await self.engine.brief(scope, wanted_for(ask, self.settings))
+        resolutions, recall = await asyncio.gather(
+            self._meant(scope, ask, known), self._recalled(scope, ask, known.standalone)
         )
-        active = [each for each in own if each.status == "active"]
-        rejected = frozenset(each.value for each in own if each.status == "retracted" and each.kind == "question")
+        active = [each for each in known.own if each.status == "active"]
+        rejected = frozenset(each.value for each in known.own if each.status == "retracted" and each.kind == "question")
         habits = [("user", each) for each in active if each.kind == "preference"]
         return Remembered(
-            alone,
-            turns=tuple(turns),
-            similar=like(recall, turns, ask, self.settings, rejected) if recall else (),
+            known.standalone,
+            turns=tuple(known.turns),
+            similar=like(recall, known.turns, ask, self.settings, rejected) if recall else (),
             resolutions=resolutions,
-            preferences=(*habits, *(("project", each) for each in ours)),
+            preferences=(*habits, *(("project", each) for each in known.shared)),
             rated=tuple(each for each in active if each.kind in VETTED),
             rejected=rejected,
+            is_summarized=known.is_summarized,
             request_id=None if recall is None else recall.request_id,
             seconds=time.perf_counter() - began,
         )
 
-    async def _turns(self, scope: Scope, ask: Ask) -> list[Turn]:
-        if scope.session is None:
-            return []
-        try:
-            return await self.engine.history(scope, limit=2 * (ask.history or self.settings.history))
-        except NotFound:
-            return []
+    async def _meant(self, scope: Scope, ask: Ask, known: Briefing) -> tuple[Resolution, ...]:
+        if known.resolved is None:
+            return await self.resolved(scope, known.standalone, ask.context.definitions)
+        return tuple(each for each in known.resolved if each.is_resolved)
 
     async def _recalled(self, scope: Scope, ask: Ask, question: str) -> Recall | None:
         most = self.settings.similar if ask.similar is None else ask.similar
         if most == 0:
             return None
         return await self.engine.recall(scope, Query(question, scope="user", kinds=("turn",), limit=LOOKED_AT))
+
+
+def wanted_for(ask: Ask, settings: Settings) -> Brief:
+    return Brief(
+        ask.question,
+        terms=phrases(ask.question, MOST_TERMS),
+        definitions=dict(ask.context.definitions),
+        recent=2 * (ask.history or settings.history),
+        kinds=VETTED,
+        status=("active", "retracted"),
+        habits=HABITS,
+        limit=MOST_OWN,
+    )
 
 
 def like(
@@ -255,7 +266,7 @@ def is_seen(turn: Turn, source: str, view: View) -> bool:
 
 
 def may_see(view: View, sql: str, tables: Iterable[str] = ()) -> bool:
-    if any(view.catalog.table(table) is None for table in tables):
+    if any(table.casefold() not in view.names for table in tables):
         return False
     if view.is_whole:
         return True

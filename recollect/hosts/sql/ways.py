@@ -7,7 +7,7 @@ Each gives a Proposal, or None where it does not fit. Nothing runs here; whateve
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -56,6 +56,14 @@ class Case:
             return None
         frame = Frame.from_data(data["frame"])
         return frame if frame and self.view.has(frame) else None
+
+    @property
+    def unanswered(self) -> str:
+        """The question before, if it was asked back: nothing goes on from an older one over its head."""
+        data = self.memory.last if self.memory else None
+        if not data or data.get("host") != "sql" or data.get("sql") or not data.get("clarifications"):
+            return ""
+        return self.memory.asked if self.memory else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +144,8 @@ def framed(case: Case, read: Reading) -> Proposal:
         return asked_back(case, read)
     way: Way = "edit" if read.is_followup else "frame"
     noted = {each.term.casefold() for each in read.assumptions}
-    assumed = (*read.assumptions, *(each for each in known_assumptions(case) if each.term.casefold() not in noted))
+    known = known_assumptions(case, read.frame.tables)
+    assumed = (*read.assumptions, *(each for each in known if each.term.casefold() not in noted))
     sure = min((each.confidence for each in assumed), default=1.0)
     return Proposal(
         way,
@@ -149,13 +158,19 @@ def framed(case: Case, read: Reading) -> Proposal:
     )
 
 
-def known_assumptions(case: Case) -> tuple[Assumption, ...]:
-    """Of the words that somebody explained, those that this question uses."""
+def known_assumptions(case: Case, tables: Collection[str] | None = None) -> tuple[Assumption, ...]:
+    """Of the words that somebody explained, those that this question uses; with `tables`, only what is about them: of a
+    word with two meanings, the other was not assumed."""
     known = case.told.known
-    made = [Assumption(w, t.meaning or t.name, t.source, t.confidence) for w, t in known.synonyms.items()]
+    made = [
+        Assumption(word, target.meaning or target.name, target.source, target.confidence)
+        for word, target in known.synonyms.items()
+        if tables is None or target.table in tables
+    ]
     made += [
         Assumption(each.names[0], each.meaning or each.condition, each.source, each.confidence)
         for each in known.definitions
+        if tables is None or each.table in tables
     ]
     return tuple(each for each in made if each.source and is_said(each.term, case.question))
 
@@ -178,6 +193,7 @@ def read_as(case: Case, question: str, last: Frame | None) -> Reading:
         known=case.told.known,
         values=case.values,
         last=last,
+        unanswered="" if last else case.unanswered,
         today=case.today,
     )
 

@@ -170,15 +170,16 @@ def test_memory_that_is_switched_off_still_logs(doors: Doors, database: str) -> 
         assert connection.execute("SELECT count(*) FROM recollect.turn").fetchone() == (2,)
 
 
-@pytest.mark.parametrize("verb", ["recall", "record", "history", "resolve_all", "memories"])
-def test_memory_that_fails_fails_no_answer(door: Door, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
+@pytest.mark.parametrize("verbs", [["recall"], ["record"], ["brief"], ["brief", "resolve_all", "memories"]])
+def test_memory_that_fails_fails_no_answer(door: Door, monkeypatch: pytest.MonkeyPatch, verbs: list[str]) -> None:
     door.ask(BY_REGION, session_id="one")
     door.app.state.analyst.reader.changed("default")
 
     async def broken(*_: Any, **__: Any) -> Any:
         raise StoreUnavailable("PostgreSQL does not answer")
 
-    monkeypatch.setattr(door.app.state.analyst.engine, verb, broken, raising=False)
+    for verb in verbs:
+        monkeypatch.setattr(door.app.state.analyst.engine, verb, broken, raising=False)
     answer = door.ask(BY_REGION, session_id="one")
     assert [answer[name] for name in MEMORY] == [None] * 3
     assert len(answer["execution_result"]["full"]) == 4
@@ -234,6 +235,14 @@ def test_an_unclear_word_is_asked_back_as_a_bullet(door: Door) -> None:
     bullets = [line for line in answer["answer"].splitlines() if line.startswith("- ")]
     assert len(bullets) == 1
     assert "active" in bullets[0]
+
+
+def test_a_follow_up_of_what_was_asked_back_is_not_applied_to_an_older_question(door: Door) -> None:
+    session = door.ask(BY_REGION)["conversation_metadata"]["session_id"]
+    unclear = door.ask("How many active customers are there?", session_id=session)
+    after = door.ask("What about 2023?", session_id=session)
+    assert (unclear["sql_query"], after["sql_query"]) == ("", "")
+    assert "“How many active customers are there?” has no answer yet" in after["answer"]
 
 
 def test_a_terse_answer_is_the_statement(door: Door) -> None:
