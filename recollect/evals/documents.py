@@ -4,8 +4,9 @@
     {"question", "first": "the question before", "follow_up": "And that one?"}
 
 Of the first kind it is counted how often a passage of the file that has the phrase is among the first 1 and 5; of the
-second, how often the follow-up, understood alone, finds among its first 5 what the question finds first. The files are
-added for a user of their own, who is forgotten afterwards.
+second, how often the follow-up, understood alone, finds among its first 5 what the question finds first. Every passage
+found is also opened by its place, as a citation is: `opened` is how often its very text is there, on its pages. The
+files are added for a user of their own, who is forgotten afterwards.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ class Result:
     within: int = 0
     follow_ups: int = 0
     followed: int = 0
+    passages: int = 0
+    opened: int = 0
     missed: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,6 +61,8 @@ class Result:
             f"recall@{MOST}": self.within / max(self.questions, 1),
             "follow_ups": self.follow_ups,
             "follow_ups_found": self.followed / max(self.follow_ups, 1),
+            "passages": self.passages,
+            "opened": self.opened / max(self.passages, 1),
             "missed": self.missed,
         }
 
@@ -97,12 +102,22 @@ async def loaded(engine: Engine, scope: Scope, folder: Path, names: Sequence[str
 
 
 async def look(engine: Engine, scope: Scope, asked: Asked, result: Result) -> None:
-    right = [has(hit, asked) for hit in await found(engine, scope, asked.question)]
+    hits = await found(engine, scope, asked.question)
+    right = [has(hit, asked) for hit in hits]
     result.questions += 1
+    result.passages += len(hits)
+    result.opened += sum([await opens(engine, scope, hit) for hit in hits])
     result.first += any(right[:1])
     result.within += any(right)
     if not any(right):
         result.missed.append(asked.question)
+
+
+async def opens(engine: Engine, scope: Scope, hit: ChunkHit) -> bool:
+    chunk = hit.chunk
+    passage = await engine.passage(scope, hit.document.id, chunk.start, chunk.end)
+    place = passage.start, passage.end, passage.page, passage.page_end, passage.headings
+    return passage.text == chunk.text and place == (chunk.start, chunk.end, chunk.page, chunk.page_end, chunk.headings)
 
 
 def has(hit: ChunkHit, asked: Asked) -> bool:

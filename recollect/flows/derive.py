@@ -47,10 +47,10 @@ async def derive(parts: Parts, scope: ScopeId, conversation: ConversationId) -> 
     return True
 
 
-def is_all(parts: Parts, job: Job, model: int | None) -> bool:
+def is_all(parts: Parts, job: Job, turns: Sequence[Turn], model: int | None) -> bool:
     """Whether learning by rules is all there is to do."""
     is_embedded = model is None or parts.embedding.policy == "none" or job.embedded_model == model
-    return is_embedded and parts.reasoner is None and not job.resting and not episodes_due(parts, job)
+    return is_embedded and parts.reasoner is None and not job.resting and not episodes_due(parts, job, turns)
 
 
 async def run_stages(
@@ -58,7 +58,7 @@ async def run_stages(
 ) -> tuple[Job, dict[Stage, RecollectError]]:
     """The job as far as it came, and what failed."""
     failures: dict[Stage, RecollectError] = {}
-    closing = released(job, model) if is_all(parts, job, model) else None
+    closing = released(job, model) if is_all(parts, job, turns, model) else None
     stages: dict[Stage, Callable[[Job], Awaitable[Job]]] = {
         "learn": lambda job: learn_by_rules(parts, job, turns, closing)
     }
@@ -66,7 +66,7 @@ async def run_stages(
         stages["embed"] = lambda job: embed(parts, job, model)
     if parts.reasoner is not None:
         stages["reason"] = lambda job: learn_by_model(parts, job)
-    stages["episodes"] = lambda job: compress(parts, job)
+    stages["episodes"] = lambda job: compress(parts, job, turns)
     for stage, run in stages.items():
         if stage in job.resting:
             continue

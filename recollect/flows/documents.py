@@ -21,7 +21,16 @@ from recollect.model.audit import Deed
 from recollect.model.document import Chunk
 from recollect.model.ids import ScopeId, uuid7
 from recollect.model.lesson import Owner
-from recollect.model.library import Document, DocumentId, DocumentStatus, Passage, Upload, checked_upload, joined
+from recollect.model.library import (
+    Document,
+    DocumentId,
+    DocumentStatus,
+    Passage,
+    Upload,
+    checked_upload,
+    ends_of,
+    joined,
+)
 from recollect.model.receipt import Receipt
 from recollect.model.scope import Scope
 from recollect.model.search import check_choice, check_range
@@ -108,13 +117,15 @@ async def documents(
     owner: Owner | None,
     limit: int,
     after: DocumentId | None,
+    ids: Sequence[DocumentId] | None,
 ) -> list[Document]:
     check_range("limit", limit, 1, MAX_LISTED)
+    check_range("ids", len(ids or ()), 0, MAX_LISTED)
     for each in status or ():
         check_choice("status", each, get_args(DocumentStatus))
     found: list[Document] = []
     for whose in owners(owner):
-        found += await parts.store.documents.listed(holder_of(scope, whose), whose, status, limit, after)
+        found += await parts.store.documents.listed(holder_of(scope, whose), whose, status, limit, after, ids)
     return sorted(found, key=lambda document: document.id, reverse=True)[:limit]
 
 
@@ -146,7 +157,9 @@ async def passage(parts: Parts, scope: Scope, wanted: DocumentId, start: int, en
     if not chunks:
         raise NotFound(f"document {wanted} has no text at {start}; it has {found.characters:,} characters")
     text, low, high = joined(chunks, start, end)
-    return Passage(found, text, low, high, chunks[0].page, chunks[-1].page_end, chunks[0].headings)
+    first, last = ends_of(chunks, low, high)
+    pages = first.pages(low, high)[0], last.pages(low, high)[1]
+    return Passage(found, text, low, high, *pages, first.headings)
 
 
 async def kept_chunks(parts: Parts, holder: ScopeId, wanted: DocumentId) -> AsyncIterator[Chunk]:

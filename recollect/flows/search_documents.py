@@ -88,10 +88,15 @@ async def look_again(
     if not similar:
         return question, looked
     question = with_spellings(question, similar)
-    again = await look(parts, looked.holders, replace(looked.arms, terms=question.lexemes, vector=None))
-    # What is near in meaning was found the first time.
-    found = [replace(new, nearest=old.nearest) for new, old in zip(again.found, looked.found, strict=True)]
-    return question, replace(again, arms=looked.arms, found=found)
+    # What was found the first time, by other words and by meaning, stays.
+    new = replace(looked.arms, terms=sorted({*similar.values()} - {*looked.arms.terms}), vector=None)
+    reading = (
+        parts.store.chunks.more_words(holder, new, old)
+        for (holder, _), old in zip(looked.holders, looked.found, strict=True)
+    )
+    found = await asyncio.gather(*reading)
+    words = by_words(looked.shelf, postings_on(looked.shelf, found), question.lexemes)
+    return question, replace(looked, found=found, words=words)
 
 
 async def candidates(parts: Parts, looked: Looked, whole: bool) -> tuple[Ints, dict[int, Near]]:

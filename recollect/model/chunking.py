@@ -140,11 +140,21 @@ class Packing:
             headings=next((piece for piece in held if piece.block.kind != "heading"), first).path,
             lead=first.lead if first.block.level != 1 else "",
             tokens=count_tokens(text),
+            breaks=tuple(page_breaks(held, start)),
         )
         self.made += 1
 
     def is_half_full(self) -> bool:
         return self.tokens * 2 >= self.size
+
+
+def page_breaks(held: list[Piece], start: int) -> Iterator[int]:
+    """Where each page after the first begins; one without text begins where the next does."""
+    page = held[0].block.page or 0
+    for piece in held:
+        for _ in range(page, piece.block.page or 0):
+            yield max(piece.start - start, 0)
+        page = max(page, piece.block.page or 0)
 
 
 def repeated(full: list[Piece], overlap: int) -> list[Piece]:

@@ -11,6 +11,7 @@ whole; it is what the character ranges of chunks refer to.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -70,6 +71,14 @@ class Chunk:
     headings: tuple[str, ...]  # that it begins under, the outermost first
     lead: str  # the row that names the columns, where it begins inside a table; not part of `text`
     tokens: int
+    breaks: tuple[int, ...] = ()  # where its further pages begin, in characters from `start`; none: not known
+
+    def pages(self, start: int, end: int) -> tuple[int | None, int | None]:
+        """The pages on which a part of it begins and ends."""
+        if self.page is None or not self.breaks:
+            return self.page, self.page_end
+        first, last = (bisect_right(self.breaks, at - self.start) for at in (start, end - 1))
+        return self.page + first, self.page + last
 
 
 @dataclass(frozen=True, slots=True)

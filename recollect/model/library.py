@@ -110,6 +110,14 @@ def joined(chunks: Sequence[Chunk], start: int, end: int) -> tuple[str, int, int
     return text, parts[0][0], parts[0][0] + len(text)
 
 
+def ends_of(chunks: Sequence[Chunk], start: int, end: int) -> tuple[Chunk, Chunk]:
+    """The chunks that say best where a range begins and where it ends. Chunks overlap: the one before a passage has its
+    first words too, and may have begun pages earlier."""
+    first = next((chunk for chunk in reversed(chunks) if chunk.start <= start), chunks[0])
+    last = next((chunk for chunk in chunks if chunk.end >= end), chunks[-1])
+    return first, last
+
+
 def _pieces(chunks: Sequence[Chunk], start: int, end: int) -> Iterator[tuple[int, str]]:
     at: int | None = None
     for chunk in chunks:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from string import ascii_lowercase
 
 from recollect.model.fuse import Fused
 from recollect.model.question import Question
@@ -21,6 +22,21 @@ def unknown_words(question: Question, fused: Fused) -> list[str]:
         return []
     unknown = [word for word, known in zip(question.lexemes, heard, strict=True) if not known]
     return [word for word in unknown if len(word) >= SHORTEST and word.isascii() and word.isalpha()][:MOST_WORDS]
+
+
+def beginnings(words: Sequence[str]) -> list[str]:
+    """What similar words begin with: two letters, and three. The longer ones are few, and are then looked at even where
+    there is no time for all of the others."""
+    return list(dict.fromkeys(word[:length] for length in (3, 2) for word in words))
+
+
+def second_letters(word: str) -> Iterator[str]:
+    """The words that differ from this one in the second letter: it is wrong, missing, too much, or comes too soon."""
+    first, second, rest = word[0], word[1], word[2:]
+    yield from (first + letter + rest for letter in ascii_lowercase if letter != second)
+    yield from (first + letter + word[1:] for letter in ascii_lowercase)
+    yield first + rest
+    yield first + rest[:1] + second + rest[1:]
 
 
 def with_spellings(question: Question, similar: Mapping[str, str]) -> Question:

@@ -2,35 +2,37 @@
 
 -- name: add
 INSERT INTO chunk
-    (scope_id, document_id, chunk_index, text, start, "end", page, page_end, headings, lead, tokens)
-SELECT %(scope)s, %(id)s, x.i, x.text, x.start, x."end", x.page, x.page_end, x.headings, x.lead, x.tokens
+    (scope_id, document_id, chunk_index, text, start, "end", page, page_end, headings, lead, tokens, breaks)
+SELECT %(scope)s, %(id)s, x.i, x.text, x.start, x."end", x.page, x.page_end, x.headings, x.lead, x.tokens, x.breaks
 FROM json_to_recordset(%(chunks)s::json) AS x(
-    i int, text text, start int, "end" int, page int, page_end int, headings text[], lead text, tokens int)
+    i int, text text, start int, "end" int, page int, page_end int, headings text[], lead text, tokens int,
+    breaks int[])
 
 -- name: chosen
 -- The chunks that a search chose, by position, in its order.
-SELECT c.document_id, c.chunk_index, c.text, c.start, c."end", c.page, c.page_end, c.headings, c.lead, c.tokens
+SELECT c.document_id, c.chunk_index, c.text, c.start, c."end", c.page, c.page_end, c.headings, c.lead, c.tokens,
+       c.breaks
 FROM json_to_recordset(%(keys)s::json) AS k(n int, d uuid, i int)
 JOIN chunk c ON c.scope_id = %(scope)s AND c.document_id = k.d AND c.chunk_index = k.i
 ORDER BY k.n
 
 -- name: between
 -- The chunks that a range of characters touches.
-SELECT chunk_index, text, start, "end", page, page_end, headings, lead, tokens
+SELECT chunk_index, text, start, "end", page, page_end, headings, lead, tokens, breaks
 FROM chunk
 WHERE scope_id = %(scope)s AND document_id = %(id)s AND "end" > %(start)s AND start < %(end)s
 ORDER BY chunk_index
 
 -- name: from
 -- A page of a document's chunks, from an index on.
-SELECT chunk_index, text, start, "end", page, page_end, headings, lead, tokens
+SELECT chunk_index, text, start, "end", page, page_end, headings, lead, tokens, breaks
 FROM chunk
 WHERE scope_id = %(scope)s AND document_id = %(id)s AND chunk_index >= %(from)s
 ORDER BY chunk_index
 LIMIT %(limit)s
 
 -- name: unembedded
-SELECT c.chunk_index, c.text, c.start, c."end", c.page, c.page_end, c.headings, c.lead, c.tokens
+SELECT c.chunk_index, c.text, c.start, c."end", c.page, c.page_end, c.headings, c.lead, c.tokens, c.breaks
 FROM chunk c
 WHERE c.scope_id = %(scope)s AND c.document_id = %(id)s
   AND NOT EXISTS (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,14 @@ from recollect.model.ids import ScopeId
 from recollect.model.lesson import Owner
 from recollect.model.library import Document, DocumentId
 from recollect.model.postings import POSTING, Found, Run, Shelf
+from recollect.model.spelling import beginnings, second_letters
 from recollect.store.database import Database, Row, Statement
 from recollect.store.documents import Renewal, as_document
 from recollect.store.wire_format import VectorArray, Vectors
 
 DOCUMENT = np.dtype([("id", "V16"), ("number", ">i8"), ("chunks", ">i4"), ("words", ">i8")])
 RUN = np.dtype([("document", ">i8"), ("first", ">i4"), ("bytes", ">i4")])
+MOST_LEXEMES = 3_000  # that a question with unknown words may walk over
 ChunkKey = tuple[DocumentId, int]
 Nearest = list[tuple[DocumentId, int, float]]
 
@@ -114,9 +116,21 @@ class ChunkStore:
 
     async def words_like(self, scope: ScopeId, words: Sequence[str], least: float) -> dict[str, str]:
         """For each word that no document has, the most similar one that some document has."""
-        parameters = {"words": list(words), "initials": sorted({word[0] for word in words}), "least": least}
+        prefixes = beginnings(words)
+        parameters = {
+            "words": list(words),
+            "prefixes": prefixes,
+            "variants": [variant for word in words for variant in second_letters(word)],
+            "most": MOST_LEXEMES // max(len(prefixes), 1),
+            "least": least,
+        }
         [rows] = await self._database.run(scope, ("posting.similar", parameters))
         return dict(rows)
+
+    async def more_words(self, scope: ScopeId, arms: ChunkArms, found: Shelved) -> Shelved:
+        """With the postings of further terms."""
+        [rows] = await self._database.run(scope, ("posting.find", arms.parameters))
+        return replace(found, postings=[*found.postings, *((row[0], row[1], row[2]) for row in rows)])
 
     async def cosines(
         self, scope: ScopeId, keys: Sequence[ChunkKey], arms: ChunkArms, whole: bool
@@ -205,6 +219,7 @@ def _chunks_json(chunks: Sequence[Chunk]) -> str:
                 "headings": chunk.headings,
                 "lead": chunk.lead,
                 "tokens": chunk.tokens,
+                "breaks": chunk.breaks,
             }
             for chunk in chunks
         ],
@@ -218,5 +233,5 @@ def _vector(sent: bytes | None) -> Floats | None:
 
 
 def as_chunk(row: Row) -> Chunk:
-    index, text, start, end, page, page_end, headings, lead, tokens = row
-    return Chunk(index, text, start, end, page, page_end, tuple(headings), lead, tokens)
+    index, text, start, end, page, page_end, headings, lead, tokens, breaks = row
+    return Chunk(index, text, start, end, page, page_end, tuple(headings), lead, tokens, tuple(breaks))

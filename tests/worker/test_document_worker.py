@@ -19,7 +19,9 @@ from providers.files.makers import PROSE, docx, pdf, pptx, scanned_pdf, xlsx
 from recollect import Engine, NotFound, Scope, Upload, connect
 from recollect.flows.read_document import MOST_TRIES, read_document
 from recollect.model.document import Batch, Block, Failure, Finished
+from recollect.model.health import complaints
 from recollect.model.library import Document
+from recollect.model.work import WorkStatus
 from recollect.providers.fake import FakeClock, FakeEmbedder
 from recollect.settings import Settings
 from recollect.worker.documents import DocumentWorker
@@ -265,3 +267,20 @@ async def test_a_worker_in_the_same_process_takes_an_upload_up_at_once(settings:
             await asyncio.sleep(0.02)
 
         assert [hit.document.id for hit in await memory.search_documents(ALEX, "zeppelins")] == [added.id]
+
+
+async def test_health_counts_documents_that_wait_and_that_failed(memory: Engine) -> None:
+    await memory.add_document(ALEX, Upload("scan.pdf", scanned_pdf()))
+    await memory.settle(ALEX)
+    await memory.add_document(Scope("blake"), Upload("own.txt", b"read me"))
+
+    now = (await memory.health()).work
+
+    assert now is not None
+    assert (now.documents_waiting, now.documents_failed, now.ok) == (1, 1, True)
+
+
+def test_documents_that_nobody_reads_are_a_complaint_and_failed_ones_are_not() -> None:
+    assert complaints(WorkStatus(0, 0, 0, 0, 0.0, (), 0, 7)) == []
+    [told] = complaints(WorkStatus(0, 0, 0, 0, 0.0, (), 3, 0, 1200.0))
+    assert told == "3 documents wait, for 20 minutes: is a worker running?"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -39,6 +39,9 @@ Title = Annotated[str, typer.Option("--title", help="What to call it.", show_def
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Leave reading to a worker.")]
 Only = Annotated[list[str] | None, typer.Option("--only", metavar="ID", help="Only in this document; repeatable.")]
 Most = Annotated[int, typer.Option("--top", "-k", help="Most passages to look at.")]
+Variety = Annotated[
+    float | None, typer.Option("--mmr", help="Variety, from 0 to 1: 0.7 leaves out what says the same twice.")
+]
 Start = Annotated[int | None, typer.Option("--start", help="Show its text from this character.")]
 End = Annotated[int | None, typer.Option("--end", help="To this one.", show_default="1000 more")]
 EVERY = 0.1  # seconds between two looks at how far the reading is
@@ -140,6 +143,7 @@ def ask(
     question: Text = None,
     only: Only = None,
     top: Most = 8,
+    mmr: Variety = None,
     session: Session = None,
     user: User = None,
     project: Project = None,
@@ -147,19 +151,19 @@ def ask(
 ) -> None:
     """Ask the documents; the answer names the passages it rests on. Without a model it quotes them."""
     whose = scope_of(user, session, project)
-    at_desk(lambda _, librarian: converse(librarian, whose, question, only, top, json))
+    options = {"documents": tuple(only) if only else None, "top_k": top, "mmr": mmr}
+    at_desk(lambda _, librarian: converse(librarian, whose, question, options, json))
 
 
 async def converse(
-    librarian: Librarian, scope: Scope, question: str | None, only: list[str] | None, top: int, as_json: bool
+    librarian: Librarian, scope: Scope, question: str | None, options: Mapping[str, Any], as_json: bool
 ) -> None:
     """One question, or all that are typed; each follows the one before."""
     from recollect.hosts.documents.asking import Question
 
     while (text := question or await asyncio.to_thread(typed)) is not None:
-        asked = Question(text, documents=tuple(only) if only else None, top_k=top)
         with waiting("reading"):
-            answer = await librarian.query(scope, asked)
+            answer = await librarian.query(scope, Question(text, **options))
         scope = replace(scope, session=answer.session)
         show_answer(answer, as_json)
         if question is not None:

@@ -252,7 +252,7 @@ async def document_sessions(
     return Json({"sessions": [session_shape(each) for each in found]})
 
 
-@router.get("/qa/sessions/{session_id}/logs", response_model=LogsAnswer, openapi_extra=does("history"))
+@router.get("/qa/sessions/{session_id:path}/logs", response_model=LogsAnswer, openapi_extra=does("history"))
 async def document_logs(
     session_id: str,
     called: Called,

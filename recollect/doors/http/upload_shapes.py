@@ -78,7 +78,7 @@ class RecollectionAnswer(BaseModel):
 
 
 class AskedAnswer(BaseModel):
-    """`model` null: quoted from the documents; `refused`: they do not say."""
+    """`model` null: quoted from the documents; `refused`: no answer was found in them."""
 
     sessionId: str  # noqa: N815
     answer: str
@@ -125,6 +125,11 @@ class AskBody(Body):
     topKMems: int = Field(default=TOP_MEMORIES, json_schema_extra=within(0, MOST_MEMORIES))  # noqa: N815
     maxHistoryTokens: int = Field(default=HISTORY_TOKENS, json_schema_extra=within(0, MAX_BUDGET))  # noqa: N815
     includeHistory: bool = True  # noqa: N815
+    mmr: float | None = Field(
+        default=None,
+        description="Variety: passages that do not say the same twice; 1 is the plain order, 0.7 a good mixture.",
+        json_schema_extra=within(0, 1),
+    )
     userId: str | None = Field(default=None, description="Who asks; by default the caller.")  # noqa: N815
     project: Project = None
 
@@ -137,6 +142,7 @@ class AskBody(Body):
             top_memories=self.topKMems,
             history_tokens=self.maxHistoryTokens,
             include_history=self.includeHistory,
+            mmr=self.mmr,
         )
 
 

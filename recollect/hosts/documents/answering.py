@@ -25,7 +25,7 @@ DOES_NOT_KNOW = re.compile(
     r"\b(?:do(?:es)? not|don['’]t|doesn['’]t|did not|cannot|can['’]t|could not|no) (?:\w+ ){0,3}?"
     r"(?:know|say|mention|answer|contain|find|found|tell|state|specify|information|provide)"
     r"|\bnot (?:\w+ ){0,2}?(?:mentioned|stated|specified|found|contained|provided|in the (?:documents|passages))"
-    r"|不知道|没有(?:提到|提及|说明|相关)|未提(?:到|及)|无法(?:回答|确定)",
+    r"|不知道|没有(?:提到|提及|说明|相关|找到)|未(?:提到|提及|找到)|没找到|无法(?:回答|确定)",
     re.IGNORECASE,
 )
 

@@ -24,7 +24,8 @@ PREVIEW_CHARS = 512
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`documents`: only in these. Without history and memories it is a plain search with an answer."""
+    """`documents`: only in these. `mmr` from 0 to 1 prefers passages that do not say the same twice; 1 is the plain
+    order. Without history and memories it is a plain search with an answer."""
 
     query: str
     documents: tuple[DocumentId | str, ...] | None = None
@@ -32,12 +33,15 @@ class Question:
     top_memories: int = TOP_MEMORIES
     history_tokens: int = HISTORY_TOKENS
     include_history: bool = True
+    mmr: float | None = None
 
     def __post_init__(self) -> None:
         checked_text("query", self.query, MAX_QUERY_CHARS)
         check_range("top_k", self.top_k, 1, MAX_CHUNK_HITS)
         check_range("top_memories", self.top_memories, 0, MOST_MEMORIES)
         check_range("history_tokens", self.history_tokens, 0, MAX_BUDGET)
+        if self.mmr is not None:
+            check_range("mmr", self.mmr, 0, 1, whole=False)
         if self.documents is not None:
             if len(self.documents) > MOST_DOCUMENTS:
                 raise InvalidInput("documents", f"at most {MOST_DOCUMENTS:,}")
@@ -47,7 +51,7 @@ class Question:
 @dataclass(frozen=True, slots=True)
 class Source:
     """A chunk that was found. `start` to `end` is the place that the answer quotes, or all of the chunk; `cited` says
-    whether the answer rests on it."""
+    whether the answer rests on it. A refusal rests on none; it may still show the place that came nearest."""
 
     document: UUID
     chunk: int
@@ -58,7 +62,7 @@ class Source:
     end: int
     cited: bool
     begins: int  # where the chunk does, and the preview
-    page_end: int | None = None  # a chunk may go on over a page
+    page_end: int | None = None  # the pages are those of the place
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,7 @@ class Reply:
     error_stage: ErrorStage | None = None
     error: str | None = None
     memory: str | None = None  # the id of what is remembered, where only that says something
+    near: tuple[str, Place] | None = None  # of a refusal without a model: what came nearest, and is not cited
 
     @property
     def refused(self) -> bool:
@@ -109,7 +114,7 @@ class Answered:
     used_history_tokens: int
     latency_ms: int
     model: str | None  # None: quoted from the documents
-    refused: bool  # the sources do not say
+    refused: bool  # no answer was found in the sources
     standalone: str  # the question as it was looked for
     ref: str | None = None  # the answer in the log
     error_stage: ErrorStage | None = None
@@ -117,16 +122,18 @@ class Answered:
 
 def source_of(hit: ChunkHit, reply: Reply) -> Source:
     chunk = hit.chunk
-    place = reply.places.get(hit.source) or Place(chunk.start, chunk.end)
+    places = dict([reply.near] if reply.near else ()) | reply.places
+    place = places.get(hit.source) or Place(chunk.start, chunk.end)
+    page, page_end = chunk.pages(place.start, place.end)
     return Source(
         hit.document.id,
         chunk.index,
-        chunk.page,
+        page,
         hit.score,
         chunk.text[:PREVIEW_CHARS],
         place.start,
         place.end,
         hit.source in reply.places,
         chunk.start,
-        chunk.page_end,
+        page_end,
     )

@@ -14,10 +14,10 @@ from recollect.engine import Engine
 from recollect.errors import NotFound
 from recollect.hosts.documents.asking import Answered, Recollection, Reply, Source
 from recollect.model.conversation import Turn
+from recollect.model.document_turns import HOST, kept_with
 from recollect.model.memory import Memory
 from recollect.model.scope import Scope
 
-HOST = "documents"
 PAGE = 1000
 
 
@@ -65,8 +65,7 @@ def kept_source(source: Source) -> dict[str, Any]:
 
 
 def is_ours(turn: Turn) -> bool:
-    data = turn.data or {}
-    return turn.role == "assistant" and data.get("host") == HOST and "answers" in data
+    return turn.role == "assistant" and "answers" in kept_with(turn)
 
 
 async def entries(

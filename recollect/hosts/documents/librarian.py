@@ -15,14 +15,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from recollect.engine import Engine
+from recollect.errors import NotFound
 from recollect.hosts.documents.answering import Found, reply_from
-from recollect.hosts.documents.asking import Answered, Question, Recollection, Reply, source_of
-from recollect.hosts.documents.keeping import HOST, Entry, entries, from_log, kept_turn
+from recollect.hosts.documents.asking import MOST_DOCUMENTS, Answered, Question, Recollection, Reply, source_of
+from recollect.hosts.documents.keeping import Entry, entries, from_log, kept_turn
 from recollect.hosts.documents.prompting import trimmed
 from recollect.hosts.documents.remembering import forget_answers, learn_answer, recollections, still_told
 from recollect.hosts.documents.scoring import beside
 from recollect.model.conversation import Turn
 from recollect.model.document_search import ChunkHit, DocumentQuery
+from recollect.model.document_turns import HOST
 from recollect.model.followup import followup
 from recollect.model.lesson import Owner
 from recollect.model.library import DocumentId
@@ -35,6 +37,7 @@ from recollect.settings import Settings
 log = logging.getLogger("recollect.documents")
 MOST_MESSAGES = 50
 PAGE = 200
+NAMED = 20  # documents in an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,9 @@ class Librarian:
         self._at_work: set[asyncio.Task[Answered]] = set()
 
     async def query(self, scope: Scope, question: Question) -> Answered:
-        """Without a session in the scope a new one is begun; its id is in the answer."""
+        """Without a session in the scope a new one is begun; its id is in the answer. A question to documents that are
+        not there is not taken, and not in the log."""
+        await check_there(self._engine, scope, question.documents or ())
         work = asyncio.create_task(self._answer(scope, question))
         self._at_work.add(work)
         work.add_done_callback(self._at_work.discard)
@@ -123,7 +128,7 @@ class Librarian:
 
     async def _search(self, heard: Heard) -> list[ChunkHit]:
         asked = heard.question
-        query = DocumentQuery(heard.standalone, documents=asked.documents, limit=asked.top_k)
+        query = DocumentQuery(heard.standalone, documents=asked.documents, limit=asked.top_k, mmr=asked.mmr)
         return await self._engine.search_documents(heard.scope, query)
 
     async def _remember(self, heard: Heard) -> list[Recollection]:
@@ -163,6 +168,15 @@ class Librarian:
             first = page[0].index or 0
             before = 0 if first == 0 or len(page) < PAGE else first + 1
         return made
+
+
+async def check_there(engine: Engine, scope: Scope, wanted: Sequence[DocumentId | str]) -> None:
+    """Raises NotFound with those that neither the user nor the project has."""
+    ids = list(dict.fromkeys(map(str, wanted)))
+    known = {str(each.id) for each in await engine.documents(scope, ids=ids, limit=MOST_DOCUMENTS)} if ids else set()
+    if missing := [each for each in ids if each not in known]:
+        more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
+        raise NotFound(f"neither user {scope.user!r} nor the project has document {', '.join(missing[:NAMED])}{more}")
 
 
 def told(heard: Heard, found: Found, reply: Reply, taken: int) -> Answered:

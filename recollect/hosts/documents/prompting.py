@@ -3,7 +3,6 @@ Pure; answering.py calls it. Passages and memories go in as data, between marks 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
@@ -11,6 +10,7 @@ from uuid import UUID
 from recollect.hosts.documents.asking import Place, Recollection
 from recollect.model.conversation import Turn
 from recollect.model.document_search import ChunkHit
+from recollect.model.document_turns import CITATION
 from recollect.model.tokens import count_tokens
 from recollect.ports import Message
 from recollect.prompts import marked, prompt
@@ -20,7 +20,6 @@ MEMORY_TOKENS = 1_000
 TURN_CHARS = 2_000
 NO_SOURCES = "(No passage was found.)"
 NO_MEMORY = "(Nothing is remembered that speaks to this.)"
-CITATION = re.compile(r"Doc\s+([0-9a-fA-F-]{36})\s*/\s*Chunk\s+(\d{1,9})")
 
 
 def messages(

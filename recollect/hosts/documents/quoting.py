@@ -3,45 +3,44 @@ they stand, each with its citation and its exact place; nothing, if none says en
 
 A sentence is judged as the chat judges a turn: by the question's words in it, each weighed by how rare it is. A word
 that only stands around it (in the heading above, in the names of the columns, in the sentence before) counts for less.
+A refusal says that nothing was found, not that nothing is there, and shows the sentence that came nearest.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from recollect.hosts.chat.answers import FRAME
 from recollect.hosts.documents.asking import Place, Recollection, Reply
+from recollect.hosts.documents.wanting import NUMBER, WANTS_NUMBER, weighed, worths
 from recollect.model.document_search import ChunkHit
 from recollect.model.sentences import sentences
 from recollect.model.text import is_cjk, lexemes
 
 # Of the worth of a question's words, that a sentence must have: more than a turn, since documents have words for much.
 LEAST_SHARE = 0.6
+LEAST_NEAR = 0.25  # from which a sentence is shown beside a refusal
 LEAST_MEMORY = 0.6  # score from which a memory answers what no document does
 MOST_QUOTES = 3
 NEARLY = 0.85  # of the best sentence's share, that another must have to be quoted too
 QUOTE_CHARS = 600
-OWN = 0.65  # of a follow-up's worth, in the words that were said now
-LEAST_SENTENCES = 20  # with fewer, a word's rarity says too much
+NUMBERLESS = 0.55  # what a sentence without a number counts where one is asked for
+TITLE = 0.75  # what a line counts that seems to be a title of what follows
 ABOVE, BEFORE, LEADS_IN = 0.6, 0.4, 0.9  # what a word counts that is not in the sentence itself
 ABBREVIATIONS = frozenset(("e.g", "i.e", "etc", "vs", "cf", "no", "fig", "approx", "dr", "mr", "mrs", "st", "inc"))
 WRAPPED = re.compile(r"(?<![.:!?;|\n])\n(?=[a-z(])")  # a line end inside a sentence
-# How a question asks, which no answer repeats.
-ASKING = re.compile(
-    r"\bhow (?:much|many|long|often|far|large|big|do|does|can|should|is|are)\b|\bwhat (?:kinds?|sorts?|types?) of\b"
-    r"|\b(?:does|do) (?:it|they|you|i|we|one) (?:mean|say|happen)\b|\b(?:tell me|explain|describe|please|happens?)\b",
-    re.IGNORECASE,
-)
-UNKNOWN = "I do not know: the documents do not say."
-NOTHING = "I do not know: no document that has been read speaks to it."
-REMEMBERED = "The documents do not say. Remembered: “{text}” [{id}]"
-UNKNOWN_ZH = "我不知道：文档里没有提到。"
-NOTHING_ZH = "我不知道：没有已读入的文档提到这个。"
-REMEMBERED_ZH = "文档里没有提到。记忆中有：“{text}” [{id}]"
+ROW = " | "
+TITLED = re.compile(r"(?=\D{2,60}$)[^\s:;|,=(]+(?: [^\s:;|,=(]+){0,5}")
+# Words were looked for, and nothing was understood: that the documents do not say it is more than we can know.
+UNKNOWN = "I do not know: I did not find it in the documents."
+NOTHING = "I do not know: I did not find it in the documents that have been read."
+NEAREST = "{unknown} Nearest passage ({where}): “{text}”"
+REMEMBERED = "I did not find it in the documents. Remembered: “{text}” [{id}]"
+UNKNOWN_ZH = "我不知道：我在文档里没有找到。"
+NOTHING_ZH = "我不知道：我在已读入的文档里没有找到。"
+NEAREST_ZH = "{unknown}最接近的段落（{where}）：“{text}”"
+REMEMBERED_ZH = "我在文档里没有找到。记忆中有：“{text}” [{id}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +61,17 @@ class Line:
     place: Place  # in the chunk
     words: frozenset[str]
     around: Mapping[str, float]
+    factor: float = 1.0
 
 
 def quoted(
     question: str, hits: Sequence[ChunkHit], memories: Sequence[Recollection] = (), asked: str | None = None
 ) -> Reply:
     """`asked` is the question in the user's words, where that is another: what he says now counts for most."""
-    chosen = telling(question, hits, asked or question)
+    judged = sorted(
+        judge(question, hits, asked or question), key=lambda each: (-round(each.share, 2), each.rank, each.place.start)
+    )
+    chosen = telling(judged)
     if chosen:
         lines = [f"{each.text} ({each.hit.source})" for each in chosen]
         return Reply("\n".join(lines), {each.hit.source: each.place for each in reversed(chosen)})
@@ -76,18 +79,29 @@ def quoted(
     if told is not None:
         said = (REMEMBERED_ZH if is_cjk(question) else REMEMBERED).format(text=told.preview, id=told.id)
         return Reply(said, {}, memory=told.id)
-    return Reply(refusal(question, bool(hits)), {})
+    near = next((each for each in judged if each.share >= LEAST_NEAR), None)
+    return refusal(question, near, bool(hits))
 
 
-def refusal(question: str, is_any: bool) -> str:
-    if is_cjk(question):
-        return UNKNOWN_ZH if is_any else NOTHING_ZH
-    return UNKNOWN if is_any else NOTHING
+def refusal(question: str, near: Sentence | None, is_any: bool) -> Reply:
+    """Names no passage as a citation, since it rests on none; the nearest is named as a person would."""
+    is_chinese = is_cjk(question)
+    unknown, nothing, nearest = (UNKNOWN_ZH, NOTHING_ZH, NEAREST_ZH) if is_chinese else (UNKNOWN, NOTHING, NEAREST)
+    if near is None:
+        return Reply(unknown if is_any else nothing, {})
+    said = nearest.format(unknown=unknown, where=where(near, is_chinese), text=" ".join(near.text.split()))
+    return Reply(said, {}, near=(near.hit.source, near.place))
 
 
-def telling(question: str, hits: Sequence[ChunkHit], asked: str) -> list[Sentence]:
-    """The sentences to quote, the best first."""
-    judged = sorted(judge(question, hits, asked), key=lambda each: (-round(each.share, 2), each.rank, each.place.start))
+def where(said: Sentence, is_chinese: bool) -> str:
+    title, (page, page_end) = said.hit.document.title, said.hit.chunk.pages(said.place.start, said.place.end)
+    if page is None or page != page_end:
+        return title
+    return f"{title}，第 {page} 页" if is_chinese else f"{title}, page {page}"
+
+
+def telling(judged: Sequence[Sentence]) -> list[Sentence]:
+    """The sentences to quote, of all in their order."""
     if not judged or judged[0].share < LEAST_SHARE:
         return []
     least = max(LEAST_SHARE, NEARLY * judged[0].share)
@@ -100,37 +114,17 @@ def telling(question: str, hits: Sequence[ChunkHit], asked: str) -> list[Sentenc
 
 def judge(question: str, hits: Sequence[ChunkHit], asked: str) -> Iterator[Sentence]:
     lines = [(rank, hit, line) for rank, hit in enumerate(hits) for line in lines_of(hit)]
-    wanted = lexemes(ASKING.sub(" ", FRAME.sub(" ", question))) or lexemes(question)
-    worth = weighed(worths(wanted, [line for _, _, line in lines]), lexemes(asked))
+    worth = weighed(worths(question, [line.words for _, _, line in lines]), lexemes(asked))
+    wants_number = WANTS_NUMBER.search(question) is not None
     for rank, hit, line in lines:
-        share = sum(worth[word] * counts(line, word) for word in worth)
+        share = line.factor * sum(worth[word] * counts(line, word) for word in worth)
         if share:
-            yield sentence(hit, rank, line, share)
-
-
-def weighed(worth: Mapping[str, float], asked: Collection[str]) -> dict[str, float]:
-    """As parts of one. Of a follow-up, the words that were said now are OWN of it, those carried over the rest."""
-    now = {word: value for word, value in worth.items() if word in asked}
-    if not now or len(now) == len(worth):
-        return parts(worth, 1.0)
-    carried = {word: value for word, value in worth.items() if word not in asked}
-    return parts(now, OWN) | parts(carried, 1 - OWN)
-
-
-def parts(worth: Mapping[str, float], whole: float) -> dict[str, float]:
-    total = sum(worth.values()) or 1.0
-    return {word: whole * value / total for word, value in worth.items()}
+            said = sentence(hit, rank, line, share)
+            yield said if not wants_number or NUMBER.search(said.text) else replace(said, share=share * NUMBERLESS)
 
 
 def counts(line: Line, word: str) -> float:
     return 1.0 if word in line.words else line.around.get(word, 0.0)
-
-
-def worths(wanted: Counter[str], lines: Sequence[Line]) -> dict[str, float]:
-    """How rare each word of the question is among the sentences; one that none has is worth the most."""
-    many = max(len(lines), LEAST_SENTENCES)
-    having = {word: sum(word in line.words for line in lines) for word in wanted}
-    return {word: math.log(1 + (many - n + 0.5) / (n + 0.5)) for word, n in having.items()}
 
 
 def sentence(hit: ChunkHit, rank: int, line: Line, share: float) -> Sentence:
@@ -140,17 +134,31 @@ def sentence(hit: ChunkHit, rank: int, line: Line, share: float) -> Sentence:
 
 
 def lines_of(hit: ChunkHit) -> Iterator[Line]:
-    """Sentences that say something; a heading, or a question in a list of them, leads in the next one."""
+    """Sentences that say something; a heading, or a question in a list of them, leads in the next one, and a row that
+    names the columns stands above those that follow it."""
     chunk = hit.chunk
     above = dict.fromkeys(lexemes(" ".join((hit.document.title, *chunk.headings, chunk.lead))), ABOVE)
     headings = {heading.strip() for heading in chunk.headings}
-    around = dict(above)
+    around, columns = dict(above), dict[str, float]()
     text = WRAPPED.sub(" ", chunk.text)
     for start, end in sentences(text, ABBREVIATIONS):
-        words = frozenset(lexemes(text[start:end]))
-        leads_in = text[start:end].strip() in headings or text[start:end].endswith(("?", "？", ":", "："))
-        if leads_in:
+        said = text[start:end]
+        words = frozenset(lexemes(said))
+        is_row = ROW in said
+        if said.strip() in headings or said.endswith(("?", "？", ":", "：")):
             around = around | dict.fromkeys(words, LEADS_IN)
             continue
-        yield Line(Place(start, end), words, around)
-        around = dict.fromkeys(words, BEFORE) | above
+        names_columns = is_row and not columns and not chunk.lead
+        is_title = names_columns or titles(text, start, end)
+        yield Line(Place(start, end), words, columns | around, TITLE if is_title else 1.0)
+        columns = dict.fromkeys(words, ABOVE) if names_columns else columns if is_row else {}
+        around = around | dict.fromkeys(words, LEADS_IN) if is_title else dict.fromkeys(words, BEFORE) | above
+
+
+def titles(text: str, start: int, end: int) -> bool:
+    """Whether a line is a title that its author did not mark: few words without a number, alone on a line or at the
+    beginning of one, and something follows."""
+    line = text.rfind("\n", 0, start) + 1
+    if text[line:start].strip() or not text[end:].strip() or not TITLED.fullmatch(text[start:end]):
+        return False
+    return text[end:].startswith("\n\n") != text[start:end].endswith(".")

@@ -1,14 +1,15 @@
 """Remembering: what memory has beside the documents, and what of an answer goes into it.
 
-Memories, summaries of earlier sessions and what was said in them are asked for in one recall, in the words of the
-standalone question. An answer that came from documents is kept as a memory of its question (`qa_turn`); it names the
-documents it rests on, and is no longer told to who cannot see one of them now, or when one is gone. Memory that fails
-is done without. librarian.py calls this.
+Memories, summaries of sessions (of this one too, as far as its history is not shown) and what was said in others are
+asked for in one recall, in the words of the standalone question. An answer that came from documents is kept as a memory
+of its question (`qa_turn`). It names the documents it rests on, as a summary's turns do; neither is told to who cannot
+see one of them any more, or when one is gone. Memory that fails is done without. librarian.py calls this.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
@@ -19,6 +20,9 @@ from recollect.hosts.chat.answers import shared_worth, told, worths
 from recollect.hosts.documents.asking import Answered, Recollection
 from recollect.hosts.documents.scoring import memory_score
 from recollect.model.chat import asks
+from recollect.model.conversation import Turn
+from recollect.model.document_turns import asks_documents, cited_in, is_stopgap
+from recollect.model.episode import Episode
 from recollect.model.known import EpisodeHit, MemoryHit
 from recollect.model.lesson import Lesson
 from recollect.model.memory import Memory
@@ -33,6 +37,8 @@ SAID, SUMMARISED = 0.1, 0.3  # the importance of a turn and of a summary, which 
 VALUE_CHARS = 2_000
 # Questions with a statement are of this kind too; no database has this name.
 KEPT_FOR = "(documents)"
+# Questions in a summary that quotes (model/extractive.py).
+ASKED = re.compile(r'[^"\s][^"]*?(?: asked: |问：)(?:"[^"]*"\s*)+')
 
 
 async def recollections(
@@ -41,7 +47,13 @@ async def recollections(
     """What speaks to the question, with the documents that it rests on."""
     query = Query(question, scope="user", limit=LOOKED_AT, exclude=tuple(exclude))
     try:
-        return list(weighed(await engine.recall(scope, query), scope.session, datetime.now(UTC)))
+        recall, now = await engine.recall(scope, query), datetime.now(UTC)
+        summaries = [hit for hit in recall.episodes if not is_shown(hit.episode, exclude)]
+        behind = [(hit, await turns_behind(engine, scope, hit.episode)) for hit in summaries]
+        summed = [
+            (from_episode(hit, now), tuple(sorted(cited_in(turns)))) for hit, turns in behind if tells(hit, turns)
+        ]
+        return [*weighed(recall, scope.session, now), *summed]
     # A memory that fails must not break an answer that documents give.
     except Exception:
         log.exception("memory could not be asked")
@@ -53,11 +65,8 @@ def weighed(recall: Recall, session: str | None, now: datetime) -> Iterator[tupl
     for known in recall.memories:
         if known.score > 0:
             yield from_memory(known, now), documents_of(known.memory)
-    for episode in recall.episodes:
-        if episode.episode.session != session:
-            yield from_episode(episode, now), ()
     for hit in told(recall, books):
-        if hit.turn.session != session and not asks(hit.text, books):
+        if hit.turn.session != session and not is_stopgap(hit.turn) and not asks(hit.text, books):
             near = hit.arms["vector"].score if "vector" in hit.arms else 0.0
             yield from_turn(hit, max(shared_worth(hit.words, worth), near), now), ()
 
@@ -75,6 +84,24 @@ def from_episode(hit: EpisodeHit, now: datetime) -> Recollection:
 
 def from_turn(hit: Hit, similarity: float, now: datetime) -> Recollection:
     return Recollection(hit.source, "turn", hit.text, memory_score(similarity, SAID, hit.turn.at, now))
+
+
+def is_shown(episode: Episode, exclude: Sequence[str]) -> bool:
+    """Its turns are before the model's eyes: what is shown of a session goes from some turn on to the last."""
+    return f"{episode.session}#{episode.first}" in exclude
+
+
+async def turns_behind(engine: Engine, scope: Scope, episode: Episode) -> list[Turn]:
+    """What it sums up."""
+    place = Scope(scope.user, episode.session, scope.project)
+    return await engine.history(place, limit=episode.last - episode.first + 1, before=episode.last + 1)
+
+
+def tells(hit: EpisodeHit, turns: Sequence[Turn]) -> bool:
+    """Whether a summary says more than what was asked. Of questions that documents did not answer it says nothing."""
+    if not asks_documents(turns):
+        return True
+    return bool(cited_in(turns)) and bool(ASKED.sub("", hit.episode.summary).strip())
 
 
 def documents_of(memory: Memory) -> tuple[str, ...]:
@@ -115,6 +142,8 @@ async def learn_answer(engine: Engine, scope: Scope, answer: Answered, *, newest
         owner="user",
         importance=IMPORTANCE,
         data={"host": "documents", "source": KEPT_FOR, "documents": cited, "ref": answer.ref},
+        said_in=answer.ref,
+        learned_by="model" if answer.model else "rules",
     )
     await engine.learn(scope, lesson)
     return True

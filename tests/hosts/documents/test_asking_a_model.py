@@ -40,7 +40,9 @@ def says(text: str) -> Callable[[dict[str, Any]], tuple[int, str]]:
 
 async def learned(settings: Settings) -> list[str]:
     async with connect(settings, worker=False) as engine:
-        return [memory.value for memory in await engine.memories(ALEX, kinds=("question",))]
+        found = await engine.memories(ALEX, kinds=("question",))
+        assert {memory.learned_by for memory in found} <= {"model"}
+        return [memory.value for memory in found]
 
 
 async def test_a_model_s_answer_counts_with_the_passage_it_names(

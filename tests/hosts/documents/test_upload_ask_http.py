@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from recollect import Grant, Lesson, SyncEngine, connect, connect_sync
+from recollect import Grant, Lesson, Scope, SyncEngine, Upload, connect, connect_sync
 from recollect.doors.http.upload_shapes import AskedAnswer, LogsAnswer, UploadedAnswer
 from recollect.hosts.documents.asking import PREVIEW_CHARS
 from recollect.model.api_key import Role
@@ -90,7 +90,7 @@ async def test_history_takes_no_more_tokens_than_it_may(
 
 
 @pytest.mark.parametrize("question", ["Who is the mayor of Lisbon?", "巴黎的市长是谁？"])
-async def test_what_the_documents_do_not_say_is_refused_and_never_remembered(
+async def test_what_is_not_found_in_the_documents_is_refused_and_never_remembered(
     http: httpx2.AsyncClient, settings: Settings, question: str
 ) -> None:
     await added(http, settings, "prices.md", PRICES)
@@ -107,7 +107,8 @@ async def test_an_answer_becomes_one_memory_of_its_question_and_comes_back_in_an
     for _ in range(2):
         first = await ask(http, "How much is a tyre change?")
     [memory] = await memories(settings)
-    assert (memory.key, memory.source, memory.importance) == ("How much is a tyre change?", "qa_turn", 0.3)
+    assert (memory.key, memory.source, memory.learned_by) == ("How much is a tyre change?", "qa_turn", "rules")
+    assert memory.importance == 0.3
     assert memory.value == first["answer"]
     told = await ask(http, "How much is a tyre change?")
     assert [(each["id"], each["source"]) for each in told["memories"]] == [(str(memory.id), "qa_turn")]
@@ -152,6 +153,32 @@ async def test_only_the_named_documents_are_asked(http: httpx2.AsyncClient, sett
     assert {source["documentId"] for source in told["sources"]} <= {prices}
     assert told["refused"]
     assert garden in (await ask(http, "When are tomatoes planted?", documentIds=[garden]))["answer"]
+
+
+async def test_a_question_to_a_document_that_is_not_there_names_it_and_is_not_logged(
+    http: httpx2.AsyncClient, settings: Settings
+) -> None:
+    own, unknown = await added(http, settings, "prices.md", PRICES), "01890000-0000-7000-8000-000000000000"
+    async with connect(settings, worker=False) as engine:
+        foreign = str((await engine.add_document(Scope("bo"), Upload("garden.md", GARDEN))).id)
+    body = {"query": "When are tomatoes planted?", "sessionId": "monday", "documentIds": [own, unknown, foreign]}
+    refused = await http.post(f"{ROOT}/query", json=body)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (404, "not_found")
+    assert unknown in refused.json()["error"]["message"]
+    assert foreign in refused.json()["error"]["message"]
+    assert own not in refused.json()["error"]["message"]
+    assert (await http.get(f"{ROOT}/qa/sessions")).json()["sessions"] == []
+
+
+async def test_variety_leaves_out_what_says_the_same_twice(http: httpx2.AsyncClient, settings: Settings) -> None:
+    for n in range(3):
+        await added(http, settings, f"prices{n}.md", PRICES + b"\n" * n)
+    garden = await added(http, settings, "garden.md", b"# Garden\n\nA change of soil is due in March.\n")
+    question = "How much is a tyre change?"
+    plain, varied = [await ask(http, question, topK=3, **more) for more in ({}, {"mmr": 0.3})]
+    assert garden not in [source["documentId"] for source in plain["sources"]]
+    assert garden in [source["documentId"] for source in varied["sources"]]
+    assert (await http.post(f"{ROOT}/query", json={"query": question, "mmr": 1.5})).status_code == 400
 
 
 async def test_a_preview_is_cut_by_characters(http: httpx2.AsyncClient, settings: Settings) -> None:
