@@ -14,6 +14,7 @@ from functools import lru_cache
 from recollect.flows.change import Amendment, change
 from recollect.flows.parts import Parts
 from recollect.flows.reason import claimed_facts
+from recollect.model.asked import is_everything, named_keys
 from recollect.model.conversation import Turn
 from recollect.model.extract import extract
 from recollect.model.fact import Extraction
@@ -84,19 +85,24 @@ async def learn_by_model(parts: Parts, job: Job) -> Job:
 async def taken_back(
     parts: Parts, job: Job, turns: Sequence[Turn], read: Mapping[int, Extraction], new: Sequence[Evidence]
 ) -> list[Evidence]:
-    """What users told us to forget in these turns, be it known already or `new` in them."""
-    told = [(turn, c.text) for turn in turns for c in read[turn.index or 0].commands if c.verb == "forget"]
+    """What users told us to forget in these turns, be it known already or `new` in them. Everything at once is never
+    forgotten by a sentence."""
+    orders = [(turn, c.text) for turn in turns for c in read[turn.index or 0].commands if c.verb == "forget"]
+    told = [
+        (turn, text, named_keys(text, rulebooks())) for turn, text in orders if not is_everything(text, rulebooks())
+    ]
     if not told:
         return []
-    words = {word for _, text in told for word in lexemes(text)}
+    words = {word for _, text, _ in told for word in lexemes(text)}
+    keys = {key for _, _, named in told for key in named}
     known = [
-        *await parts.store.memories.known(job.scope, Lookup(words=sorted(words), past=True)),
+        *await parts.store.memories.known(job.scope, Lookup(keys=sorted(keys), words=sorted(words), past=True)),
         *reconcile((), new).put,
     ]
     return [
         said
-        for turn, text in told
-        for said in retractions(job, turn, text, extract(text, "user", rulebooks()).facts, known)
+        for turn, text, named in told
+        for said in retractions(job, turn, text, extract(text, "user", rulebooks()).facts, known, named)
     ]
 
 

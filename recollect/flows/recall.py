@@ -13,12 +13,13 @@ from dataclasses import replace
 from recollect.flows.maintain import write_chapters
 from recollect.flows.metrics import diary_row
 from recollect.flows.parts import Parts
+from recollect.model.asked import asked_keys
 from recollect.model.candidates import Candidates
 from recollect.model.chapter import best_chapters
 from recollect.model.conversation import Turn
 from recollect.model.fuse import Fused, Weights, fuse
 from recollect.model.ids import RequestId, uuid7
-from recollect.model.known import asked_keys, chosen_episodes, speaking, weighed, weighed_episode
+from recollect.model.known import chosen_episodes, speaking, weighed, weighed_episode
 from recollect.model.question import Question, read_question
 from recollect.model.question_terms import terms_in
 from recollect.model.rank import Choice, asks_itself, choose, made_hits

@@ -15,6 +15,7 @@ from uuid import UUID
 from recollect.model.conversation import MAX_TURN_CHARS, Turn
 from recollect.model.extract import extract
 from recollect.model.fact import Extraction
+from recollect.model.gates import gated_clauses
 from recollect.model.ids import RequestId
 from recollect.model.known import EpisodeHit, MemoryHit
 from recollect.model.memory import LearnedBy
@@ -26,6 +27,7 @@ from recollect.model.text import checked_text
 Intent = Literal["small talk", "profile", "why", "teaching", "question", "statement"]
 ErrorStage = Literal["llm_reply", "retrieval"]
 
+GREETING_CHARS = 6  # "Hello, what is my name?" states nothing
 EPISODE = re.compile(r"#\d+-\d+$")
 ABOUT_ME = re.compile(
     r"\bwhat (?:all )?(?:do|did|have) you (?:\w+ )?(?:know|remember(?:ed)?|learned|stored|saved|got)(?: all)?"
@@ -46,11 +48,14 @@ WHY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A message of a user's. `scope` is how far memory looks; the same `key` and text again get the same answer."""
+    """A message of a user's. `scope` is how far memory looks; the same `key` and text again get the same answer.
+    Without `memory` nothing is recalled for it, without `history` it is understood alone; it is kept all the same."""
 
     text: str
     scope: Reach = "auto"
     key: str | None = None
+    memory: bool = True
+    history: bool = True
 
     def __post_init__(self) -> None:
         checked_text("message", self.text, MAX_TURN_CHARS)
@@ -91,7 +96,8 @@ class MemoryUse:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A reply, before it is kept. Without a `model` it was put together from memory."""
+    """A reply, before it is kept. Without a `model` it was put together from memory. `ended` are memories that the
+    message closed: nothing further is suggested of them."""
 
     text: str
     sources: tuple[str, ...] = ()
@@ -99,6 +105,7 @@ class Said:
     model_ms: int | None = None
     error_stage: ErrorStage | None = None
     error: str | None = None
+    ended: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +161,22 @@ def asks(text: str, books: Sequence[Rulebook]) -> bool:
     patterns = [*gates(books, "question"), *gates(books, "request")]
     said = [text[slice(*span)] for span in sentences(text, frozenset().union(*(book.abbreviations for book in books)))]
     return any(sentence.endswith(("?", "？")) or is_any(patterns, sentence) for sentence in said)
+
+
+def only_asks(text: str, books: Sequence[Rulebook]) -> bool:
+    """Nothing is stated in it: each sentence is a question, and so is each clause of some length."""
+    abbreviations = frozenset[str]().union(*(book.abbreviations for book in books))
+    return all(not states(text[slice(*span)], books) for span in sentences(text, abbreviations))
+
+
+def states(sentence: str, books: Sequence[Rulebook]) -> bool:
+    """The last clause of a question states nothing, whatever it looks like."""
+    is_asking = asks(sentence, books)
+    for book in (book for book in books if compiled(book.script).search(sentence)):
+        clauses = gated_clauses(sentence, book)[: -1 if is_asking else None]
+        if any(not clause.reasons and clause.span[1] - clause.span[0] > GREETING_CHARS for clause in clauses):
+            return True
+    return False
 
 
 def is_any(patterns: Sequence[str], text: str) -> bool:

@@ -35,4 +35,8 @@ def complaints(work: WorkStatus) -> list[str]:
         told.append(
             f"the oldest work has waited {work.lag / 60:.0f} minutes: is a worker running (`recollect worker`)?"
         )
+    if work.documents_lag > LONGEST_LAG:
+        told.append(
+            f"{work.documents_waiting} documents wait, for {work.documents_lag / 60:.0f} minutes: is a worker running?"
+        )
     return told

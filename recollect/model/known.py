@@ -10,7 +10,6 @@ from typing import Literal
 from recollect.model.episode import Episode
 from recollect.model.memory import DEFINES, Memory
 from recollect.model.question import Question
-from recollect.model.rulebook import Rulebook, compiled
 
 Tier = Literal["session", "user", "project", "ontology"]
 ASKED = 1.0  # worth of being under the key that is asked for
@@ -77,12 +76,6 @@ def explain_memory(words: Sequence[str], is_asked: bool, is_always_on: bool, rea
         *([f"ended: {reason}"] if reason else []),
     ]
     return "; ".join(reasons) or "known"
-
-
-def asked_keys(text: str, books: Iterable[Rulebook]) -> list[str]:
-    """Canonical keys that a question asks for, as the rulebooks know them."""
-    found = [key for book in books for key, pattern in book.asked.items() if compiled(pattern).search(text)]
-    return list(dict.fromkeys(found))
 
 
 def weighed(

@@ -7,15 +7,17 @@ report_rules.py. Doors show it: `recollect report`, as a table, as JSON or as a 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 
+from recollect.model.ids import ScopeId
 from recollect.model.report_rules import GOALS, TRIGGERS, Gauge, Totals, gauged
 
 LATENCY_STEPS = (5, 10, 25, 50, 100, 250, 500, 1000, 3000)  # milliseconds
 FEW_REQUESTS = 30  # fewer than this, and a share says little
 MAX_DAYS = 366
 WEEKS = 8  # in which learning shows
+MOST_STORED = 20  # users whose storage is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,18 @@ class Week:
 
 
 @dataclass(frozen=True, slots=True)
+class Stored:
+    """What is kept for a user; without one, what the project shares. Bytes of texts and files, without indexes."""
+
+    scope: ScopeId
+    user: str | None
+    turns: int
+    memories: int
+    documents: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Counted:
     """What the store counted. `named` are counts by kind and name: path, error, latency, learned, rejected."""
 
@@ -50,6 +64,7 @@ class Counted:
     days: Sequence[Day]
     named: Mapping[str, Mapping[str, int]]
     weeks: Sequence[Week] = ()
+    stored: Sequence[Stored] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +83,7 @@ class Report:
     goals: Sequence[Gauge]
     notes: Sequence[str] = ()
     asking: Sequence[Week] = ()  # the last weeks, whatever the period
+    storage: Sequence[Stored] = ()  # now; the largest first
 
     @property
     def is_over(self) -> bool:
@@ -98,7 +114,14 @@ def evaluated(project: str, since: datetime, until: datetime, counted: Counted) 
         goals=[gauged(rule, totals) for rule in GOALS],
         notes=notes(totals),
         asking=counted.weeks,
+        storage=counted.stored,
     )
+
+
+def unnamed(report: Report) -> Report:
+    """For those who may see counts and no names."""
+    rows = [each if each.user is None else replace(each, user=f"user {each.scope.hex[:8]}") for each in report.storage]
+    return replace(report, storage=rows)
 
 
 def every_day(days: Sequence[Day], first: date, last: date) -> list[Day]:

@@ -84,9 +84,20 @@ class Rulebook:
     trailing: str  # trimmed from its end
     shortest: int
     longest: int
+    naming: str  # a key without its value, as orders name it; `word` is what it is called
+    everything: str  # all that is known at once
+    done: str  # a report that something is done; the one group that matched is what
+    it: str  # a `what` that only points at what was spoken of
+    swaps: Sequence[str]  # corrections that name nothing but the new `value` and the `old` one
     aliases: Mapping[str, tuple[Category, str]] = field(default_factory=dict)  # word -> category and canonical key
     topics: Mapping[str, str] = field(default_factory=dict)  # key -> pattern of values that belong to it
     asked: Mapping[str, str] = field(default_factory=dict)  # key -> pattern of questions that ask for it
+
+    @property
+    def vocabulary(self) -> frozenset[str]:
+        """The words that keys are called by."""
+        keys = {*self.aliases, *self.asked, *(rule.key for rule in self.rules)}
+        return frozenset(key for key in keys if key.isalpha())
 
 
 @cache

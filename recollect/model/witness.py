@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from recollect.model.conversation import Turn
@@ -45,12 +45,15 @@ def _said(job: Job, turn: Turn, fact: Fact, by: LearnedBy, act: Act) -> Evidence
     )
 
 
-def retractions(job: Job, turn: Turn, told: str, facts: Sequence[Fact], known: Iterable[Memory]) -> list[Evidence]:
-    """What "forget that ..." takes back: what the rules read in it, and any memory that it speaks of."""
+def retractions(
+    job: Job, turn: Turn, told: str, facts: Sequence[Fact], known: Iterable[Memory], keys: Collection[str] = ()
+) -> list[Evidence]:
+    """What "forget that ..." takes back: what the rules read in it, any memory that it speaks of, and all that is under
+    the `keys` it names."""
     found = evidence_in(job, turn, facts, "rules", "retracts")
     taken = {(said.kind, said.key) for said in found}
     once = {(memory.kind, memory.key, memory.value): memory for memory in known}
-    meant = [m for m in once.values() if (m.kind, m.key) not in taken and speaks_of(told, m.text)]
+    meant = [m for m in once.values() if m.key in keys or ((m.kind, m.key) not in taken and speaks_of(told, m.text))]
     as_facts = [Fact("fact", memory.key, memory.value, 1.0, memory.importance, (0, 0)) for memory in meant]
     more = evidence_in(job, turn, as_facts, "rules", "retracts")
     return found + [replace(said, kind=memory.kind, key=memory.key) for said, memory in zip(more, meant, strict=True)]

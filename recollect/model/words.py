@@ -36,6 +36,19 @@ MONTHS = (
     *("july", "august", "september", "october", "november", "december"),
 )
 
+# What was done, as it was to be done; the stemmer knows the regular verbs.
+BASES = {
+    past: base
+    for base, *forms in map(str.split, (
+        *("send sent", "buy bought", "pay paid", "write wrote written", "make made", "get got", "take took taken"),
+        *("go went gone", "bring brought", "see saw seen", "speak spoke spoken", "give gave given", "find found"),
+        *("sell sold", "build built", "hold held", "meet met", "leave left", "keep kept", "run ran"),
+        *("choose chose chosen", "teach taught", "feed fed", "hang hung", "ring rang rung", "draw drew drawn"),
+        *("withdraw withdrew", "fly flew", "sweep swept", "rebuild rebuilt", "repay repaid", "drive drove driven"),
+    ))
+    for past in forms
+}  # fmt: skip
+
 # In a question.
 FIRST_PERSON = re.compile(r"\b(i|my|me|mine|myself|we|our)\b|我", re.IGNORECASE)
 SECOND_PERSON = re.compile(r"\b(you|your)\b|你|您", re.IGNORECASE)

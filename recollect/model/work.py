@@ -52,7 +52,8 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class WorkStatus:
-    """`lag` is how long the oldest waiting conversation has waited, in seconds."""
+    """`lag` is how long the oldest waiting conversation has waited, in seconds; `documents_lag` the same of documents
+    that nobody reads. A document that failed was looked at, and waits for who uploaded it."""
 
     due: int
     leased: int
@@ -60,6 +61,9 @@ class WorkStatus:
     parked: int
     lag: float
     troubles: Sequence[Trouble] = ()
+    documents_waiting: int = 0
+    documents_failed: int = 0
+    documents_lag: float = 0.0
 
     @property
     def ok(self) -> bool:

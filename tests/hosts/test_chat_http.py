@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
+from urllib.parse import quote
 
 import httpx2
 import pytest
@@ -60,6 +61,17 @@ async def test_the_scope_says_how_far_memory_looks(http: httpx2.AsyncClient) -> 
     far = await say(http, "When does the bakery open?", session_id="wednesday", scope="user")
     assert (near["memory"]["scope_used"], near["memory"]["sources"]) == ("session", [])
     assert "monday#0" in far["memory"]["sources"]
+
+
+async def test_a_session_may_have_any_name(http: httpx2.AsyncClient) -> None:
+    name = "2026/11 a?b#c"
+    await say(http, "The code word is heron.", session_id=name)
+    whose = {"user_id": "alex"}
+    address = f"/chat/sessions/{quote(name, safe='')}"
+    assert (await http.get(address, params=whose)).json()["session_id"] == name
+    assert (await http.patch(address, json={**whose, "name": "Herons"})).json()["name"] == "Herons"
+    assert (await http.delete(address, params=whose)).status_code == 200
+    assert (await http.get(address, params=whose)).status_code == 404
 
 
 @pytest.mark.parametrize("how", [{"json": {"stream": True}}, {"headers": {"Accept": "text/event-stream"}}])

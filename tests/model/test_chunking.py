@@ -93,6 +93,16 @@ def test_a_chunk_knows_its_headings_and_its_pages() -> None:
         (("Policy", "Deletion"), 2, 3),
         (("Contact",), 4, 4),
     ]
+    second = found[1]
+    later = second.start + second.breaks[0]
+    assert (second.pages(second.start, later - 2), second.pages(later, second.end)) == ((2, 2), (3, 3))
+    assert second.pages(second.start, second.end) == (2, 3)
+    assert second.text[second.breaks[0] :] == prose(300, 90)
+
+
+def test_a_page_without_text_is_counted() -> None:
+    [chunk] = cut(Block("One.", page=1), Block("Three.", page=3), Block("Three again.", page=3))
+    assert (chunk.breaks, chunk.pages(chunk.end - 6, chunk.end), chunk.pages(0, 4)) == ((6, 6), (3, 3), (1, 1))
 
 
 def test_a_paragraph_longer_than_a_chunk_is_cut_between_sentences() -> None:

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from recollect.hosts.chat.phrases import Phrases
-from recollect.model.chat import Message, Said, asks, was_recited
+from recollect.model.asked import asked_keys, is_everything
+from recollect.model.chat import Message, Said, asks, only_asks, was_recited
 from recollect.model.conversation import Turn
 from recollect.model.excerpt import excerpt
 from recollect.model.explanation import Explanation
@@ -23,6 +24,7 @@ from recollect.model.rulebook import Rulebook
 from recollect.model.search import Context, Hit, Recall
 from recollect.model.text import lexemes
 from recollect.model.words import ASKS_BEFORE, ASKS_WHEN
+from recollect.rules import rulebooks
 
 LEAST_SHARE = 0.48  # of the worth of a question's words, that a turn must have
 LEAST_EPISODE = 0.4
@@ -33,7 +35,6 @@ MOST_TALKED = 6  # where the question is what was talked about
 QUOTE_CHARS = 300
 EPISODE_CHARS = 400
 MOST_PROFILE = 30
-VERBATIM = ("note", "todo", "decision", "instruction")  # the value says it all
 FORGOTTEN = "asked to forget it"
 FRAME = re.compile(rf"{ASKS_BEFORE.pattern}|{ASKS_WHEN.pattern}|多少|怎么|如何|说过?|告诉|讲过?", re.IGNORECASE)
 TALKED = re.compile(
@@ -44,41 +45,59 @@ TALKED = re.compile(
 )
 
 
-def from_memory(message: Message, context: Context, words: Phrases, books: Sequence[Rulebook]) -> Said:
-    """The answer to a question: what is known, then what was said."""
+def from_memory(
+    message: Message,
+    context: Context,
+    words: Phrases,
+    books: Sequence[Rulebook],
+    ended: Sequence[Memory] = (),
+) -> Said:
+    """The answer to a question: what is known, then what was said. `ended` is what was so before, where the key that
+    is asked for has no value any more."""
     recall = context.recall
-    facts = telling_facts(recall.memories)
+    facts = telling_facts(recall.memories, unanswered(recall, books))
     talked = TALKED.search(message.text) is not None
     is_settled = not talked and any(hit.is_asked and hit.memory.key in SINGLE_KEYS for hit in facts)
-    covered = {ref for hit in facts for ref in hit.memory.refs}
+    before = [MemoryHit(memory, "user", 0.0, is_asked=True) for memory in ended[:1]]
+    covered = {ref for memory in [*(hit.memory for hit in facts), *ended] for ref in memory.refs}
     quotes = [] if is_settled else telling_turns(recall, covered, talked, books)
     episodes = [hit for hit in recall.episodes if talked and is_about(hit)][:1]
     lines = [
+        *(words.no_longer.format(key=words.key(hit.memory.key), fact=fact_line(hit, words)) for hit in before),
         *(fact_line(hit, words) for hit in facts),
         *(episode_line(hit, words) for hit in episodes),
         *(turn_line(hit.turn, recall, words, books) for hit in quotes),
     ]
     if not lines:
         return Said(words.unknown)
-    found: list[MemoryHit | EpisodeHit | Hit] = [*facts, *episodes, *quotes]
+    found: list[MemoryHit | EpisodeHit | Hit] = [*before, *facts, *episodes, *quotes]
     return Said("\n".join(lines), tuple(hit.source for hit in found))
 
 
-def telling_facts(hits: Iterable[MemoryHit]) -> list[MemoryHit]:
-    """Those asked for; without any, those that share enough of the question's words."""
+def unanswered(recall: Recall, books: Sequence[Rulebook]) -> list[str]:
+    """The keys of one value that are asked for, where nothing is known under any key that is."""
+    if any(hit.is_asked for hit in recall.memories):
+        return []
+    return [key for key in asked_keys(recall.query.text, books) if key in SINGLE_KEYS]
+
+
+def telling_facts(hits: Iterable[MemoryHit], missing: Sequence[str] = ()) -> list[MemoryHit]:
+    """Those asked for; without any, those that share enough of the question's words. Where the key asked for is
+    `missing`, another key of its like is no answer."""
     telling = [hit for hit in hits if hit.is_asked or hit.score >= LEAST_FACT]
     asked = [hit for hit in telling if hit.is_asked]
-    return (asked or telling)[:MOST_FACTS]
+    beside = [hit for hit in telling if not missing or hit.memory.key not in SINGLE_KEYS]
+    return (asked or beside)[:MOST_FACTS]
 
 
 def telling_turns(recall: Recall, covered: set[str], talked: bool, books: Sequence[Rulebook]) -> list[Hit]:
-    """The turns that speak to the question. What was talked about is told in its order, questions included; otherwise a
-    question is quoted only where nothing else is there."""
+    """The turns that speak to the question. What was talked about is told in its order, questions included; otherwise
+    what also asks is quoted only where nothing else is there, and what only asks never: it is no answer."""
     hits = [hit for hit in told(recall, books) if hit.source not in covered]
     if talked:
         return sorted(hits[:MOST_TALKED], key=lambda hit: (hit.turn.at is None, hit.turn.at, hit.turn.index))
     stated = [hit for hit in hits if not asks(hit.text, books)]
-    return (stated or hits)[:MOST_QUOTES]
+    return (stated or [hit for hit in hits if not only_asks(hit.text, books)])[:MOST_QUOTES]
 
 
 def told(recall: Recall, books: Sequence[Rulebook]) -> list[Hit]:
@@ -129,17 +148,10 @@ def fact_line(hit: MemoryHit, words: Phrases) -> str:
 
 
 def stated(memory: Memory, words: Phrases) -> str:
-    if memory.kind in VERBATIM or (words.is_chinese and memory.key not in words.keys):
-        return f"“{memory.value}”"
+    if words.is_verbatim(memory):
+        return f"“{words.brief(memory)}”"
     single = memory.key in SINGLE_KEYS and memory.valid_to is None
     return (words.yours if single else words.known).format(key=words.key(memory.key), value=memory.value)
-
-
-def brief(memory: Memory, words: Phrases) -> str:
-    """In a list, without a sentence around it."""
-    if memory.kind in VERBATIM or (words.is_chinese and memory.key not in words.keys):
-        return memory.value
-    return f"{words.key(memory.key)}{'：' if words.is_chinese else ': '}{memory.value}"
 
 
 def source_of(memory: Memory) -> str:
@@ -159,7 +171,7 @@ def said_by(turn: Turn, words: Phrases, books: Sequence[Rulebook]) -> str:
         return words.another_said
     if turn.role != "user":
         return words.i_said
-    return words.you_asked if asks(turn.text, books) else words.you_said
+    return words.you_asked if only_asks(turn.text, books) else words.you_said
 
 
 def episode_line(hit: EpisodeHit, words: Phrases) -> str:
@@ -172,7 +184,7 @@ def profile(memories: Sequence[Memory], words: Phrases) -> Said:
     if not memories:
         return Said(words.profile_empty)
     shown = memories[:MOST_PROFILE]
-    lines = [f"- {brief(m, words)} ({words.date(m.valid_from)}) [{source_of(m)}]" for m in shown]
+    lines = [f"- {words.brief(m)} ({words.date(m.valid_from)}) [{source_of(m)}]" for m in shown]
     return Said("\n".join([words.profile, *lines]), tuple(memory.ref for memory in shown))
 
 
@@ -183,18 +195,21 @@ def confirmed(message: Message, turn: Turn, known: Sequence[Memory], words: Phra
     taken = [m for m in known if m.status == "retracted" and m.reason == FORGOTTEN and m.valid_to == turn.at]
     lines = [learned_line(memory, known, turn, words) for memory in learned]
     lines += [words.forgotten.format(key=words.key(memory.key)) for memory in taken]
-    if any(command.verb == "forget" for command in message.read.commands):
+    orders = [command.text for command in message.read.commands if command.verb == "forget"]
+    if any(is_everything(text, rulebooks()) for text in orders):
+        lines.append(words.not_everything)
+    elif orders:
         lines.append(words.log_stays if taken else words.nothing_to_forget)
     unchanged = [m for m in known if m.status == "active" and m not in learned and is_contested(m, message)]
-    lines += [words.stays.format(fact=brief(m, words), ref=source_of(m)) for m in unchanged]
+    lines += [words.stays.format(fact=words.brief(m), ref=source_of(m)) for m in unchanged]
     return Said("\n".join(lines) or words.kept, tuple(memory.ref for memory in [*learned, *unchanged]))
 
 
 def learned_line(memory: Memory, known: Sequence[Memory], turn: Turn, words: Phrases) -> str:
     old = next((m for m in known if m.replaced_by == memory.id and m.valid_to == turn.at), None)
     if old is None:
-        return words.noted.format(fact=brief(memory, words), ref=turn.ref)
-    return words.corrected.format(fact=brief(memory, words), ref=turn.ref, old=old.value)
+        return words.noted.format(fact=words.brief(memory), ref=turn.ref)
+    return words.corrected.format(fact=words.brief(memory), ref=turn.ref, old=old.value)
 
 
 def is_contested(memory: Memory, message: Message) -> bool:
@@ -218,7 +233,7 @@ def reason(source: str, told: Explanation | None, words: Phrases) -> str:
         return f"[{source}]"
     for used in told.memories:
         if used.source == source:
-            text = brief(used.memory, words) if used.memory else words.gone
+            text = words.brief(used.memory) if used.memory else words.gone
             refs = f" [{source_of(used.memory)}]" if used.memory else ""
             return f"{text}{refs}{why(used.why, words)}"
     for hit in told.hits:

@@ -122,7 +122,7 @@ class Assistant:
         said, failed = await self._speak(heard, found, say)
         use = found.use if failed is None else replace(found.use, notes=(*found.use.notes, failed))
         use = use if said.model else quoted_use(use, said.sources)
-        more = self._suggested(found, heard.words)
+        more = self._suggested(heard, found, said)
         answer = Answer(said.text, heard.scope.session or "", 0, use, more, said.model, said.error_stage)
         answer = await self._keep(heard, said, answer, ask.key)
         await self._measure(heard, said, answer)
@@ -151,9 +151,9 @@ class Assistant:
             return Remembered()
         found = Remembered()
         try:
-            count = self._settings.history + 1
+            count = self._settings.history + 1 if ask.history else 1
             found = replace(found, history=await self._engine.history(heard.scope, limit=count, before=heard.index + 1))
-            if heard.message.intent in (ALONE if has_model else RECITED):
+            if not ask.memory or heard.message.intent in (ALONE if has_model else RECITED):
                 return found
             query, rewritten = asked(heard, ask, found.history, has_model)
             return replace(found, context=await self._engine.context(heard.scope, query), rewritten=rewritten)
@@ -188,10 +188,12 @@ class Assistant:
             return Said(words.unreachable, error_stage="retrieval"), f"{NO_MEMORY} ({type(failure).__name__})"
         return said, None
 
-    def _suggested(self, found: Remembered, words: Phrases) -> tuple[str, ...]:
-        if found.context is None or not self._settings.suggestions:
+    def _suggested(self, heard: Heard, found: Remembered, said: Said) -> tuple[str, ...]:
+        """None where something is to be forgotten: what was recalled before may name it."""
+        forgets = any(command.verb == "forget" for command in heard.message.read.commands)
+        if found.context is None or not self._settings.suggestions or forgets:
             return ()
-        return suggestions(found.context, words, self._settings.suggestion_count, rulebooks())
+        return suggestions(found.context, heard.words, self._settings.suggestion_count, rulebooks(), said.ended)
 
     async def _keep(self, heard: Heard, said: Said, answer: Answer, key: str | None) -> Answer:
         """The reply goes into the log, with what it rests on."""

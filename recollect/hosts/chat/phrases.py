@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from recollect.model.memory import Memory
 from recollect.model.text import is_cjk
 from recollect.model.words import MONTHS
 
@@ -56,6 +57,11 @@ class Phrases:
     of_project: str
     suggest_entity: str
     suggest_todo: str
+    not_everything: str
+    no_longer: str
+    not_corrected: str
+    closed: str
+    which_task: str
     keys: Mapping[str, str]
 
     def date(self, at: datetime | None) -> str:
@@ -68,6 +74,18 @@ class Phrases:
     def key(self, key: str) -> str:
         return self.keys.get(key, key.replace("_", " "))
 
+    def is_verbatim(self, memory: Memory) -> bool:
+        """The value says it all, or its key has no name that a reader would know."""
+        return memory.kind in VERBATIM or (self.is_chinese and memory.key not in self.keys)
+
+    def brief(self, memory: Memory) -> str:
+        """In a list, without a sentence around it."""
+        if self.is_chinese and memory.key in CHINESE_VERBS:
+            return CHINESE_VERBS[memory.key] + memory.value
+        if self.is_verbatim(memory):
+            return memory.value
+        return f"{self.key(memory.key)}{'：' if self.is_chinese else ': '}{memory.value}"
+
     def small_talk(self, text: str) -> str:
         for pattern, phrase in ((THANKS, self.thanks), (PARTING, self.parting), (GREETING, self.greeting)):
             if pattern.search(text):
@@ -75,6 +93,8 @@ class Phrases:
         return self.agreed
 
 
+VERBATIM = ("note", "todo", "decision", "instruction")
+CHINESE_VERBS = {"like": "喜欢", "dislike": "不喜欢"}
 CHINESE_KEYS = {
     "name": "名字",
     "nickname": "称呼",
@@ -140,7 +160,15 @@ ENGLISH = Phrases(
     until="until {date}",
     of_project="known in this project",
     suggest_entity="What did we say about {name}?",
-    suggest_todo="Is this done: {name}?",
+    suggest_todo="Done: {name}",
+    not_everything=(
+        "Nothing was forgotten: a sentence does not erase everything. That takes the command `recollect forget`, or"
+        " Privacy in the console. Name one thing, such as “Forget my birthday”, and I will forget that."
+    ),
+    no_longer="I do not know your {key} any more. Before it changed: {fact}",
+    not_corrected="The sentence is kept, but nothing was corrected: I cannot tell what was {old}. Say it in full.",
+    closed="Done: {task}. It is no longer open.",
+    which_task="I cannot tell which task that is. Still open:",
     keys={"note": "a note"},
 )
 CHINESE = Phrases(
@@ -177,7 +205,15 @@ CHINESE = Phrases(
     until="到{date}为止",
     of_project="项目中的说法",
     suggest_entity="关于{name}，我们说过什么？",
-    suggest_todo="这件事做完了吗：{name}？",
+    suggest_todo="完成了：{name}",
+    not_everything=(
+        "什么都没有忘掉：一句话不会删除全部内容。这要用 `recollect forget` 命令，或控制台里的 Privacy。"
+        "你可以只说一件事，比如“忘掉我的生日”。"
+    ),
+    no_longer="你现在的{key}我不知道了。变动之前：{fact}",
+    not_corrected="这句话我留下了，但什么都没有更正：我不知道“{old}”指的是哪一条。请把整句话说完整。",
+    closed="已完成：{task}。它不再是待办。",
+    which_task="我不知道你说的是哪一件。还没完成的有：",
     keys=CHINESE_KEYS,
 )
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from recollect.engine import Engine
 from recollect.errors import NotFound
-from recollect.hosts.chat.answers import MOST_PROFILE, confirmed, from_memory, profile, reasons
+from recollect.hosts.chat.amend import amended
+from recollect.hosts.chat.answers import MOST_PROFILE, confirmed, from_memory, profile, reasons, unanswered
 from recollect.hosts.chat.phrases import Phrases
 from recollect.model.chat import Message, Said
 from recollect.model.conversation import Turn
@@ -38,9 +39,9 @@ async def recited(
         case "question":
             if context is None:
                 return Said(words.unreachable, error_stage="retrieval")
-            return from_memory(message, context, words, rulebooks())
+            return from_memory(message, context, words, rulebooks(), await outlived(engine, scope, context))
         case "statement":
-            return Said(words.kept)
+            return await amended(engine, scope, message, history, words) or Said(words.kept)
 
 
 async def taught(
@@ -53,6 +54,13 @@ async def taught(
         return done
     answer = from_memory(message, context, words, rulebooks())
     return Said(f"{done.text}\n{answer.text}", done.sources + answer.sources) if answer.sources else done
+
+
+async def outlived(engine: Engine, scope: Scope, context: Context) -> list[Memory]:
+    """What was so before, of a key that is asked for and has no value any more; the last first."""
+    keys = unanswered(context.recall, rulebooks())
+    ended = await engine.memories(scope, key=keys, status=("superseded",)) if keys else []
+    return sorted(ended, key=lambda memory: memory.valid_to or memory.valid_from, reverse=True)
 
 
 async def concerned(engine: Engine, scope: Scope, message: Message) -> list[Memory]:
