@@ -4,6 +4,9 @@ An item is a note under a key of its own, `item:<namespace>/<key>`. The dict is 
 dict's text, which is what recall and people read. The text ends in a version, "(v2)": a memory is what all evidence of
 the same words comes to, and two versions of an item must never be taken for one, however alike they are.
 
+Items are less important than what every context has; upkeep, which drops such memories when there are many, leaves
+items alone. A context has those that speak to its question.
+
 Of several active notes of one item the highest version counts: another process may be about to end the others.
 """
 
@@ -25,7 +28,7 @@ from recollect.model.text import lexemes
 Namespace = tuple[str, ...]
 PREFIX = "item:"
 DATA = "langgraph"  # under which the item is in the note's data
-IMPORTANCE = 0.5  # what is less important is pruned when there is much of it, and an item must stay
+IMPORTANCE = 0.4  # below what is in every context: a program has items by the hundred, and asks for those it means
 UNREADABLE = "(not indexed)"
 ROOM = MAX_VALUE_CHARS - 20  # for the text; the rest is for the version
 
@@ -41,6 +44,7 @@ class Kept:
     created_at: datetime
     updated_at: datetime
     memory: Memory
+    place: int = 0  # among those put at the same moment
 
     @property
     def text(self) -> str:
@@ -55,12 +59,16 @@ def memory_key(namespace: Namespace, key: str) -> str:
     return path if len(path) <= MAX_NAME else PREFIX + hashlib.sha256(path.encode()).hexdigest()
 
 
-def as_lesson(namespace: Namespace, key: str, value: Mapping[str, Any], text: str, old: Kept | None) -> Lesson:
+def as_lesson(
+    namespace: Namespace, key: str, value: Mapping[str, Any], text: str, old: Kept | None, place: int = 0
+) -> Lesson:
     """The next version of an item."""
     version = old.version + 1 if old else 1
     item: dict[str, Any] = {"namespace": list(namespace), "key": key, "value": dict(value), "version": version}
     if old:
         item["created_at"] = old.created_at.isoformat()
+    if place:
+        item["place"] = place
     return Lesson(
         value=f"{text[:ROOM].strip() or UNREADABLE} (v{version})",
         key=memory_key(namespace, key),
@@ -81,6 +89,7 @@ def as_kept(memory: Memory) -> Kept:
         created_at=datetime.fromisoformat(created) if created else memory.valid_from,
         updated_at=memory.valid_from,
         memory=memory,
+        place=item.get("place", 0),
     )
 
 
@@ -95,7 +104,7 @@ def latest(memories: Iterable[Memory]) -> list[Kept]:
         known = newest.get(kept.memory.key)
         if known is None or (kept.version, kept.updated_at) > (known.version, known.updated_at):
             newest[kept.memory.key] = kept
-    return sorted(newest.values(), key=lambda kept: (kept.updated_at, kept.memory.id), reverse=True)
+    return sorted(newest.values(), key=lambda kept: (kept.updated_at, kept.place, kept.memory.id), reverse=True)
 
 
 def rendered(value: object) -> str:

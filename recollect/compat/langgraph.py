@@ -9,14 +9,15 @@ Every item belongs to a user. `user` is his name, or the position in a namespace
 item of ("memories", "alex") is alex's. What does not say whose it is, is refused: there is no search across users.
 
 In a batch the reads come first and see nothing of the writes, and of several writes of an item the last one counts, as
-in LangGraph's own stores. Writes of a user are done one after the other.
+in LangGraph's own stores. However many gets a batch has, they are one read for each user, and its puts are one read and
+one change: all of a user's are kept, or none. Deletes are done one by one.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from recollect.compat.filters import passes
@@ -34,6 +35,7 @@ from recollect.compat.items import (
 from recollect.compat.loop import EngineLoop
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, NotFound
+from recollect.model.lesson import Lesson
 from recollect.model.memory import Memory, Status
 from recollect.model.scope import Scope
 from recollect.sync import SyncEngine
@@ -57,7 +59,9 @@ except ImportError:
 
 PAGE = 10_000
 ACTIVE: tuple[Status, ...] = ("active",)
-Listings = Mapping[Scope, Sequence[Kept]]
+Shelf = Mapping[str, Kept]  # items by their memory's key, the last changed first
+Put = tuple[PutOp, Mapping[str, Any]]
+AnyOp = TypeVar("AnyOp")
 
 
 class RecollectStore(BaseStore):
@@ -80,10 +84,9 @@ class RecollectStore(BaseStore):
     async def _run(self, ops: Sequence[Op]) -> list[Result]:
         for op in ops:
             validate_op_namespace(op)
-        scopes = [self._scope(op) for op in ops]
-        results = await self._read(list(zip(scopes, ops, strict=True)))
-        puts = [(scope, op) for scope, op in zip(scopes, ops, strict=True) if isinstance(op, PutOp)]
-        await self._write(list({(op.namespace, op.key): (scope, op) for scope, op in puts}.values()))
+        wanted = [(self._scope(op), op) for op in ops]
+        results = await self._read(wanted)
+        await self._write({(op.namespace, op.key): (scope, op) for scope, op in wanted if isinstance(op, PutOp)})
         return results
 
     # Whose it is
@@ -100,30 +103,35 @@ class RecollectStore(BaseStore):
     # Reading
 
     async def _read(self, wanted: Sequence[tuple[Scope, Op]]) -> list[Result]:
-        searched = {scope for scope, op in wanted if isinstance(op, SearchOp | ListNamespacesOp)}
-        listed = await asyncio.gather(*(self._all(scope) for scope in searched))
-        listings = dict(zip(searched, listed, strict=True))
-        return list(await asyncio.gather(*(self._answer(scope, op, listings) for scope, op in wanted)))
+        asked = by_scope((scope, op) for scope, op in wanted if not isinstance(op, PutOp))
+        shelves = await asyncio.gather(*(self._shelf(scope, ops) for scope, ops in asked.items()))
+        found = dict(zip(asked, shelves, strict=True))
+        return [await self._answer(scope, op, found.get(scope, {})) for scope, op in wanted]
 
-    async def _answer(self, scope: Scope, op: Op, listings: Listings) -> Result:
+    async def _shelf(self, scope: Scope, ops: Sequence[Op]) -> Shelf:
+        """What a batch reads of one user, in one go: the items it names, or all if it searches."""
+        named = [memory_key(op.namespace, op.key) for op in ops if isinstance(op, GetOp)]
+        items = latest(await self._versions(scope, named)) if len(named) == len(ops) else await self._all(scope)
+        return {kept.memory.key: kept for kept in items}
+
+    async def _answer(self, scope: Scope, op: Op, shelf: Shelf) -> Result:
         match op:
             case GetOp():
-                return as_item(await self._find(scope, op.namespace, op.key))
+                kept = shelf.get(memory_key(op.namespace, op.key))
+                await self._engine.used(scope, [kept.memory.id] if kept else [])
+                return as_item(kept)
             case SearchOp():
-                found = searched(listings[scope], op)
+                found = searched(list(shelf.values()), op)
                 await self._engine.used(scope, [kept.memory.id for kept, _ in found])
                 return [as_search_item(kept, score) for kept, score in found]
             case ListNamespacesOp():
-                return namespaces(listings[scope], op)
+                return namespaces(list(shelf.values()), op)
         return None
 
-    async def _find(self, scope: Scope, namespace: Namespace, key: str) -> Kept | None:
-        found = latest(await self._versions(scope, memory_key(namespace, key)))
-        await self._engine.used(scope, [kept.memory.id for kept in found])
-        return found[0] if found else None
-
-    async def _versions(self, scope: Scope, key: str, status: Sequence[Status] | None = ACTIVE) -> list[Memory]:
-        return await self._engine.memories(scope, key=key, status=status, limit=PAGE)
+    async def _versions(
+        self, scope: Scope, keys: Sequence[str], status: Sequence[Status] | None = ACTIVE
+    ) -> list[Memory]:
+        return await self._engine.memories(scope, key=keys, status=status, limit=PAGE)
 
     async def _all(self, scope: Scope) -> list[Kept]:
         """Every item of a user."""
@@ -139,32 +147,42 @@ class RecollectStore(BaseStore):
 
     # Writing
 
-    async def _write(self, puts: Sequence[tuple[Scope, PutOp]]) -> None:
+    async def _write(self, puts: Mapping[Any, tuple[Scope, PutOp]]) -> None:
         """Of one user in turn: what is known of him has one version, and two at once would meet."""
-        scopes = dict.fromkeys(scope for scope, _ in puts)
-        await asyncio.gather(*(self._write_of(scope, [op for other, op in puts if other == scope]) for scope in scopes))
+        written = by_scope(puts.values())
+        await asyncio.gather(*(self._write_of(scope, ops) for scope, ops in written.items()))
 
     async def _write_of(self, scope: Scope, puts: Sequence[PutOp]) -> None:
         lock = self._locks.setdefault(scope, asyncio.Lock())
         async with lock:
+            await self._put(scope, [(op, op.value) for op in puts if op.value is not None])
             for op in puts:
-                await (self._delete(scope, op) if op.value is None else self._put(scope, op, op.value))
+                if op.value is None:
+                    await self._delete(scope, op)
 
-    async def _put(self, scope: Scope, op: PutOp, value: Mapping[str, Any]) -> None:
-        before = await self._versions(scope, memory_key(op.namespace, op.key))
-        old = next(iter(latest(before)), None)
-        await self._engine.learn(scope, as_lesson(op.namespace, op.key, value, indexed_text(op, value), old))
-        for memory in before:
-            await self._engine.close(scope, memory.id, owner="user")
+    async def _put(self, scope: Scope, puts: Sequence[Put]) -> None:
+        """All in one change, in which the versions before them end."""
+        if not puts:
+            return
+        before = await self._versions(scope, [memory_key(op.namespace, op.key) for op, _ in puts])
+        lessons = next_versions(puts, {kept.memory.key: kept for kept in latest(before)})
+        await self._engine.learn(scope, lessons, ending=[memory.id for memory in before])
 
     async def _delete(self, scope: Scope, op: PutOp) -> None:
         """The oldest first: what is forgotten must not bring back what it had replaced."""
-        versions = await self._versions(scope, memory_key(op.namespace, op.key), status=None)
+        versions = await self._versions(scope, [memory_key(op.namespace, op.key)], status=None)
         for memory in sorted(versions, key=lambda memory: (memory.valid_from, memory.id)):
             try:
                 await self._engine.forget(scope, memory=memory.id, owner="user")
             except NotFound:
                 continue  # another was faster
+
+
+def by_scope(wanted: Iterable[tuple[Scope, AnyOp]]) -> dict[Scope, list[AnyOp]]:
+    found: dict[Scope, list[AnyOp]] = {}
+    for scope, op in wanted:
+        found.setdefault(scope, []).append(op)
+    return found
 
 
 def paths(op: Op) -> list[Namespace]:
@@ -177,6 +195,15 @@ def paths(op: Op) -> list[Namespace]:
         case ListNamespacesOp():
             return [condition.path for condition in op.match_conditions or () if condition.match_type == "prefix"]
     raise InvalidInput("op", f"a {type(op).__name__} is not an operation of a store")
+
+
+def next_versions(puts: Sequence[Put], old: Shelf) -> list[Lesson]:
+    return [
+        as_lesson(
+            op.namespace, op.key, value, indexed_text(op, value), old.get(memory_key(op.namespace, op.key)), place
+        )
+        for place, (op, value) in enumerate(puts)
+    ]
 
 
 def indexed_text(op: PutOp, value: Mapping[str, Any]) -> str:

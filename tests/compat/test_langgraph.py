@@ -10,6 +10,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
 from typing import Any, Literal, TypedDict
@@ -30,12 +31,14 @@ from langgraph.store.base import (
 )
 from langgraph.store.memory import InMemoryStore
 
-from recollect import Engine, InvalidInput, Memory, Scope, SyncEngine, connect
+from recollect import Engine, InvalidInput, Lesson, Memory, Scope, SyncEngine, connect, connect_sync
 from recollect.compat.filters import passes
 from recollect.compat.items import Kept, Namespace, as_kept, as_lesson, memory_key, rendered
 from recollect.compat.langgraph import RecollectStore, namespaces
+from recollect.flows.upkeep import maintain
 from recollect.model.ids import MemoryId, uuid7
 from recollect.settings import Settings
+from recollect.store.database import Database
 
 ALEX = Scope("alex")
 TREE = [
@@ -228,6 +231,61 @@ def test_a_page_of_a_search_follows_the_one_before(store: RecollectStore) -> Non
     pages = [store.search(("n",), limit=2, offset=offset) for offset in (0, 2, 4)]
 
     assert [[item.key for item in page] for page in pages] == [["4", "3"], ["2", "1"], ["0"]]
+
+
+@pytest.fixture
+def trips(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows by one with each trip to the database."""
+    seen: list[int] = []
+    run = Database.run
+
+    async def counted(database: Database, *given: Any, **named: Any) -> Any:
+        seen.append(len(seen))
+        return await run(database, *given, **named)
+
+    monkeypatch.setattr(Database, "run", counted)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("batch", "most"),
+    [
+        ([PutOp(("n",), str(n), {"n": n}) for n in range(20)], 4),
+        ([PutOp(("n",), str(n), {"n": -n}) for n in range(20)], 4),
+        ([GetOp(("n",), str(n)) for n in range(20)], 1),
+        ([GetOp(("n",), "1"), SearchOp(("n",)), SearchOp((), query="n"), ListNamespacesOp()], 1),
+    ],
+)
+def test_a_batch_costs_as_many_trips_as_a_single_operation(
+    store: RecollectStore, trips: list[int], batch: list[Op], most: int
+) -> None:
+    store.batch([PutOp(("n",), str(n), {"n": f"old {n}"}) for n in range(0, 20, 2)])
+    trips.clear()
+
+    store.batch(batch)
+
+    assert len(trips) <= most
+
+
+def test_of_a_batch_with_a_value_that_cannot_be_kept_nothing_is(store: RecollectStore) -> None:
+    with pytest.raises(InvalidInput):
+        store.batch([PutOp(("n",), "good", {"n": 1}), PutOp(("n",), "bad", {"n": object()})])
+
+    assert store.search(()) == []
+
+
+def test_items_do_not_crowd_a_context_and_are_never_crowded_out(settings: Settings) -> None:
+    with connect_sync(replace(settings, memory_limit=1), worker=False) as engine:
+        store = RecollectStore(engine, user="alex")
+        store.batch([PutOp(("facts",), str(n), {"text": f"Pump {n} has a green lid"}) for n in range(9)])
+        engine.learn(ALEX, Lesson("Be brief."))
+
+        done = engine._wait(maintain(engine._engine._parts))
+
+        assert (done.pruned, len(store.search(()))) == (0, 9)
+        assert engine.context(ALEX, "what about noodles?").text.count("Pump") == 0
+        assert "Be brief." in engine.context(ALEX, "what about noodles?").text
+        assert "Pump 3" in engine.context(ALEX, "which lid has pump 3?").text
 
 
 def test_a_query_puts_first_what_speaks_to_it_and_leaves_out_nothing(store: RecollectStore) -> None:
