@@ -4,6 +4,7 @@
     peer.py        who is at the other end, and whose memory that means: one way in for both transports
     arguments.py   what each tool takes, as its schema shows it
     results.py     what each tool gives, for programs and as text
+    answers.py     the same, of the tools that ask databases and documents
     tools.py       each tool: parse, one verb, render
     readings.py    resources, and the prompt with memory
     refusals.py    what an error becomes

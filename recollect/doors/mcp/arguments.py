@@ -159,3 +159,17 @@ class AskDatabase(Arguments):
         default="default",
         description="`data`: the answer is rows; `metadata`: it is about tables and columns; by default either.",
     )
+
+
+class AskDocuments(Arguments):
+    question: str = Field(
+        description="The question, in plain words. Follow-ups (`and on Sundays?`) go on in the same session.",
+        examples=["How much is a tyre change?"],
+        json_schema_extra=chars(MAX_QUERY_CHARS),
+    )
+    documents: list[str] | None = Field(
+        default=None,
+        description="Only in the documents of these ids, as earlier answers cite them; by default in all.",
+        examples=[[AN_ID]],
+    )
+    session: Session = None

@@ -20,7 +20,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from recollect.doors.http.caller import Called, Caller
 from recollect.doors.http.completions import PROJECT, SESSION, USER, named
-from recollect.doors.mcp.peer import Peer
+from recollect.doors.mcp.peer import Hosts, Peer
 from recollect.doors.mcp.sdk import MISSING, is_installed
 from recollect.errors import Forbidden, NotFound
 from recollect.model.identity import LOCAL
@@ -77,7 +77,8 @@ def peer_of(called: Caller, request: Request) -> Peer:
     headers = named(request.headers)
     by_header = {"x-user-id": headers[USER]} if USER in headers else called.headers
     acting = replace(called, headers=by_header)
-    return Peer(acting, request.app.state.analyst, headers.get(SESSION), headers.get(PROJECT))
+    hosts = Hosts(request.app.state.analyst, request.app.state.librarian)
+    return Peer(acting, hosts, headers.get(SESSION), headers.get(PROJECT))
 
 
 def check_origin(called: Caller, origin: str | None) -> None:

@@ -16,7 +16,16 @@ from recollect.model.scope import Scope
 from recollect.settings import Settings
 
 if TYPE_CHECKING:
+    from recollect.hosts.documents.librarian import Librarian
     from recollect.hosts.sql.analyst import Analyst
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """Who answers what is asked of databases, and of documents."""
+
+    analyst: Analyst
+    librarian: Librarian
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +33,7 @@ class Peer:
     """`session` and `project` are what the connection says; a tool may name another session, and nothing else."""
 
     called: Caller
-    analyst: Analyst
+    hosts: Hosts
     session: str | None = None
     project: str | None = None
 
@@ -46,9 +55,9 @@ class Peer:
         return self.called.identity.user is not None or "x-user-id" in self.called.headers
 
 
-def local_peer(engine: Engine, analyst: Analyst, settings: Settings, scope: Scope) -> Peer:
+def local_peer(engine: Engine, hosts: Hosts, settings: Settings, scope: Scope) -> Peer:
     """Whoever starts a process here has the database anyway: the local admin, as the user he names."""
     identity = Identity("admin", scope.project, scope.user, name="local")
     # Where users are named is a matter of requests; here is none.
     called = Caller(engine, replace(settings, user_source="token"), identity, {}, Meters(), {})
-    return Peer(called, analyst, scope.session)
+    return Peer(called, hosts, scope.session)

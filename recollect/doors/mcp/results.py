@@ -1,11 +1,11 @@
 """What each tool gives: fields for programs, whose schema clients see, and `told`, the same as text for a model. What
-others wrote stands between marks in the text, so that it cannot speak for the server."""
+others wrote stands between marks in the text, so that it cannot speak for the server. answers.py has what is asked of
+databases and documents."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from pydantic import BaseModel, Field
@@ -16,9 +16,6 @@ from recollect.model.receipt import Receipt
 from recollect.model.resolution import Resolution
 from recollect.model.search import Context, Kind, Recall
 from recollect.prompts import marked
-
-if TYPE_CHECKING:
-    from recollect.hosts.sql.asking import Answer
 
 NOTHING = "Nothing was found."
 
@@ -218,52 +215,3 @@ class HistoryResult(Result):
 
     def told(self) -> str:
         return "\n".join(each.told() for each in self.versions)
-
-
-class Clarification(BaseModel):
-    term: str
-    question: str
-    suggestions: list[str]
-
-
-class Assumption(BaseModel):
-    term: str
-    meaning: str
-    source: str
-    confidence: float
-
-
-class AnswerResult(Result):
-    """Without `sql` it is a question back, or `text` says why there is no answer."""
-
-    text: str
-    sql: str
-    columns: list[str]
-    rows: list[list[Any]]
-    is_truncated: bool = Field(description="There were more rows than fit.")
-    clarifications: list[Clarification] = Field(description="What has to be known first: ask the user.")
-    assumptions: list[Assumption] = Field(description="What was taken to be meant.")
-
-    @classmethod
-    def of(cls, answer: Answer) -> AnswerResult:
-        rows = answer.rows
-        return cls(
-            text=answer.text,
-            sql=answer.sql,
-            columns=list(rows.columns) if rows else [],
-            rows=[list(row) for row in rows.rows] if rows else [],
-            is_truncated=rows.is_truncated if rows else False,
-            clarifications=[
-                Clarification(term=each.term, question=each.question, suggestions=list(each.suggestions))
-                for each in answer.clarifications
-            ],
-            assumptions=[
-                Assumption(term=each.term, meaning=each.meaning, source=each.source, confidence=each.confidence)
-                for each in answer.assumptions
-            ],
-        )
-
-    def told(self) -> str:
-        asked = [f"To ask: {each.question}" for each in self.clarifications if each.question not in self.text]
-        assumed = [f"Assumed: {each.term} = {each.meaning} ({each.source})" for each in self.assumptions]
-        return "\n".join([marked("answer", self.text), *([f"SQL: {self.sql}"] if self.sql else []), *assumed, *asked])

@@ -11,19 +11,23 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from recollect.admin.work import leave_on_signal
-from recollect.doors.mcp.peer import local_peer
+from recollect.doors.mcp.peer import Hosts, local_peer
 from recollect.doors.mcp.server import make_server
 from recollect.model.scope import Scope
 from recollect.settings import Settings
-from recollect.wire import analysing, connect
+from recollect.wire import analysing, connect, reading_documents
 
 
 async def serve_stdio(settings: Settings, scope: Scope) -> None:
     """Told to leave by a signal, it closes the memory first: clients are quick with SIGTERM, and the embedded server
     must not be left running."""
     leaving = leave_on_signal()
-    async with connect(settings) as engine, analysing(engine, settings) as analyst:
-        peer = local_peer(engine, analyst, settings, scope)
+    async with (
+        connect(settings) as engine,
+        analysing(engine, settings) as analyst,
+        reading_documents(engine, settings) as librarian,
+    ):
+        peer = local_peer(engine, Hosts(analyst, librarian), settings, scope)
         talking = asyncio.create_task(talk(make_server(lambda request: peer)))
         told = asyncio.create_task(leaving.wait())
         await asyncio.wait({talking, told}, return_when=asyncio.FIRST_COMPLETED)

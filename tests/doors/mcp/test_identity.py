@@ -127,6 +127,21 @@ async def test_what_a_role_may_not_see_of_a_database_no_question_shows(
         assert (await done(client, "ask_database", question="How many employees are there?"))["rows"]
 
 
+async def test_a_users_documents_answer_nobody_else(serve: Serve, keys: Keys, prices: None) -> None:
+    url, asked = serve().url, {"question": "How much is a tyre change?"}
+    async with over_http(url, bearer(keys.user)) as alex:
+        [document] = {each["document"] for each in (await done(alex, "ask_documents", **asked))["sources"]}
+    async with over_http(url, bearer(keys.other)) as blake:
+        answer = await done(blake, "ask_documents", **asked)
+        assert (answer["is_refused"], answer["sources"]) == (True, [])
+        said = await refused(blake, "ask_documents", **asked, documents=[document])
+        assert f"neither user 'blake' nor the project has document {document}" in said
+    async with over_http(url, bearer(keys.service)) as host:  # the question needs somebody's log
+        assert "say for whom" in await refused(host, "ask_documents", **asked)
+    async with over_http(url, bearer(keys.data)) as words:
+        assert "acts for no user" in await refused(words, "ask_documents", **asked)
+
+
 def test_whoever_does_not_say_who_they_are_is_not_listened_to(serve: Serve, keys: Keys) -> None:
     url = serve().url
     assert refusal(post(url, {}))[:2] == (401, "unauthorized")

@@ -15,17 +15,18 @@ from .clients import Connect, done, over_http, refused, text
 
 NAMES = [
     *("add_memory", "search_memories", "get_memory", "update_memory", "delete_memory", "memory_history"),
-    *("get_context", "resolve_term", "ask_database"),
+    *("get_context", "resolve_term", "ask_database", "ask_documents"),
 ]
 REPORT = "Wants the weekly report on Monday mornings."
 
 
-async def test_every_tool_is_listed_and_does_its_verb(alexs: Connect, sales: None) -> None:
+async def test_every_tool_is_listed_and_does_its_verb(alexs: Connect, sales: None, prices: None) -> None:
     async with alexs() as client:
         listed = (await client.list_tools()).tools
         assert [tool.name for tool in listed] == NAMES
         await remembering(client)
         await meaning_and_asking(client)
+        await reading(client)
 
 
 async def remembering(client: Client) -> None:
@@ -53,6 +54,18 @@ async def meaning_and_asking(client: Client) -> None:
     assert len(answer["rows"]) == 1
 
 
+async def reading(client: Client) -> None:
+    answer = await done(client, "ask_documents", question="How much is a tyre change?")
+    [cited] = [each for each in answer["sources"] if each["cited"]]
+    assert answer["text"].startswith("A tyre change costs 40 euros.")
+    assert (cited["title"], cited["cited"], answer["is_refused"]) == ("Prices", True, False)
+    only = {"session": answer["session"], "documents": [cited["document"]]}
+    after = await done(client, "ask_documents", question="And a service?", **only)
+    assert after["text"].startswith("A service costs 120 euros.")
+    assert after["asked"] != "And a service?"
+    assert (await done(client, "ask_documents", question="Who won the cup in 1954?"))["is_refused"]
+
+
 async def test_a_memory_of_many_has_its_own_history_only(alex: Connect) -> None:
     async with alex() as client:
         first = await done(client, "add_memory", text="The spare key is at Dana's.")
@@ -68,6 +81,10 @@ async def test_correcting_twice_does_no_more_than_correcting_once(alex: Connect)
         once = await done(client, "update_memory", memory_id=added["id"], text="On Fridays.")
         assert (await done(client, "update_memory", memory_id=added["id"], text="On Fridays."))["id"] == once["id"]
         assert len((await done(client, "memory_history", memory_id=added["id"]))["versions"]) == 2
+        for tool, more in (("update_memory", {"text": "On Mondays."}), ("delete_memory", {})):
+            refused = await client.call_tool(tool, {"memory_id": added["id"], **more})
+            assert refused.is_error
+            assert once["id"] in text(refused)
 
 
 async def test_what_others_wrote_comes_as_marked_data(alex: Connect) -> None:
@@ -80,6 +97,16 @@ async def test_what_others_wrote_comes_as_marked_data(alex: Connect) -> None:
             assert "<|" not in said
 
 
+async def test_a_quoted_document_comes_as_marked_data(alex: Connect, prices: None) -> None:
+    async with alex() as client:
+        said = text(await client.call_tool("ask_documents", {"question": "How much is a service?"}))
+        assert said.startswith("⟦answer⟧\n")
+        assert "120 euros" in said
+        assert "From: Prices" in said
+        assert said.count("⟦end⟧") == 1
+        assert "<|" not in said
+
+
 async def test_hints_tell_what_reads_what_erases_and_what_may_be_repeated(alex: Connect) -> None:
     async with alex() as client:
         hints = {tool.name: tool.annotations for tool in (await client.list_tools()).tools}
@@ -88,7 +115,7 @@ async def test_hints_tell_what_reads_what_erases_and_what_may_be_repeated(alex: 
         once = {name for name, told in hints.items() if told and not told.idempotent_hint}
         assert reads == {"search_memories", "get_memory", "memory_history", "get_context", "resolve_term"}
         assert erases == {"delete_memory"}
-        assert once == {"add_memory", "ask_database"}
+        assert once == {"add_memory", "ask_database", "ask_documents"}
 
 
 @pytest.fixture
@@ -132,6 +159,10 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("resolve_term", {"term": ""}, "term: is empty"),
     ("ask_database", {"question": ""}, "question: is empty"),
     ("ask_database", {"question": "how many?", "source": "nowhere"}, "nowhere"),
+    ("ask_documents", {}, "question: is needed"),
+    ("ask_documents", {"question": ""}, "question: is empty"),
+    ("ask_documents", {"question": "how much?", "documents": ["heron"]}, "documents: 'heron' is not a document id"),
+    ("ask_documents", {"question": "how much?", "documents": "heron"}, "documents: Input should be"),
 ]
 
 
