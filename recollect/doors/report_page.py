@@ -67,7 +67,7 @@ polyline { fill: none; stroke-width: 2; } .line1 { stroke: var(--one); } .line2 
   .gauges th[scope=row] { order: -1; } .gauges td:nth-child(4)::before { content: "limit "; color: var(--quiet); }
 }
 .bars td.bar { width: 45%; padding-top: 13px; }
-.bars td.bar span { display: block; height: 8px; min-width: 2px; border-radius: 2px; background: var(--one); }
+.bars td.bar svg { display: block; width: 100%; height: 8px; border-radius: 2px; }
 """
 
 
@@ -144,11 +144,17 @@ def gauge_row(item: Gauge) -> str:
 
 
 def charts(report: Report) -> str:
+    made = drawings(report).items()
+    return f'<div class="charts">{"".join(section(title, body) for title, body in made)}</div>'
+
+
+def drawings(report: Report) -> dict[str, str]:
+    """Each chart by its title."""
     days = report.days
     dates = [day.day for day in days]
     by_day = {f"{day.day:%d %b}": float(day.requests) for day in days}
     latency = {"p50": [day.retrieval_p50 for day in days], "p95": [day.retrieval_p95 for day in days]}
-    made = {
+    return {
         "Requests per day": columns("requests per day", by_day),
         "Retrieval per day, in milliseconds": lines("milliseconds of retrieval per day", dates, latency, " ms"),
         "Shares per day": lines("shares per day", dates, day_shares(days), "%"),
@@ -158,7 +164,6 @@ def charts(report: Report) -> str:
         "What was learned, by whom": bars(report.learned),
         "What learning turned away": bars(report.rejected),
     }
-    return f'<div class="charts">{"".join(section(title, body) for title, body in made.items())}</div>'
 
 
 def day_shares(days: Sequence[Day]) -> dict[str, list[float | None]]:

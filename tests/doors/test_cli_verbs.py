@@ -18,7 +18,7 @@ from recollect.doors.cli.recall import context, recall
 from .cli_program import Cli
 
 # One waits, with nothing to see; the others are for doors and hosts.
-HOST_ONLY = {"settle", "once", "identify", "answered", "asked", "used"}
+HOST_ONLY = {"settle", "once", "identify", "answered", "asked", "used", "brief", "sign_in"}
 TOP_LEVEL = {
     *("record", "recall", "context", "resolve", "learn", "correct"),
     *(

@@ -1,4 +1,4 @@
-"""`recollect serve`: every verb over HTTP."""
+"""`recollect serve`: every verb over HTTP, and the console."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def serve(
     sample: Sample = False,
     verbose: Verbose = False,
 ) -> None:
-    """Serve every verb over HTTP, until Ctrl-C or SIGTERM."""
+    """Serve every verb over HTTP and the console at /, until Ctrl-C or SIGTERM."""
     from recollect.doors.http.serve import bound, prepare
     from recollect.doors.http.serve import serve as run
 
@@ -41,7 +41,7 @@ def serve(
 def greet(host: str, port: int, is_closed: bool, sample: bool) -> None:
     beside = margin()
     address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    beside.print(said(f"Recollect listens on {address}  (open {address}/docs)", "bold"))
+    beside.print(said(f"Recollect listens on {address}  ({address}/docs describes it)", "bold"))
     if not is_closed:
         beside.print(
             "Nobody has to say who they are: only this machine can reach it. `recollect keys create` changes that.",
@@ -52,3 +52,4 @@ def greet(host: str, port: int, is_closed: bool, sample: bool) -> None:
         ask = '{"question": "total sales by region for 2024", "user_id": "dana", "project": "sample"}'
         curl = f"  curl -s {address}/answerQuestion -H 'Content-Type: application/json' -d '{ask}'"
         beside.print(said(curl, "dim"), soft_wrap=True)  # to be copied
+    beside.print(said(f"Open {address} in a browser: the console.", "bold"))

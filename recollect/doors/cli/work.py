@@ -101,6 +101,7 @@ def show_status(seen: WorkStatus) -> None:
     rows.add_row(*(f"{n:,}" for n in (seen.due, seen.leased, seen.failing, seen.parked)), f"{seen.lag:,.0f} s")
     console = paper()
     console.print(rows)
+    console.print(f"documents: {seen.documents_waiting:,} to read, {seen.documents_failed:,} failed")
     if seen.troubles:
         troubles = table("conversation", "tries", "parked", "failed", "next try", "error")
         for trouble in seen.troubles:

@@ -375,6 +375,9 @@ class WorkAnswer(BaseModel):
     parked: int
     lag: float
     troubles: list[TroubleAnswer]
+    documents_waiting: int
+    documents_failed: int
+    documents_lag: float
 
 
 class WokenAnswer(BaseModel):

@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 
+from recollect.doors.console import door as console
+from recollect.doors.console.documents_shelf import UPLOADS
 from recollect.doors.http import (
     answer_question,
     chat,
@@ -69,6 +71,7 @@ def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None =
         description=DESCRIPTION,
         openapi_tags=openapi.TAGS,
         lifespan=lifespan,
+        docs_url=None,  # ours is at the same place, and needs no network
         redoc_url=None,
         telemetry=OURS_ALONE,
         generate_unique_id_function=openapi.operation_id,
@@ -96,6 +99,7 @@ def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None =
     ):
         app.include_router(router)
     mount(app)
+    console.mount(app)
     add_border(app, settings, traced)
     return app
 
@@ -106,7 +110,7 @@ def add_border(app: FastAPI, settings: Settings, traced: Traces | None) -> None:
         Border,
         most_bytes=settings.max_body,
         most_seconds=settings.request_timeout,
-        larger={upload_ask.UPLOADS: settings.max_document + upload_ask.FORM_BYTES},
+        larger=dict.fromkeys((upload_ask.UPLOADS, UPLOADS), settings.max_document + upload_ask.FORM_BYTES),
         notes=notes,
         traces=traced,
     )

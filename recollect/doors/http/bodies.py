@@ -139,6 +139,7 @@ class LessonBody(Whose):
     data: Data = None
     question: str | None = Field(default=None, json_schema_extra=VALUE)
     pending: bool = False
+    said_in: str | None = Field(default=None, description="The turn that it comes from.", examples=["monday#1"])
 
     def lesson(self) -> Lesson:
         return Lesson(**self.model_dump(include=set(Lesson.__dataclass_fields__)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -40,6 +41,7 @@ SWITCHES: Mapping[Action, tuple[str, str]] = {
     "learn": ("enabled", "learning is switched off here (MEMORY_ENABLED); the log goes on"),
     "learn_project": ("enabled", "learning is switched off here (MEMORY_ENABLED); the log goes on"),
 }
+HOST = re.compile(r"(?:\[([^\[\]]*)\]|([^:\[\]]*))(?::\d*)?")
 ACTIONS = "x-actions"  # where the schema says what a route takes; docs/reference/http.md is made from it
 
 
@@ -120,8 +122,27 @@ async def identified(request: Request) -> Caller:
     if identity is not LOCAL:
         request.app.state.limits.count(f"key {identity.key}" if identity.key else f"name {identity.name}")
     check_address(request)
+    check_host(request, identity)
     held = request.app.state
     return Caller(engine, held.settings, identity, named(request.headers), held.meters, request.scope["state"])
+
+
+def check_host(request: Request, identity: Identity) -> None:
+    """While nobody has to say who he is, only names of this machine lead here: a name of somebody else's, made to point
+    at it, would let his pages read what is here. Asked of the header itself: for a name that it cannot read,
+    `request.url` has the server's own."""
+    from recollect.doors.http.serve import is_loopback
+
+    if identity is LOCAL and not is_loopback(host_in(request.headers.get("host", ""))):
+        raise Forbidden(
+            "without a key this is open as 127.0.0.1 or localhost only; for other names make one: recollect keys create"
+        )
+
+
+def host_in(header: str) -> str:
+    """Without the port; IPv6 stands in brackets."""
+    found = HOST.fullmatch(header.lower())
+    return (found[1] or found[2]) if found else ""
 
 
 def check_address(request: Request) -> None:

@@ -172,7 +172,7 @@ def named_session(conversation: Conversation) -> dict[str, Any]:
     return {"session_id": shape.pop("session"), **{name: shape[name] for name in shape if name != "id"}}
 
 
-@router.patch("/sessions/{session_id}", response_model=NamedSession, openapi_extra=does("record"))
+@router.patch("/sessions/{session_id:path}", response_model=NamedSession, openapi_extra=does("record"))
 async def rename_chat_session(session_id: str, body: NameBody, called: Called, key: Key = None) -> Response:
     """Give a conversation another name than its first question."""
     scope = called.scope("record", body.user_id, session_id, body.project)
@@ -188,7 +188,7 @@ async def rename_chat_session(session_id: str, body: NameBody, called: Called, k
     return await called.once(scope, key, ["rename", session_id, body.model_dump()], work, repeat, status=200)
 
 
-@router.get("/sessions/{session_id}", response_model=ChatSession, openapi_extra=does("history"))
+@router.get("/sessions/{session_id:path}", response_model=ChatSession, openapi_extra=does("history"))
 async def chat_session(
     session_id: str,
     called: Called,
@@ -213,7 +213,7 @@ def chat_turn(turn: dict[str, Any]) -> dict[str, Any]:
     return {name: turn[name] for name in ("source", "role", "text", "at")} | plain | about
 
 
-@router.delete("/sessions/{session_id}", response_model=ReceiptAnswer, openapi_extra=does("forget"))
+@router.delete("/sessions/{session_id:path}", response_model=ReceiptAnswer, openapi_extra=does("forget"))
 async def delete_chat_session(
     session_id: str, called: Called, user_id: UserParam = None, project: ProjectParam = None, key: Key = None
 ) -> Response:

@@ -18,6 +18,8 @@ from recollect.doors.http.refusals import REFUSALS
 from recollect.doors.http.render import Json
 from recollect.doors.http.repeats import Repeat
 from recollect.engine import Engine
+from recollect.errors import Forbidden
+from recollect.hosts.sql.dsn import VARIABLE
 from recollect.hosts.sql.library import Library, Shelf
 from recollect.model.data_source import MAX_DSN, DataSource
 from recollect.model.scope import Scope
@@ -121,12 +123,24 @@ def source_again(library: Library, called: Caller) -> Repeat:
     return Repeat(lambda answer: {"name": answer["name"]}, told)
 
 
+def check_environment(called: Caller, dsn: str) -> None:
+    """What the server's environment holds is every project's: an address with one of its values in it could send that
+    anywhere, and what is wrong with an address is told."""
+    if VARIABLE.search(dsn):
+        try:
+            called.check("work")
+        except Forbidden:
+            told = "${...} takes a value from the server's environment; that is for an admin of all projects"
+            raise Forbidden(told) from None
+
+
 @router.post("", status_code=201, response_model=WholeSourceAnswer, openapi_extra=does("put_data_source"))
 async def add_data_source(
     project: str, body: SourceBody, called: Called, request: Request, key: Key = None
 ) -> Response:
     """Add a database: it is opened, read, and a model of it is drafted."""
     scope, library = called.scope("put_data_source", None, None, project), analyst_of(request).library
+    check_environment(called, body.dsn)
 
     async def work() -> object:
         return whole_shape(await library.add(scope, body.name, body.dsn, access=body.access), called)

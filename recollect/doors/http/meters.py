@@ -41,6 +41,7 @@ class Meters:
         last: Any = {"registry": one, "multiprocess_mode": "mostrecent"}
         self._work = Gauge("recollect_work", "Conversations behind their log", ["state"], **last)
         self._lag = Gauge("recollect_work_lag_seconds", "How long the oldest of them has waited", **last)
+        self._documents = Gauge("recollect_documents", "Documents that are not read", ["state"], **last)
 
     def request(self, passed: Passed) -> None:
         self._requests.labels(passed.route, passed.method, str(passed.status)).observe(passed.seconds)
@@ -65,6 +66,8 @@ class Meters:
             for state in ("due", "leased", "failing", "parked"):
                 self._work.labels(state).set(getattr(work, state))
             self._lag.set(work.lag)
+            self._documents.labels("waiting").set(work.documents_waiting)
+            self._documents.labels("failed").set(work.documents_failed)
         return Response(generate_latest(of_all(self._registry)), media_type=CONTENT_TYPE_LATEST)
 
 

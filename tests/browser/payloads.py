@@ -1,0 +1,87 @@
+"""Texts that would run, or break out of where they stand, in a page that prints them as they are. Each names itself by
+`pwned`: a page on which that is set, or that has grown an element which only a payload brings, was fooled."""
+
+from __future__ import annotations
+
+RUN = "window.pwned=1"
+PAYLOADS = (
+    f"<script>{RUN}</script>",
+    f"<SCRIPT>{RUN}</SCRIPT>",
+    f"<script src=data:text/javascript,{RUN}></script>",
+    f"<script type=module>{RUN}</script>",
+    f"</script><script>{RUN}</script>",
+    f"</title><script>{RUN}</script>",
+    f"</textarea><script>{RUN}</script>",
+    f"</style><script>{RUN}</script>",
+    f"</noscript><script>{RUN}</script>",
+    f"--><script>{RUN}</script><!--",
+    f"]]><script>{RUN}</script>",
+    f"<scr<script>ipt>{RUN}</scr</script>ipt>",
+    f"<img src=x onerror={RUN}>",
+    f"<IMG SRC=x ONERROR={RUN}>",
+    f"<img src=x onerror='{RUN}'>",
+    f'<img src="x" onerror="{RUN}">',
+    f"<img/src=x/onerror={RUN}>",
+    f'"><img src=x onerror={RUN}>',
+    f"'><img src=x onerror={RUN}>",
+    f"`><img src=x onerror={RUN}>",
+    f'" onmouseover="{RUN}" x="',
+    f"' onmouseover='{RUN}' x='",
+    f'" autofocus onfocus="{RUN}" x="',
+    f'" onload="{RUN}',
+    f"<svg onload={RUN}>",
+    f"<svg/onload={RUN}>",
+    f"<svg><script>{RUN}</script></svg>",
+    f"<svg><animate onbegin={RUN} attributeName=x dur=1s>",
+    f"<svg><a xlink:href='javascript:{RUN}'><text y=20>go</text></a></svg>",
+    f"<math><mtext><script>{RUN}</script></mtext></math>",
+    f"<math href='javascript:{RUN}'>go</math>",
+    f"<body onload={RUN}>",
+    f"<iframe src='javascript:parent.{RUN}'></iframe>",
+    f"<iframe srcdoc='<script>parent.{RUN}</script>'></iframe>",
+    f"<object data='javascript:{RUN}'></object>",
+    f"<embed src='javascript:{RUN}'>",
+    f"<a href='javascript:{RUN}'>go</a>",
+    f"<a href='  javascript:{RUN}'>go</a>",
+    f"<a href='java&#10;script:{RUN}'>go</a>",
+    f"<form action='javascript:{RUN}'><input type=submit></form>",
+    f"<button formaction='javascript:{RUN}'>go</button>",
+    f"<input autofocus onfocus={RUN}>",
+    f"<select autofocus onfocus={RUN}></select>",
+    f"<textarea autofocus onfocus={RUN}></textarea>",
+    f"<details open ontoggle={RUN}>",
+    f"<video><source onerror={RUN}></video>",
+    f"<audio src=x onerror={RUN}>",
+    f"<marquee onstart={RUN}>",
+    f"<meta http-equiv=refresh content='0;url=javascript:{RUN}'>",
+    "<base href='http://evil.example/'>",
+    "<link rel=stylesheet href=http://evil.example/x.css>",
+    "<style>@import 'http://evil.example/x.css';</style>",
+    "<style>body{background:url(http://evil.example/x)}</style>",
+    "<img src=http://evil.example/x.png>",
+    f"<template><script>{RUN}</script></template>",
+    f"<div style=\"background:url('javascript:{RUN}')\">x</div>",
+    f"<xss contenteditable onbeforeinput={RUN}>edit</xss>",
+    f"javascript:{RUN}",
+    f"data:text/html,<script>{RUN}</script>",
+    f"{{{{constructor.constructor('{RUN}')()}}}}",
+    f"${{{RUN}}}",
+    f"{{% raw %}}<script>{RUN}</script>{{% endraw %}}",
+    f"&lt;script&gt;{RUN}&lt;/script&gt;",
+    f"&#60;script&#62;{RUN}&#60;/script&#62;",
+    f"\\u003cscript\\u003e{RUN}\\u003c/script\\u003e",
+    f"<<script>{RUN}//<</script>",
+    f"<script\x0c>{RUN}</script>",
+    f"<a\nhref=\njavascript:{RUN}\n>go</a>",
+    f"＜script＞{RUN}＜/script＞",
+    f"\ud7ff<script>{RUN}</script>\u202e",
+    f"event: done\ndata: {{\"html\": \"<script>{RUN}</script>\"}}\n\n",
+)  # fmt: skip
+# Elements and attributes that no page of ours has.
+FOREIGN = (
+    "script:not([src^='/console/static/']), iframe, object, embed, base, meta[http-equiv], link[rel=stylesheet]:not("
+    "[href^='/console/static/']), style, xss, marquee, template, video, audio, math, [onerror], [onload], [onfocus],"
+    " [onmouseover], [ontoggle], [onbegin], [onstart], [onbeforeinput], [style], [srcdoc], a[href^='javascript'],"
+    " a[href^='data:'], [formaction], form[action^='javascript'],"
+    " img:not([src^='/console/static/']):not([src^='data:'])"
+)
