@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, overload
 from uuid import UUID
 
 from recollect.errors import InvalidInput
+from recollect.flows import brief as _brief
 from recollect.flows import context as _context
 from recollect.flows import data_sources as _data_sources
 from recollect.flows import documents as _documents
@@ -31,6 +32,7 @@ from recollect.flows.parts import Parts
 from recollect.flows.teach import Listing
 from recollect.model.api_key import ApiKey, Grant, KeyId, NewKey
 from recollect.model.audit import Audit
+from recollect.model.briefing import Brief, Briefing
 from recollect.model.conversation import Conversation, Recorded, Turn, TurnLike
 from recollect.model.data_source import DataSource
 from recollect.model.document_search import ChunkHit, DocumentQuery
@@ -101,9 +103,24 @@ class Engine:
             return _off.resolve(terms, definitions)
         return await _resolve.resolve(self._parts, as_scope(scope), terms, definitions)
 
-    async def learn(self, scope: Scope, lesson: Lesson | str) -> Memory:
-        """Remembers what a person says outright. A text is a note; a Lesson says kind, key and whose it is."""
-        return await _teach.learn(self._parts, as_scope(scope), as_lesson(lesson))
+    @overload
+    async def learn(self, scope: Scope, lesson: Lesson | str, *, ending: Iterable[MemoryId | str] = ()) -> Memory: ...
+
+    @overload
+    async def learn(
+        self, scope: Scope, lesson: Sequence[Lesson], *, ending: Iterable[MemoryId | str] = ()
+    ) -> list[Memory]: ...
+
+    async def learn(
+        self, scope: Scope, lesson: Lesson | str | Sequence[Lesson], *, ending: Iterable[MemoryId | str] = ()
+    ) -> Memory | list[Memory]:
+        """Remembers what a person says outright. A text is a note; a Lesson says kind, key and whose it is. Several are
+        learned in one change. `ending` are memories of the same keys whose place it takes: they end in that change."""
+        ended = {as_memory_id(memory) for memory in ending}
+        if isinstance(lesson, Sequence) and not isinstance(lesson, str):
+            return await _teach.learn(self._parts, as_scope(scope), [as_lesson(each) for each in lesson], ended)
+        [learned] = await _teach.learn(self._parts, as_scope(scope), [as_lesson(lesson)], ended)
+        return learned
 
     async def correct(self, scope: Scope, memory: MemoryId | str, value: str, *, owner: Owner | None = None) -> Memory:
         """Gives a memory another value. The old one ends, and stays in the history with the reason. `owner` None, here
@@ -115,15 +132,15 @@ class Engine:
         scope: Scope,
         *,
         kinds: Sequence[MemoryKind] | None = None,
-        key: str | None = None,
+        key: str | Sequence[str] | None = None,
         status: Sequence[Status] | None = ("active", "pending"),
         owner: Owner = "user",
         as_of: datetime | None = None,
         limit: int = 200,
         after: MemoryId | str | None = None,
     ) -> list[Memory]:
-        """What is known, the important first. `status=None` has the ended ones too; `as_of` what was believed then;
-        `after` the last of a page, to go on from."""
+        """What is known, the important first; `key`: of one or several. `status=None` has the ended ones too; `as_of`
+        what was believed then; `after` the last of a page, to go on from."""
         last = None if after is None else as_memory_id(after)
         wanted = Listing(kinds=kinds, key=key, status=status, owner=owner, as_of=as_of, limit=limit, after=last)
         return await _teach.memories(self._parts, as_scope(scope), wanted)
@@ -202,10 +219,13 @@ class Engine:
         owner: Owner | None = None,
         limit: int = 100,
         after: DocumentId | str | None = None,
+        ids: Sequence[DocumentId | str] | None = None,
     ) -> list[Document]:
-        """The user's documents and the project's, the newest first; `after` the last of a page, to go on from."""
+        """The user's documents and the project's, the newest first; `after` the last of a page, to go on from; `ids`
+        only those of these that there are."""
         last = None if after is None else as_document_id(after)
-        return await _documents.documents(self._parts, as_scope(scope), status, owner, limit, last)
+        some = None if ids is None else [as_document_id(each) for each in ids]
+        return await _documents.documents(self._parts, as_scope(scope), status, owner, limit, last, some)
 
     async def document(self, scope: Scope, document: DocumentId | str, *, owner: Owner | None = None) -> Document:
         """One of them: how far it is, what it has, or why it failed."""
@@ -223,6 +243,13 @@ class Engine:
         """The passages of the user's documents and the project's that speak to a question, best first, with why."""
         asked = query if isinstance(query, DocumentQuery) else DocumentQuery(query)
         return await _search_documents.search_documents(self._parts, as_scope(scope), asked)
+
+    async def brief(self, scope: Scope, wanted: Brief) -> Briefing:
+        """For hosts: the end of the session, what user and project hold, and what the words of a question mean, in one
+        round trip."""
+        if not self._parts.settings.enabled:
+            return _off.brief(wanted)
+        return await _brief.brief(self._parts, as_scope(scope), wanted)
 
     async def asked(self, scope: Scope, shape: str) -> int:
         """For hosts: notes that the user asked a question of this shape; how many users of the project have."""
@@ -286,6 +313,11 @@ class Engine:
         """Who shows these credentials, for doors; while there are no keys and no tokens are configured, everybody is
         the local admin. The other verbs ask for no identity: `model.permissions` says who may call them."""
         return await _identify.identify(self._parts, credentials)
+
+    async def sign_in(self, secret: str) -> NewKey:
+        """For doors that people look at: a key for a browser, under the one whose secret is shown. It may as much, ends
+        after half a day, and with that one."""
+        return await _identify.sign_in(self._parts, secret)
 
     async def create_key(self, grant: Grant, *, by: str = "local") -> NewKey:
         """Makes an API key. Its secret is in the answer and nowhere else, ever. `by` is kept with the key."""

@@ -187,6 +187,13 @@ class Settings:
         low=0,
         high=999,
     )
+    summary_every: int = setting(
+        "RECOLLECT_SUMMARY_EVERY_N_TURNS",
+        6,
+        "answered questions to documents in a session after which they are summed up; 0: as other conversations",
+        low=0,
+        high=500,
+    )
     summary_tokens: int = setting(
         "RECOLLECT_SUMMARY_TOKENS", 200, "tokens of a summary made without a model", low=80, high=4000
     )

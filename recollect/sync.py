@@ -10,11 +10,12 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 from recollect.engine import Engine
 from recollect.model.api_key import ApiKey, Grant, KeyId, NewKey
 from recollect.model.audit import Audit
+from recollect.model.briefing import Brief, Briefing
 from recollect.model.conversation import Conversation, Recorded, Turn, TurnLike
 from recollect.model.data_source import DataSource
 from recollect.model.document_search import ChunkHit, DocumentQuery
@@ -85,8 +86,19 @@ class SyncEngine:
     ) -> list[Resolution]:
         return self._wait(self._engine.resolve_all(scope, terms, definitions=definitions))
 
-    def learn(self, scope: Scope, lesson: Lesson | str) -> Memory:
-        return self._wait(self._engine.learn(scope, lesson))
+    @overload
+    def learn(self, scope: Scope, lesson: Lesson | str, *, ending: Iterable[MemoryId | str] = ()) -> Memory: ...
+
+    @overload
+    def learn(
+        self, scope: Scope, lesson: Sequence[Lesson], *, ending: Iterable[MemoryId | str] = ()
+    ) -> list[Memory]: ...
+
+    def learn(
+        self, scope: Scope, lesson: Lesson | str | Sequence[Lesson], *, ending: Iterable[MemoryId | str] = ()
+    ) -> Memory | list[Memory]:
+        work: Coroutine[Any, Any, Memory | list[Memory]] = self._engine.learn(scope, lesson, ending=ending)
+        return self._wait(work)
 
     def correct(self, scope: Scope, memory: MemoryId | str, value: str, *, owner: Owner | None = None) -> Memory:
         return self._wait(self._engine.correct(scope, memory, value, owner=owner))
@@ -96,7 +108,7 @@ class SyncEngine:
         scope: Scope,
         *,
         kinds: Sequence[MemoryKind] | None = None,
-        key: str | None = None,
+        key: str | Sequence[str] | None = None,
         status: Sequence[Status] | None = ("active", "pending"),
         owner: Owner = "user",
         as_of: datetime | None = None,
@@ -164,8 +176,9 @@ class SyncEngine:
         owner: Owner | None = None,
         limit: int = 100,
         after: DocumentId | str | None = None,
+        ids: Sequence[DocumentId | str] | None = None,
     ) -> list[Document]:
-        return self._wait(self._engine.documents(scope, status=status, owner=owner, limit=limit, after=after))
+        return self._wait(self._engine.documents(scope, status=status, owner=owner, limit=limit, after=after, ids=ids))
 
     def document(self, scope: Scope, document: DocumentId | str, *, owner: Owner | None = None) -> Document:
         return self._wait(self._engine.document(scope, document, owner=owner))
@@ -178,6 +191,9 @@ class SyncEngine:
 
     def search_documents(self, scope: Scope, query: DocumentQuery | str) -> list[ChunkHit]:
         return self._wait(self._engine.search_documents(scope, query))
+
+    def brief(self, scope: Scope, wanted: Brief) -> Briefing:
+        return self._wait(self._engine.brief(scope, wanted))
 
     def asked(self, scope: Scope, shape: str) -> int:
         return self._wait(self._engine.asked(scope, shape))
@@ -222,6 +238,9 @@ class SyncEngine:
 
     def identify(self, credentials: Credentials | None) -> Identity:
         return self._wait(self._engine.identify(credentials))
+
+    def sign_in(self, secret: str) -> NewKey:
+        return self._wait(self._engine.sign_in(secret))
 
     def create_key(self, grant: Grant, *, by: str = "local") -> NewKey:
         return self._wait(self._engine.create_key(grant, by=by))

@@ -31,6 +31,7 @@ async def erase(parts: Parts, scope: Scope, memory: MemoryId | None, owner: Owne
         return await erasure.memory(holder.id, memory, known.key, actor_of(holder, scope), now)
     if scope.session is None:
         await parts.store.data_sources.forget_asker(scope.project_id, scope.id)
+        await parts.store.documents.forget_adder(scope.project_id, scope.user)
         return await erasure.user(scope.id, USER, now)
     erased = await erasure.conversation(scope.id, scope.session, USER, now)
     if erased is None:

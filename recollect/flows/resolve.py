@@ -29,9 +29,13 @@ async def resolve(
     told = await parts.store.terms.told(scope.id, scope.project_id, stems)
 
     found = resolve_terms(asked, own, told.user, told.project, told.terms)
+    note_use(parts, scope, found)
+    return found
+
+
+def note_use(parts: Parts, scope: Scope, found: Sequence[Resolution]) -> None:
     for holder, tier in ((scope.id, "user"), (scope.project_id, "project")):
         parts.usage.note(holder, [said.memory for said in found if said.tier == tier and said.memory])
-    return found
 
 
 def checked_terms(terms: object) -> list[str]:

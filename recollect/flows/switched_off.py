@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from recollect.flows.resolve import checked_definitions, checked_terms
+from recollect.model.briefing import Brief, Briefing
 from recollect.model.ids import RequestId, uuid7
 from recollect.model.resolution import Resolution, resolve_terms
 from recollect.model.search import Context, Query, Recall
@@ -24,3 +25,8 @@ def context(query: Query) -> Context:
 def resolve(terms: Sequence[str], definitions: Mapping[str, str] | None) -> list[Resolution]:
     """What the request itself defines is no memory, and counts."""
     return resolve_terms(checked_terms(terms), checked_definitions(definitions), (), (), ())
+
+
+def brief(wanted: Brief) -> Briefing:
+    found = resolve(wanted.terms, wanted.definitions) if wanted.terms else []
+    return Briefing(wanted.question, resolved=found)

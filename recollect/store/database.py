@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor
+from psycopg.pq import ExecStatus
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from recollect.errors import InvalidInput, Outdated, RecollectError, SchemaMismatch, StoreUnavailable
@@ -90,7 +91,7 @@ class Database:
     async def _run_once(self, scope: ScopeId, statements: Sequence[Statement]) -> list[list[Row]]:
         async with self._connection() as connection:
             cursors = await self._pipelined(connection, statements, scope)
-            return [await cursor.fetchall() if cursor.description else [] for cursor in cursors[1:]]
+            return [await cursor.fetchall() if has_rows(cursor) else [] for cursor in cursors[1:]]
 
     async def _pipelined(
         self, connection: Connection, statements: Sequence[Statement], scope: ScopeId
@@ -137,7 +138,7 @@ class Database:
         try:
             async with self._connection() as connection:
                 cursor = await self._execute(connection, name, parameters)
-                return await cursor.fetchall() if cursor.description else []
+                return await cursor.fetchall() if has_rows(cursor) else []
         except (psycopg.Error, PoolTimeout, PoolClosed) as error:
             raise translated(error) from error
 
@@ -161,7 +162,7 @@ class Transaction:
 
     async def rows(self, name: str, /, **parameters: Any) -> list[Row]:
         cursor = await self._database._execute(self._connection, name, {"scope": self._scope, **parameters})
-        return await cursor.fetchall() if cursor.description else []
+        return await cursor.fetchall() if has_rows(cursor) else []
 
     async def count(self, name: str, /, **parameters: Any) -> int:
         """How many rows a statement touched."""
@@ -190,6 +191,13 @@ async def repeated(work: Callable[[], Awaitable[T]], write: bool) -> T:
 
 def opening(write: bool) -> str:
     return "server.open_scope_to_write" if write else "server.open_scope"
+
+
+def has_rows(cursor: AsyncCursor[Row]) -> bool:
+    """Whether the statement was one that gives rows. `cursor.description` says so too, and makes an object of each
+    column to do it."""
+    result = cursor.pgresult
+    return result is not None and result.status == ExecStatus.TUPLES_OK
 
 
 def can_repeat(error: Exception, write: bool) -> bool:

@@ -38,6 +38,7 @@ FROM document
 WHERE scope_id = %(scope)s
   AND (%(status)s::text[] IS NULL OR status = ANY(%(status)s))
   AND (%(after)s::uuid IS NULL OR id < %(after)s)
+  AND (%(ids)s::uuid[] IS NULL OR id = ANY(%(ids)s))
 ORDER BY id DESC
 LIMIT %(limit)s
 
@@ -59,6 +60,13 @@ WHERE scope_id = %(scope)s AND status = 'processed'
 -- name: work
 -- Of any scope; ids only. Unlocked: another worker may see the same.
 SELECT scope_id, document_id FROM find_documents(%(model)s, %(most)s)
+
+-- name: work_status
+SELECT waiting, failed, oldest FROM document_work()
+
+-- name: forget_adder
+-- Who added what the project keeps is no longer told.
+UPDATE document SET added_by = '' WHERE scope_id = %(scope)s AND added_by = %(user)s
 
 -- name: work_of_scope
 SELECT id

@@ -102,9 +102,11 @@ class DocumentStore:
         status: Sequence[DocumentStatus] | None,
         limit: int,
         after: DocumentId | None,
+        ids: Sequence[DocumentId] | None = None,
     ) -> list[Document]:
         """The newest first."""
-        parameters = {"status": None if status is None else list(status), "limit": limit, "after": after}
+        some = {"status": None if status is None else list(status), "ids": None if ids is None else list(ids)}
+        parameters = {**some, "limit": limit, "after": after}
         [rows] = await self._database.run(scope, ("document.list", parameters))
         return [as_document(row, owner) for row in rows]
 
@@ -124,6 +126,10 @@ class DocumentStore:
         """Documents of any scope that are to be read or lack the model's vectors."""
         rows = await self._database.ask("document.work", {"model": model, "most": most})
         return [(row[0], row[1]) for row in rows]
+
+    async def forget_adder(self, project: ScopeId, user: str) -> None:
+        """The project keeps what a user added to it, and forgets that it was him."""
+        await self._database.run(project, ("document.forget_adder", {"user": user}), write=True)
 
     async def work_of_scope(self, scope: ScopeId, model: int | None) -> list[DocumentId]:
         [rows] = await self._database.run(scope, ("document.work_of_scope", {"model": model}))

@@ -50,6 +50,10 @@ WHERE scope_id = %(scope)s AND (%(session)s::text IS NULL OR session_id = %(sess
 ORDER BY said_from, session_id, first_turn
 LIMIT %(limit)s
 
+-- name: first
+-- Whether a session has any.
+SELECT first_turn FROM episode WHERE scope_id = %(scope)s AND session_id = %(session)s LIMIT 1
+
 -- name: delete_one
 DELETE FROM episode WHERE scope_id = %(scope)s AND conversation_id = %(conversation)s
 

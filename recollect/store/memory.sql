@@ -30,6 +30,18 @@ WHERE m.scope_id = %(scope)s
 ORDER BY m.importance DESC, m.valid_from DESC, m.id DESC
 LIMIT %(limit)s
 
+-- name: standing
+-- Those of some kinds, and of the preferences those of some keys ("time_grain", or "aggregation:" whatever): of what
+-- somebody likes most has nothing to do with a host.
+SELECT m.id, m.kind, m.key, m.value, greatest(m.confidence - m.decayed, 0) AS confidence, m.importance, m.source,
+       m.learned_by, m.status, m.valid_from, m.valid_to, m.reason, m.replaced_by, m.refs, m.data, m.terms,
+       m.usage_count, m.last_used_at, m.created_at
+FROM memory m
+WHERE m.scope_id = %(scope)s AND m.status = ANY(%(status)s)
+  AND (m.kind = ANY(%(kinds)s) OR m.kind = 'preference' AND split_part(m.key, ':', 1) = ANY(%(habits)s))
+ORDER BY m.importance DESC, m.valid_from DESC, m.id DESC
+LIMIT %(limit)s
+
 -- name: stories
 -- Some memories, with all that was ever believed under their keys.
 SELECT m.id, m.kind, m.key, m.value, greatest(m.confidence - m.decayed, 0) AS confidence, m.importance, m.source,

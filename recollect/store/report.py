@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from recollect.model.report import LATENCY_STEPS, WEEKS, Counted, Day, Week
+from recollect.model.ids import project_scope_id
+from recollect.model.report import LATENCY_STEPS, MOST_STORED, WEEKS, Counted, Day, Stored, Week
 from recollect.model.report_rules import Totals
 from recollect.store.database import Database
 
@@ -14,7 +15,7 @@ class ReportStore:
         self._database = database
 
     async def counted(self, project: str, since: datetime, until: datetime) -> Counted:
-        """Six questions, each with an answer of its own: rows that come meanwhile may be in some of them only."""
+        """Seven questions, each with an answer of its own: rows that come meanwhile may be in some of them only."""
         span = {"project": project, "since": since, "until": until}
         [requests] = await self._database.ask("report.requests", span)
         [follow_ups] = await self._database.ask("report.follow_ups", span)
@@ -26,4 +27,9 @@ class ReportStore:
             named.setdefault(what, {})[name] = count
         weeks = await self._database.ask("report.asking", {**span, "since": until - timedelta(weeks=WEEKS)})
         totals = Totals(*requests, *follow_ups, *conversations)
-        return Counted(totals, [Day(*row) for row in days], named, [Week(*row) for row in weeks])
+        stored = await self._stored(project)
+        return Counted(totals, [Day(*row) for row in days], named, [Week(*row) for row in weeks], stored)
+
+    async def _stored(self, project: str) -> list[Stored]:
+        asked = {"project": project, "shared": project_scope_id(project), "most": MOST_STORED}
+        return [Stored(*row) for row in await self._database.ask("report.storage", asked)]

@@ -20,3 +20,6 @@ SELECT what, name, count FROM report_counts(%(project)s, %(since)s, %(until)s, %
 
 -- name: asking
 SELECT week, asked, asked_back, corrected FROM report_asking(%(project)s, %(since)s, %(until)s)
+
+-- name: storage
+SELECT scope_id, user_id, turns, memories, documents, bytes FROM storage_by_user(%(project)s, %(shared)s, %(most)s)

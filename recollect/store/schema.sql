@@ -26,11 +26,32 @@ CREATE FUNCTION recollect.add_key(id uuid, hash bytea, prefix text, name text, r
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 $_$;
 
+CREATE FUNCTION recollect.add_key_under(id uuid, hash bytea, prefix text, parent uuid, moment timestamp with time zone, expires timestamp with time zone) RETURNS boolean
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $_$
+    DELETE FROM api_key k WHERE k.under = parent AND (k.expires_at <= moment OR k.revoked_at IS NOT NULL);
+    INSERT INTO api_key (id, digest, prefix, name, role, project, user_id, created_at, created_by, expires_at, under)
+    SELECT $1, $2, $3, p.name, p.role, p.project, p.user_id, moment, p.name, expires, p.id
+    FROM api_key p WHERE p.id = parent AND p.under IS NULL
+    RETURNING true
+$_$;
+
 CREATE FUNCTION recollect.any_key() RETURNS boolean
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'recollect', 'pg_temp'
     AS $$
     SELECT EXISTS (SELECT FROM api_key)
+$$;
+
+CREATE FUNCTION recollect.document_work() RETURNS TABLE(waiting bigint, failed bigint, oldest timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    SELECT count(*), (SELECT count(*) FROM document f WHERE f.status = 'failed'),
+           min(d.updated_at) FILTER (WHERE d.lease_until IS NULL OR d.lease_until < now())
+    FROM document d
+    WHERE d.status IN ('pending', 'processing')
 $$;
 
 CREATE FUNCTION recollect.find_documents(current_model smallint, most integer) RETURNS TABLE(scope_id uuid, document_id uuid)
@@ -63,9 +84,11 @@ CREATE FUNCTION recollect.find_key(hash bytea) RETURNS SETOF recollect.shown_key
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'recollect', 'pg_temp'
     AS $$
-    SELECT k.id, k.prefix, k.name, k.role, k.project, k.user_id, k.created_at, k.created_by, k.expires_at,
-           k.revoked_at, k.revoked_by, k.last_used_at
-    FROM api_key k WHERE k.digest = hash
+    SELECT k.id, k.prefix, k.name, k.role, k.project, k.user_id, k.created_at, k.created_by,
+           least(k.expires_at, u.expires_at), coalesce(k.revoked_at, u.revoked_at),
+           coalesce(k.revoked_by, u.revoked_by), k.last_used_at
+    FROM api_key k LEFT JOIN api_key u ON u.id = k.under
+    WHERE k.digest = hash
 $$;
 
 CREATE FUNCTION recollect.find_old_keys(before timestamp with time zone, after uuid, most integer) RETURNS TABLE(scope_id uuid)
@@ -143,7 +166,7 @@ CREATE FUNCTION recollect.list_keys(of_project text) RETURNS SETOF recollect.sho
     AS $$
     SELECT k.id, k.prefix, k.name, k.role, k.project, k.user_id, k.created_at, k.created_by, k.expires_at,
            k.revoked_at, k.revoked_by, k.last_used_at
-    FROM api_key k WHERE of_project IS NULL OR k.project = of_project
+    FROM api_key k WHERE k.under IS NULL AND (of_project IS NULL OR k.project = of_project)
     ORDER BY k.created_at, k.id
 $$;
 
@@ -297,6 +320,30 @@ CREATE FUNCTION recollect.revoke_key(wanted uuid, of_project text, moment timest
               k.revoked_at, k.revoked_by, k.last_used_at
 $$;
 
+CREATE FUNCTION recollect.storage_by_user(which text, shared uuid, most integer) RETURNS TABLE(scope_id uuid, user_id text, turns bigint, memories bigint, documents bigint, bytes bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    WITH held AS (
+        SELECT h.scope_id, h.user_id FROM holder h WHERE h.project = which
+        UNION SELECT c.scope_id, c.user_id FROM conversation c WHERE c.project = which
+        UNION SELECT shared, NULL),
+    kept AS (
+        SELECT t.scope_id, 'turn' AS what, pg_column_size(t.text) + coalesce(pg_column_size(t.data), 0) AS bytes
+        FROM held h JOIN turn t ON t.scope_id = h.scope_id
+        UNION ALL
+        SELECT m.scope_id, 'memory', pg_column_size(m.value) + coalesce(pg_column_size(m.data), 0)
+        FROM held h JOIN memory m ON m.scope_id = h.scope_id
+        UNION ALL
+        SELECT d.scope_id, 'document', d.size FROM held h JOIN document d ON d.scope_id = h.scope_id)
+    SELECT h.scope_id, h.user_id, count(*) FILTER (WHERE k.what = 'turn'), count(*) FILTER (WHERE k.what = 'memory'),
+           count(*) FILTER (WHERE k.what = 'document'), sum(k.bytes)::bigint
+    FROM held h JOIN kept k ON k.scope_id = h.scope_id
+    GROUP BY 1, 2
+    ORDER BY 6 DESC, 2
+    LIMIT most
+$$;
+
 CREATE FUNCTION recollect.wake_parked(stage text) RETURNS bigint
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'recollect', 'pg_temp'
@@ -351,6 +398,7 @@ CREATE TABLE recollect.api_key (
     revoked_at timestamp with time zone,
     revoked_by text,
     last_used_at timestamp with time zone,
+    under uuid,
     CONSTRAINT api_key_check CHECK (((project IS NOT NULL) OR (role = ANY (ARRAY['admin'::text, 'service'::text])))),
     CONSTRAINT api_key_check1 CHECK (((role = 'user'::text) = (user_id IS NOT NULL))),
     CONSTRAINT api_key_digest_check CHECK ((octet_length(digest) = 32)),
@@ -397,7 +445,8 @@ CREATE TABLE recollect.chunk (
     page_end integer,
     headings text[] NOT NULL,
     lead text NOT NULL,
-    tokens integer NOT NULL
+    tokens integer NOT NULL,
+    breaks integer[] DEFAULT '{}'::integer[] NOT NULL
 );
 
 ALTER TABLE ONLY recollect.chunk FORCE ROW LEVEL SECURITY;
@@ -835,6 +884,8 @@ ALTER TABLE ONLY recollect.term
 ALTER TABLE ONLY recollect.turn
     ADD CONSTRAINT turn_pkey PRIMARY KEY (scope_id, conversation_id, turn_index);
 
+CREATE INDEX api_key_under ON recollect.api_key USING btree (under) WHERE (under IS NOT NULL);
+
 CREATE INDEX chunk_place ON recollect.chunk USING btree (scope_id, document_id, "end");
 
 CREATE INDEX conversation_due ON recollect.conversation USING btree (id) WHERE due;
@@ -842,6 +893,8 @@ CREATE INDEX conversation_due ON recollect.conversation USING btree (id) WHERE d
 CREATE INDEX conversation_parked ON recollect.conversation USING btree (id) WHERE (parked <> '{}'::text[]);
 
 CREATE INDEX conversation_work ON recollect.conversation USING btree (embedded_model);
+
+CREATE INDEX document_failed ON recollect.document USING btree (id) WHERE (status = 'failed'::text);
 
 CREATE INDEX document_model ON recollect.document USING btree (embedded_model) WHERE (status = 'processed'::text);
 
@@ -858,6 +911,9 @@ CREATE INDEX posting_document ON recollect.posting USING btree (scope_id, docume
 CREATE INDEX posting_lexeme ON recollect.posting USING btree (scope_id, lexeme);
 
 CREATE INDEX request_by_time ON recollect.request USING btree (scope_id, created_at);
+
+ALTER TABLE ONLY recollect.api_key
+    ADD CONSTRAINT api_key_under_fkey FOREIGN KEY (under) REFERENCES recollect.api_key(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY recollect.chunk
     ADD CONSTRAINT chunk_scope_id_document_id_fkey FOREIGN KEY (scope_id, document_id) REFERENCES recollect.document(scope_id, id);
@@ -991,8 +1047,14 @@ GRANT USAGE ON SCHEMA recollect TO recollect_app;
 REVOKE ALL ON FUNCTION recollect.add_key(id uuid, hash bytea, prefix text, name text, role text, project text, user_id text, moment timestamp with time zone, by text, expires timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.add_key(id uuid, hash bytea, prefix text, name text, role text, project text, user_id text, moment timestamp with time zone, by text, expires timestamp with time zone) TO recollect_app;
 
+REVOKE ALL ON FUNCTION recollect.add_key_under(id uuid, hash bytea, prefix text, parent uuid, moment timestamp with time zone, expires timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.add_key_under(id uuid, hash bytea, prefix text, parent uuid, moment timestamp with time zone, expires timestamp with time zone) TO recollect_app;
+
 REVOKE ALL ON FUNCTION recollect.any_key() FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.any_key() TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.document_work() FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.document_work() TO recollect_app;
 
 REVOKE ALL ON FUNCTION recollect.find_documents(current_model smallint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.find_documents(current_model smallint, most integer) TO recollect_app;
@@ -1041,6 +1103,9 @@ GRANT ALL ON FUNCTION recollect.report_requests(which text, since timestamp with
 
 REVOKE ALL ON FUNCTION recollect.revoke_key(wanted uuid, of_project text, moment timestamp with time zone, by text) FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.revoke_key(wanted uuid, of_project text, moment timestamp with time zone, by text) TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.storage_by_user(which text, shared uuid, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.storage_by_user(which text, shared uuid, most integer) TO recollect_app;
 
 REVOKE ALL ON FUNCTION recollect.wake_parked(stage text) FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.wake_parked(stage text) TO recollect_app;

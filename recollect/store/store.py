@@ -14,6 +14,7 @@ from recollect.model.conversation import Conversation, Recorded, Turn
 from recollect.model.ids import ConversationId, RequestId, ScopeId
 from recollect.model.sketch import Flag, Sketch, quoted
 from recollect.store.around import AroundStore
+from recollect.store.background import BackgroundStore
 from recollect.store.chunks import ChunkStore
 from recollect.store.data_sources import DataSourceStore
 from recollect.store.database import Database, Row, Statement, Transaction
@@ -90,6 +91,7 @@ class Store:
         self.upkeep = UpkeepStore(database)
         self.episodes = EpisodeStore(database)
         self.around = AroundStore(database)
+        self.background = BackgroundStore(database)
         self.erasure = ErasureStore(database)
         self.data_sources = DataSourceStore(database)
         self.documents = DocumentStore(database)
@@ -233,7 +235,7 @@ class Store:
         """The turns at these positions, in this order; one that was forgotten meanwhile is left out."""
         listed = [{"n": n, "c": str(conversation), "i": index} for n, (conversation, index) in enumerate(keys)]
         [rows] = await self._database.run(
-            scope, ("turn.chosen", {"keys": json.dumps(listed), "most_chars": most_chars})
+            scope, ("turn.chosen", {"keys": json.dumps(listed), "most_chars": most_chars}), planned=False
         )
         return [as_turn(*row) for row in rows]
 

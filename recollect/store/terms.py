@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -68,12 +68,11 @@ class TermStore:
 
     async def told(self, user: ScopeId, project: ScopeId, stems: Sequence[str]) -> Told:
         """What both scopes know of some stems. The transaction opens the user's scope, then the project's."""
-        memories = {"terms": list(stems), "limit": MOST_MEMORIES}
         users, _, projects, found = await self._database.run(
             user,
-            ("memory.resolve", memories),
+            meanings_by(stems),
             ("server.open_scope", {"scope": project}),
-            ("memory.resolve", {"scope": project, **memories}),
+            meanings_by(stems, project),
             terms_by(project, stems),
         )
         return Told(
@@ -95,14 +94,20 @@ class TermStore:
         await self._database.run(holder.id, *statements, audited([deed], now), write=True)
 
 
+def meanings_by(stems: Sequence[str], project: ScopeId | None = None) -> Statement:
+    """The memories under some stems: the user's, or those of a project whose scope the transaction has opened."""
+    whose = {} if project is None else {"scope": project}
+    return "memory.resolve", {**whose, "terms": list(stems), "limit": MOST_MEMORIES}
+
+
 def terms_by(project: ScopeId, stems: Sequence[str]) -> Statement:
     """What the ontology has under some stems; within a transaction that has opened the project's scope."""
     return "term.resolve", {"scope": project, "terms": list(stems), "kinds": list(RANKED), "most": MOST_TERMS}
 
 
 def as_term(row: Row) -> Term:
-    term = Term(*row)
-    return replace(term, synonyms=tuple(term.synonyms))
+    name, kind, description, synonyms, sql, data = row
+    return Term(name, kind, description, tuple(synonyms), sql, data)
 
 
 def term_json(term: Term) -> dict[str, Any]:

@@ -91,8 +91,14 @@ class WorkStore:
     async def status(self, now: datetime, most: int) -> WorkStatus:
         [(due, leased, failing, parked, oldest)] = await self._database.ask("work.status", {})
         troubles = await self._database.ask("work.troubles", {"most": most}) if failing or parked else []
-        lag = max(0.0, (now - oldest).total_seconds()) if oldest else 0.0
-        return WorkStatus(due, leased, failing, parked, lag, [Trouble(*row) for row in troubles])
+        [(waiting, failed, first)] = await self._database.ask("document.work_status", {})
+        told = [Trouble(*row) for row in troubles]
+        return WorkStatus(due, leased, failing, parked, since(oldest, now), told, waiting, failed, since(first, now))
+
+
+def since(moment: datetime | None, now: datetime) -> float:
+    """Seconds."""
+    return max(0.0, (now - moment).total_seconds()) if moment else 0.0
 
 
 def released(job: Job, model: int | None) -> Statement:

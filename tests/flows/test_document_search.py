@@ -10,6 +10,7 @@ import pytest
 
 from recollect import DocumentQuery, Engine, InvalidInput, Scope, Upload, connect
 from recollect.model.document_rank import varied
+from recollect.model.spelling import beginnings, second_letters
 from recollect.providers.fake import FakeEmbedder
 from recollect.settings import Settings
 
@@ -41,6 +42,8 @@ async def engine(settings: Settings) -> AsyncIterator[Engine]:
         ("发票什么时候销毁？", "张.txt", "bm25"),
         ("days of leave in Germany", "leave.csv", "bm25"),
         ("harvsted colny", "bees.md", "trigram"),
+        ("hrvested", "bees.md", "trigram"),
+        ("haarvested", "bees.md", "trigram"),
         ("insects and nectar", "bees.md", "vector"),
     ],
 )
@@ -139,6 +142,16 @@ async def test_variety_prefers_another_document_to_the_same_words_again(engine: 
 
     assert mixed[0].source == plain[0].source
     assert len([hit for hit in mixed if "Copy" in hit.text]) < len([hit for hit in plain if "Copy" in hit.text])
+
+
+@pytest.mark.parametrize("wrong", ["hqrvest", "hrvest", "hqarvest", "hravest"])
+def test_a_wrong_second_letter_is_looked_up(wrong: str) -> None:
+    assert "harvest" in second_letters(wrong)
+    assert len({*second_letters(wrong)}) <= 53
+
+
+def test_what_begins_like_a_word_is_looked_at_the_nearest_first() -> None:
+    assert beginnings(["harvest", "harbour", "colony"]) == ["har", "col", "ha", "co"]
 
 
 def test_variety_of_nothing_is_nothing_and_of_equals_their_order() -> None:

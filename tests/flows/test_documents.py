@@ -82,6 +82,16 @@ async def test_a_user_has_his_own_documents_and_shares_the_project_s(engine: Eng
     assert (await engine.document(BLAKE, shared.id)).added_by == "alex"
 
 
+async def test_who_added_a_shared_document_is_forgotten_with_him_and_the_document_stays(engine: Engine) -> None:
+    shared = await engine.add_document(ALEX, Upload("shared.txt", b"what all may know"), owner="project")
+    other = await engine.add_document(BLAKE, Upload("other.txt", b"what blake gave to all"), owner="project")
+
+    await engine.forget(ALEX)
+
+    assert (await engine.document(BLAKE, shared.id)).added_by == ""
+    assert (await engine.document(BLAKE, other.id)).added_by == "blake"
+
+
 @pytest.mark.parametrize("verb", ["document", "drop_document", "passage"])
 async def test_another_s_document_is_none(engine: Engine, verb: str) -> None:
     own = await engine.add_document(ALEX, Upload("own.txt", b"the secret of alex"))

@@ -11,11 +11,11 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from recollect import Engine, InvalidInput, Lesson, Query, Scope, Turn, connect
+from recollect import Engine, InvalidInput, Lesson, Query, Scope, Turn, Upload, connect
 from recollect.flows.parts import Parts
 from recollect.flows.report import report
 from recollect.model.ids import uuid7
-from recollect.model.report import Report, Week
+from recollect.model.report import Report, Week, unnamed
 from recollect.providers.fake import FakeClock, FakeEmbedder
 from recollect.settings import Settings
 
@@ -245,3 +245,18 @@ async def test_questions_to_databases_are_counted_by_week_asked_asked_back_and_c
 
     monday = NOON.date() - timedelta(days=NOON.weekday())
     assert told.asking == [Week(monday - timedelta(weeks=2), 3, 2, 0), Week(monday, 1, 0, 1)]
+
+
+async def test_what_is_kept_is_counted_for_each_user_of_the_project_the_largest_first(memory: Engine) -> None:
+    await memory.record(Scope("alex", "monday"), [("user", "hello"), ("assistant", "hi")])
+    await memory.record(Scope("robin", "monday"), [("user", "a long story " * 50)])
+    await memory.record(Scope("kim", "monday", "other"), [("user", "not of this project")])
+    await memory.learn(Scope("alex"), Lesson("Leeds", key="city", kind="identity"))
+    await memory.add_document(Scope("alex"), Upload("plan.txt", b"x" * 5000), owner="project")
+
+    told = await memory.report("default", days=1)
+
+    counted = [(each.user, each.turns, each.memories, each.documents) for each in told.storage]
+    assert counted == [(None, 0, 0, 1), ("robin", 1, 0, 0), ("alex", 2, 1, 0)]
+    assert told.storage[0].bytes == 5000
+    assert not {"alex", "robin"} & {each.user for each in unnamed(told).storage}

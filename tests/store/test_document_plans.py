@@ -54,7 +54,12 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
     ("name", "values", "table", "most"),
     [
         ("posting.find", {"terms": ["queen", "hive"], "documents": None}, "posting", 2),
-        ("posting.similar", {"words": ["quen"], "initials": ["q"], "least": 0.35}, "posting", 1),
+        (
+            "posting.similar",
+            {"words": ["qeen"], "prefixes": ["qe", "qu"], "variants": ["queen", "qeeen"], "most": 9, "least": 0.35},
+            "posting",
+            1,
+        ),
         (
             "chunk_vector.nearest",
             {"vector": "{" + f'"[{",".join(["0.1"] * 16)}]"' + "}", "model": 1, "documents": None, "limit": 10},
