@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from recollect.hosts.documents.asking import Place, Recollection, Reply
-from recollect.hosts.documents.wanting import NUMBER, WANTS_NUMBER, weighed, worths
+from recollect.hosts.documents.wanting import NUMBER, WANTS_NUMBER, wanted, weighed, worths
 from recollect.model.document_search import ChunkHit
 from recollect.model.sentences import sentences
 from recollect.model.text import is_cjk, lexemes
@@ -75,12 +75,17 @@ def quoted(
     if chosen:
         lines = [f"{each.text} ({each.hit.source})" for each in chosen]
         return Reply("\n".join(lines), {each.hit.source: each.place for each in reversed(chosen)})
-    told = next((each for each in memories if each.score >= LEAST_MEMORY), None)
+    told = next((each for each in memories if each.score >= LEAST_MEMORY and is_about(each.text, question)), None)
     if told is not None:
         said = (REMEMBERED_ZH if is_cjk(question) else REMEMBERED).format(text=told.preview, id=told.id)
         return Reply(said, {}, memory=told.id)
     near = next((each for each in judged if each.share >= LEAST_NEAR), None)
     return refusal(question, near, bool(hits))
+
+
+def is_about(memory: str, question: str) -> bool:
+    """It has every word that is asked for: the rent of Seville is no answer to what Malmo's is."""
+    return set(wanted(question)) <= set(lexemes(memory))
 
 
 def refusal(question: str, near: Sentence | None, is_any: bool) -> Reply:

@@ -8,6 +8,7 @@ import pytest
 
 from recollect.hosts.documents.asking import Recollection
 from recollect.hosts.documents.prompting import fitting, trimmed
+from recollect.hosts.documents.quoting import quoted
 from recollect.hosts.documents.scoring import MOST_BOOST, beside, jaccard, memory_score
 from recollect.model.conversation import Turn
 from recollect.model.tokens import count_tokens
@@ -57,3 +58,11 @@ def test_a_first_passage_that_is_too_long_is_cut_rather_than_left_out() -> None:
     assert count_tokens(cut) <= 102
     assert cut.endswith(" …")
     assert fitting(["one", "two", long], 100) == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("question", "is_told"), [("What rent is paid in Seville?", True), ("What rent is paid in Malmo?", False)]
+)
+def test_what_is_remembered_of_another_question_is_not_told_as_the_answer(question: str, is_told: bool) -> None:
+    memory = Recollection("memory:1", "qa_turn", "What rent is paid in Seville?: 5410 euros a month", 0.9)
+    assert (quoted(question, [], [memory]).memory is not None) is is_told
