@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ ROOMS = (
     *("chat", "chat?session=monday", "ask?source=shop&session=monday", "documents", "memory", "terms"),
     *("memory/search?question=what+does+active+mean%3F", "health", "privacy", "settings", "sign-in", "nowhere"),
 )
+DARK = ("chat?session=monday", "ask?source=shop&session=monday", "documents", "memory", "health", "privacy")
 SERIOUS = ("serious", "critical")
 
 
@@ -38,15 +40,17 @@ async def serious(page: Page) -> list[str]:
     return [f"{each['id']}: {each['nodes'][0]['html'][:150]}" for each in found if each["impact"] in SERIOUS]
 
 
-@pytest.mark.parametrize(("scheme", "size"), [("light", DESKTOP), ("dark", PHONE)], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    ("scheme", "size", "rooms"), [("light", DESKTOP, ROOMS), ("dark", PHONE, DARK)], ids=["light", "dark"]
+)
 async def test_no_room_has_a_serious_problem(
-    settings: Settings, new_page: NewPage, tmp_path: Path, scheme: str, size: ViewportSize
+    settings: Settings, new_page: NewPage, tmp_path: Path, scheme: str, size: ViewportSize, rooms: Sequence[str]
 ) -> None:
     await filled(settings, tmp_path)
     with served(settings, worker=False) as console:
         page = await new_page(console.url, size, color_scheme=scheme)
         problems = {}
-        for room in ROOMS:
+        for room in rooms:
             await page.goto(f"/console/{room}")
             await expect(page.locator("details[open][data-lazy]")).to_have_count(0)
             wide = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")

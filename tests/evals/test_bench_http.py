@@ -18,7 +18,7 @@ from recollect.evals.http_report import HTTP, ROUTE, VERB, Figure, Held, HttpRep
 from recollect.model.api_key import Grant
 from recollect.settings import Settings
 
-SOAK_SECONDS = 16  # and a fifth of it to warm up
+SOAK_SECONDS = 8  # and a fifth of it to warm up
 MORE_MB = 30  # that a server under load may take after its warm-up, in so short a time
 A_FEW = 3  # descriptors that come and go with the worker's rounds
 TABLES = ("conversation", "turn", "sketch", "embedding", "request", "memory", "evidence", "episode")
