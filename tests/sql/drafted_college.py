@@ -4,22 +4,9 @@ reads, renders and runs a question, `read` only reads it."""
 
 from __future__ import annotations
 
-import asyncio
-import sqlite3
-import tempfile
-from contextlib import closing
 from datetime import date
-from functools import cache
-from pathlib import Path
 
-from drafted_shop import catalog_of
-
-from recollect.sql.catalog import Catalog
-from recollect.sql.draft import draft
-from recollect.sql.frame import Frame
-from recollect.sql.reading import Reading, read_question
-from recollect.sql.render import sql_of
-from recollect.sql.semantic import SemanticModel
+from drafted import Drafted
 
 TODAY = date(2024, 12, 31)
 DATA = """
@@ -64,29 +51,5 @@ INSERT INTO absences VALUES (1, 1, 'sick', 3, '2024-02-01'), (2, 1, 'annual', 10
 """
 
 
-@cache
-def college() -> tuple[SemanticModel, Catalog]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "college.sqlite")
-        with closing(sqlite3.connect(path)) as connection, connection:
-            connection.executescript(DATA)
-        catalog = asyncio.run(catalog_of(path))
-    return draft(catalog), catalog
-
-
-def read(question: str, last: Frame | None = None) -> Reading:
-    model, catalog = college()
-    return read_question(question, model, catalog, last=last, today=TODAY)
-
-
-def asked(*questions: str) -> list[tuple[object, ...]]:
-    """The rows of the last of these questions, each asked after the other."""
-    last: Frame | None = None
-    for question in questions:
-        reading = read(question, last)
-        assert reading.frame is not None, (question, reading.clarifications, reading.refused)
-        last = reading.frame
-    assert last is not None
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(DATA)
-        return connection.execute(sql_of(last, *college())).fetchall()
+COLLEGE = Drafted(DATA, TODAY)
+college, read, asked = COLLEGE.both, COLLEGE.read, COLLEGE.asked

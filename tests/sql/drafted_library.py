@@ -4,22 +4,9 @@ question, `read` only reads it."""
 
 from __future__ import annotations
 
-import asyncio
-import sqlite3
-import tempfile
-from contextlib import closing
 from datetime import date
-from functools import cache
-from pathlib import Path
 
-from drafted_shop import catalog_of
-
-from recollect.sql.catalog import Catalog
-from recollect.sql.draft import draft
-from recollect.sql.frame import Frame
-from recollect.sql.reading import Reading, read_question
-from recollect.sql.render import sql_of
-from recollect.sql.semantic import SemanticModel
+from drafted import Drafted
 
 TODAY = date(2024, 12, 31)
 DATA = """
@@ -61,29 +48,5 @@ INSERT INTO event VALUES (1, 'Reading night', 1, '2024-04-01'), (2, 'Quiz', 2, '
 """
 
 
-@cache
-def library() -> tuple[SemanticModel, Catalog]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "library.sqlite")
-        with closing(sqlite3.connect(path)) as connection, connection:
-            connection.executescript(DATA)
-        catalog = asyncio.run(catalog_of(path))
-    return draft(catalog), catalog
-
-
-def read(question: str, last: Frame | None = None) -> Reading:
-    model, catalog = library()
-    return read_question(question, model, catalog, last=last, today=TODAY)
-
-
-def asked(*questions: str) -> list[tuple[object, ...]]:
-    """The rows of the last of these questions, each asked after the other."""
-    last: Frame | None = None
-    for question in questions:
-        reading = read(question, last)
-        assert reading.frame is not None, (question, reading.clarifications, reading.refused)
-        last = reading.frame
-    assert last is not None
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(DATA)
-        return connection.execute(sql_of(last, *library())).fetchall()
+LIBRARY = Drafted(DATA, TODAY)
+library, read, asked = LIBRARY.both, LIBRARY.read, LIBRARY.asked

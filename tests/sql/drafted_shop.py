@@ -3,21 +3,9 @@ a customer to a product, three dates in one table, a status beside them. `asked`
 
 from __future__ import annotations
 
-import asyncio
-import sqlite3
-import tempfile
-from contextlib import closing
 from datetime import date
-from functools import cache
-from pathlib import Path
 
-from recollect.hosts.sql.source import open_source
-from recollect.sql.catalog import Catalog
-from recollect.sql.draft import draft
-from recollect.sql.frame import Frame
-from recollect.sql.reading import Reading, read_question
-from recollect.sql.render import sql_of
-from recollect.sql.semantic import SemanticModel
+from drafted import Drafted
 
 TODAY = date(2024, 12, 31)
 DATA = """
@@ -52,37 +40,5 @@ INSERT INTO rides VALUES (1, 7, 30, '2024-01-01', 2010), (2, 7, 90, '2024-01-02'
 """
 
 
-@cache
-def shop() -> tuple[SemanticModel, Catalog]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "shop.sqlite")
-        with closing(sqlite3.connect(path)) as connection, connection:
-            connection.executescript(DATA)
-        catalog = asyncio.run(catalog_of(path))
-    return draft(catalog), catalog
-
-
-async def catalog_of(path: Path) -> Catalog:
-    source = await open_source(f"sqlite:///{path}")
-    try:
-        return await source.read_catalog()
-    finally:
-        await source.close()
-
-
-def read(question: str, last: Frame | None = None) -> Reading:
-    model, catalog = shop()
-    return read_question(question, model, catalog, last=last, today=TODAY)
-
-
-def asked(*questions: str) -> list[tuple[object, ...]]:
-    """The rows of the last of these questions, each asked after the other."""
-    last: Frame | None = None
-    for question in questions:
-        reading = read(question, last)
-        assert reading.frame is not None, (question, reading.clarifications, reading.refused)
-        last = reading.frame
-    assert last is not None
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(DATA)
-        return connection.execute(sql_of(last, *shop())).fetchall()
+SHOP = Drafted(DATA, TODAY)
+shop, read, asked = SHOP.both, SHOP.read, SHOP.asked
