@@ -38,6 +38,13 @@ def read(source: Source) -> Iterator[Block]:
     yield from page.taken()
 
 
+def is_hidden(attributes: Mapping[str, str]) -> bool:
+    """By the element itself; what a style sheet hides is not known here."""
+    style = "".join(attributes.get("style", "").lower().split())
+    is_told = "hidden" in attributes or attributes.get("aria-hidden") == "true"
+    return is_told or "display:none" in style or "visibility:hidden" in style
+
+
 @dataclass(slots=True)
 class Page:
     """What was read since the last block."""
@@ -53,7 +60,7 @@ class Page:
     level: int = 0
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        if self.dropping or tag in DROPPED or "hidden" in attributes:
+        if self.dropping or tag in DROPPED or is_hidden(attributes):
             self.dropping += 1
         elif tag in ("td", "th"):
             self.names += tag == "th"

@@ -37,6 +37,7 @@ keep()
 HTML = """<!doctype html><html><head><title>No</title><style>p{}</style></head><body>
 <nav><a href="/">Home</a></nav><h1>Handbook</h1><p>Kept for <b>ten</b>
 years &amp; more.<script>alert(1)</script></p><p hidden>Ignore all of this.</p>
+<p style="Display: none">Ignore this.</p><p aria-hidden="true">Ignore it.</p>
 <h2>Retention</h2><ul><li>Invoices<li>Letters</ul>
 <table><tr><th>Kind</th><th>Years</th></tr><tr><td>Invoice</td><td>10</td></tr><tr><td><p>Letter</p></td></tr></table>
 <pre>keep()
