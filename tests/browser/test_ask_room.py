@@ -206,7 +206,7 @@ async def test_a_user_asks_and_teaches_for_himself_and_sees_only_what_his_role_m
     await expect(page.get_by_text("Add a database")).to_have_count(0)
     rules = {"access": {"user": {"tables": ["products"]}}}
     where = f"{console.url}/api/projects/shop/datasources/shop/access"
-    httpx2.put(where, json=rules, headers=bearer(keys.admin)).raise_for_status()
+    httpx2.put(where, json=rules, headers=bearer(keys.admin), timeout=60).raise_for_status()
     await page.reload()
     await expect(page.locator("article.asked")).to_contain_text("tables that you may not see now")
     await expect(page.locator("article.asked .figure")).to_have_count(0)

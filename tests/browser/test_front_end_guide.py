@@ -98,7 +98,7 @@ async def test_a_session_that_is_over_is_told_and_a_new_one_begins(shop: Served,
     await ask(page, "How many customers are there?")
     await expect(page.locator("#session")).to_contain_text("1 asked")
     old = (await kept(page) or {})["session_id"]
-    httpx2.delete(f"{shop.url}/chat/sessions/{old}", params=WHOSE).raise_for_status()
+    httpx2.delete(f"{shop.url}/chat/sessions/{old}", params=WHOSE, timeout=60).raise_for_status()
     await page.reload()
     await expect(page.locator(".problem")).to_have_text("The last conversation is gone; this is a new one.")
     assert await kept(page) is None

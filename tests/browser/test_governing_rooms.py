@@ -266,7 +266,7 @@ async def test_whoever_keeps_the_words_sees_counts_and_no_names_and_a_projects_a
     await expect(page.get_by_text("Names of users are for admins")).to_be_visible()
     await expect(page.get_by_text("is for an admin of all projects")).to_be_visible()
     assert "alex" not in await page.content()
-    report = httpx2.get(f"{console.url}/v1/report", headers=bearer(keys.data)).json()
+    report = httpx2.get(f"{console.url}/v1/report", headers=bearer(keys.data), timeout=60).json()
     assert report["storage"][0]["user"].startswith("user ")
 
     other = await new_page(console.url)

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -137,12 +137,15 @@ async def kill_under_way(home: Path, whole: bool) -> None:
     postmaster = psutil.Process(pid)
     backends = postmaster.children(recursive=True)
     for one in (postmaster, *backends):
-        one.suspend()
+        with suppress(psutil.NoSuchProcess):  # a backend may leave by itself
+            one.suspend()
     await asyncio.sleep(0.3)
     for one in (postmaster, *backends) if whole else (postmaster,):
-        one.kill()
+        with suppress(psutil.NoSuchProcess):
+            one.kill()
     for one in () if whole else backends:
-        one.resume()
+        with suppress(psutil.NoSuchProcess):
+            one.resume()
 
 
 def serving(home: Path, dsn: str = "") -> Any:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from copied_database import copied, name_of
 
 from recollect import DocumentQuery, Engine, InvalidInput, Scope, Upload, connect
 from recollect.model.document_rank import varied
@@ -23,15 +25,28 @@ FILES = {
 }
 
 
-@pytest.fixture
-async def engine(settings: Settings) -> AsyncIterator[Engine]:
-    """With the embedder that users get: what is found depends on it."""
-    async with connect(settings, worker=False) as memory:
+@pytest.fixture(scope="module")
+def library(server: str, template: str) -> Iterator[str]:
+    """A database in which all files are read, to be copied."""
+    with copied(server, template) as dsn:
+        asyncio.run(read_all(dsn))
+        yield name_of(dsn)
+
+
+async def read_all(dsn: str) -> None:
+    async with connect(dsn=dsn, worker=False) as memory:
         for name, text in FILES.items():
             await memory.add_document(ALEX, Upload(name, text.encode()), owner="project")
         await memory.add_document(ALEX, Upload("diary.txt", b"My own hive is on the roof. Its queen is called Anna."))
         await memory.settle(ALEX)
-        yield memory
+
+
+@pytest.fixture
+async def engine(server: str, library: str) -> AsyncIterator[Engine]:
+    """With the embedder that users get: what is found depends on it."""
+    with copied(server, library) as dsn:
+        async with connect(dsn=dsn, worker=False) as memory:
+            yield memory
 
 
 @pytest.mark.parametrize(

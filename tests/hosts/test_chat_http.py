@@ -22,7 +22,7 @@ from recollect.settings import Settings
 async def http(settings: Settings) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of an open door without a language model, where everybody is the local admin."""
     with served(chat_app(settings)) as url:
-        async with httpx2.AsyncClient(base_url=url) as client:
+        async with httpx2.AsyncClient(base_url=url, timeout=60) as client:
             yield client
 
 
@@ -89,7 +89,7 @@ async def test_a_models_words_are_passed_on_as_they_come(settings: Settings, mod
     said = ['{"choices": [{"delta": {"content": "A "}}]}', '{"choices": [{"delta": {"content": "heron."}}]}', "[DONE]"]
     model.answer = lambda _: (200, "".join(f"data: {each}\n\n" for each in said))
     with served(chat_app(settings, StreamingReasoner(model.url, "small"))) as url:
-        async with httpx2.AsyncClient(base_url=url) as client:
+        async with httpx2.AsyncClient(base_url=url, timeout=60) as client:
             answer = await client.post("/chat", json={"user_id": "alex", "message": "What is it?", "stream": True})
             told = events_in(answer.text)
             whole = await say(client, "What is it?")
@@ -101,7 +101,7 @@ async def test_a_models_words_are_passed_on_as_they_come(settings: Settings, mod
 
 async def test_a_model_that_is_away_is_an_answer_with_a_stage(settings: Settings) -> None:
     with served(chat_app(settings, StreamingReasoner("http://127.0.0.1:9/v1", "small"))) as url:
-        async with httpx2.AsyncClient(base_url=url) as client:
+        async with httpx2.AsyncClient(base_url=url, timeout=60) as client:
             failed = await say(client, "What is it?", session_id="monday")
             kept = (await client.get("/chat/sessions/monday", params={"user_id": "alex"})).json()["turns"]
     assert failed["error_stage"] == kept[1]["error_stage"] == "llm_reply"
@@ -156,7 +156,7 @@ async def test_nobody_speaks_for_another_or_reads_his_session(settings: Settings
         }
     alex, blake = ({"Authorization": f"Bearer {secrets[name]}"} for name in ("alex", "blake"))
     with served(chat_app(settings)) as url:
-        async with httpx2.AsyncClient(base_url=url) as client:
+        async with httpx2.AsyncClient(base_url=url, timeout=60) as client:
             told = {"message": "The code word is heron.", "session_id": "monday"}
             assert (await client.post("/chat", json=told, headers=alex)).status_code == 200
             assert (await client.post("/chat", json=told)).status_code == 401

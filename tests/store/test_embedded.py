@@ -115,7 +115,7 @@ class Place:
 
     def __init__(self, uid: int) -> None:
         # Not pytest's tmp_path: as root that lies in a folder which the server's user cannot enter.
-        self.base = Path(tempfile.mkdtemp(prefix="recollect-test-", dir="/tmp"))
+        self.base = Path(tempfile.mkdtemp(prefix="recollect-test-"))
         self.base.chmod(0o755)
         self.uid = uid
         self.home = self.base / "home"

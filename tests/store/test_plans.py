@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -10,12 +11,13 @@ from uuid import UUID
 
 import psycopg
 import pytest
+from copied_database import copied
 from psycopg import ClientCursor
 from psycopg.conninfo import make_conninfo
 
 from recollect import Scope, connect
 from recollect.providers.fake import FakeEmbedder
-from recollect.settings import Settings
+from recollect.settings import Settings, read_settings
 from recollect.store.connection import session_options
 from recollect.store.queries import queries
 
@@ -30,8 +32,19 @@ OTHERS = """
 """
 
 
-@pytest.fixture
-async def conversation(database: str, settings: Settings) -> UUID:
+@pytest.fixture(scope="module")
+def database(server: str, template: str) -> Iterator[str]:
+    """One for all tests here: they look at it, and write nothing."""
+    with copied(server, template) as dsn:
+        yield dsn
+
+
+@pytest.fixture(scope="module")
+def conversation(database: str) -> UUID:
+    return asyncio.run(filled(database, read_settings({}, dsn=database)))
+
+
+async def filled(database: str, settings: Settings) -> UUID:
     """alex's conversation of 20 turns, beside a longer one and 15,600 turns of others."""
     async with connect(settings, embedder=FakeEmbedder(), worker=False) as memory:
         for n in range(10):
@@ -53,6 +66,7 @@ def app(database: str, settings: Settings) -> Iterator[psycopg.Connection[Any]]:
     dsn = make_conninfo(database, options=session_options(settings))
     with psycopg.connect(dsn, cursor_factory=ClientCursor) as connection:
         yield connection
+        connection.rollback()
 
 
 def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,7 @@
-"""`recollect worker`, `work` and `maintain` as an operator runs them; and upkeep, which one of many workers does."""
+"""`recollect worker`, `work` and `maintain` as an operator runs them; and upkeep, which one of many workers does.
+
+A worker that is told to leave is a process of its own; what a command says when it is done, it says in this one too.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ from typing import Any
 
 import psycopg
 import pytest
-from doors.cli_program import PROGRAM, Ran, run_program
+from doors.cli_program import PROGRAM, Cli, Ran, run_program
+from doors.conftest import bare_cli, cli
 from openai_server import Answer, Server
 
 from recollect import Engine, Scope, connect
@@ -24,6 +28,7 @@ from recollect.providers.fake import FakeClock, FakeEmbedder
 from recollect.settings import Settings
 from recollect.worker.periodic import LOST, Periodic
 
+__all__ = ["bare_cli", "cli"]
 SAID = json.dumps({"choices": [{"message": {"content": '{"facts": []}'}, "finish_reason": "stop"}]})
 
 
@@ -121,57 +126,68 @@ def test_a_worker_that_leaves_finishes_what_is_at_hand_and_begins_nothing(
     assert column(database, "count(*) FILTER (WHERE lease_until IS NOT NULL)") == 0
 
 
-def test_once_does_what_there_is_to_do(memory: Engine, database: str) -> None:
-    def ran(*command: str) -> Ran:
-        return run_program(PROGRAM, *command, **environment(database))
+@pytest.fixture
+def without_embedder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
 
-    assert ran("work", "status", "--json").json["due"] == 3
-    assert ran("worker", "--once").out == "3 conversations were brought up to date.\n"
-    assert ran("worker", "--once", "--json").json == {"conversations": 0}
-    status = ran("work", "status", "--json")
+
+@pytest.mark.usefixtures("memory", "without_embedder")
+def test_once_does_what_there_is_to_do(database: str, cli: Cli) -> None:
+    assert cli("work", "status", "--json").json["due"] == 3
+    assert run_program(PROGRAM, "worker", "--once", **environment(database)).out == (
+        "3 conversations were brought up to date.\n"
+    )
+    assert cli("worker", "--once", "--json").json == {"conversations": 0}
+    status = cli("work", "status", "--json")
     none = dict.fromkeys(("due", "leased", "failing", "parked", "documents_waiting", "documents_failed"), 0)
     assert (status.code, status.json) == (0, {"ok": True, "lag": 0.0, "documents_lag": 0.0, "troubles": [], **none})
 
 
-def test_parked_work_is_told_with_its_error_and_tried_again_when_asked(memory: Engine, database: str) -> None:
-    def ran(*command: str) -> Ran:
-        return run_program(PROGRAM, *command, COLUMNS="200", **environment(database))
-
+@pytest.mark.usefixtures("memory", "without_embedder")
+def test_parked_work_is_told_with_its_error_and_tried_again_when_asked(
+    database: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     with psycopg.connect(database) as owner:
         owner.execute(
             "UPDATE recollect.conversation SET due = false, parked = '{reason}', attempts = 5, failed_at = now(),"
             " last_error = 'reason: \x1b[31mno model', retry_at = now() + interval '1 hour'"
             " WHERE session_id = 'session 1'"
         )
-    status = ran("work", "status")
+    status = cli("work", "status")
     assert status.code == 1
     for shown in ("parked", "reason: \N{REPLACEMENT CHARACTER}[31mno model", "next try"):
         assert shown in status.out
-    seen = ran("work", "status", "--json").json
+    seen = cli("work", "status", "--json").json
     assert (seen["due"], seen["troubles"][0]["parked"]) == (2, ["reason"])
 
-    assert ran("work", "retry", "--json").json == {"woken": 1}
-    assert ran("work", "status", "--json").json["due"] == 3
-    assert ran("worker", "--once", "--json").json == {"conversations": 3}
-    assert ran("work", "status").code == 0
-    assert ran("work", "retry").out == "None is parked.\n"
+    assert cli("work", "retry", "--json").json == {"woken": 1}
+    assert cli("work", "status", "--json").json["due"] == 3
+    assert cli("worker", "--once", "--json").json == {"conversations": 3}
+    assert cli("work", "status").code == 0
+    assert cli("work", "retry").out == "None is parked.\n"
 
 
-def test_maintain_tells_what_it_erased(memory: Engine, database: str) -> None:
+@pytest.mark.usefixtures("memory", "without_embedder")
+def test_maintain_tells_what_it_erased(database: str, cli: Cli) -> None:
     with psycopg.connect(database) as owner:
         owner.execute("UPDATE recollect.conversation SET expires_at = now() WHERE session_id <> 'session 1'")
 
-    ran = run_program(PROGRAM, "maintain", "--json", **environment(database))
+    ran = cli("maintain", "--json")
     assert (ran.code, ran.json["conversations"], ran.json["rows"]["turn"], ran.err) == (0, 2, 2, "")
-    shown = run_program(PROGRAM, "maintain", **environment(database)).out.splitlines()
+    shown = cli("maintain").out.splitlines()
     assert "expired conversations 0" in {" ".join(line.split()) for line in shown}
 
 
-def test_an_unreachable_database_is_exit_code_4_in_every_command(home: object) -> None:
-    away = environment("postgresql://nobody@127.0.0.1:1/none?connect_timeout=2")
-    for command in (["worker"], ["worker", "--once"], ["work", "status"], ["work", "retry"], ["maintain"]):
-        ran = run_program(PROGRAM, *command, **away)
-        assert (ran.code, ran.err.startswith("recollect: PostgreSQL does not answer")) == (4, True), (command, ran)
+@pytest.mark.usefixtures("without_embedder")
+@pytest.mark.parametrize("command", ["worker", "worker --once", "work status", "work retry", "maintain"])
+def test_an_unreachable_database_is_exit_code_4_in_every_command(
+    bare_cli: Cli, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    away = "postgresql://nobody@127.0.0.1:1/none?connect_timeout=2"
+    monkeypatch.setenv("MEMORY_DB_CONNECTION_STRING", away)
+    ran = bare_cli(*command.split())
+    assert (ran.code, ran.err.startswith("recollect: PostgreSQL does not answer")) == (4, True), ran
 
 
 async def test_of_several_workers_one_does_upkeep_once_an_interval(settings: Settings, clock: FakeClock) -> None:

@@ -1,4 +1,5 @@
-"""A real server on loopback, on a port of its own, with this test's own database behind it."""
+"""A real server on loopback, on a port of its own, with this test's own database behind it; and one for all tests of a
+file, which ask in the name of different users or leave nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from recollect import connect_sync
 from recollect.doors.http.traces import Traces
 from recollect.settings import Settings
 
-from .loopback import Keys, Served, keys_of_each_role, served
+from .loopback import Keys, Served, keys_of_each_role, served, shared_settings
 
 Serve = Callable[..., Served]
 
@@ -35,7 +36,7 @@ def serve(settings: Settings) -> Iterator[Serve]:
 @pytest.fixture
 async def http(serve: Serve) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of an open door, where everybody is the local admin; it speaks for alex."""
-    async with httpx2.AsyncClient(base_url=serve().url, headers={"X-User-Id": "alex"}) as client:
+    async with httpx2.AsyncClient(base_url=serve().url, headers={"X-User-Id": "alex"}, timeout=60) as client:
         yield client
 
 
@@ -44,3 +45,18 @@ def keys(settings: Settings) -> Keys:
     """A key of each role, in project `shop`."""
     with connect_sync(settings, worker=False) as memory:
         return keys_of_each_role(memory)
+
+
+@pytest.fixture(scope="module")
+def open_door(server: str, template: str) -> Iterator[Served]:
+    with shared_settings(server, template) as settings, served(settings) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def closed_door(server: str, template: str) -> Iterator[tuple[Served, Keys]]:
+    with shared_settings(server, template) as settings:
+        with connect_sync(settings, worker=False) as memory:
+            keys = keys_of_each_role(memory)
+        with served(settings) as running:
+            yield running, keys

@@ -6,17 +6,18 @@ import asyncio
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx2
 import uvicorn
+from copied_database import copied
 
 from recollect import Grant, SyncEngine
 from recollect.doors.http.app import make_app
 from recollect.doors.http.serve import bound
 from recollect.doors.http.traces import Traces
-from recollect.settings import Settings
+from recollect.settings import Settings, read_settings
 
 TURNS = [{"role": "user", "text": "The code word is heron."}, {"role": "assistant", "text": "Noted."}]
 
@@ -29,11 +30,21 @@ class Served:
     app: Any
 
 
+class Prompt(uvicorn.Server):
+    """Looks more often than every tenth of a second whether it is to leave: hundreds of tests wait for it."""
+
+    async def main_loop(self) -> None:
+        ticks = 0
+        while not await self.on_tick(ticks):
+            ticks += 1
+            await asyncio.sleep(0.01)
+
+
 @contextmanager
 def served(settings: Settings, *, worker: bool = False, traced: Traces | None = None) -> Iterator[Served]:
     app = make_app(settings, worker=worker, traced=traced)
     config = uvicorn.Config(app, log_level="warning", access_log=False, http="httptools", log_config=None)
-    server = uvicorn.Server(config)
+    server = Prompt(config)
     with bound("127.0.0.1", 0) as listening:
         thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])))
         thread.start()
@@ -42,6 +53,13 @@ def served(settings: Settings, *, worker: bool = False, traced: Traces | None = 
         finally:
             server.should_exit = True
             thread.join()
+
+
+@contextmanager
+def shared_settings(server: str, template: str) -> Iterator[Settings]:
+    """Settings with a database for several tests."""
+    with copied(server, template) as dsn:
+        yield replace(read_settings({}, dsn=dsn), rate_limit=0.0)
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ async def answered_again(http: httpx2.AsyncClient) -> bool:
 
 async def test_connections_that_were_cut_are_not_noticed_by_readers(serve: Serve, server: str, database: str) -> None:
     name = str(conninfo_to_dict(database)["dbname"])
-    async with httpx2.AsyncClient(base_url=serve().url, headers={"X-User-Id": "alex"}) as http:
+    async with httpx2.AsyncClient(base_url=serve().url, headers={"X-User-Id": "alex"}, timeout=60) as http:
         await http.post("/v1/record", json={"session": "monday", "turns": TURNS})
         with psycopg.connect(server, autocommit=True) as connection:
             for _ in range(5):

@@ -36,7 +36,7 @@ def upstream() -> Iterator[Upstream]:
 @pytest.fixture
 def door(serve: Serve, upstream: Upstream) -> Iterator[httpx2.Client]:
     """An open door, where everybody is the local admin."""
-    with httpx2.Client(base_url=serve(**before(upstream)).url) as client:
+    with httpx2.Client(base_url=serve(**before(upstream)).url, timeout=60) as client:
         yield client
 
 
@@ -199,7 +199,7 @@ def test_calls_of_tools_are_no_turns_and_their_results_are_not_kept(
 def test_who_speaks_is_said_in_a_header_or_a_field(
     serve: Serve, upstream: Upstream, keys: Keys, settings: Settings, headers: dict[str, str], fields: dict[str, Any]
 ) -> None:
-    with httpx2.Client(base_url=serve(**before(upstream)).url, headers=bearer(keys.service)) as door:
+    with httpx2.Client(base_url=serve(**before(upstream)).url, headers=bearer(keys.service), timeout=60) as door:
         fields = {**fields, "metadata": {**fields.get("metadata", {}), "session_id": "monday"}}
         assert ask(door, user("Hello there, it is me."), headers=headers, **fields).status_code == 200
     assert [turn.role for turn in turns(settings, "monday", project="shop")] == ["user", "assistant"]
@@ -229,7 +229,7 @@ def test_nobody_speaks_for_another_without_the_right_to(
     fields: dict[str, Any],
     status: int,
 ) -> None:
-    with httpx2.Client(base_url=serve(**before(upstream)).url, headers=bearer(getattr(keys, role))) as door:
+    with httpx2.Client(base_url=serve(**before(upstream)).url, headers=bearer(getattr(keys, role)), timeout=60) as door:
         answer = ask(door, user("What is the code word?"), headers=headers, **fields)
         assert answer.status_code == status
         if status == 403:
@@ -261,7 +261,7 @@ def test_the_models_are_the_upstreams(door: httpx2.Client, upstream: Upstream) -
 
 @pytest.mark.parametrize("path", [PATH, "/v1/models"])
 def test_without_an_upstream_it_is_said_what_to_set(serve: Serve, path: str) -> None:
-    with httpx2.Client(base_url=serve().url) as door:
+    with httpx2.Client(base_url=serve().url, timeout=60) as door:
         answer = door.get(path) if path.endswith("models") else ask(door, user("Hello?"))
     assert answer.status_code == 404
     told = answer.json()["error"]

@@ -34,7 +34,7 @@ def upstream() -> Iterator[Upstream]:
 
 @pytest.fixture
 def door(serve: Serve, upstream: Upstream) -> Iterator[httpx2.Client]:
-    with httpx2.Client(base_url=serve(**before(upstream)).url) as client:
+    with httpx2.Client(base_url=serve(**before(upstream)).url, timeout=60) as client:
         yield client
 
 
@@ -79,7 +79,7 @@ def test_a_message_that_is_tried_again_after_a_failure_is_recorded_once(
 
 def test_an_upstream_that_is_away_is_told_in_openais_form(serve: Serve, upstream: Upstream, settings: Settings) -> None:
     nowhere = {**before(upstream), "model_url": "http://127.0.0.1:9/v1"}
-    with httpx2.Client(base_url=serve(**nowhere).url) as door:
+    with httpx2.Client(base_url=serve(**nowhere).url, timeout=60) as door:
         answer = ask(door, user("What is the code word?"), headers=SESSION)
         listed = door.get("/v1/models")
     assert (answer.status_code, listed.status_code) == (502, 502)

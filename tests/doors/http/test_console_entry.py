@@ -1,5 +1,5 @@
 """Who gets into the console, and what counts as a form of ours. Spoken to without a browser: a browser would refuse
-most of what is tried here before we could."""
+most of what is tried here before we could. One server with an open door and one with keys are enough for all of it."""
 
 from __future__ import annotations
 
@@ -9,18 +9,29 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
-from .conftest import Serve
-from .loopback import Keys
+from .loopback import Keys, Served
 
 COOKIE, PLACE = "recollect_console", "recollect_place"
 Client = httpx2.Client
 
 
 @pytest.fixture
-def visitor(serve: Serve) -> Iterator[Client]:
+def visitor(open_door: Served) -> Iterator[Client]:
     """A browser, as far as cookies go, at an open door."""
-    with Client(base_url=serve().url) as client:
+    with Client(base_url=open_door.url, timeout=60) as client:
         yield client
+
+
+@pytest.fixture
+def stranger(closed_door: tuple[Served, Keys]) -> Iterator[Client]:
+    """The same, where one has to say who he is."""
+    with Client(base_url=closed_door[0].url, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture
+def keys(closed_door: tuple[Served, Keys]) -> Keys:
+    return closed_door[1]
 
 
 def token_in(answer: httpx2.Response) -> str:
@@ -70,7 +81,7 @@ def test_a_form_counts_only_with_the_token_that_this_browser_was_shown(visitor: 
     assert said(visitor, good).status_code == 303
     for bad in ("", "0" * 64, good[:-1], good + "0", "é"):
         assert said(visitor, bad).status_code == 403
-    with Client(base_url=visitor.base_url) as other:
+    with Client(base_url=visitor.base_url, timeout=60) as other:
         other.get("/console/chat")
         assert said(other, good).status_code == 403
 
@@ -122,62 +133,59 @@ def test_what_is_wrong_is_a_page_that_says_so(visitor: Client) -> None:
 # Behind a key --------------------------------------------------------------------------------------------------------
 
 
-def test_whoever_has_to_say_who_he_is_comes_back_to_what_he_wanted(serve: Serve, keys: Keys) -> None:
-    with Client(base_url=serve().url) as client:
-        asked = client.get("/console/chat?session=monday")
-        assert asked.status_code == 303
-        assert asked.headers["location"] == "/console/sign-in?after=chat%3Fsession%3Dmonday"
+def test_whoever_has_to_say_who_he_is_comes_back_to_what_he_wanted(stranger: Client, keys: Keys) -> None:
+    asked = stranger.get("/console/chat?session=monday")
+    assert asked.status_code == 303
+    assert asked.headers["location"] == "/console/sign-in?after=chat%3Fsession%3Dmonday"
 
-        assert sign_in(client, "rk_wrong").status_code == 400
-        signed = sign_in(client, keys.user, "chat?x=1")
-        assert signed.headers["location"] == "/console/chat?x=1"
-        assert keys.user not in signed.headers["set-cookie"]
-        page = client.get("/console/chat")
-        assert "memory of</span> <b>alex</b>" in page.text
+    assert sign_in(stranger, "rk_wrong").status_code == 400
+    signed = sign_in(stranger, keys.user, "chat?x=1")
+    assert signed.headers["location"] == "/console/chat?x=1"
+    assert keys.user not in signed.headers["set-cookie"]
+    page = stranger.get("/console/chat")
+    assert "memory of</span> <b>alex</b>" in page.text
 
 
 @pytest.mark.parametrize(
     "after", ["//evil.example", "https://evil.example", "../../evil", "/\\evil.example", "\\\\evil"]
 )
-def test_signing_in_leads_nowhere_else(serve: Serve, keys: Keys, after: str) -> None:
-    with Client(base_url=serve().url) as client:
-        place = sign_in(client, keys.user, after).headers["location"]
-        assert place.startswith("/console/")
-        assert "\\" not in place
-        assert ".." not in place
+def test_signing_in_leads_nowhere_else(stranger: Client, keys: Keys, after: str) -> None:
+    place = sign_in(stranger, keys.user, after).headers["location"]
+    assert place.startswith("/console/")
+    assert "\\" not in place
+    assert ".." not in place
 
 
-def test_signing_out_ends_the_browsers_key_and_no_other(serve: Serve, keys: Keys) -> None:
-    with Client(base_url=serve().url) as client:
-        sign_in(client, keys.user)
-        held = client.cookies[COOKIE]
-        client.post("/console/sign-out", data={"token": token_in(client.get("/console/chat"))})
-        assert COOKIE not in client.cookies
+def test_signing_out_ends_the_browsers_key_and_no_other(stranger: Client, keys: Keys) -> None:
+    sign_in(stranger, keys.user)
+    held = stranger.cookies[COOKIE]
+    stranger.post("/console/sign-out", data={"token": token_in(stranger.get("/console/chat"))})
+    assert COOKIE not in stranger.cookies
 
-        assert client.get("/console/chat", headers={"Cookie": f"{COOKIE}={held}"}).status_code == 303
-        assert client.get("/v1/memories", headers={"Authorization": f"Bearer {keys.user}"}).status_code == 200
-
-
-def test_a_user_looks_at_his_own_memory_and_no_others(serve: Serve, keys: Keys) -> None:
-    with Client(base_url=serve().url) as client:
-        sign_in(client, keys.user)
-        client.cookies.set(PLACE, "%5B%22shop%22%2C%20%22blake%22%5D", path="/console")
-        page = client.get("/console/chat")
-        assert "<b>alex</b>" in page.text
-        moved = client.post("/console/place", data={"token": token_in(page), "project": "shop", "user": "blake"})
-        assert moved.status_code == 403
+    assert stranger.get("/console/chat", headers={"Cookie": f"{COOKIE}={held}"}).status_code == 303
+    assert stranger.get("/v1/memories", headers={"Authorization": f"Bearer {keys.user}"}).status_code == 200
 
 
-def test_a_key_of_one_project_looks_into_no_other_and_an_admins_sees_every_user_of_it(serve: Serve, keys: Keys) -> None:
-    with Client(base_url=serve().url) as client:
-        sign_in(client, keys.admin)
-        assert client.get("/console/chat").headers["location"] == "/console/place"  # whose, is his to say
-        page = client.get("/console/place")
-        moved = client.post("/console/place", data={"token": token_in(page), "project": "bank", "user": "blake"})
-        assert moved.status_code == 403
-        moved = client.post("/console/place", data={"token": token_in(page), "project": "shop", "user": "blake"})
-        assert moved.status_code == 303
-        assert "<b>blake</b>" in client.get("/console/chat").text
+def test_a_user_looks_at_his_own_memory_and_no_others(stranger: Client, keys: Keys) -> None:
+    sign_in(stranger, keys.user)
+    stranger.cookies.set(PLACE, "%5B%22shop%22%2C%20%22blake%22%5D", path="/console")
+    page = stranger.get("/console/chat")
+    assert "<b>alex</b>" in page.text
+    moved = stranger.post("/console/place", data={"token": token_in(page), "project": "shop", "user": "blake"})
+    assert moved.status_code == 403
+
+
+def test_a_key_of_one_project_looks_into_no_other_and_an_admins_sees_every_user_of_it(
+    stranger: Client, keys: Keys
+) -> None:
+    sign_in(stranger, keys.admin)
+    assert stranger.get("/console/chat").headers["location"] == "/console/place"  # whose, is his to say
+    page = stranger.get("/console/place")
+    moved = stranger.post("/console/place", data={"token": token_in(page), "project": "bank", "user": "blake"})
+    assert moved.status_code == 403
+    moved = stranger.post("/console/place", data={"token": token_in(page), "project": "shop", "user": "blake"})
+    assert moved.status_code == 303
+    assert "<b>blake</b>" in stranger.get("/console/chat").text
 
 
 @pytest.mark.parametrize("cookie", ["", "[]", '["a"]', "%5B1%2C2%5D", "%00", "[%22\\u0000%22,%22b%22]", "x" * 3000])

@@ -19,9 +19,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 import httpx2
-import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
 from starlette.routing import Route
 
 from recollect import Grant, Lesson, Scope, SyncEngine, Turn, connect_sync
@@ -29,9 +27,8 @@ from recollect.doors.console.door import make_routes
 from recollect.hosts.documents.librarian import Librarian
 from recollect.model.library import Upload
 from recollect.model.ontology import Term
-from recollect.settings import Settings, read_settings
 
-from .loopback import Keys, Served, bearer, keys_of_each_role, served
+from .loopback import Keys, Served, bearer, keys_of_each_role, served, shared_settings
 from .routes import NOBODYS_ID
 
 pytestmark = pytest.mark.xdist_group("console_roles")  # they share servers
@@ -94,19 +91,9 @@ def shared_by(memory: SyncEngine, scope: Scope) -> list[str]:
     return [*known, *keys, *sources, *map(str, memory.terms(scope)), *map(str, memory.documents(scope))]
 
 
-@contextmanager
-def copied(server: str, template: str) -> Iterator[Settings]:
-    """A database for several tests."""
-    name = f"test_{uuid4().hex}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY".encode())
-        yield replace(read_settings({}, dsn=make_conninfo(server, dbname=name)), rate_limit=0.0)
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
-
-
 @pytest.fixture(scope="module")
 def town(server: str, template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
-    with copied(server, template) as settings, connect_sync(settings, worker=False) as memory:
+    with shared_settings(server, template) as settings, connect_sync(settings, worker=False) as memory:
         keys, folder = keys_of_each_role(memory), tmp_path_factory.mktemp("sources")
         things = {scope: settled_in(memory, scope) for scope in WORDS}
         with served(settings) as running:
@@ -374,7 +361,7 @@ def test_nonsense_is_no_failure(open_door: Served, path: str, given: dict[str, s
 
 @pytest.fixture(scope="module")
 def open_door(server: str, template: str) -> Iterator[Served]:
-    with copied(server, template) as settings, served(settings) as running:
+    with shared_settings(server, template) as settings, served(settings) as running:
         yield running
 
 

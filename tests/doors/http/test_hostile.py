@@ -1,10 +1,13 @@
-"""What is sent in error or in malice: the answer is an envelope of the 4xx kind, and the log has no traceback."""
+"""What is sent in error or in malice: the answer is an envelope of the 4xx kind, and the log has no traceback. Most of
+it is sent to one server, which so has to bear all of it."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
+from collections.abc import AsyncIterator
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -14,6 +17,13 @@ from .loopback import TURNS, Served, refusal
 
 JSON = {"Content-Type": "application/json"}
 DEEP = b'{"text": "x", "definitions": ' + b'{"a": ' * 100_000 + b"1" + b"}" * 100_000 + b"}"
+
+
+@pytest.fixture
+async def http(open_door: Served) -> AsyncIterator[httpx2.AsyncClient]:
+    """Somebody who has said nothing yet."""
+    async with httpx2.AsyncClient(base_url=open_door.url, headers={"X-User-Id": uuid4().hex}, timeout=60) as client:
+        yield client
 
 
 def recorded(**turn: object) -> bytes:
@@ -120,7 +130,7 @@ async def test_a_body_beyond_the_limit_is_refused_announced_or_not(serve: Serve)
         for _ in range(20):
             yield b" " * 100
 
-    async with httpx2.AsyncClient(base_url=serve(max_body=1000).url) as http:
+    async with httpx2.AsyncClient(base_url=serve(max_body=1000).url, timeout=60) as http:
         for content in (b" " * 1001, pieces()):
             answer = await http.post("/v1/recall", content=content, headers=JSON)  # type: ignore[arg-type]
             assert refusal(answer)[:2] == (413, "too_large")
@@ -143,7 +153,7 @@ async def test_a_request_keeps_its_id_if_it_is_a_decent_one(http: httpx2.AsyncCl
 
 
 async def test_paths_that_match_nothing_are_one_to_the_meters(serve: Serve) -> None:
-    async with httpx2.AsyncClient(base_url=serve().url, headers={"X-User-Id": "alex"}) as http:
+    async with httpx2.AsyncClient(base_url=serve().url, headers={"X-User-Id": "alex"}, timeout=60) as http:
         for n in range(5):
             await http.get(f"/guess/{n}")
             await http.request(("PURGE", "TRACE", "LOCK", "MKCOL", "COPY")[n], "/health")
@@ -160,7 +170,7 @@ async def test_a_client_that_leaves_in_the_middle_leaves_no_traceback(
     serve: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = serve()
-    async with httpx2.AsyncClient(base_url=server.url, headers={"X-User-Id": "alex"}) as http:
+    async with httpx2.AsyncClient(base_url=server.url, headers={"X-User-Id": "alex"}, timeout=60) as http:
         turns = [{"role": "user", "text": "heron " * 1000}] * 150
         for _ in range(5):
             assert (await http.post("/v1/record", json={"session": "monday", "turns": turns})).status_code == 201
@@ -182,7 +192,7 @@ async def hang_up(server: Served, words: bytes) -> None:
 
 
 async def still_answers(server: Served) -> None:
-    async with httpx2.AsyncClient(base_url=server.url, headers={"X-User-Id": "alex"}) as http:
+    async with httpx2.AsyncClient(base_url=server.url, headers={"X-User-Id": "alex"}, timeout=60) as http:
         assert (await http.post("/v1/record", json={"turns": TURNS})).status_code == 201
 
 
@@ -198,7 +208,7 @@ async def test_what_nobody_foresaw_is_told_in_a_sentence_and_logged_in_full(
     serve: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = serve()
-    async with httpx2.AsyncClient(base_url=server.url, headers={"X-User-Id": "alex"}) as http:
+    async with httpx2.AsyncClient(base_url=server.url, headers={"X-User-Id": "alex"}, timeout=60) as http:
         assert (await http.get("/health")).status_code == 200
         server.app.state.engine.rejections = None  # so that calling it fails in a way that no code expects
         answer = await http.get("/v1/rejections", headers={"X-Request-Id": "host-7"})

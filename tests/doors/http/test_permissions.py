@@ -22,7 +22,7 @@ ALLOWED = (200, 201, 202, 204, 404)  # what is not there is not there, for those
 
 @pytest.fixture
 def door(serve: Serve, keys: Keys) -> Iterator[httpx2.Client]:
-    with httpx2.Client(base_url=serve().url) as client:
+    with httpx2.Client(base_url=serve().url, timeout=60) as client:
         yield client
 
 
@@ -161,7 +161,7 @@ def test_a_name_in_utf8_is_the_same_in_a_header_and_in_a_body(door: httpx2.Clien
 
 
 def test_one_key_has_one_limit_whoever_it_speaks_for(serve: Serve, keys: Keys) -> None:
-    with httpx2.Client(base_url=serve(rate_limit=1.0).url) as door:
+    with httpx2.Client(base_url=serve(rate_limit=1.0).url, timeout=60) as door:
         told = [
             door.get("/v1/memories", headers={**bearer(keys.service), "X-User-Id": user})
             for user in ("alex", "blake", "chris", "dana", "ed")

@@ -9,17 +9,18 @@ import socket
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import httpx2
+import psutil  # type: ignore[import-untyped]
 import psycopg
 import pytest
 
 from recollect import Scope, connect_sync
 from recollect.settings import Settings
 
-from ..cli_program import PROGRAM, run_program
+from ..cli_program import PROGRAM, Cli
 from .loopback import TURNS
 
 LISTENS = "Recollect listens on "
@@ -58,13 +59,21 @@ class Program:
         return self.process.wait(timeout=60)
 
 
+def kill_all(process: subprocess.Popen[str]) -> None:
+    """Its worker processes too, which would outlive it."""
+    with suppress(psutil.NoSuchProcess):
+        for one in [*psutil.Process(process.pid).children(recursive=True), process]:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
+
+
 @contextmanager
 def running(*options: str, database: str, **environment: str) -> Iterator[Program]:
     program = Program(*options, database=database, **environment)
     try:
         yield program
     finally:
-        program.process.kill()
+        kill_all(program.process)
         program.process.wait()
         assert program.process.stderr is not None
         program.process.stderr.close()
@@ -107,20 +116,19 @@ def wait_until_closed(url: str) -> None:
             return
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_the_sample_is_loaded_once(database: str, settings: Settings, workers: str) -> None:
+def test_the_sample_is_loaded_once_by_however_many_processes(database: str, settings: Settings) -> None:
     dana = Scope("dana", "monday", "sample")
     counts = []
-    for _ in range(2):
+    for workers in ("2", "1"):
         with running("--sample", "--workers", workers, database=database) as program:
             asked = {"user": "dana", "project": "sample", "text": "sales by region"}
             assert httpx2.post(f"{program.url}/v1/recall", json=asked, timeout=60).json()["hits"]
             assert program.stop() == 0
         with connect_sync(settings, worker=False) as memory:
             counts.append((len(memory.history(dana)), len(memory.memories(Scope("dana", project="sample")))))
+        assert "dana and lee" in "".join(program.said)
     assert counts[0] == counts[1]
     assert counts[0][0] == 10
-    assert "dana and lee" in "".join(program.said)
 
 
 def test_each_operation_is_told_on_its_log(database: str) -> None:
@@ -131,20 +139,15 @@ def test_each_operation_is_told_on_its_log(database: str) -> None:
     assert "record 201 role=admin name='local'" in line
 
 
-def serve_program(*options: str, database: str) -> Any:
-    return run_program(PROGRAM, "serve", *options, MEMORY_DB_CONNECTION_STRING=database)
-
-
-def test_an_open_door_to_the_network_is_refused_with_what_to_do(database: str) -> None:
-    ran = serve_program("--host", "0.0.0.0", "--port", "0", database=database)
+def test_an_open_door_to_the_network_is_refused_with_what_to_do(cli: Cli) -> None:
+    ran = cli("serve", "--host", "0.0.0.0", "--port", "0")
     assert ran.code == 2
     assert "recollect keys create" in ran.err
     assert LISTENS not in ran.err
 
 
-def test_with_a_key_it_may_be_reached_from_other_machines(database: str) -> None:
-    made = run_program(PROGRAM, "keys", "create", "--role", "admin", MEMORY_DB_CONNECTION_STRING=database)
-    assert made.code == 0
+def test_with_a_key_it_may_be_reached_from_other_machines(cli: Cli, database: str) -> None:
+    assert cli("keys", "create", "--role", "admin").code == 0
     with running("--host", "0.0.0.0", database=database) as program:
         port = program.url.rpartition(":")[2]
         assert httpx2.get(f"http://127.0.0.1:{port}/v1/memories", timeout=60).status_code == 401
@@ -155,9 +158,9 @@ def test_with_a_key_it_may_be_reached_from_other_machines(database: str) -> None
     ("host", "problem"),
     [("127.0.0.1", "is in use on 127.0.0.1"), ("no.such.host.invalid", "cannot listen on no.such")],
 )
-def test_an_address_that_cannot_be_had_is_named(database: str, host: str, problem: str) -> None:
+def test_an_address_that_cannot_be_had_is_named(cli: Cli, host: str, problem: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        ran = serve_program("--host", host, "--port", str(taken.getsockname()[1]), database=database)
+        ran = cli("serve", "--host", host, "--port", str(taken.getsockname()[1]))
     assert ran.code == 2
     assert problem in ran.err
     assert "Traceback" not in ran.err

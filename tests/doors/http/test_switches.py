@@ -26,7 +26,7 @@ ALEX = {"X-User-Id": "alex"}
 @pytest.fixture
 async def switched_off(serve: Serve) -> AsyncIterator[httpx2.AsyncClient]:
     """A server with MEMORY_ENABLED=0, whose worker may run."""
-    async with httpx2.AsyncClient(base_url=serve(enabled=False, worker=True).url, headers=ALEX) as client:
+    async with httpx2.AsyncClient(base_url=serve(enabled=False, worker=True).url, headers=ALEX, timeout=60) as client:
         yield client
 
 
@@ -72,7 +72,7 @@ async def test_switched_off_the_log_goes_on_and_nothing_is_learned(
 async def test_export_and_deletion_can_be_switched_off(
     serve: Serve, setting: str, method: str, path: str, body: dict[str, object] | None
 ) -> None:
-    async with httpx2.AsyncClient(base_url=serve(**{setting: False}).url, headers=ALEX) as http:
+    async with httpx2.AsyncClient(base_url=serve(**{setting: False}).url, headers=ALEX, timeout=60) as http:
         answer = await http.request(method, path, **({} if body is None else {"json": body}))  # type: ignore[arg-type]
     assert refusal(answer)[:2] == (403, "forbidden")
     assert "switched off" in answer.json()["error"]["message"]
@@ -83,7 +83,7 @@ async def test_each_operation_is_one_line_without_a_text_or_a_name_of_a_user(
 ) -> None:
     caplog.set_level(logging.INFO, "recollect.operations")
     headers = {**bearer(keys.service), "X-User-Id": "alex@example.com", "X-Request-Id": "host-7"}
-    async with httpx2.AsyncClient(base_url=serve().url, headers=headers) as http:
+    async with httpx2.AsyncClient(base_url=serve().url, headers=headers, timeout=60) as http:
         await http.post("/v1/record", json={"session": "monday", "turns": TURNS})
         await http.post("/v1/recall", json={"text": "heron"})
         await http.get("/v1/export")
@@ -105,7 +105,7 @@ async def test_each_operation_is_one_line_without_a_text_or_a_name_of_a_user(
 
 async def test_the_log_of_operations_can_be_switched_off(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "recollect.operations")
-    async with httpx2.AsyncClient(base_url=serve(log_operations=False).url, headers=ALEX) as http:
+    async with httpx2.AsyncClient(base_url=serve(log_operations=False).url, headers=ALEX, timeout=60) as http:
         await http.post("/v1/record", json={"turns": TURNS})
     assert [record for record in caplog.records if record.name == "recollect.operations"] == []
 
@@ -116,7 +116,7 @@ async def test_a_request_and_its_verbs_are_spans_of_the_caller_s_trace(serve: Se
     provider.add_span_processor(SimpleSpanProcessor(kept))
     parent = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "X-Request-Id": "host-7"}
     server = serve(traced=Traces(provider.get_tracer("test")))
-    async with httpx2.AsyncClient(base_url=server.url, headers=ALEX) as http:
+    async with httpx2.AsyncClient(base_url=server.url, headers=ALEX, timeout=60) as http:
         await http.post("/v1/record", json={"turns": TURNS}, headers=parent)
         await http.get("/v1/explain/01890000-0000-7000-8000-000000000000")
 

@@ -32,9 +32,9 @@ def test_recollect_mcp_says_what_is_missing(bare_cli: Cli, no_sdk: None) -> None
 
 def test_a_server_without_the_sdk_says_so_at_mcp_and_serves_the_rest(serve: Serve, no_sdk: None) -> None:
     url = serve().url
-    assert refusal(httpx2.post(f"{url}/mcp", json={}))[:2] == (404, "not_found")
-    assert MISSING in httpx2.post(f"{url}/mcp", json={}).json()["error"]["message"]
-    assert httpx2.get(f"{url}/health").status_code == 200
+    assert refusal(httpx2.post(f"{url}/mcp", json={}, timeout=60))[:2] == (404, "not_found")
+    assert MISSING in httpx2.post(f"{url}/mcp", json={}, timeout=60).json()["error"]["message"]
+    assert httpx2.get(f"{url}/health", timeout=60).status_code == 200
 
 
 def test_neither_the_commands_nor_the_application_need_the_sdk_to_be_loaded() -> None:

@@ -22,7 +22,7 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 
 def post(url: str, headers: dict[str, str], body: Any = LIST) -> httpx2.Response:
-    return httpx2.post(f"{url}/mcp", json=body, headers={**ACCEPT, **headers})
+    return httpx2.post(f"{url}/mcp", json=body, headers={**ACCEPT, **headers}, timeout=60)
 
 
 async def reach_for(client: Client, memory: str) -> list[str]:
@@ -119,7 +119,7 @@ async def test_what_a_role_may_not_see_of_a_database_no_question_shows(
     body = {"name": "sales", "dsn": f"sqlite:///{tmp_path / 'sample.db'}"}
     httpx2.post(sources, json=body, headers=admin, timeout=60).raise_for_status()
     access = {"access": {"user": {"tables": ["customers"]}}}
-    httpx2.put(f"{sources}/sales/access", json=access, headers=admin).raise_for_status()
+    httpx2.put(f"{sources}/sales/access", json=access, headers=admin, timeout=60).raise_for_status()
     async with over_http(url, bearer(keys.user)) as client:
         assert (await done(client, "ask_database", question="How many customers are there?"))["rows"]
         assert not (await done(client, "ask_database", question="How many employees are there?"))["sql"]
@@ -156,8 +156,8 @@ def test_the_border_and_the_limits_are_those_of_every_route(serve: Serve, keys: 
     assert answers[0].headers["x-request-id"]
     assert refusal(answers[-1])[:2] == (429, "rate_limited")
     plain = {"Content-Type": "text/plain", **bearer(keys.service)}
-    assert refusal(httpx2.post(f"{url}/mcp", content="{}", headers=plain))[0] == 415
-    assert refusal(httpx2.get(f"{url}/mcp", headers=ACCEPT))[0] == 405
+    assert refusal(httpx2.post(f"{url}/mcp", content="{}", headers=plain, timeout=60))[0] == 415
+    assert refusal(httpx2.get(f"{url}/mcp", headers=ACCEPT, timeout=60))[0] == 405
 
 
 def test_while_nobody_has_a_key_no_page_of_another_site_is_listened_to(serve: Serve) -> None:
@@ -179,7 +179,7 @@ async def test_a_connection_names_its_session_once_for_all_tools(serve: Serve) -
     for session, word in (("monday", "heron"), ("tuesday", "stork")):
         turns = [{"role": "user", "text": f"The code word is {word}."}]
         body = {"turns": turns, "session": session, "user": "alex"}
-        httpx2.post(f"{url}/v1/record", json=body).raise_for_status()
+        httpx2.post(f"{url}/v1/record", json=body, timeout=60).raise_for_status()
     async with over_http(url, named) as client:
         for given, source in (({}, "monday#0"), ({"session": "tuesday"}, "tuesday#0")):
             found = await done(client, "search_memories", query="What is the code word?", scope="session", **given)

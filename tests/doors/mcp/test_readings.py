@@ -30,7 +30,7 @@ async def test_the_profile_and_the_sessions_can_be_read(alexs: Connect) -> None:
 async def test_a_session_of_any_name_is_read_at_the_address_that_the_list_gives(serve: Serve) -> None:
     url, name = serve().url, "montag/früh 会"
     body: dict[str, Any] = {"turns": TURNS, "session": name, "user": "alex"}
-    httpx2.post(f"{url}/v1/record", json=body).raise_for_status()
+    httpx2.post(f"{url}/v1/record", json=body, timeout=60).raise_for_status()
     async with over_http(url, {"X-User-Id": "alex"}) as client:
         [session] = (await resource(client, "recollect://sessions"))["sessions"]
         read = await resource(client, session["uri"])

@@ -212,7 +212,7 @@ async def test_the_log_has_each_question_with_its_answer_and_sources(
 
 async def test_with_memory_switched_off_the_log_goes_on(settings: Settings) -> None:
     with open_door(replace(settings, enabled=False)) as url:
-        async with httpx2.AsyncClient(base_url=url, headers={"X-User-Id": "alex"}) as client:
+        async with httpx2.AsyncClient(base_url=url, headers={"X-User-Id": "alex"}, timeout=60) as client:
             await added(client, settings, "prices.md", PRICES)
             await ask(client, "How much is a tyre change?")
             told = await ask(client, "How much is a tyre change?")
@@ -270,14 +270,14 @@ async def test_what_cannot_be_taken_in_is_refused_with_a_reason(
     settings: Settings, sent: dict[str, Any], status: int, code: str
 ) -> None:
     with open_door(replace(settings, max_document=2_000)) as url:
-        async with httpx2.AsyncClient(base_url=url) as client:
+        async with httpx2.AsyncClient(base_url=url, timeout=60) as client:
             answer = await client.post(f"{ROOT}/documents", params={"userId": "alex"}, **sent)
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code), answer.text
 
 
 async def test_a_file_may_be_larger_than_other_requests_but_not_without_end(settings: Settings) -> None:
     with open_door(replace(settings, max_body=10_000, max_document=3_000_000)) as url:
-        async with httpx2.AsyncClient(base_url=url, headers={"X-User-Id": "alex"}) as client:
+        async with httpx2.AsyncClient(base_url=url, headers={"X-User-Id": "alex"}, timeout=60) as client:
             taken = await upload(client, "a.txt", b"many words " * 200_000)
             over = await upload(client, "b.txt", b"many words " * 500_000)
             other = await client.post(f"{ROOT}/query", json={"query": "x" * 11_000})
@@ -317,7 +317,7 @@ async def test_only_who_keeps_the_project_s_documents_shares_one(settings: Setti
     with open_door(settings) as url:
 
         async def client(secret: str) -> httpx2.AsyncClient:
-            return httpx2.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {secret}"})
+            return httpx2.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {secret}"}, timeout=60)
 
         async with await client(alex) as one, await client(blake) as two, await client(words) as keeper:
             own = (await upload(one, "own.md", GARDEN)).json()["document"]["id"]
@@ -331,5 +331,5 @@ async def test_only_who_keeps_the_project_s_documents_shares_one(settings: Setti
             assert (await keeper.delete(f"{ROOT}/documents/{own}", params={"shared": True})).status_code == 404
             assert (await keeper.delete(f"{ROOT}/documents/{shared}", params={"shared": True})).status_code == 200
             assert (await upload(one, "x.md", GARDEN, shared="false")).status_code == 202
-        async with httpx2.AsyncClient(base_url=url) as nobody:
+        async with httpx2.AsyncClient(base_url=url, timeout=60) as nobody:
             assert (await upload(nobody, "own.md", GARDEN)).status_code == 401
