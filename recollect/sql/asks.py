@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from recollect.sql.known import Target
+from recollect.sql.lexer import stem_key
 from recollect.sql.sketch import Ask, Sketch
 from recollect.sql.spans import Piece
 
@@ -43,7 +44,8 @@ def lead(sketch: Sketch, at: int) -> tuple[Ask, tuple[int, ...], int]:
                 head, aggregate=head.aggregate if head.aggregate in ("avg", "max", "min") else "count", is_count=True
             )
         elif piece.has("agg"):
-            head = replace(head, aggregate=piece.word("agg"))
+            is_of = at + 1 < len(sketch.pieces) and sketch.pieces[at + 1].text.lower() == "of"
+            head = replace(head, aggregate=piece.word("agg"), is_of=is_of or piece.text.lower().endswith(" of"))
         elif piece.has("distinct"):
             head = replace(head, is_distinct=True)
         elif not piece.is_skip and not piece.has("all"):
@@ -84,16 +86,30 @@ def name_at(
     ):
         at += 1
     look = at
-    while sketch.free(look) and is_in_front(sketch.pieces[look], is_counted or is_led):
+    while sketch.free(look) and (
+        is_in_front(sketch.pieces[look], is_counted or is_led) or (is_counted and is_beside_value(sketch, look))
+    ):
         look = sketch.after(look)
     if not sketch.free(look):
         return None
     piece = sketch.pieces[look]
     if piece.of("entity", "join", *PART_KINDS):
         return qualified(sketch, look, is_counted=is_counted)
-    if piece.has("concept") and (not piece.has("verb") or is_behind_head(sketch, look)):
+    is_amount = piece.word("concept") == "amounts"  # a kind of money that is none of the names here
+    if piece.has("concept") and not is_amount and (not piece.has("verb") or is_behind_head(sketch, look)):
         return (), piece.word("concept") or "", (look,), piece.text
     return None
+
+
+def is_beside_value(sketch: Sketch, at: int) -> bool:
+    """ "Italian or Dutch guests", "Japanese language films": between two values, or the noun for what one is."""
+    ahead, behind, piece = sketch.pieces[at - 1] if at else None, sketch.after(at), sketch.pieces[at]
+    if ahead is None or not ahead.values or not sketch.free(behind):
+        return False
+    if piece.has("or"):
+        return bool(sketch.pieces[behind].values) and not sketch.pieces[behind].of("entity", "join")
+    named = tables(piece.of("entity")) & tables(ahead.values)
+    return bool(named) and bool(sketch.pieces[behind].of("entity")) and behind == at + 1
 
 
 def is_behind_head(sketch: Sketch, at: int) -> bool:
@@ -116,9 +132,11 @@ def qualified(
     sketch: Sketch, at: int, *, is_counted: bool = False
 ) -> tuple[tuple[Target, ...], str, tuple[int, ...], str]:
     """ "Invoice total", "total of the invoices", "track length": the entity says whose."""
+    if is_compound(sketch, at):
+        targets, concept, taken, text = qualified(sketch, at + 1, is_counted=is_counted)
+        return targets, concept, (at, *taken), f"{sketch.pieces[at].text} {text}"
     piece = sketch.pieces[at]
     targets = piece.of("entity", "join", *PART_KINDS)
-    taken = [at]
     behind = at + 1
     if (
         piece.of("entity")
@@ -134,7 +152,15 @@ def qualified(
             own = tuple(t for t in targets if t.table in tables(owner.of("entity")))
             if own:
                 return own, "", (at, last), f"{piece.text} of {owner.text}"
-    return targets, "", tuple(taken), piece.text
+    return targets, "", (at,), piece.text
+
+
+def is_compound(sketch: Sketch, at: int) -> bool:
+    """ "Product category", "customer orders": what is asked for is the last of the two."""
+    piece, behind = sketch.pieces[at], sketch.pieces[at + 1] if sketch.free(at + 1) else None
+    last = piece.text.split()[-1].lower()
+    is_one = bool(piece.of("entity")) and stem_key(last) == (last,)
+    return is_one and behind is not None and bool(behind.of("entity")) and not behind.has("verb") and not behind.values
 
 
 def is_of(sketch: Sketch, at: int) -> bool:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 
 from recollect.model.text import is_cjk
+from recollect.sql.durations import named_shortly
 from recollect.sql.lexer import key_of, stem_key
 from recollect.sql.lexicon import Lexicon
 from recollect.sql.phrases import chinese, rewritten
@@ -19,6 +20,7 @@ LONGEST_NAME = 12
 def in_english(text: str, lexicon: Lexicon) -> str:
     """The text as it is, if it is not Chinese; what is said at length is said shortly."""
     if not is_cjk(text):
+        text = named_shortly(text, lexicon)
         for long, short in rewritten():
             text = long.sub(lambda said, short=short: known(said, lexicon) or said.expand(short), text)  # type: ignore[misc]
         return text

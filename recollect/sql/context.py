@@ -11,9 +11,9 @@ from datetime import date
 
 from recollect.sql.catalog import Catalog
 from recollect.sql.draft_elapsed import is_elapsed
-from recollect.sql.joins import Graph, Way, is_safe, ways_through
+from recollect.sql.joins import Graph, Step, Way, is_safe, ways_through
 from recollect.sql.known import Known, Target
-from recollect.sql.lexer import key_of, root_of, stem_key
+from recollect.sql.lexer import doer_roots, key_of, root_of, stem_key
 from recollect.sql.lexicon import Lexicon
 from recollect.sql.naming import table_words
 from recollect.sql.phrases import Unit, phrases
@@ -120,8 +120,7 @@ class Context:
         """ "Which clerk approved the most events": by the join that is called so."""
         words = [word for step in way for word in (*table_words(step.join.to), *table_words(step.join.table), "by")]
         own = set(map(root_of, words))  # a review has a reviewer, but does not say so
-        said = {root_of(word) for step in way for name in step.join.names for word in name.split()}
-        return bool((said - own) & self.words)
+        return bool((role_roots(way) - own) & self.words)
 
     def by_what_was_done(self, way: Way, base: str, to: str) -> tuple[Way, ...]:
         """Customers and products meet in orders and in reviews: who "bought" is meant by orders, though reviews are
@@ -143,9 +142,8 @@ class Context:
     def done_otherwise(self, way: Way, base: str, to: str) -> tuple[Way, ...]:
         """Students "taught" by professors: through the courses, though each has an adviser whom nobody named."""
         roles = [step for step in way if step.join.names]
-        said = {root_of(word) for step in roles for name in step.join.names for word in name.split()}
         on_way = {base, *(step.table for step in way)}
-        if not roles or said & self.words or not self.acts or self.acts & on_way:
+        if not roles or role_roots(roles) & self.words or not self.acts or self.acts & on_way:
             return ()
         others = self.graph.shortest(base, to, frozenset(), only_safe=False, without=frozenset(s.id for s in roles))
         return tuple(other for other in others if {step.table for step in other} & self.acts)
@@ -154,8 +152,7 @@ class Context:
         """Who leads a project and who works on it: where rows are multiplied, and nobody says "lead", both may be
         meant."""
         roles = [step for step in way if step.join.names and not step.is_safe]
-        said = {root_of(word) for step in roles for name in step.join.names for word in name.split()}
-        if not roles or said & self.words:
+        if not roles or self.is_role_said(tuple(roles)):
             return ()
         others = self.graph.shortest(base, to, frozenset(), only_safe=False, without=frozenset(s.id for s in roles))
         return tuple(other for other in others if is_plain(other) and len(other) <= len(way) + 1)
@@ -181,7 +178,7 @@ class Context:
         ranked = [(rank, m) for m in kept if (rank := rank_of(m, nouns)) is not None]
         wanted = set(tables) if tables is not None else None
         ranked = [(rank, m) for rank, m in ranked if wanted is None or m.table in wanted]
-        first = [(rank, m) for rank, m in ranked if stem_key(m.names[0]) in nouns]
+        first = [(rank, m) for rank, m in ranked if stem_key(m.names[0]) in nouns or is_revenue(concept, m)]
         ranked = first or ranked
         best: dict[str, tuple[int, Measure]] = {}
         for rank, m in ranked:
@@ -251,6 +248,12 @@ class Context:
             self.assumed.append((term, meaning, source, confidence))
 
 
+def role_roots(steps: Iterable[Step]) -> set[str]:
+    """What the one is to the other, and what he does as such: an "advisor" advises."""
+    said = (word for step in steps for name in step.join.names for word in name.split())
+    return {root for word in said for root in doer_roots(word)}
+
+
 def is_plain(way: Way) -> bool:
     """No join on it says what the one is to the other."""
     return not any(step.join.names for step in way)
@@ -259,6 +262,11 @@ def is_plain(way: Way) -> bool:
 def is_upkeep(moment: Moment) -> bool:
     """When a row was touched last says nothing about what it is about; nor does a birthday about the year 2020."""
     return bool(set(moment.names[0].split()) & set(vocabulary().words("moments", "never")))
+
+
+def is_revenue(concept: str, measure: Measure) -> bool:
+    """Whatever its column is called."""
+    return concept == "money" and "revenue" in measure.names
 
 
 def rank_of(measure: Measure, nouns: tuple[tuple[str, ...], ...]) -> int | None:
@@ -277,7 +285,7 @@ def words_of_way(way: Way) -> set[str]:
     """Stems of what the joins and their columns are called, without what the tables themselves are about."""
     said = [name for step in way for name in (*step.join.names, *step.join.columns)]
     own = {root_of(word) for step in way for word in table_words(step.join.to)}
-    return {root_of(piece) for text in said for piece in CAMEL.findall(text) or [text]} - own
+    return {root for text in said for piece in CAMEL.findall(text) or [text] for root in doer_roots(piece)} - own
 
 
 __all__ = ["Context", "Refused", "Unclear", "key_of", "target_of", "words_of_way"]

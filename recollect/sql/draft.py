@@ -20,14 +20,15 @@ from recollect.sql.draft_columns import (
     with_plurals,
 )
 from recollect.sql.draft_complete import completed
-from recollect.sql.draft_elapsed import elapsed, in_time
+from recollect.sql.draft_due import in_time, running_low
+from recollect.sql.draft_elapsed import elapsed
 from recollect.sql.draft_joins import joins
 from recollect.sql.draft_labels import label
-from recollect.sql.draft_measures import measures
+from recollect.sql.draft_measures import earned, measures, of_wholes
 from recollect.sql.draft_moments import moments
 from recollect.sql.draft_subjects import Subject, is_link, named, subjects
 from recollect.sql.naming import distinct, without
-from recollect.sql.semantic import Dimension, Entity, Measure, SemanticModel
+from recollect.sql.semantic import Definition, Dimension, Entity, Measure, SemanticModel
 from recollect.sql.vocabulary import vocabulary
 
 
@@ -43,15 +44,28 @@ def draft(catalog: Catalog) -> SemanticModel:
     return SemanticModel(
         entities=tuple(entity(subject, taken) for subject in told),
         dimensions=tuple(each for subject in told for each in dimensions(subject, taken_names)),
-        measures=tuple(each for subject in told for each in (*measures(subject, names), *taken_time(subject))),
+        measures=tuple(
+            of_wholes(
+                earned(
+                    [each for subject in told for each in (*measures(subject, names), *taken_time(subject, taken))],
+                    names,
+                ),
+                found,
+                names,
+            )
+        ),
         moments=tuple(each for subject in told for each in moments(subject)),
         joins=tuple(found),
-        definitions=tuple(each for subject in told for each in (*definitions(subject), *in_time(subject))),
+        definitions=tuple(each for subject in told for each in defined(subject)),
     )
 
 
-def taken_time(subject: Subject) -> list[Measure]:
-    return [] if subject.table.is_view else list(elapsed(subject, moments(subject)))
+def defined(subject: Subject) -> list[Definition]:
+    return [*definitions(subject), *in_time(subject), *running_low(subject)]
+
+
+def taken_time(subject: Subject, taken: frozenset[str]) -> list[Measure]:
+    return [] if subject.table.is_view else list(elapsed(subject, moments(subject), taken))
 
 
 def own_words(catalog: Catalog, names: Mapping[str, str]) -> frozenset[str]:
@@ -79,10 +93,11 @@ def synonyms_of(name: str) -> list[str]:
 
 
 def line_names(name: str) -> list[str]:
-    """ "order detail" is said "order line", "order item" and "line item" as well."""
+    """ "order detail" is said "order line", "order item" and "line item" as well; a product line is none."""
     whole, _, last = name.rpartition(" ")
-    lines = vocabulary().words("money", "line_words")
-    return [f"{whole} line", f"{whole} item", "line item"] if whole and last in lines else []
+    lines, sales = vocabulary().words("money", "line_words"), vocabulary().words("money", "sale_tables")
+    is_line = last in lines and whole.rpartition(" ")[2] in sales
+    return [f"{whole} line", f"{whole} item", "line item"] if is_line else []
 
 
 def unique_key(columns: Sequence[Column]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from recollect.sql.catalog import Column
-from recollect.sql.draft_columns import is_yes_no, moment_type, said
+from recollect.sql.draft_columns import is_stock_kept, is_yes_no, moment_type, said, yes_and_no_of
 from recollect.sql.draft_subjects import Subject
 from recollect.sql.naming import distinct
 from recollect.sql.semantic import Definition
@@ -42,7 +42,7 @@ def yes_and_no(subject: Subject, column: Column) -> Iterator[Definition]:
         yield from having(subject, column, name)
         return
     opposite = vocabulary().table("columns", "opposites").get(name) or (f"un{name}" if name.endswith("ed") else "")
-    yes, no = ("TRUE", "FALSE") if column.type == "boolean" and subject.dialect == "postgres" else ("1", "0")
+    yes, no = written(subject, column)
     same = vocabulary().table("columns", "equivalents").get(name, ())
     for names, value in (
         (distinct([name, *same]), yes),
@@ -52,9 +52,16 @@ def yes_and_no(subject: Subject, column: Column) -> Iterator[Definition]:
         yield Definition(names, subject.table.name, f"{subject.quoted(column.name)} = {value}", "schema", 0.8, meaning)
 
 
+def written(subject: Subject, column: Column) -> tuple[str, str]:
+    """Yes and no as the column has them."""
+    if texts := yes_and_no_of(column):
+        return repr(texts[0]), repr(texts[1])
+    return ("TRUE", "FALSE") if column.type == "boolean" and subject.dialect == "postgres" else ("1", "0")
+
+
 def having(subject: Subject, column: Column, name: str) -> Iterator[Definition]:
     """ "With a lift", "have a lift" and "without a lift" of `has_lift`."""
-    yes, no = ("TRUE", "FALSE") if column.type == "boolean" and subject.dialect == "postgres" else ("1", "0")
+    yes, no = written(subject, column)
     there = [f"{lead} {form}" for lead in ("with", "have", "has", "having", "offer") for form in (name, f"a {name}")]
     gone = [f"{lead} {name}" for lead in ("without", "no", "with no", "without a", "have no", "has no", "not have")]
     for names, value, meaning in ((there, yes, "yes"), (gone, no, "no")):
@@ -104,7 +111,8 @@ def usual(subject: Subject, column: Column) -> Iterator[Definition]:
 
 def is_stock(subject: Subject, column: Column) -> bool:
     own = " ".join(said(column))
-    return {own, own.removeprefix(f"{subject.name} ")} & set(vocabulary().words("money", "stock")) != set()
+    names = {own, own.removeprefix(f"{subject.name} ")}
+    return names & set(vocabulary().words("money", "stock")) != set() or is_stock_kept(subject, own)
 
 
 def definition(subject: Subject, column: Column, code: str, *meanings: str) -> Definition:

@@ -7,13 +7,16 @@ from collections.abc import Sequence
 
 from recollect.sql.catalog import Column, ColumnType
 from recollect.sql.draft_subjects import Subject, ends_with, has_any, is_number_key, shortened
+from recollect.sql.lexer import stem_key
 from recollect.sql.naming import CAMEL, CHINESE, chinese_stem, distinct, many, of, singular, words_of
+from recollect.sql.phrases import phrases
 from recollect.sql.vocabulary import vocabulary
 
 DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 DATETIME = re.compile(DATE.pattern + r"[ T][0-2]\d:[0-5]\d(?::[0-6]\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?")
 FEW_WORDS, FEW_CHARS = 4, 40
 NUMBERS = ("integer", "number")
+EARLIEST, LATEST = 1000, 2200  # years
 
 
 def said(column: Column) -> tuple[str, ...]:
@@ -60,12 +63,23 @@ def is_measure(subject: Subject, column: Column) -> bool:
 
 
 def is_yes_no(column: Column) -> bool:
-    """0 and 1 and nothing else, in a column whose name asks a question, or at least counts nothing."""
+    """0 and 1 and nothing else, in a column whose name asks a question, or at least counts nothing; "Y" and "N"."""
+    if column.type == "text":
+        return yes_and_no_of(column) is not None
     if column.type != "integer":
         return column.type == "boolean"
     asks = has_any(said(column), vocabulary().words("columns", "yes_no"))
     fits = column.low in ("0", "1", None) and column.high in ("0", "1", None)
     return (asks and fits) or ((column.low, column.high) == ("0", "1") and not counts(column))
+
+
+def yes_and_no_of(column: Column) -> tuple[str, str] | None:
+    """The two texts that a column says yes and no with, if it has just these."""
+    if not column.is_complete or len(column.values) != 2:
+        return None
+    found = {value.casefold(): value for value in column.values}
+    pairs = vocabulary().words("columns", "yes_no_texts")
+    return next(((found[yes], found[no]) for yes, no in pairs if {yes, no} == set(found)), None)
 
 
 def counts(column: Column) -> bool:
@@ -88,10 +102,15 @@ def is_code(column: Column) -> bool:
 
 
 def is_period(column: Column) -> bool:
-    """A year, a month as a number; "days" are a duration."""
-    return (
-        column.type == "integer" and bool(said(column)) and said(column)[-1] in vocabulary().words("columns", "periods")
-    )
+    """A year, a month as a number; "days" are a duration. A "year built" is one if its numbers are years."""
+    if column.type != "integer" or not said(column):
+        return False
+    return said(column)[-1] in vocabulary().words("columns", "periods") or ("year" in said(column) and is_years(column))
+
+
+def is_years(column: Column) -> bool:
+    ends = [float(end) for end in (column.low, column.high) if end is not None]
+    return len(ends) == 2 and ends[0] >= EARLIEST and ends[1] <= LATEST
 
 
 def is_dimension(subject: Subject, column: Column) -> bool:
@@ -124,10 +143,18 @@ def column_names(subject: Subject, column: Column, kind: str) -> tuple[str, ...]
         *known.get(own, ()),
         *known.get(short, ()),
     ]
-    base += short_of(short, own)
+    plain = short_of(short, own)
+    base += [*plain, *(name for each in plain for name in known.get(each, ()))]  # "length" for "duration seconds"
     base += turned(own) if kind == "measures" else []
+    base += vocabulary().words("money", "stock_said") if is_stock_kept(subject, own) else []
     mine = {phrase(each) for each in subject.table.columns} - {own}
     return tuple(name for name in distinct([*base, *job_title(subject, own), *loosely(own)]) if name not in mine)
+
+
+def is_stock_kept(subject: Subject, own: str) -> bool:
+    """The quantity of a table of stock."""
+    is_quantity = own in vocabulary().words("money", "quantities")
+    return is_quantity and subject.name in vocabulary().words("money", "stock_tables")
 
 
 def turned(own: str) -> list[str]:
@@ -147,6 +174,13 @@ def job_title(subject: Subject, own: str) -> list[str]:
     """A person's title is not a book's."""
     people = {phrase(column) for column in subject.table.columns} & set(vocabulary().words("labels", "people"))
     return list(vocabulary().words("labels", "title_names")) if own == "title" and people else []
+
+
+def is_person(subject: Subject) -> bool:
+    """A row is somebody: it has a family name, or is called so."""
+    people = set(vocabulary().words("labels", "people"))
+    is_named = bool({phrase(column) for column in subject.table.columns} & people)
+    return is_named or stem_key(subject.name)[-1:] in phrases().events["person"]
 
 
 def loosely(own: str) -> list[str]:

@@ -144,11 +144,14 @@ def role(columns: tuple[str, ...], entity: str) -> tuple[str, ...]:
     if len(columns) != 1:
         return ()
     said = stem(columns[0]) or one(words_of(columns[0]))
+    rest = said.removesuffix(f" {entity}")
+    if rest.rpartition(" ")[2] in vocabulary().table("roles"):
+        said = rest  # the "sales rep employee" is the sales rep
     if not said or said == entity or entity.endswith(f" {said}") or said in vocabulary().words("key_words"):
         return ()
     known = vocabulary().table("roles")
     whole, _, last = said.rpartition(" ")
-    instead = [f"{whole} {name}".strip() for name in known.get(last, ())] if whole else []
+    instead = [f"{whole} {name}" for name in known.get(last, ()) if whole and not name.startswith(whole)]
     return distinct(known.get(said, [said, *instead, *loose(whole, last), *directed(said, entity)]))
 
 

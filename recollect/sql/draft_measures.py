@@ -6,13 +6,15 @@ a question takes the total where it can, and the product where a split by produc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from recollect.sql.catalog import Column
 from recollect.sql.draft_columns import column_names, is_measure, moment_type, phrase, said, short_of
+from recollect.sql.draft_discounts import filled, given_away, part_of_price
 from recollect.sql.draft_subjects import Subject, has_any, shortened
 from recollect.sql.naming import distinct, singular
-from recollect.sql.semantic import Aggregate, Measure
+from recollect.sql.semantic import Aggregate, Join, Measure
 from recollect.sql.vocabulary import vocabulary
 
 
@@ -28,6 +30,36 @@ def measure(subject: Subject, column: Column, sells: bool) -> Measure:
     if sells and column is best_total(subject):
         names = distinct([*names, *vocabulary().words("money", "revenue_names"), f"{subject.name} value"])
     return Measure(subject.table.name, subject.quoted(column.name), names, aggregate(column), column.comment)
+
+
+def earned(found: Sequence[Measure], others: Mapping[str, str]) -> list[Measure]:
+    """What was sold is the revenue; what was paid for it is so only where nothing says what was sold."""
+    words = set(vocabulary().words("money", "revenue_names"))
+    paid = [each for each in found if others[each.table].split()[-1] in vocabulary().words("money", "paid_tables")]
+    if not any(words & set(each.names) for each in found if each not in paid):
+        return list(found)
+    return [replace(each, names=unearned(each.names, words)) if each in paid else each for each in found]
+
+
+def of_wholes(found: Sequence[Measure], joins: Sequence[Join], others: Mapping[str, str]) -> list[Measure]:
+    """The lines of an order say its value, where it has no total of its own."""
+    named = {name for each in found for name in each.names}
+    return [replace(each, names=distinct([*each.names, *whole_names(each, joins, others, named)])) for each in found]
+
+
+def whole_names(
+    measure: Measure, joins: Sequence[Join], others: Mapping[str, str], named: Container[str]
+) -> Iterator[str]:
+    if " * " not in measure.expression or not set(measure.names) & set(vocabulary().words("money", "revenue_names")):
+        return
+    for join in joins:
+        if join.table == measure.table and others[join.to].split()[-1] in vocabulary().words("money", "sale_tables"):
+            names = [f"{others[join.to]} {noun}" for noun in vocabulary().words("money", "whole_names")]
+            yield from (name for name in names if names[0] not in named and name not in named)
+
+
+def unearned(names: Sequence[str], words: set[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name not in words)
 
 
 def best_total(subject: Subject) -> Column | None:
@@ -76,11 +108,19 @@ def products(subject: Subject, sells: bool, others: Mapping[str, str]) -> Iterat
     name = subject.table.name
     if price and quantity and not any(is_total(subject, each) for each in subject.table.columns):
         listed = vocabulary().words("money", "product_names" if sells else "plain_product_names")
-        names = distinct([*listed, f"{subject.name} total", f"{subject.name} value"])
-        yield Measure(name, discounted(subject, times(subject, price, quantity)), names, "sum")
+        net = discounted(subject, times(subject, price, quantity))
+        is_net = sells and net != times(subject, price, quantity)
+        told = vocabulary().words("money", "net_names") if is_net else ()
+        names = distinct([*listed, f"{subject.name} total", f"{subject.name} value", *told])
+        yield Measure(name, net, names, "sum")
+    if price and quantity:
+        gross = times(subject, price, quantity)
+        yield from given_away(subject, gross, first_of(subject, "discounts"), first_of(subject, "discount_amounts"))
     if price and not quantity and is_sold_singly(subject, others):
         names = tuple(vocabulary().words("money", "revenue_names"))
         yield Measure(name, subject.quoted(price.name), names, "sum")
+    if pay := salary_of(subject):
+        yield Measure(name, subject.quoted(pay.name), payroll_names(pay), "sum")
     if cost and quantity:
         yield Measure(name, times(subject, cost, quantity), tuple(vocabulary().words("money", "cost_names")), "sum")
     if price and cost and quantity:
@@ -93,6 +133,20 @@ def products(subject: Subject, sells: bool, others: Mapping[str, str]) -> Iterat
             tuple(vocabulary().words("money", "stock_names")),
             "sum",
         )
+
+
+def salary_of(subject: Subject) -> Column | None:
+    """The one column of what people earn."""
+    found = [c for c in subject.table.columns if is_measure(subject, c) and said(c)[-1] in ("salary", "wage")]
+    found = [c for c in found if not set(said(c)) & {"hourly", "minimum", "maximum", "min", "max", "hour"}]
+    return found[0] if len(found) == 1 else None
+
+
+def payroll_names(pay: Column) -> tuple[str, ...]:
+    """A monthly salary makes no annual payroll."""
+    other = {"monthly": "annual", "annual": "monthly", "yearly": "monthly"}
+    wrong = {other[word] for word in said(pay) if word in other} or set(other.values())
+    return tuple(n for n in vocabulary().words("money", "payroll_names") if not wrong & set(n.split()))
 
 
 def is_sold_singly(subject: Subject, others: Mapping[str, str]) -> bool:
@@ -117,26 +171,9 @@ def times(subject: Subject, one: Column, other: Column) -> str:
 
 
 def discounted(subject: Subject, expression: str) -> str:
-    if share := first_of(subject, "discounts"):
-        return f"{expression}{reduction(subject, share)}"
+    if rate := first_of(subject, "discounts"):
+        share = part_of_price(subject, rate)
+        return f"{expression} * (1 - {share})" if share else expression
     if amount := first_of(subject, "discount_amounts"):
         return f"{expression} - {filled(subject, amount)}"
     return expression
-
-
-def reduction(subject: Subject, discount: Column) -> str:
-    """A fraction, or percent; nothing if neither its name nor its values say which."""
-    high = float(discount.high) if discount.high is not None else None
-    if has_any(said(discount), ("percent", "percentage")) or (
-        high is not None and 1 < high <= 100 and is_whole(discount)
-    ):
-        return f" * (1 - {filled(subject, discount)} / 100.0)"
-    return f" * (1 - {filled(subject, discount)})" if high is not None and high <= 1 else ""
-
-
-def is_whole(discount: Column) -> bool:
-    return discount.type == "integer"
-
-
-def filled(subject: Subject, column: Column) -> str:
-    return f"COALESCE({subject.quoted(column.name)}, 0)" if column.nullable else subject.quoted(column.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recollect.sql.catalog import Column
-from recollect.sql.draft_columns import commented, moment_type, phrase, said
+from recollect.sql.draft_columns import commented, is_person, moment_type, phrase, said
 from recollect.sql.draft_subjects import Subject, shortened
 from recollect.sql.lexer import root_of
 from recollect.sql.naming import distinct, many, of, singular
@@ -31,14 +31,28 @@ def names(subject: Subject, column: Column) -> tuple[str, ...]:
     known = vocabulary().table("moments", "said")
     heard = [name for word in said(column) if is_alone(subject, column, word) for name in known_of(word)]
     heard += [name for key, names in known.items() if " " in key and f" {key} " in f" {own} " for name in names]
-    if set(said(column)) & set(vocabulary().words("moments", "planned")):
+    if is_planned(column):
         heard = []  # what was planned to depart has not departed
     plain = own.removesuffix(" at").removesuffix(" on")
     done = own.removesuffix(" date").removesuffix(" time")
     heard += [done] if done.endswith("ed") or done in vocabulary().words("moments", "done") else []
     heard += [many(each) for each in (plain, done) if each in vocabulary().words("moments", "nominal")]
+    heard += counted(subject, column, done if done != own else plain)
     qualified = of(subject.name, shortened(subject, own))
     return distinct([own, *commented(column.comment), plain, *heard, qualified])
+
+
+def counted(subject: Subject, column: Column, done: str) -> list[str]:
+    """ "Arrivals" for those who checked in then; a device that is registered is no signup."""
+    names = vocabulary().table("moments", "counted").get(done, ())
+    is_somebody = is_person(subject) or subject.name.split()[-1] in vocabulary().words("money", "buyers")
+    is_said = is_somebody or set(said(column)) & {"signup", "sign"}
+    kept = [name for name in names if is_said or not set(name.split()) & {"sign", "signups"}]
+    return [] if is_planned(column) else kept
+
+
+def is_planned(column: Column) -> bool:
+    return bool(set(said(column)) & set(vocabulary().words("moments", "planned")))
 
 
 def known_of(word: str) -> Sequence[str]:

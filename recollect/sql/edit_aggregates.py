@@ -14,7 +14,7 @@ from recollect.sql.places import ref_of
 from recollect.sql.spans import Piece
 
 if TYPE_CHECKING:
-    from recollect.sql.edit import Fragment
+    from recollect.sql.fragments import Fragment
 
 
 def with_aggregate(context: Context, fragment: Fragment, frame: Frame) -> Frame:
@@ -39,7 +39,15 @@ def with_aggregate(context: Context, fragment: Fragment, frame: Frame) -> Frame:
             [m.names[0] for m in context.own_measures(frame.subject)],
             "aggregation",
         )
-    return replace(frame, metrics=(replace(metric, aggregate=aggregate), *frame.metrics[1:]))
+    said_ones = tuple(dict.fromkeys(aggregated(metric, piece.word("agg") or "sum") for piece in words))
+    if "also" in fragment.marks or len(said_ones) > 1:
+        kept = frame.metrics if "also" in fragment.marks else ()
+        return replace(frame, metrics=tuple(dict.fromkeys((*kept, *said_ones))))
+    return replace(frame, metrics=(*said_ones, *frame.metrics[1:]))
+
+
+def aggregated(metric: Metric, aggregate: str) -> Metric:
+    return replace(metric, aggregate=aggregate, per=metric.per if aggregate != "sum" else None, share=None)
 
 
 def spoken(fragment: Fragment) -> list[Piece]:

@@ -7,12 +7,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeVar
 
-from recollect.sql.context import Context, target_of
+from recollect.sql.context import Context, Unclear, target_of
 from recollect.sql.figures import checked
 from recollect.sql.frame import Filter, Frame, Group, Metric, Period, Ref
 from recollect.sql.known import Target
 from recollect.sql.metrics import Option, best
 from recollect.sql.places import ref_of
+from recollect.sql.semantic import Measure
+from recollect.sql.vocabulary import vocabulary
 
 GENERIC = frozenset(("amount", "total", "total amount", "value", "quantity", "cost", "price", "金额", "数量"))
 Part = TypeVar("Part", Group, Filter, Period)
@@ -27,6 +29,9 @@ def refitted(context: Context, frame: Frame, found: list[Option] | None = None) 
     chosen = best(context, choices, places, choices[0].metric.of.name or "this")
     if chosen.base == frame.subject:
         return checked(context, replace(frame, metrics=(chosen.metric, *frame.metrics[1:])))
+    if frame.existence or frame.having or len(frame.metrics) > 1:
+        name = chosen.metric.of.name or context.called(chosen.base)
+        raise Unclear(name, f"“{name}” is kept elsewhere. Please ask the whole question.", category="aggregation")
     return checked(context, moved(frame, chosen))
 
 
@@ -46,6 +51,13 @@ def free(part: Part) -> Part:
     return replace(part, of=replace(part.of, via=part.of.via if len(part.of.via) == 1 else ()))
 
 
+def is_alike(one: Measure, other: Measure) -> bool:
+    """Called the same, and no stock where the other is what was sold."""
+    stock = vocabulary().words("money", "stock_said")[0]
+    is_same = bool((set(one.names) & set(other.names)) - GENERIC) and (stock in one.names) == (stock in other.names)
+    return is_same and one.aggregate == other.aggregate == "sum"
+
+
 def same_measures(context: Context, frame: Frame) -> list[Option]:
     """The measures that share a name with the frame's."""
     if not frame.metrics or not frame.metrics[0].of.expression:
@@ -54,11 +66,7 @@ def same_measures(context: Context, frame: Frame) -> list[Option]:
     own = next(
         (m for m in context.model.measures if (m.table, m.expression) == (metric.of.table, metric.of.expression)), None
     )
-    if own is None:
+    if own is None or metric.per:
         return [Option(metric, frame.subject)]
-    alike = [
-        m
-        for m in context.model.measures
-        if m is own or (m.aggregate == own.aggregate == "sum" and (set(m.names) & set(own.names)) - GENERIC)
-    ]
+    alike = [m for m in context.model.measures if m is own or is_alike(m, own)]
     return [Option(Metric(metric.aggregate, ref_of(target_of(m))), m.table, own.aggregate == "sum") for m in alike]

@@ -6,19 +6,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from recollect.sql.context import Context
 from recollect.sql.frame import Frame
 from recollect.sql.known import Target
+from recollect.sql.lexer import root_of
 from recollect.sql.listings import column_refs, shown
 from recollect.sql.sketch import Ask, Sketch
 from recollect.sql.spans import Piece
 
 if TYPE_CHECKING:
-    from recollect.sql.edit import Fragment
+    from recollect.sql.fragments import Fragment
 
 THEIR = ("their", "its", "his", "her")
+BEING = ("do", "does", "did", "is", "are", "was", "were")
 NAMED = ("dimension", "measure", "moment", "entity", "join")
 
 
@@ -44,6 +47,32 @@ def with_columns(context: Context, fragment: Fragment, frame: Frame) -> Frame:
     sketch.columns, sketch.subject = asks, ()
     refs = [ref for ask in asks for ref in column_refs(context, frame.subject, ask)]
     return replace(frame, columns=tuple(dict.fromkeys((*frame.columns, *refs))))
+
+
+def with_doers(context: Context, fragment: Fragment, frame: Frame) -> Frame:
+    """ "Who supplies them?" after a list: beside each the one who is called after what he does."""
+    said = [p for p in fragment.pieces if p.text.lower() not in BEING and not p.has("back") and not is_they(p)]
+    is_asked = len(said) == 2 and said[0].text.lower() == "who" and "those" in fragment.marks
+    if not is_asked or frame.metrics or frame.groups or said[1].names or said[1].values:
+        return frame
+    doers = [e.table for e in context.model.entities if any(map(partial(does, said[1].text.lower()), e.names))]
+    near = [table for table in doers if context.cost(frame.subject, table) == (0, 1)]
+    if len(near) != 1:
+        return frame
+    ask = Ask(targets=(Target("entity", near[0], name=context.called(near[0])),), text=context.called(near[0]))
+    fragment.sketch.unknown, fragment.sketch.loose = [], []
+    refs = column_refs(context, frame.subject, ask)
+    return replace(frame, columns=tuple(dict.fromkeys((*frame.columns, *refs))))
+
+
+def is_they(piece: Piece) -> bool:
+    return piece.word("vague") == "entity"
+
+
+def does(verb: str, noun: str) -> bool:
+    """Who supplies is a supplier, who teaches a teacher."""
+    ending = next((end for end in ("ier", "er", "or") if noun.endswith(end)), "")
+    return bool(ending) and root_of(verb).rstrip("iey") == noun.removesuffix(ending).rstrip("iey")
 
 
 def named(sketch: Sketch) -> list[Ask]:

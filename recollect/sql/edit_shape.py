@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING
 
 from recollect.sql.context import Context, Refused, Unclear
 from recollect.sql.edit_base import refitted
-from recollect.sql.frame import Frame, Group, Metric, Order, Ref
+from recollect.sql.edit_those import of_those, with_second
+from recollect.sql.frame import Filter, Frame, Group, Metric, Order, Ref
 from recollect.sql.known import Target
+from recollect.sql.lexer import key_of, stem_key
 from recollect.sql.listings import shown
 from recollect.sql.metrics import options
-from recollect.sql.ordering import order_by
+from recollect.sql.ordering import adjective, is_by_name, order_by
 from recollect.sql.places import group
 from recollect.sql.sketch import Ask, GroupAsk, Rank, Sketch
 from recollect.sql.spans import Piece
 
 if TYPE_CHECKING:
-    from recollect.sql.edit import Fragment
+    from recollect.sql.fragments import Fragment
 
 
 def with_metric(context: Context, fragment: Fragment, frame: Frame) -> Frame:
@@ -28,14 +30,26 @@ def with_metric(context: Context, fragment: Fragment, frame: Frame) -> Frame:
     take_by_measure(fragment, frame)
     if not sketch.metrics or "remove" in fragment.marks:
         return frame
-    found = options(context, sketch.metrics[0])
+    ask = sketch.metrics[0]
+    found = options(context, ask)
     if not found:
-        raise Unclear(
-            sketch.metrics[0].text,
-            f"I do not see what to measure for “{sketch.metrics[0].text}”.",
-            category="aggregation",
-        )
-    return refitted(context, replace(frame, columns=(), order=metric_orders(frame), having=()), found)
+        raise Unclear(ask.text, f"I do not see what to measure for “{ask.text}”.", category="aggregation")
+    is_by = fragment.pieces[0].has("group")  # "and by number of orders": another ranking
+    if is_by and frame.groups:
+        forget(fragment, [fragment.pieces[0].text])
+    if "also" in fragment.marks and frame.metrics and not is_by:
+        return with_second(context, frame, found, ask)
+    if "those" in fragment.marks:
+        return of_those(context, fragment, frame, found)
+    own = [option for option in found if option.base == frame.subject]
+    if frame.having and not own:
+        raise Unclear(ask.text, "I cannot tell that of just those. Please ask the whole question.", category="entity")
+    try:
+        return refitted(context, replace(frame, columns=(), order=metric_orders(frame)), found)
+    except Unclear:
+        if not own or len(own) == len(found):
+            raise
+        return refitted(context, replace(frame, columns=(), order=metric_orders(frame)), own)
 
 
 def take_by_measure(fragment: Fragment, frame: Frame) -> None:
@@ -95,7 +109,8 @@ def is_of_another(sketch: Sketch, frame: Frame) -> bool:
 
 
 def is_of_those(fragment: Fragment, pieces: list[Piece]) -> bool:
-    return "those" in fragment.marks or any(piece.word("vague") == "entity" for piece in pieces[:3])
+    is_bare = all(piece.has("list", "which", "all") and not piece.names for piece in pieces)  # "which ones?"
+    return is_bare or "those" in fragment.marks or any(piece.word("vague") == "entity" for piece in pieces[:3])
 
 
 def with_groups(context: Context, fragment: Fragment, frame: Frame) -> Frame:
@@ -133,6 +148,9 @@ def more_groups(fragment: Fragment, frame: Frame) -> list[GroupAsk]:
     sketch = fragment.sketch
     is_plain = not (sketch.values or sketch.spans or sketch.compares or sketch.definitions or sketch.metrics)
     kinds = ["dimension"] if "ask" in fragment.marks and frame.groups else []
+    said = [piece for piece in fragment.pieces if not piece.is_skip]
+    if kinds and is_plain and len(said) == 1 and stem_key(said[0].text) == key_of(said[0].text):
+        kinds.append("entity")  # "and brand"
     kinds += ["dimension", "entity"] if "also" in fragment.marks and is_plain else []
     name = sketch.subject[0].name if sketch.subject else ""
     asks = (*sketch.columns, Ask(targets=sketch.subject, text=name))
@@ -147,7 +165,15 @@ def is_first_grain(old: tuple[Group, ...], new: tuple[Group, ...]) -> bool:
 def reached(context: Context, frame: Frame, ask: GroupAsk) -> Group:
     if ask.grain and frame.periods:
         return Group(frame.periods[0].of, ask.grain)  # type: ignore[arg-type]
+    if ask.grain and (happened := [each.of for each in frame.filters if is_happened(context, each)]):
+        return Group(happened[0], ask.grain)  # type: ignore[arg-type]
     return group(context, frame.subject, ask)
+
+
+def is_happened(context: Context, each: Filter) -> bool:
+    """ "How many left?", "by year": when they left, not when they came."""
+    dates = {(moment.table, moment.column) for moment in context.model.moments}
+    return each.op == "not null" and (each.of.table, each.of.column) in dates
 
 
 def with_rank(context: Context, fragment: Fragment, frame: Frame) -> Frame:
@@ -155,8 +181,14 @@ def with_rank(context: Context, fragment: Fragment, frame: Frame) -> Frame:
     rank = fragment.sketch.rank or bare_rank(fragment)
     if rank is None:
         return with_limit(fragment, frame)
-    if rank.by and rank.by.targets and not same_figure(rank, frame):
+    if rank.text.lower().startswith("first") and not rank.by and (frame.order or (frame.metrics and frame.groups)):
+        return replace(frame, limit=rank.count or 1)
+    if rank.by and frame.metrics and frame.groups and not same_figure(context, rank.by, frame):
+        found = options(context, rank.by)
+        frame = refitted(context, replace(frame, columns=(), order=(), having=()), found) if found else frame
+    elif rank.by and rank.by.targets and not same_figure(context, rank.by, frame):
         return frame
+    check_end(rank, frame)
     limit = rank.count or frame.limit or 1
     if frame.metrics and frame.groups:
         return replace(frame, order=(Order("metric", 0, rank.is_descending),), limit=limit)
@@ -173,12 +205,22 @@ def with_rank(context: Context, fragment: Fragment, frame: Frame) -> Frame:
     )
 
 
-def same_figure(rank: Rank, frame: Frame) -> bool:
-    return any(
-        t.table == m.of.table and t.expression == m.of.expression
-        for m in frame.metrics
-        for t in (rank.by.targets if rank.by else ())
-    )
+def same_figure(context: Context, by: Ask, frame: Frame) -> bool:
+    """Whether what is ranked by is what is shown; "the five biggest" are so by whatever is shown."""
+    if by.concept == "size" and not by.targets:
+        return True
+    if by.targets or not by.concept:
+        shown = {(m.of.table, m.of.expression) for m in frame.metrics}
+        return any((t.table, t.expression) in shown for t in by.targets) or not by.targets
+    return any(option.metric.of == frame.metrics[0].of for option in options(context, by))
+
+
+def check_end(rank: Rank, frame: Frame) -> None:
+    """ "Top 3" after the cheapest: the three cheapest, or the three at the other end?"""
+    is_up = bool(frame.order) and not frame.order[0].is_descending and frame.limit is not None
+    if is_up and rank.text.lower().startswith("top"):
+        names = ("the lowest ones", "the highest ones")
+        raise Unclear(rank.text, "The lowest ones, or the highest?", names, "quantitative")
 
 
 def bare_rank(fragment: Fragment) -> Rank | None:
@@ -187,7 +229,8 @@ def bare_rank(fragment: Fragment) -> Rank | None:
     if found is None or {"asc", "desc"} <= {p.word("super") for p in fragment.pieces if not p.names}:
         return None  # "the lowest and the highest" are no ranking
     said = found.word("super") or ("asc" if (found.word("superlative") or "").startswith("-") else "desc")
-    number = next((int(p.number) for p in fragment.pieces if p.number and p.number == int(p.number)), None)
+    said_numbers = [p.number for p in fragment.pieces if p.number and p.text.lower() != "one"]  # "the largest one"
+    number = next((int(each) for each in said_numbers if each == int(each)), None)
     texts = [found.text, *(p.text for p in fragment.pieces if p.number is not None)]
     forget(fragment, texts)
     fragment.sketch.vague = [(word, kind) for word, kind in fragment.sketch.vague if word not in texts]
@@ -216,8 +259,11 @@ def with_order(context: Context, fragment: Fragment, frame: Frame) -> Frame:
     order = fragment.sketch.order
     if order is None:
         return frame
-    if order.ask is not None:
-        return replace(frame, order=(order_by(context, frame, order.ask, order.is_descending),))
+    ask = adjective(context, frame, order.ask)
+    if ask is not None:
+        return replace(frame, order=(order_by(context, frame, ask, order.is_descending),))
+    if is_by_name(order.text) and frame.metrics and frame.groups:
+        return replace(frame, order=(Order("group", 0, bool(order.is_descending)),))
     if frame.metrics and frame.groups:
         return replace(frame, order=(Order("metric", 0, bool(order.is_descending)),))
     old = frame.order[0] if frame.order else None

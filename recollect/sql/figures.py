@@ -4,9 +4,14 @@ assemble.py; `checked` says no where a sum would be counted twice.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from itertools import pairwise
 
 from recollect.sql.context import EVENTS, Context, Refused, Unclear
+from recollect.sql.dates import moved
+from recollect.sql.draft_elapsed import is_elapsed
+from recollect.sql.figure_pairs import paired
 from recollect.sql.filters import value_filters
 from recollect.sql.frame import Filter, Frame, Group, Metric, Order, Ref
 from recollect.sql.frame_conditions import is_done, with_conditions
@@ -15,13 +20,15 @@ from recollect.sql.lexer import stem_key
 from recollect.sql.metrics import best, options
 from recollect.sql.naming import many
 from recollect.sql.ordering import ordered
+from recollect.sql.period_tokens import UNITS, Span
 from recollect.sql.phrases import phrases
 from recollect.sql.places import group, is_key_column, is_reached_safely
-from recollect.sql.shares import shared
 from recollect.sql.sketch import Ask, GroupAsk, Sketch
 from recollect.sql.vocabulary import vocabulary
+from recollect.sql.wholes import check_whole, of_wholes
 
 MOST_GROUPS = 3
+TOLD_IN = re.compile(r"^in (?:weeks|months|quarters|years)$")  # of unequal length, or not kept so
 
 
 def is_money(context: Context, sketch: Sketch) -> bool:
@@ -29,18 +36,22 @@ def is_money(context: Context, sketch: Sketch) -> bool:
     asked = sketch.is_list or sketch.is_which or sketch.rank or sketch.metrics or sketch.compares or sketch.columns
     is_sum = any(t.kind == "entity" and context.money(t.table) for t in sketch.subject)
     if bool(sketch.subject) and not asked and is_sum and is_countable(sketch):
-        if not sketch.definitions and not any(ask.of for ask in sketch.values):
+        if not sketch.definitions and not sketch.groups and not any(ask.of for ask in sketch.values):
             raise how_many_or_much(many(sketch.subject[0].name))
         return False
     return bool(sketch.subject) and not asked and is_sum
 
 
-def check_amount(context: Context, sketch: Sketch) -> None:
-    """ "Expenses by type": how many, or how much?"""
+def is_amount(context: Context, sketch: Sketch) -> bool:
+    """ "Expenses by type" are added up, "payments by type" are counted; which of the two was done is told."""
     is_sum = any(t.kind == "entity" and context.amounts(t.table) for t in sketch.subject)
     is_said = sketch.definitions or any(ask.of for ask in sketch.values)
-    if is_sum and is_countable(sketch) and not is_said:
-        raise how_many_or_much(many(sketch.subject[0].name))
+    if not is_sum or not is_countable(sketch) or is_said:
+        return False
+    name = many(sketch.subject[0].name)
+    is_added = stem_key(sketch.subject[0].name)[-1] in vocabulary().words("money", "added_up")
+    context.assume(name, f"the {'amount' if is_added else 'number'} of {name}", "model", 0.6)
+    return is_added
 
 
 def how_many_or_much(name: str) -> Unclear:
@@ -66,11 +77,15 @@ def is_count_by(sketch: Sketch) -> bool:
 
 def figure_of_subject(context: Context, sketch: Sketch) -> Frame:
     """A figure for each of what is asked for; or how many of them there are for each group."""
-    if not sketch.metrics:
-        check_amount(context, sketch)
+    is_added = not sketch.metrics and is_amount(context, sketch)
     subject, sketch.subject = sketch.subject, ()
+    is_asked = sketch.is_list or sketch.is_which or not sketch.groups or sketch.rank
+    if sketch.metrics and not is_asked:
+        return figure(context, sketch)  # "Italian restaurants: revenue per year"
     if sketch.metrics:
         sketch.groups.insert(0, GroupAsk(subject, text=subject[0].name))
+    elif is_added:
+        sketch.metrics.append(Ask("sum", subject, text=subject[0].name, is_of=True))
     else:
         is_row = subject[0].kind == "entity" and not is_countable(replace(sketch, subject=subject))
         sketch.metrics.append(Ask(None if is_row else "count", subject, text=subject[0].name, is_count=not is_row))
@@ -78,26 +93,52 @@ def figure_of_subject(context: Context, sketch: Sketch) -> Frame:
 
 
 def figure(context: Context, sketch: Sketch) -> Frame:
+    if several := together(context, sketch):
+        return several
     ask = sketch.metrics[0]
-    if idle := next((each for each in sketch.columns if not is_dating_column(sketch, each)), None):
+    grouped = {(t.table, t.column) for each in sketch.groups for t in each.targets}
+    named = [ask for ask in sketch.columns if not {(t.table, t.column) for t in ask.targets} & grouped]  # said again
+    if idle := next((each for each in named if not is_dating_column(sketch, each)), None):
         raise Unclear(idle.text, f"I do not see what “{idle.text}” is for here.", (f"by {idle.text}",), "aggregation")
     check_each_time(context, sketch, ask)
     places = wanted_places(context, sketch)
     chosen = best(context, options(context, ask, is_sold=is_sold(sketch)), places, ask.text)
     chosen = replace(chosen, metric=told_in(context, sketch, chosen.metric))
-    metrics = [chosen.metric, *(second(context, other, chosen.base, places) for other in sketch.metrics[1:])]
+    others = [other for other in sketch.metrics[1:] if not is_same(other, ask)]
+    again = [
+        replace(chosen.metric, aggregate=each.aggregate or "") for each in sketch.metrics[1:] if is_same(each, ask)
+    ]
+    metrics = [chosen.metric, *again, *(second(context, other, chosen.base, places) for other in others)]
     frame = Frame(chosen.base, tuple(metrics))
-    frame = averaged(ask, without_itself(with_groups(context, sketch, frame)))
-    frame = dated_only(context, with_conditions(context, sketch, frame))
-    if sketch.is_share:
-        return shared(frame, context.catalog.dialect)
+    frame = averaged(ask, without_itself(of_wholes(context, ask, with_groups(context, sketch, frame))))
+    frame = check_whole(context, dated_only(context, with_conditions(context, sketch, frame)))
     frame = ranked(sketch, frame)
     return ordered(context, sketch, checked(context, frame))
+
+
+def is_same(other: Ask, ask: Ask) -> bool:
+    """Another aggregate of the same: "min and max price"."""
+    said = (other.targets, other.concept, other.text) == (ask.targets, ask.concept, ask.text)
+    return said and bool(other.aggregate) and other.aggregate != ask.aggregate
+
+
+def together(context: Context, sketch: Sketch) -> Frame | None:
+    """Figures that are kept in two tables: each for itself, and then as one."""
+    if len(sketch.metrics) < 2 or sketch.rank or all(is_same(each, sketch.metrics[0]) for each in sketch.metrics[1:]):
+        return None
+    alone = [replace(sketch, metrics=[ask], order=None, groups=[*sketch.groups]) for ask in sketch.metrics]
+    frames = [figure(context, each) for each in alone]
+    if len({frame.subject for frame in frames}) == 1:
+        return None
+    found = paired(context, frames)
+    return ordered(context, sketch, found) if found else None
 
 
 def told_in(context: Context, sketch: Sketch, metric: Metric) -> Metric:
     """The figure in the unit that was asked for."""
     of, unit = metric.of, sketch.unit
+    if is_elapsed(of.expression) and (other := next(filter(TOLD_IN.search, texts(sketch)), None)):
+        raise Unclear(other, "I can tell it in days, hours or minutes.", ("in days",), "quantitative")
     if unit is None:
         return metric
     own = context.unit_of(Target("measure", of.table, of.column, expression=of.expression))
@@ -106,6 +147,12 @@ def told_in(context: Context, sketch: Sketch, metric: Metric) -> Metric:
     factor = own.factor / unit.factor
     told = of.expression if factor == 1 else f"({of.expression}) * {factor:.10g}"
     return replace(metric, of=replace(of, expression=told))
+
+
+def texts(sketch: Sketch) -> list[str]:
+    """Each word with the one in front of it."""
+    said = [piece.text.lower() for piece in sketch.pieces]
+    return [f"{one} {other}" for one, other in pairwise(said)]
 
 
 def dated_only(context: Context, frame: Frame) -> Frame:
@@ -225,8 +272,17 @@ def compared_groups(context: Context, sketch: Sketch, frame: Frame) -> list[Grou
         found = value_filters(context, frame.subject, sketch.values)
         return [Group(each.of) for each in found if each.op == "in"]
     if len(sketch.spans) > 1:
-        return [group(context, frame.subject, GroupAsk(grain="year", text="versus"))]
+        return [group(context, frame.subject, GroupAsk(grain=step_of(sketch.spans), text="versus"))]
     return []
+
+
+def step_of(spans: list[Span]) -> str:
+    """ "This month compared to last month": by month, the step that all of them are."""
+    ends = [(span.start, span.end) for span in spans]
+    for unit in UNITS[::-1]:
+        if all(start and end and moved(start, unit, 1) == end for start, end in ends):
+            return unit
+    raise Unclear("compared", "By which steps of time?", ("by month", "by quarter", "by year"), "temporal")
 
 
 def ranked(sketch: Sketch, frame: Frame) -> Frame:
@@ -242,7 +298,9 @@ def checked(context: Context, frame: Frame) -> Frame:
     for each in frame.groups:
         if is_reached_safely(context, frame.subject, each.of):
             continue
-        if any(metric.aggregate in ("sum", "avg") for metric in frame.metrics) and not bridged(context, frame, each.of):
+        if any(metric.aggregate in ("sum", "avg") or metric.share for metric in frame.metrics) and not bridged(
+            context, frame, each.of
+        ):
             raise Refused(f"Split by {each.of.name}, the {frame.metrics[0].of.name} would be counted more than once.")
     return frame
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from recollect.sql.context import Context, Unclear, target_of
 from recollect.sql.known import Target
+from recollect.sql.metrics import is_traded
 from recollect.sql.phrases import Unit
 from recollect.sql.places import called, nearest
 from recollect.sql.sketch import CompareAsk
@@ -35,6 +36,8 @@ def nearest_measure(context: Context, subject: str, targets: Sequence[Target], a
     if len(own) == 1:
         return own[0]
     finer = [t for t in targets if (cost := context.cost(t.table, subject)) and cost[0] == 0]
+    if context.acts & context.events("commerce"):  # "sold more than 1000 units": not those in stock
+        finer = [t for t in finer if is_traded(context, t.table)] or finer
     if own or not finer:
         return nearest(context, subject, own or targets, ask.ask.text or ask.text)
     least = min(context.cost(t.table, subject) or (9, 9) for t in finer)

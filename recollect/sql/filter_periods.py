@@ -14,12 +14,15 @@ from recollect.sql.frame import Period, Ref
 from recollect.sql.known import Target
 from recollect.sql.lexer import key_of, root_of
 from recollect.sql.naming import many
-from recollect.sql.periods import Span
+from recollect.sql.period_tokens import Span
 from recollect.sql.phrases import phrases
 from recollect.sql.places import DEEDS, called, moment_ref
+from recollect.sql.semantic import Moment
 from recollect.sql.sketch import Sketch
+from recollect.sql.vocabulary import vocabulary
 
 DONE = ("ed", "paid", "sold", "sent")
+ENDED = ("cancelled", "canceled", "terminated", "ended", "closed", "expired", "churned", "withdrawn")
 YEARS = ("year", "founded", "established", "built")
 
 
@@ -49,10 +52,18 @@ def check_state_then(context: Context, base: str, sketch: Sketch) -> None:
         is_state = bool(state.values or state.of("definition")) and not state.of("moment") and not state.is_quoted
         text = state.text
         is_taken = any(ask.text == text for ask in sketch.values) or state.of("definition")
-        is_verb = any(word.kind == "verb" for word in phrases().of(key_of(text)))
+        is_verb = any(word.kind == "verb" for word in phrases().of(key_of(text))) or has_end(context, base, text)
         if then.period and is_state and is_taken and is_verb and text.endswith(DONE):
             question = f"When it was {text} is not kept here. Should those of “{then.text}” be taken that are {text}?"
             raise Unclear(text, question, (f"{text} {many(context.called(base))} {then.text}",), "temporal")
+
+
+def has_end(context: Context, base: str, state: str) -> bool:
+    """A contract that was cancelled in 2024 may have begun long before."""
+    if root_of(state) not in map(root_of, ENDED):
+        return False
+    ends = set(vocabulary().words("grounds", "gone")) | {"end", "ended", "closed", "until"}
+    return any(ends & set(moment.names[0].split()) for moment in context.moments(base) if not moment.is_main)
 
 
 def happened_then(context: Context, base: str, sketch: Sketch) -> list[Target]:
@@ -78,12 +89,28 @@ def period(context: Context, base: str, span: Span, verbs: Sequence[str], named:
         )
     if (column := year_column(context, base)) and not named and is_own_year(column, verbs):
         return numbered(column, span)
-    ref = moment_ref(context, base, span.text, verbs, named)
+    if not named and (column := said_year(context, base)):
+        return numbered(column, span)
+    ref = moment_ref(context, base, span.text, verbs, named or taking_place(context, base, span))
     if not context.is_dated(ref.table, ref.column):
         raise Refused(f"{ref.name} is not stored as a date, so “{span.text}” cannot be applied to it.")
     return Period(
         ref, span.start.isoformat() if span.start else None, span.end.isoformat() if span.end else None, span.text
     )
+
+
+def taking_place(context: Context, base: str, span: Span) -> list[Target]:
+    """Bookings of days to come: when they take place, not when they were written down."""
+    main, own = context.main_moment(base), context.moments(base)
+    is_ahead = span.start is not None and span.start > context.today
+    if main is None or not is_ahead or not is_any(main, "noted"):
+        return []
+    then = [m for m in own if is_any(m, "taking_place")]
+    return [Target("moment", base, m.column, name=m.names[0]) for m in then[:1]]
+
+
+def is_any(moment: Moment, listed: str) -> bool:
+    return bool(set(moment.names[0].split()) & set(vocabulary().words("moments", listed)))
 
 
 def as_one(found: Sequence[Period]) -> list[Period]:
@@ -120,6 +147,14 @@ def year_column(context: Context, base: str) -> Target | None:
         (Target("dimension", d.table, d.column, name=d.names[0]) for d in numbers if d.names[0].split()[-1] in YEARS),
         None,
     )
+
+
+def said_year(context: Context, base: str) -> Target | None:
+    """ "Released between 2015 and 2020", where the release year is kept, although the rows have dates too."""
+    own = [d for d in context.model.dimensions if d.table == base and d.type in ("integer", "number")]
+    years = [d for d in own if d.names[0].split()[-1] in YEARS and " " in d.names[0]]
+    said = [d for d in years if root_of(d.names[0].split()[0]) in context.words]
+    return Target("dimension", base, said[0].column, name=said[0].names[0]) if len(said) == 1 else None
 
 
 def is_own_year(column: Target, verbs: Sequence[str]) -> bool:

@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 VERSION = 1
-Op = Literal["=", "!=", "in", "not in", ">", ">=", "<", "<=", "between", "is null", "not null", "where"]
+Op = Literal["=", "!=", "in", "not in", ">", ">=", "<", "<=", "between", "is null", "not null", "where", "> average",
+             "< average"]  # fmt: skip
 Grain = Literal["", "hour", "day", "weekday", "week", "month", "quarter", "year"]
 
 
@@ -36,11 +37,18 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """`per`: the aggregate is taken over the counts of each of these ("average number of tracks per album")."""
+    """`per`: the aggregate is taken over the counts, or the sums, of each of these ("average number of tracks per
+    album"). With a `share` it is told in percent of all rows."""
 
     aggregate: str
     of: Ref
     per: Group | None = None
+    share: Share | None = None
+
+    @property
+    def is_ratio(self) -> bool:
+        """The average of sums is all of it by their number; so it can be split, too."""
+        return self.per is not None and self.aggregate == "avg" and bool(self.of.expression)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +80,38 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Having:
+    """`periods`: the figure is that of then."""
+
     metric: Metric
     op: Op
     values: tuple[str, ...]
+    periods: tuple[Period, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Existence:
-    """Rows of the subject for which there is such a row, or none."""
+    """Rows of the subject for which there is such a row, or none; with `periods`, one of then. `via` as of a Ref."""
 
     table: str
     is_negated: bool = False
     name: str = ""
+    via: tuple[str, ...] = ()
+    periods: tuple[Period, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What the part meets that a figure is the share of; without a condition each group is a part of all."""
+
+    filters: tuple[Filter, ...] = ()
+    existence: tuple[Existence, ...] = ()
+    having: tuple[Having, ...] = ()
+    periods: tuple[Period, ...] = ()
+
+    def refs(self) -> Iterable[Ref]:
+        yield from (each.of for each in self.filters)
+        yield from (each.of for each in self.periods)
+        yield from (each.metric.of for each in self.having)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +139,7 @@ class Frame:
     order: tuple[Order, ...] = ()
     limit: int | None = None
     keeps_empty: bool = False  # a group without any row counts 0
+    per: tuple[Group, ...] = ()  # the limit is that of each of these: "the cheapest in each category"
     version: int = VERSION
 
     def to_data(self) -> dict[str, Any]:
@@ -128,8 +157,9 @@ class Frame:
             "filters": tuple(filter_from(each) for each in data["filters"]),
             "periods": tuple(period_from(each) for each in data["periods"]),
             "having": tuple(having_from(each) for each in data["having"]),
-            "existence": tuple(Existence(**each) for each in data["existence"]),
+            "existence": tuple(existence_from(each) for each in data["existence"]),
             "order": tuple(order_from(each) for each in data["order"]),
+            "per": tuple(Group(ref_from(each["of"]), each["grain"]) for each in data.get("per", ())),
         }
         return cls(**{**data, **parts})
 
@@ -137,7 +167,8 @@ class Frame:
         """Every place it touches, the subject aside."""
         yield from (metric.of for metric in self.metrics)
         yield from (metric.per.of for metric in self.metrics if metric.per)
-        yield from (group.of for group in self.groups)
+        yield from (ref for metric in self.metrics if metric.share for ref in metric.share.refs())
+        yield from (group.of for group in (*self.groups, *self.per))
         yield from self.columns
         yield from (each.of for each in self.filters)
         yield from (each.of for each in self.periods)
@@ -145,7 +176,13 @@ class Frame:
 
     @property
     def tables(self) -> frozenset[str]:
-        return frozenset((self.subject, *(ref.table for ref in self.refs()), *(e.table for e in self.existence)))
+        rows = [*self.existence, *(e for m in self.metrics if m.share for e in m.share.existence)]
+        return frozenset((self.subject, *(ref.table for ref in self.refs()), *(e.table for e in rows)))
+
+
+def existence_from(data: Mapping[str, Any]) -> Existence:
+    periods = tuple(period_from(each) for each in data.get("periods", ()))
+    return Existence(**{**data, "via": tuple(data.get("via", ())), "periods": periods})
 
 
 def ref_from(data: Mapping[str, Any]) -> Ref:
@@ -158,8 +195,18 @@ def period_from(data: Mapping[str, Any]) -> Period:
 
 
 def metric_from(data: Mapping[str, Any]) -> Metric:
-    per = data["per"]
-    return Metric(data["aggregate"], ref_from(data["of"]), Group(ref_from(per["of"]), per["grain"]) if per else None)
+    per, share = data["per"], data.get("share")
+    group = Group(ref_from(per["of"]), per["grain"]) if per else None
+    return Metric(data["aggregate"], ref_from(data["of"]), group, share_from(share) if share else None)
+
+
+def share_from(data: Mapping[str, Any]) -> Share:
+    return Share(
+        tuple(filter_from(each) for each in data["filters"]),
+        tuple(existence_from(each) for each in data["existence"]),
+        tuple(having_from(each) for each in data["having"]),
+        tuple(period_from(each) for each in data["periods"]),
+    )
 
 
 def filter_from(data: Mapping[str, Any]) -> Filter:
@@ -167,7 +214,8 @@ def filter_from(data: Mapping[str, Any]) -> Filter:
 
 
 def having_from(data: Mapping[str, Any]) -> Having:
-    return Having(metric_from(data["metric"]), data["op"], tuple(data["values"]))
+    periods = tuple(period_from(each) for each in data.get("periods", ()))
+    return Having(metric_from(data["metric"]), data["op"], tuple(data["values"]), periods)
 
 
 def order_from(data: Mapping[str, Any]) -> Order:

@@ -8,14 +8,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from recollect.sql.context import EVENTS, Context, Refused, Unclear
-from recollect.sql.filter_numbers import compared, conversion
-from recollect.sql.filter_periods import as_one, periods
+from recollect.sql.filter_numbers import compared, compared_targets, conversion
+from recollect.sql.filter_periods import as_one, period, periods
 from recollect.sql.filters import definition_filters, value_filters
 from recollect.sql.frame import Existence, Filter, Frame, Having, Metric, Op, Period, Ref
 from recollect.sql.known import Target
 from recollect.sql.metrics import is_numeric
-from recollect.sql.naming import singular
+from recollect.sql.naming import many, singular
 from recollect.sql.places import is_reached_safely, nearest, placed, ref_of
+from recollect.sql.render_where import owner_of
+from recollect.sql.roles_compare import KEY
+from recollect.sql.semantic import Dimension
 from recollect.sql.sketch import CompareAsk, Missing, Sketch
 from recollect.sql.vocabulary import vocabulary
 
@@ -32,8 +35,10 @@ def with_conditions(context: Context, sketch: Sketch, frame: Frame) -> Frame:
     frame = with_mentions(context, sketch, frame)
     check_both(context, sketch, frame)
     check_missing_then(context, sketch, frame)
-    touched = [*(f.of for f in frame.filters), *(p.of for p in frame.periods)]
-    far = [ref for ref in touched if not is_reached_safely(context, base, ref)]
+    frame = with_figures_of_then(context, frame)
+    open_ones = [each for each in frame.existence if each.is_negated and not each.periods]
+    dates = [p.of for p in frame.periods] if open_ones else []
+    far = [ref for ref in (*(f.of for f in frame.filters), *dates) if not is_reached_safely(context, base, ref)]
     if far and not frame.groups and any(each.is_negated for each in frame.existence):
         raise Refused(
             "“Never” together with a condition on what it was: please ask for the ones who did, and for all of them."
@@ -53,12 +58,27 @@ def check_both(context: Context, sketch: Sketch, frame: Frame) -> None:
 
 def check_missing_then(context: Context, sketch: Sketch, frame: Frame) -> None:
     """ "Customers without an order in 2024": the orders of then, or the customers of then?"""
-    gone = [each for each in frame.existence if each.is_negated and context.main_moment(each.table)]
+    gone = [e for e in frame.existence if e.is_negated and not e.periods and context.main_moment(e.table)]
     own = [each for each in frame.periods if each.of.table == frame.subject]
     named = any(t.kind == "moment" for ask in sketch.columns for t in ask.targets)
     if gone and own and not named:
         name = gone[0].name
         raise Refused(f"“Without” a {name} and a period: please ask for those that have one then, and for all of them.")
+
+
+def with_figures_of_then(context: Context, frame: Frame) -> Frame:
+    """ "How many customers have 5 orders in 2024": five of then, and not one of then and five in all."""
+    if frame.groups or not frame.having:
+        return frame
+    far = [each for each in frame.periods if not is_reached_safely(context, frame.subject, each.of)]
+    others = [each.of for each in frame.filters if not is_reached_safely(context, frame.subject, each.of)]
+    tables = {each.metric.of.table for each in frame.having}
+    if others or not all(is_reached_safely(context, table, replace(p.of, via=())) for table in tables for p in far):
+        name = frame.having[0].metric.of.name
+        question = f"The number of {name} in all, or only of what else was asked for?"
+        raise Unclear(name, question, category="quantitative")
+    having = tuple(replace(each, periods=tuple(far)) for each in frame.having)
+    return replace(frame, having=having, periods=tuple(each for each in frame.periods if each not in far))
 
 
 def with_happened(context: Context, sketch: Sketch, frame: Frame) -> Frame:
@@ -88,6 +108,10 @@ def joined_periods(context: Context, sketch: Sketch, base: str) -> list[Period]:
 
 def with_comparison(context: Context, frame: Frame, ask: CompareAsk) -> Frame:
     """A condition on each row, or on the figure of each group."""
+    if ask.ask.concept == KEY:
+        return replace(frame, filters=(*frame.filters, numbered_row(context, frame.subject, ask)))
+    if ask.is_average:
+        return with_average(context, frame, ask)
     owner = owner_of(frame)
     check_whose(context, frame, owner, ask)
     if any(t.kind == "entity" for t in ask.ask.targets):
@@ -99,6 +123,8 @@ def with_comparison(context: Context, frame: Frame, ask: CompareAsk) -> Frame:
         return replace(frame, filters=(*frame.filters, condition))
     if frame.groups and frame.metrics and not ask.ask.targets and not ask.ask.concept:
         return having(frame, frame.metrics[0], ask, in_own_unit(context, frame.metrics[0], ask))
+    if is_shown(context, frame, owner, ask):
+        return having(frame, frame.metrics[0], ask, in_own_unit(context, frame.metrics[0], ask))
     found = compared(context, owner.table, ask)
     is_own = found.target.table == owner.table and not (frame.groups and frame.metrics)
     is_far = not is_reached_safely(context, found.target.table, Ref(owner.table, via=owner.via))
@@ -106,7 +132,62 @@ def with_comparison(context: Context, frame: Frame, ask: CompareAsk) -> Frame:
         condition = row_filter(context, frame.subject, found.target, ask, found.numbers)
         return replace(frame, filters=(*frame.filters, condition))
     metric = Metric(found.aggregate or found.target.aggregate, ref_of(found.target))
+    check_bound(context, frame, owner, metric, ask)
     return having(frame, metric, ask, found.numbers)
+
+
+def with_average(context: Context, frame: Frame, ask: CompareAsk) -> Frame:
+    """Rows above or below the average of all rows; of which rows it is, must be plain."""
+    found = compared(context, frame.subject, ask)
+    if found.target.kind != "measure" or found.target.table != frame.subject or frame.groups:
+        raise Unclear(ask.text, f"The average of what: “{ask.text}”?", category="quantitative")
+    if frame.filters or frame.periods or frame.existence:
+        name = many(context.called(frame.subject))
+        raise Unclear(ask.text, f"“{ask.text}” of all {name}, or of these?", category="quantitative")
+    op: Op = "> average" if ask.op == ">" else "< average"
+    ref = placed(context, frame.subject, found.target, ask.text)
+    return replace(frame, filters=(*frame.filters, Filter(ref, op, (), is_text=False)))
+
+
+def numbered_row(context: Context, base: str, ask: CompareAsk) -> Filter:
+    """ "Store 2": by its key, if it has one, and no number of another kind."""
+    target = nearest(context, base, ask.ask.targets, ask.text)
+    entity, table = context.entity(target.table), context.catalog.table(target.table)
+    key = entity.key[0] if entity and len(entity.key) == 1 else ""
+    column = table.column(key) if table and key else None
+    own = [d for d in context.model.dimensions if d.table == target.table and d.column != key]
+    other = [d.names[0] for d in own if is_number_of(d, context.called(target.table))]
+    if column is None or other:
+        raise Unclear(ask.text, f"By what is “{ask.text}” found?", other, "entity")
+    ref = placed(context, base, Target("dimension", target.table, key, name=key), ask.text)
+    return Filter(ref, "=", (str(int(ask.numbers[0])),), is_text=column.type == "text")
+
+
+def is_number_of(dimension: Dimension, name: str) -> bool:
+    """A room has its number besides its id."""
+    own, _, last = dimension.names[0].rpartition(" ")
+    return own in ("", name, name.split()[-1]) and last in ("number", "no", "nr", "code", "num")
+
+
+def is_shown(context: Context, frame: Frame, owner: Ref, ask: CompareAsk) -> bool:
+    """ "Stores with more than 1000 units": the units that are shown for each."""
+    if not frame.groups or not frame.metrics or ask.ask.aggregate or not (ask.ask.targets or ask.ask.concept):
+        return False
+    shown = frame.metrics[0].of
+    targets = ask.ask.targets or compared_targets(context, owner.table, ask)
+    return bool(shown.expression) and any((t.table, t.expression) == (shown.table, shown.expression) for t in targets)
+
+
+def check_bound(context: Context, frame: Frame, owner: Ref, metric: Metric, ask: CompareAsk) -> None:
+    """A figure of another table must belong to what it is said of; whether a period is said of it too is asked."""
+    if frame.groups and metric.of.table == frame.subject:
+        return
+    if not context.graph.ways(metric.of.table, owner.table) or (frame.groups and frame.groups[0].grain):
+        name = context.called(owner.table)
+        raise Unclear(ask.text, f"Of what is “{ask.text}” said? Not of a {name}.", category="quantitative")
+    if frame.groups and (frame.periods or frame.filters):
+        question = f"“{ask.text}”: in all, or only of what else was asked for?"
+        raise Unclear(ask.text, question, category="quantitative")
 
 
 def in_own_unit(context: Context, metric: Metric, ask: CompareAsk) -> tuple[str, ...]:
@@ -132,20 +213,15 @@ def counted_of(context: Context, frame: Frame, owner: Ref, ask: CompareAsk) -> F
         names = [m.names[0] for m in context.own_measures(owner.table)]
         raise Unclear(ask.text, f"Which people is “{ask.text}” about?", names, "quantitative")
     measures = [m.names[0] for m in context.own_measures(owner.table)]
-    if own := [name for name in measures if target.name in map(singular, name.split())]:
+    is_often = ask.text.lower().endswith(("times", "time"))
+    if own := [name for name in measures if target.name in map(singular, name.split()) and not is_often]:
         names = [own[0], f"number of {target.name}s"]
         raise Unclear(ask.text, f"Is “{ask.text}” the {own[0]}?", names, "quantitative")
-    if target.table == owner.table and not owner.column:
+    if target.table == owner.table and not owner.column and not owner.via:
         raise Unclear(ask.text, f"How many of what should it be: “{ask.text}”?", category="quantitative")
     metric = Metric("count", Ref(target.table, name=target.name))
+    check_bound(context, frame, owner, metric, ask)
     return having(frame, metric, ask, tuple(map(str_of, ask.numbers)))
-
-
-def owner_of(frame: Frame) -> Ref:
-    """Whose figure is compared: what is grouped by, or else what is counted or listed."""
-    if frame.groups and not frame.groups[0].grain:
-        return frame.groups[0].of
-    return Ref(frame.subject)
 
 
 def row_filter(context: Context, base: str, target: Target, ask: CompareAsk, numbers: tuple[str, ...]) -> Filter:
@@ -175,6 +251,8 @@ def with_missing(context: Context, frame: Frame, gap: Missing, sketch: Sketch) -
     """An empty column of the subject, or no row of the other table that belongs to it."""
     base = frame.subject
     target = missing_target(context, base, gap)
+    if gap.spans and target.kind not in ("entity", "join"):
+        raise Unclear(gap.text, f"“{gap.text}”: none at all, or none then?", category="temporal")
     if target.kind == "measure":
         return with_any(context, frame, target, gap)
     if target.kind in ("dimension", "moment") and target.table == base:
@@ -182,8 +260,9 @@ def with_missing(context: Context, frame: Frame, gap: Missing, sketch: Sketch) -
         return replace(frame, filters=(*frame.filters, Filter(ref, "not null" if gap.is_there else "is null")))
     if target.kind not in ("entity", "join") or (target.table == base and not target.via):
         raise Unclear(gap.text, f"I do not see what “{gap.text}” leaves out.", category="entity")
-    placed(context, base, replace(target, kind="entity"), gap.text)
-    existence = Existence(target.table, not gap.is_there, target.name or context.called(target.table))
+    via = placed(context, base, replace(target, kind="entity"), gap.text).via
+    then = tuple(period(context, target.table, span, ()) for span in gap.spans)
+    existence = Existence(target.table, not gap.is_there, target.name or context.called(target.table), via, then)
     return replace(frame, existence=(*frame.existence, existence))
 
 

@@ -16,9 +16,11 @@ from recollect.sql.grounds_dates import dates
 from recollect.sql.grounds_figures import figures
 from recollect.sql.grounds_things import things
 from recollect.sql.grounds_trace import Trace, listed, roots, trace_of
+from recollect.sql.joins import is_safe
 from recollect.sql.known import Target
-from recollect.sql.lexer import key_of, root_of
+from recollect.sql.lexer import key_of, root_of, stem_key
 from recollect.sql.phrases import phrases
+from recollect.sql.shares import unparted
 from recollect.sql.sketch import Sketch
 from recollect.sql.spans import Piece
 from recollect.sql.unclear import Clarification
@@ -34,7 +36,7 @@ def doubts(
     context: Context, sketch: Sketch, frame: Frame, last: Frame | None, is_edit: bool
 ) -> tuple[Clarification, ...]:
     """What has to be asked before this frame may answer; empty, if it stands on firm ground."""
-    trace = trace_of(context, sketch, frame, last if is_edit else None)
+    trace = trace_of(context, sketch, unparted(frame), last if is_edit else None)
     found = [*words(trace), *contrary(trace), *dates(trace), *figures(trace), *things(trace)]
     if not is_edit:
         found += continued(trace, last)
@@ -63,14 +65,22 @@ def is_left_out(trace: Trace, piece: Piece) -> bool:
     said = roots(piece.text)
     is_function = bool(piece.words) and (not piece.has("concept") or piece.has("agg"))
     is_function = is_function or any(word.kind == "skip" for word in phrases().of(key_of(piece.text)))
-    if is_function or piece.unit or said <= trace.roots:
+    if is_function or piece.unit or said <= trace.roots or is_how_often(trace, piece):
         return False
     if piece.names:
         is_event = any(t.kind == "moment" and t.table in trace.tables for t in piece.names)
-        return not is_event and not is_sold(trace, piece) and not any(map(trace.has, (*piece.names, *piece.values)))
+        is_used = any(map(trace.has, (*piece.names, *piece.values)))
+        return not (is_event or is_used or is_sold(trace, piece) or is_doer(trace, piece))
     if piece.values:
         return not any(map(trace.has, piece.values))
     return piece.has("concept") and not piece.has("verb") and not is_measured(trace, piece)
+
+
+def is_how_often(trace: Trace, piece: Piece) -> bool:
+    """ "More than 5 times": the number of rows is compared."""
+    asks = [ask for ask in trace.sketch.compares if ask.ask.is_count and ask.text.lower().endswith(("times", "time"))]
+    is_counted = any(each.metric.aggregate == "count" for each in trace.frame.having)
+    return is_counted and bool(asks) and piece.text.lower() in ("times", "time")
 
 
 def is_sold(trace: Trace, piece: Piece) -> bool:
@@ -78,6 +88,24 @@ def is_sold(trace: Trace, piece: Piece) -> bool:
     if "commerce" not in trace.sketch.verbs or trace.frame.filters:
         return False
     return any(trace.context.cost(trace.frame.subject, target.table) == (0, 1) for target in piece.of("entity"))
+
+
+def is_doer(trace: Trace, piece: Piece) -> bool:
+    """ "How much did customers pay us": each payment is some customer's."""
+    people = phrases().events["person"]
+    doers = [t.table for t in piece.of("entity") if stem_key(t.name) in people]
+    behind = trace.pieces[trace.pieces.index(piece) + 1 :]  # "do customers pay", not "do we pay our staff"
+    is_paid = any(each.word("verb") in ("money", "commerce") for each in behind) and bool(trace.frame.metrics)
+    return is_paid and any(is_always_one(trace, table) for table in doers)
+
+
+def is_always_one(trace: Trace, to: str) -> bool:
+    """Each row belongs to one of them, and none to nobody."""
+    ways = trace.context.graph.ways(trace.frame.subject, to)
+    columns = [(step.origin, name) for step in (ways[0] if ways else ()) for name in step.join.columns]
+    tables = {name: trace.context.catalog.table(name) for name, _ in columns}
+    kept = [table.column(name) for origin, name in columns if (table := tables[origin])]
+    return bool(ways) and is_safe(ways[0]) and not any(column is None or column.nullable for column in kept)
 
 
 def is_measured(trace: Trace, piece: Piece) -> bool:
@@ -98,7 +126,8 @@ def is_small_word_left(trace: Trace, at: int) -> bool:
     if piece.has("not", "no"):
         return not trace.is_edit and not is_negative(frame)
     if piece.word("agg") == "avg" and piece.size == 1:
-        return not any(each.aggregate == "avg" or each.per for each in trace.figures)
+        is_bound = any(each.op.endswith("average") for each in frame.filters)
+        return not is_bound and not any(each.aggregate == "avg" or each.per for each in trace.figures)
     if piece.has("group") and not piece.has("order", "opener"):
         is_used = frame.groups or frame.order or any(each.per for each in trace.figures)
         is_used = is_used or any(each.word("agg") == "avg" for each in trace.pieces)  # "average nights per booking"
@@ -122,6 +151,8 @@ def columns_left(trace: Trace) -> Iterator[Clarification]:
     for piece in trace.pieces:
         if piece.period or piece.unit or piece.number is not None or piece.has("agg", "concept"):
             continue
+        if any(map(trace.has, piece.of("measure"))):
+            continue  # "revenue before discount": one name, and it is used
         for word in piece.text.lower().split():
             root = root_of(word)
             if len(word) > 2 and root not in known and (name := trace.unused_column(root)):
@@ -133,13 +164,15 @@ def is_done_here(trace: Trace, text: str, verb: str) -> bool:
     """A verb needs its event, its date or its measure in the SQL. What "we" do, and that somebody works, says nothing
     more."""
     at = next((n for n, piece in enumerate(trace.pieces) if piece.text == text), 0)
-    is_ours = at > 0 and trace.pieces[at - 1].text.lower() in ("we", "do we", "did we")
+    is_ours = at > 0 and trace.pieces[at - 1].text.lower() in ("we", "do we", "did we") and verb != "money"
     if is_ours or (verb == "employment" and not trace.dates) or roots(text) & trace.roots:
         return True
     if {"from", "to"} <= {getattr(ask, "lead", "") for ask in trace.sketch.values}:
         return True
     nouns = {root_of(word) for key in phrases().events.get(verb, ()) for word in key}
     meant = {(t.table, t.expression) for t in trace.context.measures(PRICED.get(verb, verb))}
+    if root_of("earn") in roots(text):
+        meant |= {(t.table, t.expression) for t in trace.context.measures("salary")}
     has_measure = any((ref.table, ref.expression) in meant for ref in trace.refs)
     return bool(trace.context.events(verb) & trace.tables or nouns & trace.roots or has_measure)
 
@@ -163,7 +196,7 @@ def contrary(trace: Trace) -> Iterator[Clarification]:
 def both_at_once(trace: Trace) -> Iterator[Clarification]:
     said: dict[tuple[object, ...], tuple[str, ...]] = {}
     for each in trace.frame.filters:
-        column = each.of.column or each.values[0].partition("=")[0]
+        column = each.of.column or each.of.expression or each.values[0].partition("=")[0]
         values = said.setdefault((each.of.table, column, each.of.via, each.op), each.values)
         if each.op in ("=", "where") and values != each.values:
             name = each.of.name or column.strip("( ")
@@ -175,7 +208,19 @@ def is_value_too(trace: Trace, piece: Piece) -> bool:
     if not piece.values or not piece.names or piece.of("entity", "definition", "moment"):
         return False
     near: list[Target] = [t for t in piece.values if t.table in trace.tables]
+    if {t.table for t in piece.values} <= {t.table for t in piece.of("join")} and is_role(trace, piece):
+        return False  # the sales rep of a customer is one whose job is called so
     return bool(near) and any(map(trace.has, piece.names)) and not any(map(trace.has, piece.values))
+
+
+def is_role(trace: Trace, piece: Piece) -> bool:
+    """Whether the SQL goes by the join that is called so: each customer's sales rep, or none."""
+    roles = {t.via for t in piece.of("join")}
+    ways = {via for group in trace.frame.groups for via in group.of.via}
+    empty = {f"{each.of.table}.{each.of.column}" for each in trace.frame.filters if each.op == "is null"}
+    grouped = {t.table for t in piece.of("join")} & {group.of.table for group in trace.frame.groups}
+    related = {t.table for t in piece.of("join")} & {each.table for each in trace.frame.existence}
+    return bool(roles & (ways | empty) or grouped or related)
 
 
 def continued(trace: Trace, last: Frame | None) -> Iterator[Clarification]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from recollect.sql.context import is_upkeep
 from recollect.sql.frame import Ref
-from recollect.sql.grounds_trace import Trace, listed, roots
+from recollect.sql.grounds_trace import Trace, inner_periods, listed, roots
 from recollect.sql.lexer import stem_key
 from recollect.sql.phrases import phrases
 from recollect.sql.semantic import Moment
@@ -20,12 +20,29 @@ from recollect.sql.vocabulary import vocabulary
 
 
 def dates(trace: Trace) -> Iterator[Clarification]:
+    happened = [each.of for each in trace.frame.filters if each.op == "not null"]
+    named = {(t.table, t.column) for piece in trace.pieces for t in piece.of("moment")}
     for ref in trace.dates:
-        if not any((t.table, t.column) == (ref.table, ref.column) for p in trace.pieces for t in p.of("moment")):
+        if ref not in happened and (ref.table, ref.column) not in named and not is_ahead(trace, ref):
             yield from about_date(trace, ref)
             yield from own_deed(trace, ref)
     yield from oldest(trace)
     yield from gone(trace)
+    yield from another_time(trace)
+
+
+def another_time(trace: Trace) -> Iterator[Clarification]:
+    """ "And in 2023?" after those who did not order in 2024: a time of its own is not told apart from theirs."""
+    inner = inner_periods(trace.frame)
+    if trace.is_edit and trace.last and inner and trace.frame.periods != trace.last.periods:
+        text = inner[0].text or "the period"
+        yield Clarification(text, f"Instead of “{text}”? Please ask the whole question.", (), "temporal")
+
+
+def is_ahead(trace: Trace, ref: Ref) -> bool:
+    """Days to come: of what takes place then, nothing was written down then."""
+    starts = [each.start for each in trace.frame.periods if each.of == ref]
+    return bool(starts) and all(start and start > trace.context.today.isoformat() for start in starts)
 
 
 def about_date(trace: Trace, ref: Ref) -> Iterator[Clarification]:

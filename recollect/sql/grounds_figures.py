@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from recollect.sql.figure_pairs import places_of
 from recollect.sql.frame import Metric, Ref
 from recollect.sql.grounds_things import half_name
 from recollect.sql.grounds_trace import Trace, listed, roots
 from recollect.sql.lexer import stem_key
 from recollect.sql.naming import many
 from recollect.sql.phrases import phrases
+from recollect.sql.places import is_reached_safely
 from recollect.sql.unclear import Clarification
 
 NUMBERS = ("integer", "number")
@@ -24,12 +26,16 @@ def figures(trace: Trace) -> Iterator[Clarification]:
     for metric in (*trace.frame.metrics, *(each.metric for each in trace.frame.having)):
         if metric not in old:
             yield from added_up(trace, metric)
+            yield from of_rates(trace, metric)
             yield from pieces_sold(trace, metric)
             yield from about_figure(trace, metric)
             yield from of_each(trace, metric)
             yield from of_now(trace, metric)
     yield from yes_or_no(trace)
     yield from two_figures(trace)
+    yield from of_two_tables(trace)
+    yield from of_each_still(trace)
+    yield from compared_with(trace)
     yield from ranked_up(trace)
     yield from sized(trace)
 
@@ -42,12 +48,37 @@ def added_up(trace: Trace, metric: Metric) -> Iterator[Clarification]:
         yield Clarification(metric.of.name, f"The {metric.of.name} cannot be added up. Which figure is meant?")
 
 
+def of_rates(trace: Trace, metric: Metric) -> Iterator[Clarification]:
+    """A rate is not added up, and "how much discount" is not its average: the one who asks means money."""
+    is_asked = any(piece.has("howmuch") for piece in trace.pieces)
+    if not is_rate(trace, metric.of) or not (metric.aggregate == "sum" or (metric.aggregate == "avg" and is_asked)):
+        return
+    name = metric.of.name
+    value = [m.names[0] for m in trace.context.own_measures(metric.of.table) if m.names[0].startswith(f"{name} ")]
+    question = f"The {name} is kept as a rate, and is not added up. The average{', or its value' if value else ''}?"
+    yield Clarification(name, question, (f"average {name}", *value), "aggregation")
+
+
+def is_rate(trace: Trace, ref: Ref) -> bool:
+    """A column of fractions, or of percent."""
+    table = trace.context.catalog.table(ref.table)
+    column = table.column(ref.column or ref.expression.strip('"`[]')) if table else None
+    if column is None or column.type not in NUMBERS or not roots(ref.name) & listed("fractions"):
+        return False
+    is_part = column.high is not None and float(column.high) <= 1 and column.type == "number"
+    return is_part or bool(roots(ref.name) & roots("percent percentage pct"))
+
+
 def pieces_sold(trace: Trace, metric: Metric) -> Iterator[Clarification]:
     """ "How many bikes did they sell": how many kinds, or how many pieces?"""
     context, table = trace.context, metric.of.table
     is_of_kinds = metric.aggregate == "count" and not metric.of.column and table not in context.events("commerce")
     is_none = any(each.is_negated for each in trace.frame.existence)
     is_said = is_none or bool(trace.said & roots("different distinct unique kinds"))
+    if is_of_kinds and not is_said and (stocked := [t for t in trace.sketch.definitions if t.name == "in stock"]):
+        called = many(context.called(table))
+        names = (f"different {called}", f"total units in stock of the {called}")
+        yield Clarification(stocked[0].name, f"How many {names[0]}, or how many pieces?", names, "aggregation")
     if not is_of_kinds or is_said or "commerce" not in trace.sketch.verbs:
         return
     if units := [t for t in context.measures("units") if context.cost(t.table, table) == (0, 1)]:
@@ -134,10 +165,40 @@ def is_said_in_front(trace: Trace, ref: Ref) -> bool:
 
 def two_figures(trace: Trace) -> Iterator[Clarification]:
     """Two figures, and no "and" between them: the second was hardly asked for."""
-    had = len(trace.last.metrics) if trace.last else 0
-    if len(trace.frame.metrics) > max(1, had) and not any(p.has("or", "their", "opener") for p in trace.pieces):
+    if trace.is_edit:
+        return  # "the maximum too"
+    if len(trace.frame.metrics) > 1 and not any(p.has("or", "their", "opener", "spread") for p in trace.pieces):
         names = tuple(f"{each.aggregate} of {each.of.name}" for each in trace.frame.metrics)
         yield Clarification(names[0], f"Which figure is meant: {' or '.join(names)}?", names, "aggregation")
+
+
+def compared_with(trace: Trace) -> Iterator[Clarification]:
+    """ "Paid versus cancelled": two rows, or one of them was lost."""
+    words = [piece.text for piece in trace.pieces if piece.has("compared") and not piece.names]
+    if words and not trace.is_edit and trace.sketch.is_compared and not trace.frame.groups:
+        yield Clarification(words[0], f"What is to be told apart by “{words[0]}”?", (), "aggregation")
+
+
+def of_each_still(trace: Trace) -> Iterator[Clarification]:
+    """A change of what was the first of each: of each of what now?"""
+    frame, last = trace.frame, trace.last
+    if last and last.per and (frame.groups, frame.subject, bool(frame.metrics), frame.columns) != (
+        last.groups, last.subject, bool(last.metrics), last.columns
+    ):  # fmt: skip
+        name = last.per[0].of.name
+        yield Clarification(name, f"Still for each {name}? Please ask the whole question.", (), "aggregation")
+
+
+def of_two_tables(trace: Trace) -> Iterator[Clarification]:
+    """Orders and what their lines add up to: a condition on the lines would be met by whole orders."""
+    frame, context = trace.frame, trace.context
+    refs = places_of(frame)
+    finer = [m for m in frame.metrics if not is_reached_safely(context, frame.subject, Ref(m.of.table))]
+    far = [ref for ref in refs if not is_reached_safely(context, frame.subject, ref)]
+    if len(frame.metrics) > 1 and finer and (far or frame.existence or frame.having):
+        name = finer[0].of.name or context.called(finer[0].of.table)
+        question = f"The {name} and the other figure are kept apart. Please ask for one at a time."
+        yield Clarification(name, question, (), "aggregation")
 
 
 def ranked_up(trace: Trace) -> Iterator[Clarification]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from recollect.sql.context import role_roots
 from recollect.sql.frame import Metric
 from recollect.sql.grounds_trace import Trace, roots
 from recollect.sql.joins import is_safe
 from recollect.sql.lexer import stem_key
+from recollect.sql.linking import is_linked
 from recollect.sql.naming import many, table_words
 from recollect.sql.unclear import Clarification
 
@@ -20,6 +22,7 @@ def things(trace: Trace) -> Iterator[Clarification]:
     yield from other_table(trace)
     yield from own_table(trace)
     yield from far_conditions(trace)
+    yield from none_left(trace)
     yield from other_subject(trace)
     yield from unsaid_role(trace)
     yield from two_ways(trace)
@@ -49,10 +52,26 @@ def far_conditions(trace: Trace) -> Iterator[Clarification]:
             continue
         between = {step.table for step in ways[0]}
         named = roots(" ".join(trace.context.called(table) for table in between)) & trace.said
-        if not named and not between & (acts | trace.context.graph.bridges):
+        is_said = named or is_linked(trace.sketch, each.of.table, each.of.column)
+        if not is_said and not between & (acts | trace.context.graph.bridges):
             of, value = trace.context.called(each.of.table), ", ".join(each.values)
             question = f"“{value}” is said of a {of} here. Is one with such a {of} meant?"
             yield Clarification(value, question, (f"with a {of} that is {value}",), "entity")
+
+
+def none_left(trace: Trace) -> Iterator[Clarification]:
+    """ "Out of stock", where stock is kept for each place and no place is named: in one of them, or everywhere?"""
+    for each in trace.frame.filters:
+        ways = trace.context.graph.ways(trace.frame.subject, each.of.table, each.of.via)[:1]
+        is_empty = each.op == "where" and each.values[0].endswith("<= 0")
+        if not is_empty or not ways or is_safe(ways[0]):
+            continue
+        ends = {f.of.table for f in trace.frame.filters if f is not each}
+        through = {end for end in ends for way in trace.context.graph.ways(trace.frame.subject, end)[:1]
+                   if each.of.table in {step.table for step in way}}  # fmt: skip
+        if not through:
+            name = each.of.name
+            yield Clarification(name, f"“{name}” in one place, or everywhere?", (), "state")
 
 
 def other_subject(trace: Trace) -> Iterator[Clarification]:
@@ -74,8 +93,7 @@ def unsaid_role(trace: Trace) -> Iterator[Clarification]:
     for end in sorted(ends):
         way = next(iter(graph.ways(subject, end)), ())
         roles = [step for step in way if step.join.names]
-        said = roots(" ".join(name for step in roles for name in step.join.names)) & trace.said
-        if len(way) != 1 or not roles or said:
+        if len(way) != 1 or not roles or role_roots(roles) & trace.said:
             continue
         others = graph.shortest(subject, end, frozenset(), only_safe=False, without=frozenset(s.id for s in roles))
         if any(len(other) == 2 and is_named_after(trace, other[0].table, subject, end) for other in others):

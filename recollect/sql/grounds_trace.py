@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from recollect.sql.context import Context
-from recollect.sql.frame import Frame, Metric, Ref
+from recollect.sql.frame import Frame, Metric, Period, Ref
 from recollect.sql.known import Target
 from recollect.sql.lexer import root_of
 from recollect.sql.naming import words_of
@@ -70,7 +70,7 @@ class Trace:
         refs = self.refs if target.kind != "value" else [f.of for f in self.frame.filters]
         return any(
             ref.table == target.table and (column in (ref.column, ref.expression.strip('"'))
-                                           or (target.expression and ref.expression == target.expression))
+                                           or (target.expression and is_scaled(ref.expression, target.expression)))
             for ref in refs
         )  # fmt: skip
 
@@ -102,7 +102,14 @@ def parts(frame: Frame) -> int:
 
 
 def dates_of(frame: Frame) -> list[Ref]:
-    return [*(each.of for each in frame.periods), *(each.of for each in frame.groups if each.grain)]
+    inner = [each.of for each in inner_periods(frame)]
+    return [*(each.of for each in frame.periods), *(each.of for each in frame.groups if each.grain), *inner]
+
+
+def inner_periods(frame: Frame) -> list[Period]:
+    """When there must be a row, or none; when a figure is compared."""
+    rows = [one for each in frame.existence for one in each.periods]
+    return [*rows, *(one for each in frame.having for one in each.periods)]
 
 
 def on_the_ways(context: Context, frame: Frame, refs: Iterable[Ref]) -> Iterable[str]:
@@ -118,6 +125,11 @@ def used_roots(context: Context, frame: Frame, refs: Iterable[Ref], tables: Iter
     named = [word for table in tables for word in (context.called(table), *words_of(table))]
     values = [word for each in frame.filters for value in each.values for word in (value, *words_of(value))]
     return roots_of((*columns, *ways, *named, *values)) | frozenset(context.used)
+
+
+def is_scaled(told: str, kept: str) -> bool:
+    """The same figure, or the same in hours instead of days."""
+    return told == kept or told.startswith(f"({kept}) * ")
 
 
 def roots_of(texts: Iterable[str]) -> frozenset[str]:

@@ -18,7 +18,7 @@ Key = tuple[str, ...]
 MOST_TOKENS = 120
 MOST_CHARS = 2_000
 TOKEN = re.compile(
-    rf"""\d+(?:\.\d+)?(?:k|mn|bn)\b|\d{{4}}-\d\d?-\d\d?(?!\d)|\d{{4}}-\d\d(?![\d-])|\d+(?:,\d{{3}})+(?:\.\d+)?|\d+\.\d+|\d+(?:st|nd|rd|th)\b
+    rf"""\b[a-z]{{1,2}}[+-](?=$|[\s,.?!;)])|\d+(?:\.\d+)?(?:k|mn|bn)\b|\d{{4}}-\d\d?-\d\d?(?!\d)|\d{{4}}-\d\d(?![\d-])|\d+(?:,\d{{3}})+(?:\.\d+)?|\d+\.\d+|\d+(?:st|nd|rd|th)\b
     |\d+s\b|\d+|['’](?:s|d|ll|re|ve|m)\b|n['’]t\b|(?:(?!n['’]t\b)[^\W_{CJK}])+|[^\W_{CJK}]+|[{CJK}]
     |[<>!]=|<>|[<>=,;$€£%&/+#-]|[“”"]""",
     re.VERBOSE | re.IGNORECASE,
@@ -28,13 +28,16 @@ NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 SHORT = re.compile(r"(\d+(?:\.\d+)?)(k|mn|bn)")  # 10k
 TIMES = {"k": 1e3, "mn": 1e6, "bn": 1e9}
 IRREGULAR = {
-    "led": "lead",
-    "taught": "teach",
-    "drove": "drive",
-    "driven": "drive",
-    "wrote": "write",
-    "written": "write",
-}
+    form: verb
+    for verb, forms in {
+        "lead": ("led",), "teach": ("taught",), "drive": ("drove", "driven"), "write": ("wrote", "written"),
+        "take": ("took", "taken"), "give": ("gave", "given"), "build": ("built",), "bring": ("brought",),
+        "hold": ("held",), "keep": ("kept",), "sing": ("sang", "sung"), "speak": ("spoke", "spoken"),
+        "run": ("ran", "running"), "oversee": ("oversaw", "overseen"), "sell": ("sold",), "buy": ("bought",),
+    }.items()
+    for form in forms
+}  # fmt: skip
+LEAST_DOER = 4  # letters
 SYMBOLS = frozenset('-/+#"“”')
 
 
@@ -91,6 +94,13 @@ def key_of(text: str) -> Key:
 def stem_key(text: str) -> Key:
     """The words without their endings."""
     return tuple(each.stem for each in tokens_of(text))
+
+
+def doer_roots(word: str) -> set[str]:
+    """Who does it and what he does: an "advisor" advises, a "driver" drives."""
+    low = folded(word)
+    verbs = (low[:-2], f"{low[:-2]}e") if len(low) > LEAST_DOER and low.endswith(("er", "or")) else ()
+    return {root_of(each) for each in (low, *verbs)}
 
 
 def root_of(word: str) -> str:

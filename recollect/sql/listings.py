@@ -16,6 +16,7 @@ from recollect.sql.naming import is_name, many
 from recollect.sql.ordering import label, ordered
 from recollect.sql.phrases import phrases
 from recollect.sql.places import is_reached_safely, nearest, placed
+from recollect.sql.roles_compare import KEY
 from recollect.sql.sketch import Ask, CompareAsk, GroupAsk, Sketch
 
 MOST_COLUMNS = 12
@@ -88,6 +89,8 @@ def chosen_subject(context: Context, sketch: Sketch) -> Target:
 
 def grouped(context: Context, subject: Target, ask: CompareAsk) -> bool:
     """The comparison is about a figure of the subject, not about a column of its own."""
+    if ask.ask.concept == KEY or ask.is_average:
+        return False
     if any(t.kind == "entity" for t in ask.ask.targets):
         return True
     if subject.kind == "dimension" and any(t.kind == "measure" and t.aggregate == "sum" for t in ask.ask.targets):

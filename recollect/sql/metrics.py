@@ -7,14 +7,15 @@ an order's total is never split by what its lines sold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from recollect.sql.context import Context, Unclear, target_of
 from recollect.sql.draft_elapsed import is_elapsed
 from recollect.sql.frame import Metric, Ref
 from recollect.sql.joins import is_safe
 from recollect.sql.known import Target
-from recollect.sql.money_words import called_so
+from recollect.sql.lexer import root_of
+from recollect.sql.money_words import SPENDING, called_so, spent
 from recollect.sql.naming import is_either, many
 from recollect.sql.places import called, is_key_column, is_weak, ref_of
 from recollect.sql.rows import counted_table
@@ -27,6 +28,7 @@ class Option:
     metric: Metric
     base: str
     is_sum: bool = False
+    is_later: bool = False  # meant only where no other can be
 
 
 def options(context: Context, ask: Ask, *, is_sold: bool = False) -> list[Option]:
@@ -47,9 +49,11 @@ def options(context: Context, ask: Ask, *, is_sold: bool = False) -> list[Option
         tables = context.events(ask.concept.partition(":")[2])
         return [Option(Metric("count", Ref(table, name=context.called(table))), table) for table in sorted(tables)]
     if ask.concept and not ask.targets:
-        return [measured(context, target, ask) for target in meant(context, ask)]
+        found = [(target, measured(context, target, ask)) for target in meant(context, ask)]
+        return [replace(option, is_later=is_later(context, ask, t)) for t, option in found]
     targets = list(ask.targets)
     measures = [t for t in targets if t.kind == "measure"]
+    measures = of_what_is_spoken_of(context, measures)
     check_meant(context, ask, measures)
     if measures and (not ask.is_count or len(measures) == len(targets)):
         return [measured(context, target, ask) for target in measures]
@@ -73,6 +77,10 @@ def check_meant(context: Context, ask: Ask, measures: list[Target]) -> None:
 
 def meant(context: Context, ask: Ask) -> list[Target]:
     """The measures of a concept: revenue, length, price. What was claimed or paid back is no revenue."""
+    if ask.concept == SPENDING:
+        return spent(context, ask)
+    if named := wholly_said(context, ask):
+        return named
     targets = called_so(context, ask, context.measures(ask.concept))
     if is_revenue(ask):
         targets = [t for t in targets if is_earned(context, t)]
@@ -80,6 +88,32 @@ def meant(context: Context, ask: Ask) -> list[Target]:
         return targets
     names = [m.names[0] for m in context.model.measures]
     raise Unclear(ask.text, f"I know no measure here that is “{ask.text}”.", names, "unknown")
+
+
+def wholly_said(context: Context, ask: Ask) -> list[Target]:
+    """ "How many units did we produce", where a column is called "units produced"."""
+    said = [m for m in context.model.measures if " " in m.names[0] and set(roots_of(m.names[0])) <= context.words]
+    own = {root_of(word) for word in ask.text.split()}
+    return [target_of(m) for m in said if own & set(roots_of(m.names[0])) and not is_elapsed(m.expression)]
+
+
+def roots_of(name: str) -> list[str]:
+    return [root_of(word) for word in name.split()]
+
+
+def is_later(context: Context, ask: Ask, target: Target) -> bool:
+    """What somebody ordered or spent is what was sold to him; what he paid is kept with the payments. The other is
+    taken only where there is no way to the one."""
+    if ask.concept != "money":
+        return False
+    if set(map(root_of, vocabulary().words("money", "paid_words"))) & context.words:
+        return context.called(target.table).split()[-1] not in vocabulary().words("money", "paid_tables")
+    return not is_named_revenue(context, target)
+
+
+def is_named_revenue(context: Context, target: Target) -> bool:
+    own = [m for m in context.own_measures(target.table) if m.expression == target.expression]
+    return bool({name for m in own for name in m.names} & set(vocabulary().words("money", "revenue_names")))
 
 
 def is_revenue(ask: Ask) -> bool:
@@ -90,9 +124,7 @@ def is_revenue(ask: Ask) -> bool:
 
 def is_earned(context: Context, target: Target) -> bool:
     """Not any amount that is kept somewhere: it must be called so, or be the amount of what is money itself."""
-    own = [m for m in context.own_measures(target.table) if m.expression == target.expression]
-    names = {name for measure in own for name in measure.names}
-    return bool(names & set(vocabulary().words("money", "revenue_names"))) or bool(context.money(target.table))
+    return is_named_revenue(context, target) or bool(context.money(target.table))
 
 
 def dated(context: Context, target: Target, ask: Ask) -> Option:
@@ -125,6 +157,9 @@ def sold(context: Context, ask: Ask) -> list[Option]:
     if any(table in context.events("commerce") for table in entities):
         return [option for target in ask.targets if (option := counted(context, target, ask))]
     targets = [t for t in context.measures("units") if all(context.cost(t.table, e) == (0, 1) for e in entities)]
+    if not targets and (rows := sold_singly(context, entities)):
+        context.assume(ask.text, f"the number of {many(context.called(rows))}", "model", 0.9)
+        return [Option(Metric("count", Ref(rows, name=context.called(rows))), rows)]
     if not targets:
         raise Unclear(
             ask.text,
@@ -134,6 +169,12 @@ def sold(context: Context, ask: Ask) -> list[Option]:
         )
     context.assume(ask.text, f"the sum of {called(context, targets[0])}", "model", 0.9)
     return [Option(Metric("sum", ref_of(t)), t.table, is_sum=True) for t in targets]
+
+
+def sold_singly(context: Context, entities: set[str]) -> str:
+    """Each sale is that of one car: as many were sold as there are sales. Nothing, if it is not that plain."""
+    events = [t for t in context.events("commerce") if all(context.cost(t, e) == (0, 1) for e in entities)]
+    return events[0] if len(events) == 1 and entities and not context.measures("units", set(events)) else ""
 
 
 def is_line_of(context: Context, table: str, entity: str) -> bool:
@@ -184,6 +225,11 @@ def counted(context: Context, target: Target, ask: Ask) -> Option | None:
         and (money := context.amounts(target.table) if ask.aggregate else context.money(target.table))
     ):
         return measured(context, money[0], ask)
+    if ask.is_of and ask.aggregate == "sum" and (totals := context.measures("money", {target.table})):
+        return measured(context, totals[0], ask)
+    stock = [m for m in context.own_measures(target.table, "sum") if target.name in ("stock", "inventory")]
+    if ask.aggregate == "sum" and not ask.is_count and len(stock) == 1:
+        return measured(context, target_of(stock[0]), ask)  # "total stock per warehouse": pieces, not rows
     if ask.aggregate in (None, "count", "sum") or ask.is_count:
         return Option(Metric("count", Ref(target.table, name=target.name)), target.table)
     own = context.own_measures(target.table, "sum")
@@ -251,6 +297,9 @@ def best(context: Context, found: list[Option], places: list[list[Target]], term
             [called(context, t) for t in nearby(context, places)],
             "aggregation",
         )
+    costed = [each for each in costed if not each[1].is_later] or costed
+    costed = [each for each in costed if is_spoken_of(context, each[1].base)] or costed
+    costed = [each for each in costed if each[1].base in context.acts] or costed
     least = min(cost for cost, _ in costed)
     top = [option for cost, option in costed if cost == least]
     if len(top) > 1:
@@ -264,6 +313,23 @@ def best(context: Context, found: list[Option], places: list[list[Target]], term
         names = [f"{o.metric.of.name} of {context.called(o.base)}" for o in top]
         raise Unclear(term, f"“{term}” can mean several things here. Which one?", names, "aggregation")
     return top[0]
+
+
+def of_what_is_spoken_of(context: Context, measures: list[Target]) -> list[Target]:
+    """An "amount" may be that of the invoices, although theirs is called a total."""
+    spoken = [e.table for e in context.model.entities if is_spoken_of(context, e.table)]
+    is_general = all(t.name in vocabulary().words("money", "general") for t in measures)
+    if not measures or not is_general or any(t.table in spoken for t in measures):
+        return measures
+    found = [t for table in spoken for t in context.measures("money", {table})]
+    context.used.update(root_of(word) for t in measures if found for word in t.name.split())
+    return found or measures
+
+
+def is_spoken_of(context: Context, table: str) -> bool:
+    """ "The amount invoiced": that of the invoices."""
+    entity = context.entity(table)
+    return any(root_of(name.split()[-1]) in context.words for name in (entity.names if entity else ()))
 
 
 def plainest(found: list[Option]) -> list[Option]:

@@ -4,12 +4,15 @@ is meant, and stand for none that is not called so. Called by metrics.py for wha
 
 from __future__ import annotations
 
-from recollect.sql.context import Context
+from recollect.sql.context import Context, Unclear, target_of
 from recollect.sql.known import Target
 from recollect.sql.lexer import root_of
-from recollect.sql.naming import words_of
+from recollect.sql.naming import singular, table_words, words_of
+from recollect.sql.semantic import Measure
 from recollect.sql.sketch import Ask
 from recollect.sql.vocabulary import vocabulary
+
+SPENDING = "spending"  # what goes out, as opposed to what comes in
 
 
 def called_so(context: Context, ask: Ask, targets: list[Target]) -> list[Target]:
@@ -18,6 +21,30 @@ def called_so(context: Context, ask: Ask, targets: list[Target]) -> list[Target]
     is_each = ask.aggregate != "sum"  # what one thing costs is its price; what all of them cost together is not
     wanted = [kind for kind in kinds if not (is_each and "cost" in kind)]
     return [t for t in targets if all(kind & said_of(context, t) for kind in wanted)]
+
+
+def spent(context: Context, ask: Ask) -> list[Target]:
+    """What went out: the amounts of purchases, expenses and the like. Asked, where nothing of that kind is kept."""
+    listed = {*vocabulary().words("money", "spending_tables"), *vocabulary().words("money", "buying_tables")}
+    tables = [e.table for e in context.model.entities if listed & set(map(singular, table_words(e.table)))]
+    costs = [target_of(m) for m in context.model.measures if m.table in tables and is_cost(m)]
+    found = [t for table in tables for t in context.measures("money", {table})] or costs
+    if not found:
+        names = [m.names[0] for m in context.model.measures]
+        raise Unclear(ask.text, "What was spent is not kept here. Which figure is meant?", names, "aggregation")
+    things = [m for m in context.model.measures if m.table in context.mentioned and has_price(m)]
+    if others := [m.names[0] for m in things if m.table not in {t.table for t in found}]:
+        raise Unclear(ask.text, "What they cost, or what was spent on them later?", others, "aggregation")
+    context.used.update(map(root_of, vocabulary().words("money", "spending_verbs")))
+    return found
+
+
+def has_price(measure: Measure) -> bool:
+    return bool({"price", "cost"} & set(measure.names[0].split()))
+
+
+def is_cost(measure: Measure) -> bool:
+    return measure.aggregate == "sum" and bool({"cost", "price", "amount", "total"} & set(measure.names[0].split()))
 
 
 def kind_of(word: str) -> frozenset[str]:

@@ -7,60 +7,35 @@ before"). A month without a year is given back as open (`needs_year`): the reade
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, timedelta
 
-from recollect.sql.dates import Unit, day_of, floor, moved
+from recollect.sql.dates import day_of, moved
 from recollect.sql.lexer import Token
-from recollect.sql.phrases import phrases
+from recollect.sql.period_parts import day_range, is_cut_short, part_of
+from recollect.sql.period_tokens import (
+    DAY,
+    YEAR,
+    Found,
+    Reader,
+    Span,
+    beside,
+    month_at,
+    number_at,
+    unit_at,
+    year,
+    year_behind,
+)
 
-UNITS: tuple[Unit, ...] = ("day", "week", "month", "quarter", "year")
-YEAR = re.compile(r"(?:1[6-9]|20|21)\d\d")
-DECADE = re.compile(r"(1[6-9]\d|20\d)0s")
 ISO = re.compile(r"(\d{4})-(\d\d?)(?:-(\d\d?))?")
-DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
-LONGEST = 5  # words of a phrase
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """From `start` until before `end`. `month` without a year has neither."""
-
-    start: date | None
-    end: date | None
-    text: str = ""
-    needs_year: int = 0  # the first month, of which the year was not said
-    months: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    span: Span
-    length: int  # tokens
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    tokens: list[Token]
-    today: date
-
-    def word(self, at: int, name: str) -> int:
-        """How many tokens of this kind of word stand here."""
-        known = phrases().periods[name]
-        sizes = range(min(LONGEST, len(self.tokens) - at), 0, -1)
-        return next((size for size in sizes if tuple(t.low for t in self.tokens[at : at + size]) in known), 0)
-
-    def low(self, at: int) -> str:
-        return self.tokens[at].low if 0 <= at < len(self.tokens) else ""
-
-    def text(self, at: int, length: int) -> str:
-        return " ".join(each.text for each in self.tokens[at : at + length])
 
 
 def period_at(tokens: list[Token], at: int, today: date) -> Found | None:
     """The longest period that begins here, with the prepositions that belong to it."""
     reader = Reader(tokens, today)
-    found = between(reader, at) or open_ended(reader, at) or edge(reader, at) or led(reader, at)
+    found = (
+        day_range(reader, at) or between(reader, at) or open_ended(reader, at) or edge(reader, at) or led(reader, at)
+    )
     return replace(found, span=replace(found.span, text=reader.text(at, found.length))) if found else None
 
 
@@ -141,7 +116,7 @@ def edged(name: str, start: date, end: date) -> Span:
 def plain(reader: Reader, at: int) -> Found | None:
     if at >= len(reader.tokens):
         return None
-    for read in (dated, to_date, relative, part, named_month, iso, year):
+    for read in (dated, to_date, part, relative, named_month, iso, year):
         if found := read(reader, at):
             return found
     return None
@@ -166,7 +141,8 @@ def relative(reader: Reader, at: int) -> Found | None:
         if size := reader.word(at, name):
             day = reader.today + timedelta(shift)
             return Found(Span(day, day + timedelta(1)), size)
-    return counted(reader, at) or beside(reader, at)
+    found = counted(reader, at) or beside(reader, at)
+    return None if found and is_cut_short(reader, at + found.length, plain) else found
 
 
 def counted(reader: Reader, at: int) -> Found | None:
@@ -180,29 +156,10 @@ def counted(reader: Reader, at: int) -> Found | None:
     return Found(Span(moved(end, unit, -number), end), size + length + unit_size)
 
 
-def number_at(reader: Reader, at: int) -> tuple[int, int]:
-    low = reader.low(at)
-    if low.isdigit():
-        return int(low), 1
-    return phrases().numbers.get((low,), 0), 1
-
-
-def unit_at(reader: Reader, at: int) -> tuple[Unit | None, int]:
-    return next(((unit, size) for unit in UNITS if (size := reader.word(at, unit))), (None, 0))
-
-
-def beside(reader: Reader, at: int) -> Found | None:
-    for name, shift in (("last", -1), ("this", 0), ("next", 1)):
-        size = reader.word(at, name)
-        unit, unit_size = unit_at(reader, at + size) if size else (None, 0)
-        if unit:
-            start = moved(floor(reader.today, unit), unit, shift)
-            return Found(Span(start, moved(start, unit, 1)), size + unit_size)
-    return None
-
-
 def part(reader: Reader, at: int) -> Found | None:
-    """A quarter or a half of a year that is said."""
+    """A quarter or a half of a year that is said, or the first weeks of a month."""
+    if cut := part_of(reader, at, plain):
+        return cut
     halves = (("first_half", 1, 6), ("second_half", 7, 6))
     for name, first, months in (*halves, *((f"q{n}", 3 * n - 2, 3) for n in (1, 2, 3, 4))):
         size = reader.word(at, name)
@@ -225,15 +182,6 @@ def year_first(reader: Reader, at: int) -> Found | None:
 def quarter(of: int, n: int) -> Span:
     start = date(of, 3 * n - 2, 1)
     return Span(start, moved(start, "month", 3))
-
-
-def year_behind(reader: Reader, at: int) -> tuple[int, int] | None:
-    """The year here, behind "of" or "in"; "this year" and "last year" too."""
-    for lead in (0, reader.word(at, "in")):
-        found = year(reader, at + lead) or beside(reader, at + lead)
-        if found and found.span.start and found.span.end == moved(found.span.start, "year", 1):
-            return found.span.start.year, lead + found.length
-    return None
 
 
 def named_month(reader: Reader, at: int) -> Found | None:
@@ -262,12 +210,6 @@ def lone_month(reader: Reader, at: int, number: int, size: int) -> Found | None:
     return Found(Span(None, None, needs_year=number), size)
 
 
-def month_at(reader: Reader, at: int) -> tuple[int, int] | None:
-    if reader.low(at) == "month" and reader.low(at + 1).isdigit() and 1 <= int(reader.low(at + 1)) <= 12:
-        return int(reader.low(at + 1)), 2
-    return next(((n, size) for n in range(1, 13) if (size := reader.word(at, f"month{n}"))), None)
-
-
 def one_day(of: int, number: int, day: int, length: int) -> Found | None:
     found = day_of(of, number, day)
     return Found(Span(found, found + timedelta(1)), length) if found else None
@@ -280,14 +222,6 @@ def iso(reader: Reader, at: int) -> Found | None:
     if match[3]:
         return one_day(int(match[1]), int(match[2]), int(match[3]), 1)
     return Found(month(int(match[1]), int(match[2])), 1) if 1600 <= int(match[1]) <= 2200 else None
-
-
-def year(reader: Reader, at: int) -> Found | None:
-    low = reader.low(at)
-    if decade := DECADE.fullmatch(low):
-        start = date(int(decade[1] + "0"), 1, 1)
-        return Found(Span(start, moved(start, "year", 10)), 1)
-    return Found(Span(date(int(low), 1, 1), date(int(low) + 1, 1, 1)), 1) if YEAR.fullmatch(low) else None
 
 
 def in_year(span: Span, of: int) -> Span:

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from recollect.sql.lexer import Key, key_of, stem_key
+from recollect.sql.lexer import IRREGULAR, Key, key_of, stem_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ class Phrases:
     numbers: Mapping[Key, int]
     concepts: Mapping[str, tuple[Key, ...]]  # nouns of a concept, as stems
     events: Mapping[str, tuple[Key, ...]]
+    linking: Mapping[str, str]  # forms of verbs that only join two things, and the verb
     longest: int
 
     def of(self, key: Key) -> tuple[Word, ...]:
@@ -52,7 +53,8 @@ class Chinese:
     longest: int
 
 
-APART = ("period", "number", "unit", "concept", "event", "rewritten")  # not looked up as words
+DOUBLED = ("log",)
+APART = ("period", "number", "unit", "concept", "event", "rewritten", "linking")  # not looked up as words
 
 
 @cache
@@ -76,8 +78,22 @@ def phrases() -> Phrases:
         {key_of(word): int(number) for number, said in data["number"].items() for word in said},
         {name: tuple(map(stem_key, said)) for name, said in data["concept"].items()},
         {name: tuple(map(stem_key, said)) for name, said in data["event"].items()},
+        {form: verb for verb in data["linking"][""] for form in forms_of(verb)},
         max(map(len, words)),
     )
+
+
+def forms_of(verb: str) -> tuple[str, ...]:
+    """Study, studies, studied, studying; drive, drives, driving, drove, driven."""
+    if verb.endswith("y") and verb[-2] not in "aeiou":
+        third, past = f"{verb[:-1]}ies", f"{verb[:-1]}ied"
+    else:
+        third = f"{verb}es" if verb.endswith(("s", "x", "ch", "sh", "o")) else f"{verb}s"
+        past = f"{verb.removesuffix('e')}ed"
+    if verb in DOUBLED:
+        return (verb, third, f"{verb}{verb[-1]}ing", f"{verb}{verb[-1]}ed")
+    irregular = [form for form, each in IRREGULAR.items() if each == verb]
+    return (verb, third, f"{verb.removesuffix('e')}ing", *(irregular or (past,)))
 
 
 @cache

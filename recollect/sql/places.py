@@ -12,7 +12,9 @@ from recollect.sql.context import EVENTS, Context, Unclear, words_of_way
 from recollect.sql.frame import Group, Ref
 from recollect.sql.joins import is_safe
 from recollect.sql.known import Target
+from recollect.sql.lexer import stem_key
 from recollect.sql.naming import singular, words_of
+from recollect.sql.phrases import phrases
 from recollect.sql.sketch import GroupAsk
 from recollect.sql.vocabulary import vocabulary
 
@@ -138,6 +140,7 @@ def own_column(context: Context, base: str, target: Target, term: str) -> Target
 
 def moment_ref(context: Context, base: str, term: str, verbs: Sequence[str] = (), named: Sequence[Target] = ()) -> Ref:
     """The moment that is named, or that the verb means, or the main one of the table, or of the event it is part of."""
+    named = [each for each in named if not is_of_another(context, base, each.table)]
     if named:
         return placed(context, base, nearest(context, base, named, term), term)
     for verb in verbs:
@@ -153,6 +156,13 @@ def moment_ref(context: Context, base: str, term: str, verbs: Sequence[str] = ()
     if own := context.moments(base):
         raise Unclear(term, f"Which date does “{term}” mean?", [each.names[0] for each in own], "temporal")
     return far_moment(context, base, term, verbs)
+
+
+def is_of_another(context: Context, base: str, table: str) -> bool:
+    """Customers who joined are not those whose agent joined then."""
+    people = phrases().events["person"]
+    ends = [entity for each in (base, table) if (entity := context.entity(each))]
+    return base != table and all(any(stem_key(name) in people for name in entity.names) for entity in ends)
 
 
 def check_deed(context: Context, base: str, verbs: Sequence[str], term: str) -> None:

@@ -18,12 +18,13 @@ from recollect.sql.semantic import SemanticModel
 if TYPE_CHECKING:
     from sqlglot import exp
 from recollect.sql.render_figures import by, figures, over_counts, unique, with_empty_groups
+from recollect.sql.render_firsts import firsts
 from recollect.sql.render_where import where
 
 
 def sql_of(frame: Frame, model: SemanticModel, catalog: Catalog) -> str:
     tables = Tables(model, catalog, graph_of(model, catalog), frame.subject)
-    if frame.metrics and frame.metrics[0].per:
+    if frame.metrics and frame.metrics[0].per and not frame.metrics[0].is_ratio:
         select = over_counts(frame, tables)
     elif frame.keeps_empty:
         select = with_empty_groups(frame, tables)
@@ -31,7 +32,9 @@ def sql_of(frame: Frame, model: SemanticModel, catalog: Catalog) -> str:
         select = figures(frame, tables)
     else:
         select = rows(frame, tables)
-    if frame.limit is not None:
+    if frame.per:
+        select = firsts(frame, tables, select)
+    elif frame.limit is not None:
         select = select.limit(frame.limit)
     return select.sql(dialect=catalog.dialect, pretty=True)
 
@@ -40,6 +43,8 @@ def rows(frame: Frame, tables: Tables) -> exp.Select:
     """Rows of the subject. A column of another table is empty where there is none; the row stays."""
     from sqlglot import exp
 
+    for group in frame.per:
+        tables.of(group.of)  # what belongs to none is the first of none
     conditions = where(frame, tables)
     refs = frame.columns or tuple(Ref(frame.subject, name) for name in tables.label(frame.subject))
     terms = [(tables.value(ref, keeps=True), column_name(ref, frame)) for ref in refs if ref.column or ref.expression]

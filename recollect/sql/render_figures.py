@@ -13,6 +13,7 @@ from recollect.sql.render_terms import compared, count_of, grained, metric_term
 
 if TYPE_CHECKING:
     from sqlglot import exp
+from recollect.sql.render_shares import figure_term
 from recollect.sql.render_where import is_own, where
 
 
@@ -21,7 +22,9 @@ def figures(frame: Frame, tables: Tables) -> exp.Select:
 
     shown, keys = group_terms(frame.groups, tables)
     conditions = where(frame, tables)
-    metrics = [metric_term(metric, tables) for metric in frame.metrics]
+    for metric in frame.metrics if len(frame.metrics) > 1 else ():
+        tables.of(metric.of, keeps=True)  # an order without lines is one, too
+    metrics = [figure_term(metric, frame, tables) for metric in frame.metrics]
     named = [exp.alias_(term, name, quoted=True) for term, name in unique(shown)]
     named += [exp.alias_(term, name, quoted=True) for term, name in zip(metrics, metric_names(frame), strict=True)]
     select = tables.into(exp.select(*named))
@@ -78,9 +81,8 @@ def metric_names(frame: Frame) -> list[str]:
     names: list[str] = []
     for metric in frame.metrics:
         said = metric.of.name or metric.of.column or "rows"
-        name = f"{'count' if metric.aggregate == 'count_distinct' else metric.aggregate}_{said}".replace(
-            " ", "_"
-        ).lower()
+        lead = "percentage" if metric.share else metric.aggregate
+        name = f"{'count' if lead == 'count_distinct' else lead}_{said}".replace(" ", "_").lower()
         names.append(name if name not in names else f"{name}_{len(names)}")
     return names
 
@@ -136,20 +138,21 @@ def with_empty_groups(frame: Frame, tables: Tables) -> exp.Select:
 
 
 def over_counts(frame: Frame, tables: Tables) -> exp.Select:
-    """The average, least or greatest of the counts of each group. A group without any row is not in it."""
+    """The average, least or greatest of the counts or sums of each group. A group without any row is not in it."""
     from sqlglot import exp
 
     metric = frame.metrics[0]
     _, keys = group_terms([metric.per] if metric.per else [], tables)
     conditions = where(frame, tables)
-    counted = exp.alias_(count_of(tables, metric.of), "n", quoted=True)
+    each = exp.Sum(this=tables.value(metric.of)) if metric.of.expression else count_of(tables, metric.of)
+    counted = exp.alias_(each, "n", quoted=True)
     inner = tables.into(exp.select(counted))
     inner = inner.where(exp.and_(*conditions)) if conditions else inner
     kinds = {"avg": exp.Avg, "min": exp.Min, "max": exp.Max}
     term = kinds[metric.aggregate](
         this=exp.Mul(this=exp.column("n", quoted=True), expression=exp.Literal.number("1.0"))
     )
-    name = f"{metric.aggregate}_count"
+    name = metric_names(frame)[0] if metric.of.expression else f"{metric.aggregate}_count"
     return exp.select(exp.alias_(term, name, quoted=True)).from_(inner.group_by(*keys).subquery("counts"))
 
 

@@ -114,12 +114,24 @@ def count_of(tables: Tables, ref: Ref) -> exp.Expr:
     )
 
 
+def per_whole(value: exp.Expr, whole: Ref, tables: Tables) -> exp.Expr:
+    """The average over orders of what their lines add up to: all of it, by the number of orders."""
+    from sqlglot import exp
+
+    alias = tables.of(whole)
+    orders = exp.Count(this=exp.Distinct(expressions=[tables.column(alias, tables.key(whole.table)[0])]))
+    total = exp.Mul(this=exp.Sum(this=value), expression=exp.Literal.number("1.0"))
+    return exp.Div(this=total, expression=exp.Nullif(this=orders, expression=exp.Literal.number("0")))
+
+
 def metric_term(metric: Metric, tables: Tables) -> exp.Expr:
     from sqlglot import exp
 
     if metric.aggregate == "count":
         return count_of(tables, metric.of)
     value = tables.value(metric.of)
+    if metric.per:
+        return per_whole(value, metric.per.of, tables)
     if metric.aggregate == "count_distinct":
         return exp.Count(this=exp.Distinct(expressions=[value]))
     kinds = {"sum": exp.Sum, "avg": exp.Avg, "min": exp.Min, "max": exp.Max}

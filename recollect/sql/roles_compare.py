@@ -4,12 +4,18 @@ roles.py.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from recollect.sql.asks import ask_at
 from recollect.sql.known import Target
+from recollect.sql.lexer import stem_key
 from recollect.sql.phrases import Unit
 from recollect.sql.sketch import Ask, CompareAsk, Sketch
+from recollect.sql.spans import Piece
 
 COLUMN_KINDS = ("measure", "dimension", "moment")
+KEY = "key"  # what is compared is the number of the row itself
+TIMES = "times:"  # what is compared is how often it was done; the verb stands behind
 
 
 def take_comparisons(sketch: Sketch) -> None:
@@ -42,6 +48,19 @@ def take_numbered(sketch: Sketch) -> None:
                 )
             )
             sketch.take(at, at + 1)
+        elif number is not None and is_numbered(sketch, at):
+            ask = Ask(targets=piece.of("entity"), concept=KEY, text=piece.text)
+            sketch.compares.append(CompareAsk(ask, "=", (number,), None, text(sketch, at, at + 1)))
+            sketch.take(at, at + 1)
+
+
+def is_numbered(sketch: Sketch, at: int) -> bool:
+    """ "Store 2", "order 10150": one of them, by its number."""
+    piece, behind = sketch.pieces[at], sketch.pieces[at + 1]
+    word = piece.text.split()[-1].lower()
+    is_one = bool(piece.of("entity")) and stem_key(word) == (word,) and not piece.values
+    is_whole = behind.number == int(behind.number or 0) and behind.text.isdigit() and not behind.period
+    return is_one and is_whole and sketch.free(at) and sketch.free(at + 1)
 
 
 def take_equal(sketch: Sketch) -> None:
@@ -102,11 +121,12 @@ def amount_at(sketch: Sketch, at: int) -> tuple[float, Unit | None, tuple[int, .
 
 def take_comparative(sketch: Sketch, at: int) -> None:
     """The adjective says what is compared; "costing" alone needs its number."""
+    if take_average(sketch, at, *comparative(sketch.pieces[at])):
+        return
     found = amount_at(sketch, sketch.after(at))
     if found is None:
         return
-    said = sketch.pieces[at].word("comparative") or ""
-    concept, op = said.rstrip("<>="), said[len(said.rstrip("<>=")) :]
+    concept, op = comparative(sketch.pieces[at])
     number, unit, places = found
     ask, behind = Ask(concept=concept), places[-1] + 1
     if sketch.free(behind) and not unit and (named := sketch.pieces[behind].of("measure")):
@@ -115,12 +135,68 @@ def take_comparative(sketch: Sketch, at: int) -> None:
     sketch.compares.append(CompareAsk(ask, op, (number,), unit, text(sketch, at, *places)))
 
 
+def comparative(piece: Piece) -> tuple[str, str]:
+    """What is compared, and how: "longer than"."""
+    said = piece.word("comparative") or ""
+    return said.rstrip("<>="), said[len(said.rstrip("<>=")) :]
+
+
+def take_average(sketch: Sketch, at: int, concept: str, op: str) -> bool:
+    """ "A price above average", "higher than average price", "longer than the average film"."""
+    place = sketch.after(at)
+    if op not in (">", "<") or not sketch.free(place) or not is_average(sketch.pieces[place]):
+        return False
+    found = ask_at(sketch, sketch.after(place)) if not is_ended(sketch, place) else None
+    named = found if found and (found[0].concept or any(t.kind == "measure" for t in found[0].targets)) else None
+    if named and (named[0].is_count or named[0].aggregate):
+        return False
+    sketch.take(at, place, *(named[1] if named else ()))
+    ask = replace(named[0], aggregate=None) if named else Ask(concept=concept) if concept else in_front(sketch, at)
+    if not ask.targets and not ask.concept:
+        sketch.unknown.append(text(sketch, at, place))
+        return True
+    sketch.compares.append(CompareAsk(ask, op, (), None, text(sketch, at, place), is_average=True))
+    return True
+
+
+def is_average(piece: Piece) -> bool:
+    return piece.word("agg") == "avg" and not piece.names and piece.text.lower() in ("average", "mean", "the average")
+
+
+def is_ended(sketch: Sketch, at: int) -> bool:
+    """Nothing behind it that it could be the average of."""
+    return not (sketch.free(at + 1) and (sketch.pieces[at + 1].names or sketch.pieces[at + 1].has("concept")))
+
+
+def take_times(sketch: Sketch, at: int, op: str, number: float, places: tuple[int, ...]) -> bool:
+    """ "Ordered more than 5 times": how many there are of what was done."""
+    behind = places[-1] + 1
+    if not sketch.free(behind) or sketch.pieces[behind].text.lower() not in ("times", "time"):
+        return False
+    back = sketch.before(at)
+    while sketch.free(back) and sketch.pieces[back].has("prep", "aux", "thing") and not sketch.pieces[back].names:
+        back = sketch.before(back)
+    deed = sketch.pieces[back] if sketch.free(back) else None
+    if deed is None or deed.values or not (deed.has("verb") or deed.of("moment", "entity")):
+        return False
+    rows = deed.of("entity") or deed.of("moment")
+    words = text(sketch, at, *places, behind)
+    ask = Ask("count", rows, f"{TIMES}{deed.word('verb') or ''}", False, deed.text, True)
+    sketch.take(at, *places, behind, back)
+    sketch.compares.append(CompareAsk(ask, op, (number,), None, words))
+    return True
+
+
 def take_compare(sketch: Sketch, at: int) -> None:
     op = sketch.pieces[at].word("compare") or "="
+    if take_average(sketch, at, "", op):
+        return
     found = amount_at(sketch, sketch.after(at))
     if found is None:
         return
     number, unit, places = found
+    if not unit and op != "between" and take_times(sketch, at, op, number, places):
+        return
     numbers: tuple[float, ...] = (number,)
     if op == "between":
         second = (

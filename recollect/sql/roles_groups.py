@@ -11,7 +11,7 @@ from recollect.sql.roles_values import is_of_what_is_named
 from recollect.sql.sketch import GroupAsk, Sketch
 from recollect.sql.spans import Piece
 
-DONE = ("ed", "made", "done", "given", "taken")
+DONE = ("ed", "made", "done", "given", "taken", "held", "kept", "sold", "bought", "spent", "won", "lost")
 EACH = ("each", "every")
 GROUPABLE = ("dimension", "entity", "join", "moment")
 
@@ -60,6 +60,8 @@ def take_group(sketch: Sketch, at: int) -> None:
         sketch.take(at)
         return
     taken, is_each = group_at(sketch, place), sketch.pieces[at].text.lower().endswith(EACH)
+    if is_each and place >= len(sketch.pieces) and sketch.metrics and take_named_before(sketch, at):
+        return
     if taken is None and is_each:
         taken = group_at(sketch, behind_values(sketch, place))
     if taken is None:
@@ -71,6 +73,24 @@ def take_group(sketch: Sketch, at: int) -> None:
         return
     sketch.take(at)
     more_groups(sketch, taken)
+
+
+def take_named_before(sketch: Sketch, at: int) -> bool:
+    """ "What job titles are there and how many people in each": in each of what was named first."""
+    first = next((i for i in range(at) if sketch.free(i) and sketch.pieces[i].of("dimension", "entity")), None)
+    if first is None or sketch.pieces[first].of("measure") or sketch.groups or len(sketch.metrics) != 1:
+        return False
+    targets = sketch.pieces[first].of("dimension", "entity", "join")
+    owner = first + 1
+    if sketch.free(owner) and sketch.pieces[owner].of("dimension"):  # "order statuses"
+        own = {t.table for t in targets}
+        targets = tuple(t for t in sketch.pieces[owner].of("dimension") if t.table in own)
+        sketch.take(owner)
+    if not targets:
+        return False
+    sketch.groups.append(GroupAsk(targets, text=sketch.pieces[first].text))
+    sketch.take(at, first)
+    return True
 
 
 def behind_values(sketch: Sketch, place: int) -> int:

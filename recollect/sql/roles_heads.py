@@ -6,7 +6,10 @@ from dataclasses import replace
 
 from recollect.sql.asks import ask_at
 from recollect.sql.known import Target
+from recollect.sql.lexer import key_of, stem_key
+from recollect.sql.money_words import SPENDING
 from recollect.sql.sketch import Ask, Sketch
+from recollect.sql.vocabulary import vocabulary
 
 
 def take_heads(sketch: Sketch) -> None:
@@ -22,7 +25,10 @@ def take_heads(sketch: Sketch) -> None:
                 sketch.metrics.append(ask)
                 sketch.take(*places)
                 take_chain(sketch, places[-1])
-        elif sketch.pieces[at].has("howmany") and (value := value_behind(sketch, at)):
+        elif sketch.pieces[at].word("agg") == "sum" and value_behind(sketch, at):
+            sketch.metrics.append(Ask("sum", (), "money", text=sketch.pieces[at].text))  # "total deposits"
+            sketch.take(at)
+        elif sketch.pieces[at].has("howmany") and (value := value_behind(sketch, at) or people_behind(sketch, at)):
             sketch.metrics.append(value)
             sketch.take(at)
     take_counts_behind(sketch)
@@ -34,9 +40,26 @@ def value_behind(sketch: Sketch, at: int) -> Ask | None:
     while sketch.free(place) and sketch.pieces[place].of("definition"):  # "female rabbits"
         place = sketch.after(place)
     piece = sketch.pieces[place] if sketch.free(place) else None
-    if piece is None or not piece.values or piece.names or any(p.of("entity") for p in sketch.pieces[place:]):
+    if piece is None or not piece.values or piece.names or names_rows(sketch, place):
         return None
     return Ask("count", piece.values, "rows", text=piece.text, is_count=True)
+
+
+def people_behind(sketch: Sketch, at: int) -> Ask | None:
+    """ "How many women", where a column tells them from men: the rows that are said to be so."""
+    piece = sketch.pieces[at + 1] if sketch.free(at + 1) else None
+    behind = sketch.pieces[at + 2] if at + 2 < len(sketch.pieces) else None
+    found = piece.of("definition") if piece else ()
+    if piece is None or not found or stem_key(piece.text) == key_of(piece.text) or (behind and behind.of("entity")):
+        return None
+    rows = tuple(Target("entity", t.table, name=piece.text) for t in found)
+    return Ask("count", rows, text=piece.text, is_count=True)
+
+
+def names_rows(sketch: Sketch, at: int) -> bool:
+    """Whether something is named behind it that may be what is counted; not "by club", "in each store"."""
+    named = [i for i, piece in enumerate(sketch.pieces) if i > at and piece.of("entity")]
+    return any(not sketch.pieces[i - 1].has("group") for i in named)
 
 
 def take_late_aggregate(sketch: Sketch) -> None:
@@ -76,15 +99,34 @@ def take_how_much(sketch: Sketch, at: int) -> None:
         ask, places = found
         sketch.metrics.append(Ask(ask.aggregate, measures_first(ask.targets), ask.concept, False, ask.text))
         sketch.take(*places)
+    elif found and found[0].targets and all(t.kind == "entity" for t in found[0].targets) and is_done(sketch, found[1]):
+        sketch.metrics.append(Ask("sum", found[0].targets, text=found[0].text, is_of=True))  # "how much did we refund"
+        sketch.take(*found[1])
     elif "money" in sketch.verbs or "commerce" in sketch.verbs or sketch.pieces[at].word("howmuch"):
         units = next((i for i, p in enumerate(sketch.pieces) if p.word("concept") == "units" and sketch.free(i)), None)
         if units is not None:
             sketch.take(units)
-        sketch.metrics.append(Ask("sum", (), "units" if units is not None else "money", False, sketch.pieces[at].text))
+        concept = "units" if units is not None else SPENDING if is_our_spending(sketch) else "money"
+        sketch.metrics.append(Ask("sum", (), concept, False, sketch.pieces[at].text))
+    elif "donate" in sketch.verbs or any(piece.values or piece.of("definition") for piece in sketch.pieces):
+        sketch.metrics.append(Ask("sum", (), "money", False, sketch.pieces[at].text))  # "how much is overdue"
     elif "cost" in sketch.verbs:
         sketch.columns.append(Ask(None, (), "price", False, sketch.pieces[at].text))
     else:
         sketch.unknown.append(sketch.pieces[at].text)
+
+
+def is_our_spending(sketch: Sketch) -> bool:
+    """ "How much did we spend": what goes out, and never the revenue."""
+    pairs = zip(sketch.pieces, sketch.pieces[1:], strict=False)
+    verbs = vocabulary().words("money", "spending_verbs")
+    return any(who.text.lower().split()[-1:] == ["we"] and did.text.lower() in verbs for who, did in pairs)
+
+
+def is_done(sketch: Sketch, places: tuple[int, ...]) -> bool:
+    """A noun that stands where the verb does: "did we refund"."""
+    ahead = [piece.text.lower() for piece in sketch.pieces[: places[0]]][-2:]
+    return bool(ahead) and ahead[-1] in ("we", "they", "you") and len(places) == 1
 
 
 def measures_first(targets: tuple[Target, ...]) -> tuple[Target, ...]:
@@ -96,9 +138,18 @@ def take_counts_behind(sketch: Sketch) -> None:
     for at, piece in enumerate(sketch.pieces):
         if not sketch.free(at) or not piece.has("howmany"):
             continue
-        back = sketch.before(at)
-        while sketch.free(back) and not sketch.pieces[back].of("entity") and back > 0:
-            back = sketch.before(back)
+        back = counted_before(sketch, at)
         if sketch.free(back) and (entities := sketch.pieces[back].of("entity", "dimension")):
             sketch.metrics.append(Ask("count", entities, text=f"{sketch.pieces[back].text} count", is_count=True))
             sketch.take(back, at)
+
+
+def counted_before(sketch: Sketch, at: int) -> int:
+    """The nearest thing in front, but "invoices from German accounts: how many?" are invoices: what stands behind a
+    preposition only says which."""
+    back = sketch.before(at)
+    while sketch.free(back) and not sketch.pieces[back].of("entity") and back > 0:
+        back = sketch.before(back)
+    places = [i for i in range(back + 1) if sketch.free(i) and sketch.pieces[i].of("entity")]
+    heads = [i for i in places if not any(p.has("prep", "group") for p in sketch.pieces[:i])]
+    return heads[-1] if at == len(sketch.pieces) - 1 and heads else back

@@ -4,17 +4,21 @@ pass of roles.py.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from recollect.sql.known import Target
+from recollect.sql.period_tokens import Span
 from recollect.sql.roles_compare import text
 from recollect.sql.sketch import Missing, Sketch
 from recollect.sql.spans import Piece
 
+ANY = ("anything", "something", "any", "anyone", "nothing")
 DONE = ("ed", "paid", "sold", "sent", "given", "taken")
 
 
 def take_missing(sketch: Sketch) -> None:
     for at, piece in enumerate(sketch.pieces):
-        if take_undone(sketch, at):
+        if take_undone(sketch, at) or take_not_then(sketch, at):
             continue
         if not sketch.free(at) or piece.names or not (piece.has("no", "has") or is_with_any(sketch, at)):
             continue
@@ -28,12 +32,14 @@ def take_missing(sketch: Sketch) -> None:
             sketch.take(at, place)
             continue
         if is_never(piece, target):
-            sketch.missing.append(Missing(event=target.word("verb") or "", text=text(sketch, at, place)))
+            gap = Missing(event=target.word("verb") or "", text=text(sketch, at, place))
             sketch.take(at, place, *trailing(sketch, place))
+            sketch.missing.append(dated(sketch, gap, place))
         elif (names := said_missing(piece, target)) and is_whole(sketch, place, is_there):
             event = (target.word("verb") or "") if piece.word("no") == "never" else ""
-            sketch.missing.append(Missing(names, event, text(sketch, at, place), is_there))
+            gap = Missing(names, event, text(sketch, at, place), is_there)
             sketch.take(at, place, *trailing(sketch, place))
+            sketch.missing.append(dated(sketch, gap, place))
 
 
 def take_undone(sketch: Sketch, at: int) -> bool:
@@ -41,11 +47,53 @@ def take_undone(sketch: Sketch, at: int) -> bool:
     piece, behind = sketch.pieces[at], sketch.pieces[at + 1] if sketch.free(at + 1) else None
     if not sketch.free(at) or not piece.has("not") or piece.names or behind is None or not behind.of("moment"):
         return False
-    if not behind.text.lower().endswith(DONE) or behind.of("definition") or sketch.spans:
+    period = period_behind(sketch, at + 1)
+    if not behind.text.lower().endswith(DONE) or behind.of("definition") or (sketch.spans and not period):
         return False
-    sketch.missing.append(Missing(behind.of("moment"), behind.word("verb") or "", text(sketch, at, at + 1)))
-    sketch.take(at, at + 1)
+    gap = Missing(behind.of("moment"), behind.word("verb") or "", text(sketch, at, at + 1))
+    sketch.missing.append(dated(sketch, gap, at + 1))
+    sketch.take(at, at + 1, *trailing(sketch, at + 1))
     return True
+
+
+def dated(sketch: Sketch, gap: Missing, place: int) -> Missing:
+    """ "Did not order anything in 2024": what is said right behind is when it did not happen."""
+    period = period_behind(sketch, place)
+    if gap.is_there or period is None:
+        return gap
+    sketch.spans.remove(period)
+    return replace(gap, spans=(period,))
+
+
+def period_behind(sketch: Sketch, place: int) -> Span | None:
+    behind = place + 1
+    while behind < len(sketch.pieces) and (sketch.pieces[behind].is_skip or is_any(sketch.pieces[behind])):
+        behind += 1
+    period = sketch.pieces[behind].period if behind < len(sketch.pieces) else None
+    return period if period in sketch.spans else None
+
+
+def take_not_then(sketch: Sketch, at: int) -> bool:
+    """ "Who ordered in 2022 but not in 2024": the same deed, and none of it then."""
+    piece, period = sketch.pieces[at], period_behind(sketch, at)
+    if not sketch.free(at) or not piece.has("not") or piece.names or period is None or len(sketch.spans) != 2:
+        return False
+    deed = next((p for p in reversed(sketch.pieces[:at]) if is_deed(p)), None)
+    if deed is None or period is sketch.spans[0]:
+        return False
+    named = deed.of("moment") or deed.of("entity")
+    gap = Missing(named, (deed.word("verb") or "") if not deed.of("entity") else "", f"{piece.text} {period.text}")
+    sketch.missing.append(dated(sketch, gap, at))
+    sketch.take(at)
+    return True
+
+
+def is_deed(piece: Piece) -> bool:
+    return bool(piece.of("moment", "entity")) or (piece.has("verb") and not piece.names)
+
+
+def is_any(piece: Piece) -> bool:
+    return piece.text.lower() in ANY
 
 
 def is_bare_figure(sketch: Sketch, place: int) -> bool:
@@ -66,6 +114,8 @@ def is_with_any(sketch: Sketch, at: int) -> bool:
 
 def said_missing(piece: Piece, target: Piece) -> tuple[Target, ...]:
     """ "Without an agent", "with no phone", "not yet shipped"; "with children": more than none."""
+    if target.of("definition") and not target.of("entity", "moment"):
+        return ()  # "without the discontinued ones": those that are not
     never = ("moment",) if piece.has("no") and piece.word("no") == "never" else ()
     return target.of("entity", "dimension", "join", *never) or (
         tuple(t for t in target.of("measure") if t.aggregate == "sum") if not target.has("agg") else ()
@@ -79,9 +129,7 @@ def is_never(piece: Piece, target: Piece) -> bool:
 
 def trailing(sketch: Sketch, place: int) -> list[int]:
     """ "Never bought anything" """
-    behind = place + 1
-    words = ("anything", "something", "any", "anyone", "nothing")
-    return [behind] if sketch.free(behind) and sketch.pieces[behind].text.lower() in words else []
+    return [place + 1] if sketch.free(place + 1) and is_any(sketch.pieces[place + 1]) else []
 
 
 def is_whole(sketch: Sketch, place: int, is_there: bool) -> bool:

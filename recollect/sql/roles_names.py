@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from recollect.sql.asks import PART_KINDS, ask_at
+from recollect.sql.asks import PART_KINDS, ask_at, is_compound
 from recollect.sql.known import Target
 from recollect.sql.lexer import stem_key
 from recollect.sql.phrases import Word
@@ -34,6 +34,10 @@ def take_subject(sketch: Sketch) -> None:
         at = next((i for i, p in enumerate(sketch.pieces) if sketch.free(i) and is_subject(sketch, i, p)), None)
     if at is None:
         at = lone_dimension(sketch)
+    if at is not None and is_compound(sketch, at):
+        sketch.mentions.append(sketch.pieces[at])
+        sketch.take(at)
+        at += 1
     if at is not None:
         piece = sketch.pieces[at]
         sketch.subject = piece.of("entity", "join") or piece.of("dimension")

@@ -7,14 +7,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from recollect.sql.asks import ask_at
-from recollect.sql.lexer import stem_key
+from recollect.sql.lexer import key_of, stem_key
 from recollect.sql.naming import is_either
+from recollect.sql.phrases import phrases
 from recollect.sql.sketch import Ask, OrderAsk, Rank, Sketch
 from recollect.sql.spans import Piece
+from recollect.sql.vocabulary import vocabulary
 
-FIRST, LAST = ("first", "earliest"), ("last", "latest", "most recent", "newest")
+FIRST, LAST = ("first", "earliest"), ("last", "latest", "most recent", "newest", "most recently")
 BOUGHT = "bought the most"
 SUBJECTS = ("entity", "dimension", "join")
+COUNTED = ("rent", "stay", "visit", "flight", "ride")  # what was done so often
 
 
 def take_rank(sketch: Sketch) -> None:
@@ -24,19 +27,46 @@ def take_rank(sketch: Sketch) -> None:
             continue
         if piece.has("top") and (count := count_at(sketch, at + 1)):
             top(sketch, at, count)
+        elif piece.text.lower() in ("top", "bottom") and sketch.free(at + 1) and is_one(sketch.pieces[at + 1]):
+            judge(sketch, at)  # "top product by revenue"
         elif piece.has("superlative"):
             superlative(sketch, at)
         elif piece.has("super"):
             most(sketch, at)
+        if sketch.free(at) and sketch.rank is None and judged_end(piece) is not None:
+            judge(sketch, at)
     if sketch.rank and sketch.rank.count is None and (alone := lone_count(sketch)) is not None:
         sketch.rank = replace(sketch.rank, count=int(sketch.pieces[alone].number or 1))
         sketch.take(alone)
 
 
+def judged_end(piece: Piece) -> bool | None:
+    """Whether the high end of a figure is meant ("best"), or the low one ("worst"); None for other words."""
+    word = piece.text.lower()
+    if piece.names or piece.values:
+        return None
+    return True if word in vocabulary().words("judged", "high") else False if is_low(word) else None
+
+
+def is_low(word: str) -> bool:
+    return word in vocabulary().words("judged", "low")
+
+
+def judge(sketch: Sketch, at: int) -> None:
+    """ "Our 5 best customers by revenue": the figure behind "by" says in what they are."""
+    count, behind = count_at(sketch, at - 1), count_at(sketch, at + 1)
+    found = ask_at(sketch, at + 1)
+    if found and found[0].aggregate and is_measured(found[0]):  # "the best average rating"
+        most(sketch, at, is_descending=bool(judged_end(sketch.pieces[at])))
+    elif by := ranked_by(sketch, at):
+        sketch.take(at, *((at - 1,) if count else ()), *((at + 1,) if behind else ()))
+        sketch.rank = Rank(bool(judged_end(sketch.pieces[at])), count or behind, by, sketch.pieces[at].text)
+
+
 def take_first_or_last(sketch: Sketch) -> None:
     """ "Latest order date", "when was the first visit", "who was hired last", "the last order"."""
     at = next((i for i, p in enumerate(sketch.pieces) if sketch.free(i) and is_end(p)), None)
-    if at is None or count_at(sketch, at + 1):
+    if at is None or take_some_last(sketch, at) or count_at(sketch, at + 1):
         return
     is_last, words = sketch.pieces[at].text.lower() in LAST, sketch.pieces[at].text
     behind = sketch.after(at)
@@ -56,6 +86,25 @@ def take_first_or_last(sketch: Sketch) -> None:
         by = Ask(targets=sketch.pieces[dates[0]].of("moment")) if dates else Ask(concept="newness", text=words)
         sketch.rank = Rank(is_last, 1, by, words)
         sketch.take(at, *dates[:1])
+
+
+def take_some_last(sketch: Sketch, at: int) -> bool:
+    """ "The 5 latest orders", "the last 5 orders"."""
+    places = [place for place in (at - 1, at + 1) if count_at(sketch, place)]
+    noun = sketch.after(places[-1] if places and places[-1] > at else at)
+    is_named = noun < len(sketch.pieces) and bool(sketch.pieces[noun].of("entity"))
+    if len(places) != 1 or not is_named or sketch.pieces[at].text.lower() not in LAST:
+        return False
+    if ranked_by_said(sketch, at):
+        return False
+    by = Ask(concept="newness", text=sketch.pieces[at].text)
+    sketch.rank = Rank(True, count_at(sketch, places[0]), by, sketch.pieces[at].text)
+    sketch.take(at, *places)
+    return True
+
+
+def ranked_by_said(sketch: Sketch, at: int) -> bool:
+    return any(piece.text.lower() == "by" for piece in sketch.pieces[at:])
 
 
 def is_end(piece: Piece) -> bool:
@@ -107,14 +156,28 @@ def ranked_by(sketch: Sketch, at: int) -> Ask | None:
         if not sketch.free(place) or piece.text.lower() not in ("by", "according to"):
             continue
         found = ask_at(sketch, place + 1)
-        if found and is_measured(found[0]):
+        if found and (is_measured(found[0]) or is_several_of(found[0])):
             sketch.take(place, *found[1])
-            return counted(found[0])
-        if sketch.free(place + 1) and sketch.pieces[place + 1].word("verb") in ("money", "commerce"):
-            verb = sketch.pieces[place + 1].word("verb")
-            sketch.take(place, place + 1)
-            return Ask("sum", concept="money" if verb == "money" else "units", text=sketch.pieces[place + 1].text)
+            return by_rows(found[0]) if is_several_of(found[0]) else counted(found[0])
+        total = place + 1 if sketch.free(place + 1) and sketch.pieces[place + 1].word("agg") == "sum" else place
+        if sketch.free(total + 1) and sketch.pieces[total + 1].word("verb") in ("money", "commerce"):
+            verb = sketch.pieces[total + 1].word("verb")
+            sketch.take(place, total, total + 1)
+            return Ask("sum", concept="money" if verb == "money" else "units", text=sketch.pieces[total + 1].text)
     return None
+
+
+def is_several_of(ask: Ask) -> bool:
+    """ "By donations": by what each has of them; "by country" is another thing."""
+    word = (ask.text.split() or [""])[-1].lower()
+    is_plain = not ask.aggregate and not ask.concept and bool(ask.targets)
+    return is_plain and stem_key(word) != (word,) and all(t.kind == "entity" for t in ask.targets)
+
+
+def by_rows(ask: Ask) -> Ask:
+    """Of what is money the amount, of all else the number."""
+    is_amount = stem_key(ask.text)[-1:] in phrases().concepts["amounts"]
+    return replace(ask, aggregate="sum", is_of=True) if is_amount else replace(ask, aggregate="count", is_count=True)
 
 
 def is_measured(ask: Ask) -> bool:
@@ -148,7 +211,7 @@ def superlative(sketch: Sketch, at: int) -> None:
     sketch.rank = Rank(
         is_descending, count or (earlier.count if earlier else None), Ask(concept=concept, text=piece.text), piece.text
     )
-    if concept in ("units", "money", "size") and (by := ranked_by(sketch, at)):
+    if by := ranked_by(sketch, at):
         sketch.rank = replace(sketch.rank, by=by)
 
 
@@ -174,6 +237,9 @@ def most(sketch: Sketch, at: int, *, is_descending: bool | None = None) -> None:
         ask = Ask(
             "sum", concept={"commerce": "units", "cost": "price"}.get(verb, verb), text=bought(sketch, piece.text)
         )
+    elif (event := next((v for v in sketch.verbs if v in COUNTED), None)) and is_last(sketch, at):
+        sketch.take(*places)
+        ask = Ask("count", (), f"event:{event}", text=piece.text)
     elif value := most_of_value(sketch, at):
         sketch.take(*places)
         ask = value
@@ -183,6 +249,11 @@ def most(sketch: Sketch, at: int, *, is_descending: bool | None = None) -> None:
     if earlier and earlier.by:
         sketch.unknown.append(f"{earlier.text} ... {piece.text}")  # two rankings at once
     sketch.rank = Rank(is_descending, count or (earlier.count if earlier else None), ask, piece.text)
+
+
+def is_last(sketch: Sketch, at: int) -> bool:
+    """ "Rented the most": nothing behind it that there could be most of."""
+    return not any(piece.names or piece.values or piece.has("concept") for piece in sketch.pieces[at + 1 : at + 2])
 
 
 def added_up(ask: Ask, piece: Piece) -> Ask:
@@ -239,7 +310,15 @@ def take_order(sketch: Sketch) -> None:
         elif piece.has("direction"):
             sketch.take(at)
             earlier = sketch.order.ask if sketch.order else None
-            sketch.order = OrderAsk(earlier, piece.word("direction") == "desc", piece.text)
+            ask, is_down = earlier or adjective_of(piece), piece.word("direction") == "desc"
+            sketch.order = OrderAsk(ask, is_down, piece.text)
+
+
+def adjective_of(piece: Piece) -> Ask | None:
+    """ "Cheapest first": by the price, if it is a list that is put in order."""
+    words = phrases().of(key_of(piece.text.lower().removesuffix(" first")))
+    said = next((word.value for word in words if word.kind == "superlative"), "").lstrip("-")
+    return Ask(concept=said, text=piece.text) if said in ("price", "duration", "weight", "newness", "age") else None
 
 
 def order_by(sketch: Sketch, at: int) -> None:

@@ -13,7 +13,10 @@ from recollect.sql.naming import words_of
 from recollect.sql.phrases import phrases
 from recollect.sql.roles_names import is_behind_measure
 from recollect.sql.sketch import Sketch, ValueAsk
+from recollect.sql.spans import Piece
 from recollect.sql.vocabulary import vocabulary
+
+ARTICLES = ("the", "all", "any", "our")
 
 
 def take_values(sketch: Sketch) -> None:
@@ -46,7 +49,7 @@ def take_value(sketch: Sketch, at: int, last: int, negated: bool) -> None:
     """With what stands around it; a noun for what it is ("business class") goes with it."""
     joined = is_joined(sketch, last, at)
     negated = negated or (joined and bool(sketch.values) and sketch.values[-1].is_negated)
-    lead = (sketch.pieces[at - 1].word("prep") or sketch.pieces[at - 1].text.lower()) if at else ""
+    lead = lead_of(sketch.pieces[at - 1]) if at else ""
     behind = sketch.pieces[at + 1] if at + 1 < len(sketch.pieces) else None
     owners = frozenset(t.table for t in behind.of("entity")) if behind else frozenset()
     is_by = behind is not None and behind.text.lower() == "by"
@@ -61,6 +64,11 @@ def take_value(sketch: Sketch, at: int, last: int, negated: bool) -> None:
     sketch.take(at)
     if behind and sketch.free(at + 1) and behind.has("kind_of") and not behind.of("entity"):
         sketch.take(at + 1)
+
+
+def lead_of(piece: Piece) -> str:
+    """The word in front; "and from" is "from"."""
+    return piece.word("prep") or piece.text.lower().removeprefix("and ").removeprefix("or ")
 
 
 def is_or(sketch: Sketch, last: int, at: int) -> bool:
@@ -249,13 +257,26 @@ def take_definitions(sketch: Sketch) -> None:
     for at, piece in enumerate(sketch.pieces):
         if sketch.free(at) and piece.of("definition"):
             ahead = at - 1
+            while ahead > 0 and sketch.pieces[ahead].text.lower() in ARTICLES:
+                ahead -= 1  # "without the discontinued ones"
             is_negated = sketch.free(ahead) and sketch.pieces[ahead].has("not", "no") and not sketch.pieces[ahead].names
             owners = owners_behind(sketch, at)
             found = tuple(t for t in piece.of("definition") if t.table in owners or not owners)
-            if not found:  # "active customers", where only products are active
+            if is_part_of_time(sketch, at):
+                sketch.vague.append((piece.text, "temporal"))
+                found = ()
+            elif not found:  # "active customers", where only products are active
                 sketch.vague.append((piece.text, "state"))
             sketch.definitions.extend(map(negated, found) if is_negated else found)
             sketch.take(at, *((ahead,) if is_negated else ()))
+
+
+def is_part_of_time(sketch: Sketch, at: int) -> bool:
+    """ "In late March": which part of it, not what came late."""
+    behind = sketch.pieces[at + 1].period if at + 1 < len(sketch.pieces) else None
+    words = sketch.pieces[at].text.lower().split()
+    is_bare = behind is not None and not phrases().of((behind.text.lower().split()[0],))
+    return is_bare and words[-1] in ("late", "early")
 
 
 def owners_behind(sketch: Sketch, at: int) -> set[str]:

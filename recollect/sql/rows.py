@@ -26,9 +26,23 @@ def counted_table(context: Context, targets: Sequence[Target], term: str) -> str
     return found.pop()
 
 
+def by_label(context: Context, target: Target) -> Target:
+    """ "The most common diagnosis": each row is one, and its label says which; where nothing refers to the rows and
+    labels come again."""
+    entity, table = context.entity(target.table), context.catalog.table(target.table)
+    is_referred = any(join.to == target.table for join in context.model.joins)
+    if target.kind != "entity" or entity is None or table is None or is_referred or len(entity.label) != 1:
+        return target
+    column = table.column(entity.label[0])
+    is_kind = column is not None and column.type == "text" and column.is_complete and not column.is_unique
+    return Target("dimension", target.table, entity.label[0], name=target.name) if is_kind else target
+
+
 def tables_of(context: Context, target: Target) -> list[str]:
     """Of a name in a list that others refer to the finest of those; of a column its own rows. What else such a list
     says of a thing ("surgery" of a kind of treatment) may be meant of both."""
+    if target.kind == "dimension" and is_each_once(context, target) and is_list(context, target.table):
+        return finest(context, target.table)  # the coupon code that was used most often
     if target.kind == "dimension" or not is_list(context, target.table):
         return [target.table] if target.kind != "entity" else finest(context, target.table)
     entity = context.entity(target.table)
@@ -37,6 +51,13 @@ def tables_of(context: Context, target: Target) -> list[str]:
     if people and target.kind == "value":
         return [target.table]
     return finest(context, target.table) if is_name else [target.table, *finest(context, target.table)]
+
+
+def is_each_once(context: Context, target: Target) -> bool:
+    """No two rows have the same: to count the rows of each says nothing."""
+    table = context.catalog.table(target.table)
+    column = table.column(target.column) if table else None
+    return column is not None and column.is_unique
 
 
 def is_list(context: Context, table: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from recollect.sql.known import Target
-from recollect.sql.periods import Span
+from recollect.sql.period_tokens import Span
 from recollect.sql.phrases import Unit
 from recollect.sql.spans import Piece
 
@@ -24,6 +24,7 @@ class Ask:
     is_distinct: bool = False
     text: str = ""
     is_count: bool = False  # "how many", not a default
+    is_of: bool = False  # "the total of the invoices", not the "total invoices"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class CompareAsk:
     unit: Unit | None = None
     text: str = ""
     of: frozenset[str] = frozenset()  # tables of the entity right in front: "orders over 100"
+    is_average: bool = False  # with the average of all, and no number
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class Missing:
     event: str = ""
     text: str = ""
     is_there: bool = False
+    spans: tuple[Span, ...] = ()  # "no orders in 2024": none of then
 
 
 @dataclass(slots=True)

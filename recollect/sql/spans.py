@@ -11,12 +11,17 @@ from dataclasses import dataclass, replace
 from datetime import date
 from itertools import takewhile
 
-from recollect.sql import periods
+from recollect.sql import period_tokens, periods
 from recollect.sql.known import Target
 from recollect.sql.lexer import Key, Token, key_of, stem_key
 from recollect.sql.lexicon import Lexicon
 from recollect.sql.phrases import Unit, Word, phrases
 from recollect.sql.spelling import deed, respelt
+from recollect.sql.vocabulary import vocabulary
+
+LINKING = "linking"  # what a verb is marked with that is passed over, if linking.py agrees
+STATED = ("vague", "verb", "adjective", "ours")  # kinds of words that a state or a kind may be called by
+UNSTATED = ("entity", "temporal", "aggregation", "commerce", "cost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +31,7 @@ class Piece:
     words: tuple[Word, ...] = ()
     names: tuple[Target, ...] = ()
     values: tuple[Target, ...] = ()
-    period: periods.Span | None = None
+    period: period_tokens.Span | None = None
     number: float | None = None
     unit: Unit | None = None
     is_quoted: bool = False
@@ -67,7 +72,18 @@ def pieces_of(tokens: list[Token], lexicon: Lexicon, today: date) -> list[Piece]
         at += piece.size
     if found and found[0].has("list") and found[0].names:  # "Name the employees"
         found[0] = replace(found[0], names=())
-    return [with_shared_end(found, at, lexicon) for at in range(len(found))]
+    return [with_ours(found, at, with_shared_end(found, at, lexicon)) for at in range(len(found))]
+
+
+def with_ours(pieces: list[Piece], at: int, piece: Piece) -> Piece:
+    """ "Left the company", "in our system": all of it is, where nothing here is called so."""
+    is_ours = any(word.kind == "ours" for word in piece.words) and not piece.names and not piece.values
+    if not is_ours:
+        return piece
+    ahead, behind = pieces[at - 1].text.lower() if at else "", pieces[at + 1] if at + 1 < len(pieces) else None
+    is_alone = behind is None or bool(behind.period) or (bool(behind.words) and not behind.names and not behind.values)
+    is_said = ahead.split()[-1:] in (["the"], ["our"], ["this"], ["your"], ["my"]) and is_alone
+    return replace(piece, words=(Word("skip", "ours"),) if is_said else ())
 
 
 def with_shared_end(pieces: list[Piece], at: int, lexicon: Lexicon) -> Piece:
@@ -101,7 +117,7 @@ def longest(tokens: list[Token], at: int, lexicon: Lexicon, today: date, before:
             continue
         piece = at_size(run, lexicon)
         is_cut = hides_a_name(piece, run, lexicon) or cuts_a_name(piece, tokens, at, lexicon) or is_rival(piece, before)
-        is_cut = is_cut or takes_an_edge(tokens, at + size - 1, today)
+        is_cut = is_cut or takes_an_edge(tokens, at + size - 1, today) or is_per_order(piece, run, before, lexicon)
         if piece.is_known and not is_cut and not is_sentence(piece, run):
             best = replace(piece, is_capital=is_capital(tokens, at))
             break
@@ -112,6 +128,8 @@ def longest(tokens: list[Token], at: int, lexicon: Lexicon, today: date, before:
 def guessed(piece: Piece, lexicon: Lexicon) -> Piece:
     if names := deed(piece.text, lexicon):
         return replace(piece, names=names)
+    if piece.text.lower() in phrases().linking:
+        return replace(piece, words=(Word("skip", LINKING),))
     names = respelt(piece.text, lexicon)
     return replace(piece, names=names, is_typo=bool(names))
 
@@ -129,6 +147,12 @@ def hides_a_name(piece: Piece, run: list[Token], lexicon: Lexicon) -> bool:
     if piece.names or piece.values or not all(word.kind == "concept" for word in piece.words) or piece.unit:
         return False
     return any(at_size(run[:size], lexicon).names for size in range(1, len(run)))
+
+
+def is_per_order(piece: Piece, run: list[Token], before: list[Piece], lexicon: Lexicon) -> bool:
+    """ "Sales per order by year", "the biggest order by value": by the order, and no "order by"."""
+    is_led = bool(before) and before[-1].has("group", "super", "superlative") and not before[-1].has("opener")
+    return is_led and piece.has("order") and len(run) > 1 and bool(lexicon.name((run[0].stem,)))
 
 
 def takes_an_edge(tokens: list[Token], at: int, today: date) -> bool:
@@ -160,10 +184,10 @@ def cuts_a_name(piece: Piece, tokens: list[Token], at: int, lexicon: Lexicon) ->
 
 def at_size(run: list[Token], lexicon: Lexicon) -> Piece:
     low, stems = tuple(each.low for each in run), tuple(each.stem for each in run)
-    words = worded(low)
+    words = () if is_written_large(run) else worded(low)
     names = lexicon.exact(low) or lexicon.name(stems)
-    values = tuple(t for t in lexicon.value(low) or lexicon.value(stems) if is_meant(t, run, words))
-    values = tuple(t for t in values if t.value == text_of(run)) or values
+    values = tuple(t for t in lexicon.value(low) or lexicon.value(stems) if is_meant(t, run, words, lexicon))
+    values = as_written(values, text_of(run))
     if values and (is_function(run) and not names) and all(w.kind in ("skip", "prep") for w in words):
         words = ()
     if any(t.kind == "entity" for t in names):
@@ -181,6 +205,11 @@ def split_names(low: Key, lexicon: Lexicon, values: tuple[Target, ...]) -> tuple
     return tuple(b for a, b in pairs if a.column != b.column and b.table not in known)
 
 
+def is_written_large(run: list[Token]) -> bool:
+    """ "In the US", "people in IT": no pronouns, if the rest of the question is not shouted as well."""
+    return len(run) == 1 and run[0].text.isupper() and run[0].low in vocabulary().words("written_large")
+
+
 def worded(low: Key) -> tuple[Word, ...]:
     return (*phrases().of(low), *(Word("concept", name) for name in concepts_of(low)))
 
@@ -190,16 +219,40 @@ def concepts_of(low: Key) -> list[str]:
     return [name for name, nouns in phrases().concepts.items() if key in nouns]
 
 
-def is_meant(target: Target, run: list[Token], words: tuple[Word, ...]) -> bool:
+def as_written(values: tuple[Target, ...], text: str) -> tuple[Target, ...]:
+    """Of one column the value that is written just so, if there is one."""
+    exact = {(t.table, t.column) for t in values if t.value == text}
+    return tuple(t for t in values if t.value == text or (t.table, t.column) not in exact)
+
+
+def is_state(target: Target, run: list[Token], words: tuple[Word, ...], lexicon: Lexicon) -> bool:
+    """ "Pending", "delivered", "high", where a column of states or kinds has it: there it is not vague, nor a deed that
+    is not kept. Whatever the case, for "pending" orders are "Pending" ones."""
+    if (target.table, target.column) not in lexicon.kinds or not all(each.text.islower() for each in run):
+        return False
+    is_whole = len(run) > 1 and tuple(each.low for each in run) == key_of(target.value)  # "on hold"
+    # "Used cars": whether it is meant, the noun behind it tells (roles.py).
+    is_whole |= len(run) == 1 and run[0].low in vocabulary().words("kinds_too")
+    return is_whole or (len(run) == 1 and all(w.kind in STATED and w.value not in UNSTATED for w in words))
+
+
+def is_meant(target: Target, run: list[Token], words: tuple[Word, ...], lexicon: Lexicon) -> bool:
     """A value that reads like function words ("In", "By The Way") is meant only if written as it is stored."""
-    if target.source or is_said_otherwise(target, run):
+    if target.source or is_state(target, run, words, lexicon):
         return True
+    if is_said_otherwise(target, run):
+        return (
+            len(run[0].low) > 2
+            or (run[0].text.isupper() and (is_written_large(run) or not is_function(run)))
+            or len(run) > 1
+        )
     if all(each.low.replace(".", "").isdigit() for each in run):
         return False
     exact = text_of(run) == " ".join(target.value.split()) or same_case(run, target.value)
     if len(run) == 1 and len(run[0].low) <= 2:
         return exact
-    return exact if words or is_function(run) else True
+    is_phrase = (target.table, target.column) in lexicon.kinds and len(run) > 1  # "on hold"
+    return exact if (words or is_function(run)) and not is_phrase else True
 
 
 def is_said_otherwise(target: Target, run: list[Token]) -> bool:
@@ -244,7 +297,7 @@ def is_span_between(tokens: list[Token], at: int, before: list[Piece]) -> bool:
     )
 
 
-def is_amount(tokens: list[Token], at: int, found: periods.Found, before: list[Piece]) -> bool:
+def is_amount(tokens: list[Token], at: int, found: period_tokens.Found, before: list[Piece]) -> bool:
     last = tokens[at + found.length - 1]
     if not last.is_number or found.span.start is None:
         return False

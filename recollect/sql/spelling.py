@@ -24,8 +24,12 @@ def deed(text: str, lexicon: Lexicon) -> tuple[Target, ...]:
     states = [target for key in keys for target in lexicon.name(key) if target.kind == "definition"]
     if states and len({t.table for t in states}) == len(states):  # "payments that fail", where they are failed or not
         return tuple(states)
+    moments = [target for key in keys for target in lexicon.name(key) if target.kind == "moment"]
+    if moments and low.endswith(("ing", "ed", "e", "es")):  # "cards expiring in 2025"
+        return tuple(dict.fromkeys(moments))
     if not low.endswith("ed"):
         return ()
+    keys += [key for key in lexicon.names if len(key) == 2 and root_of(key[0]) == root_of(low)]  # watch sessions
     found = [
         target for key in keys for target in lexicon.name(key) if target.kind == "entity" and not target.is_partial
     ]

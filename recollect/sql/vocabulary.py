@@ -1,4 +1,4 @@
-"""Vocabulary: words.toml as a value. naming.py and the drafting files read it; nobody else needs it.
+"""Vocabulary: words.toml and places.toml as a value. naming.py and the drafting files read it; nobody else needs it.
 
 The words are data so that a trade's words can be added without touching code; the reader is cached, one per process.
 """
@@ -38,9 +38,13 @@ class Vocabulary:
 
 @cache
 def vocabulary() -> Vocabulary:
-    data = tomllib.loads(files("recollect.sql").joinpath("words.toml").read_text(encoding="utf-8"))
+    data = {**read("words.toml"), **read("places.toml")}
     singulars = {many: one for one, many in data["plurals"].items()}
     return Vocabulary(data, singulars, known_pieces(data))
+
+
+def read(name: str) -> dict[str, Any]:
+    return tomllib.loads(files("recollect.sql").joinpath(name).read_text(encoding="utf-8"))
 
 
 def known_pieces(data: Mapping[str, Any]) -> frozenset[str]:

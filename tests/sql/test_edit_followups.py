@@ -41,6 +41,27 @@ CHAINS: list[tuple[tuple[str, ...], list[tuple[object, ...]]]] = [
     (("how many orders are between 15 and 25", "and above 25?"), [(2,)]),
     (("sales in Oslo", "add the product"), [("Chair", 20), ("Lamp", 10)]),
     (("sales by product", "only buyers in Oslo"), [("Chair", 20), ("Lamp", 10)]),
+    (("how many orders are there in 2023", "what do they add up to?"), [(70,)]),
+    (("how many orders are there in 2023", "what's the total?"), [(70,)]),
+    (("how many orders over 15", "what were they worth?"), [(100,)]),
+    (("how many products are red", "which are not?"), [("Desk",)]),
+    (("how many buyers have a phone", "and without?"), [(1,)]),
+    (("total sales by town", "the maximum too"), [("Bern", 80, 50), ("Oslo", 30, 20)]),
+    (("total sales by town", "number of orders as well"), [("Bern", 80, 2), ("Oslo", 30, 2)]),
+    (("sales by product", "sorted alphabetically"), [("Chair", 20), ("Desk", 70), ("Lamp", 20)]),
+    (("sales by product", "reverse the order"), [("Chair", 20), ("Lamp", 20), ("Desk", 70)]),
+    (("sales in the first quarter of 2023", "and the quarter after?"), [(20,)]),
+    (("sales in March 2023", "and the same month a year earlier?"), [(None,)]),
+    (("orders over 15", "under 15"), [(4, "2024-05-02", 10)]),
+    (("number of orders by town", "the average total of each"), [("Bern", 40), ("Oslo", 15)]),
+    (("sales by product", "lowest first", "just the first 2"), [("Chair", 20), ("Lamp", 20)]),
+    (("how many products are red", "which ones?"), [("Lamp",), ("Chair",)]),
+    (("how many products are red", "as a list"), [("Lamp",), ("Chair",)]),
+    (("number of orders per year", "only years with more than one order"), [("2023", 2)]),
+    (("sales in April 2023", "and in May of the year after?"), [(10,)]),
+    (("sales by product", "only red products"), [("Chair", 20), ("Lamp", 20)]),
+    (("number of products by color", "and maker"), [("blue", "Acme", 1), ("red", "Acme", 1), ("red", "Zorn", 1)]),
+    (("top 1 town by sales", "and by number of orders"), [("Bern", 2)]),
     (("2023年的销售额", "2022年呢"), [(30,)]),
     (("total sales by town", "只看 Oslo"), [("Oslo", 30)]),
 ]
@@ -67,6 +88,26 @@ def test_a_follow_up_tells_what_it_kept_and_what_it_changed() -> None:
 
 def test_a_piece_of_a_question_without_a_last_one_is_asked_back() -> None:
     reading = read("What about 2023?")
+    assert reading.frame is None
+    assert reading.clarifications
+
+
+@pytest.mark.parametrize(
+    ("before", "then"),
+    [
+        ("sales in 2023", "and the month before?"),  # before which month?
+        ("the 2 products with the lowest sales", "top 3"),  # the lowest, or the highest?
+        ("top 2 products by sales", "reverse the order"),  # the same two, or those at the other end?
+        ("how many orders are there in 2023", "what is the average total?"),  # of those, or of all?
+        ("buyers in Oslo", "how many orders do they have?"),  # each of them, or all together?
+        ("top 2 towns by sales", "how many buyers do they have?"),  # kept elsewhere than what chose them
+        ("orders over 15", "and under 40?"),  # both conditions, or the second alone?
+        ("orders over 15", "who are the buyers?"),  # theirs, or all?
+        ("sales in 2022", "only the last quarter"),  # of 2022, or seen from today?
+    ],
+)
+def test_a_follow_up_that_may_mean_two_things_is_asked_back(before: str, then: str) -> None:
+    reading = read(then, framed(before))
     assert reading.frame is None
     assert reading.clarifications
 

@@ -73,9 +73,19 @@ def check_sqlite_reads(sql: str) -> None:
         shop.execute(sql).fetchmany(3)
     for action, first, second, *_ in asked:
         assert action in READS, (action, first, second, sql)
-        if action == sqlite3.SQLITE_READ:
+        if action == sqlite3.SQLITE_READ and not (first == "secrets" and not second and stands_without_it(sql)):
             assert first not in ("secrets", "sqlite_master"), sql
             assert second not in HIDDEN, sql
+
+
+def stands_without_it(sql: str) -> bool:
+    """Rows of a CTE of that name are asked about like rows of the table: what it reads is there without the table."""
+    shop = sqlite_shop()
+    shop.execute("DROP TABLE secrets")
+    with suppress(sqlite3.Error):
+        shop.execute(f"EXPLAIN {sql}")
+        return True
+    return False
 
 
 @often

@@ -14,6 +14,10 @@ RIGHT: list[tuple[tuple[str, ...], list[tuple[object, ...]]]] = [
     (("average points per course", "by department instead"), [("Biology", 3.0), ("History", 1.0)]),
     (("how many learners took courses in the History department",), [(1,)]),  # whatever their own department is
     (("how many enrolments in Spring or Fall 2024",), [(3,)]),  # of that year, both
+    (("how many learners study Biology",), [(1,)]),  # the verb only joins the two
+    (("which learners took Cells",), [("Ann",), ("Bo",)]),
+    (("which department offers Rome",), [("History",)]),
+    (("learners in the Biology department", "how many study History"), [(2,)]),
     (("average current salary",), [(200.0,)]),  # the pay that has not ended; who left says nothing about it
     (("total days of sick absences in 2024", "and annual absences?"), [(10,)]),  # a kind, and no row for each year
 ]
@@ -31,6 +35,9 @@ def test_a_question_gets_the_rows_it_asks_for(chain: tuple[str, ...], rows: list
         "total commission per tutor",  # no amount here is one
         "average bonus of the tutors",
         "total fees by tutor",
+        "how many learners study",  # a verb that joins nothing is a condition
+        "how many studying learners are there",
+        "how many learners quit Biology",  # and one that is more than a link is never passed over
         "how many enrolments in Biology or Spring",  # two columns: one of them will do, and that is not asked for here
     ],
 )

@@ -3,7 +3,10 @@ kind of mistake that was made on databases not seen before."""
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
+from drafted import Drafted
 from drafted_shop import asked, read
 
 RIGHT: list[tuple[str, list[tuple[object, ...]]]] = [
@@ -50,6 +53,15 @@ RIGHT: list[tuple[str, list[tuple[object, ...]]]] = [
     ("total refunded", [(35,)]),
     ("value of the stock", [(680,)]),
     ("revenue by brand and year", [("Acme", "2023", 90), ("Acme", "2024", 2000), ("Zorn", "2024", 40)]),
+    ("how long does it take to ship an order", [(2.5,)]),
+    ("how many hours does it take on average to ship an order", [(60,)]),  # in what was asked for
+    ("average number of days between order and shipment", [(2.5,)]),
+    ("biggest order by value", [(2, 2000)]),  # no "order by"
+    ("the value of cancelled orders", [(2000,)]),
+    ("how many cancellations were there in 2024", [(1,)]),
+    ("how many customers are 50 or older", [(1,)]),
+    ("customers younger than 40", [("Ann",)]),
+    ("how quickly do we ship orders", [(2.5,)]),
     ("products ranked by price", [("Desk", 80), ("Chair", 40), ("Lamp", 10)]),
 ]
 
@@ -70,12 +82,15 @@ def test_a_question_to_a_drafted_model_gets_the_rows_it_asks_for(question: str, 
         ("orders with a rating", "rating"),  # of how much
         ("who bought the most", "bought the most"),  # pieces or money
         ("duration per bike", "duration"),  # total or average
+        ("how long does it take UPS to ship an order", "it"),  # whose they are is not left out
+        ("average shipping time in months", "months"),
+        ("orders 50 years or older", "50"),  # not the customers
+        ("customers older than 50", "than"),  # from 50 or from 51 on
         ("orders shipped within 3 days", "3"),  # a time between two dates
         ("shipped orders in 2024", "shipped"),  # the status or the date
         ("revenue by city", "city"),  # where it was sent, or where the customer is
         ("most popular product", "most popular"),
         ("customers who bought Lamp and Desk", "Lamp and Desk"),  # each, or one of them
-        ("refunds per month", "refunds"),  # how many, or how much
         ("most expensive product on our price list", "list"),
         ("the cheapest product of Acme with more than 1 review", "cheapest"),
         ("active and inactive products", "inactive"),  # nothing is both
@@ -130,3 +145,14 @@ def test_all_that_may_be_seen_of_a_thing_is_listed_without_what_is_personal() ->
 def test_two_guessed_words_are_one_too_many() -> None:
     assert read("how many custmers are there").frame is not None
     assert read("how many custmers by revview").frame is None
+
+
+def test_the_most_common_of_rows_that_no_list_names_is_told_by_their_label() -> None:
+    ward = Drafted(
+        "CREATE TABLE patients (id INTEGER PRIMARY KEY, name TEXT);"
+        "CREATE TABLE diagnoses (id INTEGER PRIMARY KEY, patient_id INTEGER REFERENCES patients, description TEXT);"
+        "INSERT INTO patients VALUES (1, 'Ann'), (2, 'Bo');"
+        "INSERT INTO diagnoses VALUES (1, 1, 'Flu'), (2, 2, 'Flu'), (3, 2, 'Asthma');",
+        date(2024, 12, 31),
+    )
+    assert ward.asked("most common diagnosis") == [("Flu", 2)]

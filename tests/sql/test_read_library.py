@@ -41,7 +41,6 @@ def test_a_question_gets_the_rows_it_asks_for(chain: tuple[str, ...], rows: list
     [
         ("loans by branch", "branch"),  # of the copy, or of the reader
         ("readers who never paid a fine", "not paid"),  # one that is not paid, or none that is
-        ("fines by branch", "fines"),  # how many, or how much
         ("events per subject", "event"),  # they share a branch, and nothing else
         ("loans with events", "events"),
         ("how many books were borrowed in 2024", "how many books"),  # each once, or each time

@@ -100,7 +100,7 @@ def test_a_vague_word_is_asked_about_by_its_kind(question: str, term: str, categ
 
 @pytest.mark.parametrize(
     "question",
-    ["share of sales by town", "how many products and makers are there", "buyers who never bought a red product"],
+    ["median of sales by town", "buyers who never bought a red product"],
 )
 def test_what_would_give_a_wrong_number_is_refused_with_a_sentence(question: str) -> None:
     reading = read(question)

@@ -126,9 +126,9 @@ def test_a_user_s_wording_does_not_teach_the_project(door: Door) -> None:
 
 
 def test_a_word_for_a_table_is_learned_from_an_answer(door: Door) -> None:
-    assert door.figure("How many patrons are there?") is None
-    clarified(door, "patrons", "I mean the customers table")
-    assert door.figure("How many patrons are there?") == ALL
+    assert door.figure("How many punters are there?") is None
+    clarified(door, "punters", "I mean the customers table")
+    assert door.figure("How many punters are there?") == ALL
 
 
 # Put right -----------------------------------------------------------------------------------------------------------
