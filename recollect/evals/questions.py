@@ -118,7 +118,7 @@ async def evaluate(questions: QuestionSet, database: Path, answer: Answer) -> Re
 async def asked(
     chain: Sequence[Question], connection: sqlite3.Connection, answer: Answer, result: Result
 ) -> list[Judged]:
-    """A question that got no answer is no ground for the next: the host too begins anew after it."""
+    """What a question leaves to the next, whether it was answered or not, is for whoever answers to say."""
     state, judged, was_right = None, list[Judged](), True
     for question in chain:
         started = time.process_time()
@@ -127,7 +127,7 @@ async def asked(
         verdict, detail = judge(question, outcome, connection)
         before = tuple(each.ask for each in chain[: question.step])
         judged.append(Judged(question, verdict, outcome, detail, before, was_right))
-        state = outcome.state if outcome.sql else None
+        state = outcome.state
         was_right = verdict in ("right", "clarified as expected")
     return judged
 

@@ -63,7 +63,8 @@ async def ask_all(files: Sequence[Path], dsn: str, asked: bool, json: bool) -> N
 
 
 def answerer(source: Source, catalog: Catalog, asked: QuestionSet) -> Answer:
-    """Reads a question against the drafted model. The state is the frame of the question before."""
+    """Reads a question against the drafted model. The state is the frame of the question before, or that question
+    itself, if it was asked back."""
     from recollect.evals.questions import Outcome
     from recollect.sql.draft import draft
     from recollect.sql.reading import read_question
@@ -71,16 +72,21 @@ def answerer(source: Source, catalog: Catalog, asked: QuestionSet) -> Answer:
 
     model = draft(catalog)
 
-    async def answer(question: Question, last: Any) -> Outcome:
+    async def answer(question: Question, before: Any) -> Outcome:
         known = taught(question.known, model, catalog, asked.today)
-        read = partial(read_question, question.ask, model, catalog, known=known, last=last, today=asked.today)
+        last, unanswered = before or (None, "")
+        read = partial(
+            read_question, question.ask, model, catalog, known=known, last=last, unanswered=unanswered,
+            today=asked.today,
+        )  # fmt: skip
         reading = read()
         if reading.lookups:
             reading = read(values=await looked_up(source, catalog, reading.lookups))
         if reading.frame is None:
             refused = (reading.refused,) if reading.refused else ()
-            return Outcome(asks=(*(each.question for each in reading.clarifications), *refused))
-        return Outcome(sql_of(reading.frame, model, catalog), state=reading.frame)
+            asks = (*(each.question for each in reading.clarifications), *refused)
+            return Outcome(asks=asks, state=(None, question.ask))
+        return Outcome(sql_of(reading.frame, model, catalog), state=(reading.frame, ""))
 
     return answer
 
