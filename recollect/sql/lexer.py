@@ -86,11 +86,13 @@ def stemmed(low: str) -> str:
     return singular(low) if low.isascii() and low.isalpha() else low
 
 
+@lru_cache(maxsize=50_000)
 def key_of(text: str) -> Key:
     """The words, as they are."""
     return tuple(each.low for each in tokens_of(text))
 
 
+@lru_cache(maxsize=50_000)
 def stem_key(text: str) -> Key:
     """The words without their endings."""
     return tuple(each.stem for each in tokens_of(text))
@@ -103,6 +105,7 @@ def doer_roots(word: str) -> set[str]:
     return {root_of(each) for each in (low, *verbs)}
 
 
+@lru_cache(maxsize=50_000)
 def root_of(word: str) -> str:
     """What "support", "supports" and "supporting" share; "led" is a form of "lead"."""
     low = folded(word)

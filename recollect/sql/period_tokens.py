@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 
 from recollect.sql.dates import Unit, floor, moved
 from recollect.sql.lexer import Token
@@ -36,6 +37,12 @@ class Found:
     length: int  # tokens
 
 
+@cache
+def openings(name: str) -> frozenset[str]:
+    """The words that phrases of this kind begin with: most tokens begin none."""
+    return frozenset(key[0] for key in phrases().periods[name] if key)
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     tokens: list[Token]
@@ -43,6 +50,8 @@ class Reader:
 
     def word(self, at: int, name: str) -> int:
         """How many tokens of this kind of word stand here."""
+        if self.low(at) not in openings(name):
+            return 0
         known = phrases().periods[name]
         sizes = range(min(LONGEST, len(self.tokens) - at), 0, -1)
         return next((size for size in sizes if tuple(t.low for t in self.tokens[at : at + size]) in known), 0)
