@@ -12,7 +12,7 @@ from recollect.sql.context import Context, Unclear
 from recollect.sql.figures import checked, figure, figure_of_subject, is_count_by, is_money
 from recollect.sql.frame import Frame
 from recollect.sql.known import Target
-from recollect.sql.lexer import key_of, root_of, stem_key
+from recollect.sql.lexer import key_of, stem_key
 from recollect.sql.listings import listing
 from recollect.sql.phrases import phrases
 from recollect.sql.rankings import extreme, is_step_ranked, is_who, ranked_steps, ranking
@@ -158,8 +158,7 @@ def persons(context: Context, sketch: Sketch) -> tuple[Target, ...]:
         return ()
     nouns = phrases().events["person"]
     people = [e for e in context.model.entities if any(stem_key(name) in nouns for name in e.names)]
-    if root_of("earn") in context.words:  # whose salary is kept
-        people = [e for e in people if context.measures("salary", {e.table})] or people
+    people = [e for e in people if context.pay({e.table})] or people
     dated = {m.table for v in sketch.verbs for t in people if (m := context.moment_of(v, {t.table}))}
     about = {t for v in sketch.verbs for t in context.events(v)} | dated
     found = [e for e in people if e.table in about]

@@ -186,6 +186,10 @@ class Context:
                 best[m.table] = (rank, m)
         return [target_of(m) for _, m in sorted(best.values(), key=lambda pair: pair[0])]
 
+    def pay(self, tables: Iterable[str] | None = None) -> list[Target]:
+        """Who "earns" the most has the highest salary: what the verb means of people, if the question has it."""
+        return self.measures("salary", tables) if root_of("earn") in self.words else []
+
     def own_measures(self, table: str, aggregate: str | None = None) -> list[Measure]:
         """Those that are kept; not what two dates make."""
         own = [m for m in self.model.measures if m.table == table and not is_elapsed(m.expression)]

@@ -134,7 +134,7 @@ def with_values(context: Context, fragment: Fragment, frame: Frame) -> Frame:
     filters = list(frame.filters)
     names = {(e.table, e.label[0]) for e in context.model.entities if len(e.label) == 1}
     for each in new:
-        filters = merged(filters, each, adds=is_added(fragment), people=person(new, context), names=names)
+        filters = merged(filters, each, adds=is_added(fragment), names=names)
     frame = replace(frame, filters=tuple(filters))
     if fragment.sketch.is_compared and frame.metrics and not frame.groups:
         beside = tuple(Group(each.of) for each in new if each.op == "in")  # "cash versus card": a row for each
@@ -183,13 +183,7 @@ def on_way(context: Context, base: str, target: Target, ways: dict[tuple[str, st
     return replace(target, via=one) if one and not target.via else target
 
 
-def person(new: list[Filter], context: Context) -> bool:
-    return len({each.of.table for each in new}) == 1 and len(new) > 1
-
-
-def merged(
-    filters: list[Filter], new: Filter, *, adds: bool, people: bool, names: Collection[tuple[str, str]] = ()
-) -> list[Filter]:
+def merged(filters: list[Filter], new: Filter, *, adds: bool, names: Collection[tuple[str, str]] = ()) -> list[Filter]:
     """In the place of the old one of its column; an exclusion beside it."""
     same = [
         f

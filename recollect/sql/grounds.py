@@ -170,9 +170,8 @@ def is_done_here(trace: Trace, text: str, verb: str) -> bool:
     if {"from", "to"} <= {getattr(ask, "lead", "") for ask in trace.sketch.values}:
         return True
     nouns = {root_of(word) for key in phrases().events.get(verb, ()) for word in key}
-    meant = {(t.table, t.expression) for t in trace.context.measures(PRICED.get(verb, verb))}
-    if root_of("earn") in roots(text):
-        meant |= {(t.table, t.expression) for t in trace.context.measures("salary")}
+    found = (*trace.context.measures(PRICED.get(verb, verb)), *trace.context.pay())
+    meant = {(t.table, t.expression) for t in found}
     has_measure = any((ref.table, ref.expression) in meant for ref in trace.refs)
     return bool(trace.context.events(verb) & trace.tables or nouns & trace.roots or has_measure)
 

@@ -13,7 +13,7 @@ from recollect.sql.figures import bridged, figure
 from recollect.sql.filter_periods import year_column
 from recollect.sql.frame import Frame, Group, Order
 from recollect.sql.known import Target
-from recollect.sql.lexer import root_of, stem_key
+from recollect.sql.lexer import stem_key
 from recollect.sql.listings import listing
 from recollect.sql.ordering import label
 from recollect.sql.phrases import phrases
@@ -155,8 +155,7 @@ def row_measure(context: Context, sketch: Sketch, by: Ask) -> Target | None:
     targets = [t for t in by.targets if t.kind in ("measure", "moment") and t.table in tables]
     if by.concept and not by.targets:
         targets = context.measures(by.concept, tables)
-        if not targets and by.concept == "money" and root_of("earn") in context.words:
-            targets = context.measures("salary", tables)  # who earns the most
+        targets = targets or (context.pay(tables) if by.concept == "money" else [])
     if not targets and by.concept == "duration":
         far = [m for table in tables for m in context.own_measures(table) if "distance" in m.names[0].split()]
         targets = [target_of(far[0])] if len(far) == 1 else lengths(context, tables)  # "the longest route"

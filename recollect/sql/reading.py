@@ -227,9 +227,7 @@ def is_about(context: Context, verb: str, frame: Frame | None) -> bool:
     if any(stem_key(name) in nouns for d in context.model.dimensions for name in d.names):
         return True
     concept = {"cost": "price"}.get(verb, verb)
-    measures = {(t.table, t.expression) for t in context.measures(concept)}
-    if root_of("earn") in context.words:
-        measures |= {(t.table, t.expression) for t in context.measures("salary")}
+    measures = {(t.table, t.expression) for t in (*context.measures(concept), *context.pay())}
     return frame is not None and any((ref.table, ref.expression) in measures for ref in frame.refs())
 
 
