@@ -1,33 +1,43 @@
 # Two commands matter: `make run` and `make test`. Both build .venv first, and only when something changed.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --disable-pip-version-check
+PORT ?= 8008
 BROWSER := .venv/browser
-TYPESCRIPT := .venv/typescript
+TYPESCRIPT := clients/typescript
 CORPUS ?= build/documents
 # What does not need the other is done at once.
 MAKEFLAGS += --jobs=3
 # Many tests start programs of ours: compiled once, not each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install run test check style types layers format eval eval-documents bench docs screenshots try-model clean
+.PHONY: help install run test typescript check style types layers complexity format eval eval-documents bench docs screenshots try-model clean
 .DEFAULT_GOAL := help
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*## */\t/' | expand -t 12
 
-install: .venv/installed  ## a .venv with the package, its extras and the development tools
+install: .venv/installed  ## create .venv with the package, its extras and the development tools
 
-.venv/installed: pyproject.toml
+.venv/ready: pyproject.toml
+	@echo "Installing Recollect into .venv. This happens once and takes about a minute."
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable . --group dev
-	$(BIN)/python -m compileall -qq -j 0 .venv/lib recollect || true  # on all cores; a file that is none is no harm
+	$(PIP) --quiet --upgrade "pip>=25.1"
+	$(PIP) --no-compile --editable ".[all]" | grep --line-buffered -E "^(Collecting|Installing|Successfully)"
 	@touch $@
 
-run: install     ## the console and the API on 127.0.0.1:8008, with sample data; `recollect demo` is a tour in the shell
-	$(BIN)/recollect serve --sample
+.venv/installed: .venv/ready
+	$(PIP) --quiet --no-compile --group dev
+	@# Compile on all cores; templates of other packages that are not valid Python do no harm.
+	$(BIN)/python -m compileall -qq -j 0 .venv/lib recollect || true
+	@touch $@
 
-check: style types layers  ## format, lint, types and layers
+run: .venv/ready ## start the console and the API on 127.0.0.1:8008 with sample data (PORT=8008)
+	$(BIN)/recollect serve --sample --port $(PORT)
+
+check: style types layers complexity  ## format, lint, types, layers and complexity
 
 style: install
 	$(BIN)/ruff format --check .
@@ -39,8 +49,11 @@ types: install
 layers: install
 	$(BIN)/lint-imports
 
+complexity: install
+	$(BIN)/python scripts/check_complexity.py
+
 test: check $(BROWSER)/chromium $(TYPESCRIPT)/node_modules/.bin/tsc  ## everything CI runs
-	$(BIN)/pytest -n auto || { [ $$? -eq 1 ] && echo "once more, alone: what fails twice is broken" && $(BIN)/pytest --last-failed; }
+	$(BIN)/pytest -n auto
 
 # The browser of the tests comes in a package: neither root nor Debian's own is needed.
 $(BROWSER)/chromium: tests/browser/package.json .venv/installed
@@ -48,11 +61,14 @@ $(BROWSER)/chromium: tests/browser/package.json .venv/installed
 	cd $(BROWSER) && rm -f chromium && PATH="$(CURDIR)/$(BIN):$$PATH" npm install --no-package-lock --no-audit --no-fund --silent
 	cd $(BROWSER) && TMPDIR="$$PWD" "$(CURDIR)/$(BIN)/node" unpack_chromium.mjs
 
-# The compiler that checks the TypeScript client.
-$(TYPESCRIPT)/node_modules/.bin/tsc: clients/typescript/package.json .venv/installed
-	mkdir -p $(TYPESCRIPT) && cp clients/typescript/package.json clients/typescript/.npmrc $(TYPESCRIPT)
+# The packages of the TypeScript client. npm leaves the date of an unchanged tsc as it is, so touch it.
+$(TYPESCRIPT)/node_modules/.bin/tsc: $(TYPESCRIPT)/package.json .venv/installed
 	cd $(TYPESCRIPT) && PATH="$(CURDIR)/$(BIN):$$PATH" npm install --no-package-lock --no-audit --no-fund --silent
 	@touch $@
+
+typescript: install $(TYPESCRIPT)/node_modules/.bin/tsc  ## regenerate the types of the TypeScript client
+	mkdir -p build && $(BIN)/python scripts/openapi_document.py | $(BIN)/node $(TYPESCRIPT)/generate.mjs > build/schema.ts
+	mv build/schema.ts $(TYPESCRIPT)/src/schema.ts
 
 docs: install    ## the documentation as a site, in build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -62,17 +78,17 @@ format: install  ## rewrite the sources in the house's format
 	$(BIN)/ruff check --fix .
 
 eval: install    ## recall on the evaluation files, where they are (EVAL=folder)
-	$(BIN)/recollect eval retrieval $(wildcard $(EVAL)/*.jsonl.gz)
+	$(BIN)/python -m bench retrieval $(wildcard $(EVAL)/*.jsonl.gz)
 
 eval-documents: install  ## finding in 32 documents of 8 formats, made of Debian's packages (CORPUS=folder)
 	$(BIN)/python scripts/documents_corpus.py $(CORPUS)
-	$(BIN)/recollect eval documents $(CORPUS)/files/questions.jsonl
+	$(BIN)/python -m bench documents $(CORPUS)/files/questions.jsonl
 
 screenshots: install $(BROWSER)/chromium  ## the pictures of the documentation, made anew
 	$(BIN)/python scripts/screenshots.py
 
 bench: install   ## cost beside bare psycopg, as ratios
-	$(BIN)/recollect bench
+	$(BIN)/python -m bench cost
 
 try-model: install .venv-model/installed  ## learning with a small real language model, end to end; builds it first
 	$(BIN)/python scripts/try_model.py --server-python .venv-model/bin/python
@@ -83,4 +99,4 @@ try-model: install .venv-model/installed  ## learning with a small real language
 	@touch $@
 
 clean:           ## remove what was built here
-	rm -rf .venv .venv-model build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf .venv .venv-model $(TYPESCRIPT)/node_modules build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

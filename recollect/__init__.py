@@ -15,6 +15,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from recollect.bootstrap import connect as connect
+    from recollect.bootstrap import connect_sync as connect_sync
     from recollect.engine import Engine as Engine
     from recollect.errors import Conflict as Conflict
     from recollect.errors import EmbeddedServerFailed as EmbeddedServerFailed
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from recollect.errors import Forbidden as Forbidden
     from recollect.errors import InvalidInput as InvalidInput
     from recollect.errors import InvalidSetting as InvalidSetting
+    from recollect.errors import MissingExtra as MissingExtra
     from recollect.errors import NotFound as NotFound
     from recollect.errors import Outdated as Outdated
     from recollect.errors import QueryFailed as QueryFailed
@@ -36,82 +39,76 @@ if TYPE_CHECKING:
     from recollect.errors import TooLarge as TooLarge
     from recollect.errors import Unauthorized as Unauthorized
     from recollect.errors import UnsupportedFile as UnsupportedFile
-    from recollect.model.api_key import ApiKey as ApiKey
-    from recollect.model.api_key import Grant as Grant
-    from recollect.model.api_key import NewKey as NewKey
-    from recollect.model.audit import Audit as Audit
-    from recollect.model.conversation import Conversation as Conversation
-    from recollect.model.conversation import Recorded as Recorded
-    from recollect.model.conversation import Turn as Turn
-    from recollect.model.data_source import DataSource as DataSource
-    from recollect.model.document_search import ChunkHit as ChunkHit
-    from recollect.model.document_search import DocumentQuery as DocumentQuery
-    from recollect.model.episode import Episode as Episode
-    from recollect.model.explanation import Explanation as Explanation
-    from recollect.model.health import Health as Health
-    from recollect.model.identity import Credentials as Credentials
-    from recollect.model.identity import Identity as Identity
-    from recollect.model.known import EpisodeHit as EpisodeHit
-    from recollect.model.known import MemoryHit as MemoryHit
-    from recollect.model.lesson import Lesson as Lesson
-    from recollect.model.library import Document as Document
-    from recollect.model.library import Passage as Passage
-    from recollect.model.library import Upload as Upload
-    from recollect.model.memory import Memory as Memory
-    from recollect.model.ontology import ImportReport as ImportReport
-    from recollect.model.ontology import Term as Term
-    from recollect.model.receipt import Receipt as Receipt
-    from recollect.model.report import Report as Report
-    from recollect.model.resolution import Meaning as Meaning
-    from recollect.model.resolution import Resolution as Resolution
-    from recollect.model.scope import Scope as Scope
-    from recollect.model.search import Context as Context
-    from recollect.model.search import Hit as Hit
-    from recollect.model.search import Query as Query
-    from recollect.model.search import Recall as Recall
     from recollect.settings import Settings as Settings
     from recollect.sync import SyncEngine as SyncEngine
-    from recollect.wire import connect as connect
-    from recollect.wire import connect_sync as connect_sync
+    from recollect.values.api_key import ApiKey as ApiKey
+    from recollect.values.api_key import Grant as Grant
+    from recollect.values.api_key import NewKey as NewKey
+    from recollect.values.audit import Audit as Audit
+    from recollect.values.audit import Receipt as Receipt
+    from recollect.values.conversation import Conversation as Conversation
+    from recollect.values.conversation import Episode as Episode
+    from recollect.values.conversation import Recorded as Recorded
+    from recollect.values.conversation import Turn as Turn
+    from recollect.values.data_source import DataSource as DataSource
+    from recollect.values.document import ChunkHit as ChunkHit
+    from recollect.values.document import Document as Document
+    from recollect.values.document import DocumentQuery as DocumentQuery
+    from recollect.values.document import Passage as Passage
+    from recollect.values.document import Upload as Upload
+    from recollect.values.explanation import Explanation as Explanation
+    from recollect.values.identity import Credentials as Credentials
+    from recollect.values.identity import Identity as Identity
+    from recollect.values.lesson import Lesson as Lesson
+    from recollect.values.memory import Memory as Memory
+    from recollect.values.query import Context as Context
+    from recollect.values.query import EpisodeHit as EpisodeHit
+    from recollect.values.query import Hit as Hit
+    from recollect.values.query import MemoryHit as MemoryHit
+    from recollect.values.query import Query as Query
+    from recollect.values.query import Recall as Recall
+    from recollect.values.report import Report as Report
+    from recollect.values.resolution import Meaning as Meaning
+    from recollect.values.resolution import Resolution as Resolution
+    from recollect.values.scope import Scope as Scope
+    from recollect.values.term import ImportReport as ImportReport
+    from recollect.values.term import Term as Term
+    from recollect.values.work import Health as Health
 
-_ROOMS = {
+_MODULES = {
     "engine": ("Engine",),
     "errors": (
         *("RecollectError", "InvalidInput", "InvalidSetting", "NotFound", "Conflict", "StoreUnavailable"),
         *("EmbeddedServerFailed", "SchemaMismatch", "EmbedderFailed", "Outdated", "RateLimited"),
         *("Unauthorized", "Forbidden", "ReasonerFailed", "ReasonerConfused", "TooLarge", "UnsupportedFile"),
-        *("StatementDenied", "SourceUnavailable", "QueryFailed"),
+        *("StatementDenied", "SourceUnavailable", "QueryFailed", "MissingExtra"),
     ),
-    "model.api_key": ("ApiKey", "Grant", "NewKey"),
-    "model.audit": ("Audit",),
-    "model.conversation": ("Conversation", "Recorded", "Turn"),
-    "model.data_source": ("DataSource",),
-    "model.document_search": ("ChunkHit", "DocumentQuery"),
-    "model.episode": ("Episode",),
-    "model.explanation": ("Explanation",),
-    "model.health": ("Health",),
-    "model.identity": ("Credentials", "Identity"),
-    "model.known": ("EpisodeHit", "MemoryHit"),
-    "model.lesson": ("Lesson",),
-    "model.library": ("Document", "Passage", "Upload"),
-    "model.memory": ("Memory",),
-    "model.ontology": ("ImportReport", "Term"),
-    "model.receipt": ("Receipt",),
-    "model.report": ("Report",),
-    "model.resolution": ("Meaning", "Resolution"),
-    "model.scope": ("Scope",),
-    "model.search": ("Context", "Hit", "Query", "Recall"),
+    "values.api_key": ("ApiKey", "Grant", "NewKey"),
+    "values.audit": ("Audit", "Receipt"),
+    "values.conversation": ("Conversation", "Episode", "Recorded", "Turn"),
+    "values.data_source": ("DataSource",),
+    "values.explanation": ("Explanation",),
+    "values.identity": ("Credentials", "Identity"),
+    "values.lesson": ("Lesson",),
+    "values.document": ("ChunkHit", "Document", "DocumentQuery", "Passage", "Upload"),
+    "values.memory": ("Memory",),
+    "values.term": ("ImportReport", "Term"),
+    "values.report": ("Report",),
+    "values.resolution": ("Meaning", "Resolution"),
+    "values.scope": ("Scope",),
+    "values.work": ("Health",),
+    "values.query": ("Context", "EpisodeHit", "Hit", "MemoryHit", "Query", "Recall"),
     "settings": ("Settings",),
     "sync": ("SyncEngine",),
-    "wire": ("connect", "connect_sync"),
+    "bootstrap": ("connect", "connect_sync"),
 }
-_HOME = {name: room for room, names in _ROOMS.items() for name in names}
-__all__ = sorted(_HOME)
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+__all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'recollect' has no attribute {name!r}")
-    value = getattr(import_module(f"recollect.{_HOME[name]}"), name)
+    value = getattr(import_module(f"recollect.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value

@@ -2,6 +2,6 @@
 
 import sys
 
-from recollect.doors.cli import main
+from recollect.cli import main
 
 sys.exit(main())

@@ -6,6 +6,7 @@
     │   ├── TooLarge          an uploaded file has too many bytes
     │   └── UnsupportedFile   an uploaded file is of a kind that is not read; says which are
     ├── InvalidSetting        a value from the environment; names the setting
+    ├── MissingExtra          a feature needs packages that are not installed; names the extra to install
     ├── Unauthorized          we do not know who calls: no key or token, or one that is not good
     ├── Forbidden             we know, and that identity may not do this; says what role it takes
     ├── NotFound              no such thing in this scope (another's thing counts as none)
@@ -21,21 +22,29 @@
     └── ReasonerFailed        the language model did not answer; what it was to learn from can be tried again
         └── ReasonerConfused  it answered, but even asked twice not in the form it was asked for
 
-A door turns `code` into its own status (HTTP, exit code); the message is for the person and says what to do next.
+Each interface maps `code` to its own status (HTTP, exit code); the message says what to do next.
 Driver errors are translated where they cross into our code (store/, providers/), nowhere else.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+
+def describe_missing_extra(feature: str, extra: str, modules: Sequence[str] = ()) -> str:
+    """Return the sentence for a feature whose extra, or these modules of it, are not installed."""
+    missing = f" ({', '.join(modules)} not installed)" if modules else ""
+    return f"{feature} requires the extra {extra}{missing}: run `pip install 'recollect[{extra}]'`"
+
 
 class RecollectError(Exception):
-    """Something went wrong that a person can act on."""
+    """An error that a person can act on."""
 
     code = "error"
 
 
 class InvalidInput(RecollectError):
-    """A value that a caller gave cannot be used."""
+    """A value given by the caller cannot be used."""
 
     code = "invalid_request"
 
@@ -52,13 +61,13 @@ class StatementDenied(InvalidInput):
 
 
 class TooLarge(InvalidInput):
-    """An uploaded file has more bytes than are accepted; the message says how many are."""
+    """An uploaded file has more bytes than allowed; the message says how many are."""
 
     code = "too_large"
 
 
 class UnsupportedFile(InvalidInput):
-    """An uploaded file is of a kind that is not read; the message says what to save it as."""
+    """An uploaded file is of a type that is not supported; the message says what to save it as."""
 
     code = "unsupported_media_type"
 
@@ -73,20 +82,26 @@ class InvalidSetting(RecollectError):
         self.setting = setting
 
 
+class MissingExtra(RecollectError):
+    """A feature needs packages that are not installed; the message names the extra to install."""
+
+    code = "missing_extra"
+
+
 class Unauthorized(RecollectError):
-    """The caller showed no key or token, or one that is not good; the message says what to send instead."""
+    """The caller sent no key or token, or an invalid one; the message says what to send instead."""
 
     code = "unauthorized"
 
 
 class Forbidden(RecollectError):
-    """The caller is known but may not do this; the message says what role it takes."""
+    """The caller is known but may not do this; the message says which role may."""
 
     code = "forbidden"
 
 
 class NotFound(RecollectError):
-    """There is no such thing in this scope."""
+    """There is no such object in this scope."""
 
     code = "not_found"
 
@@ -98,11 +113,11 @@ class Conflict(RecollectError):
 
 
 class Outdated(Conflict):
-    """What is known was changed by another meanwhile; repeat the request."""
+    """The memories changed during the request; repeat it."""
 
 
 class RateLimited(RecollectError):
-    """Too many requests by one caller; `seconds` is how long to wait."""
+    """The caller sent too many requests; `seconds` is how long to wait."""
 
     code = "rate_limited"
 
@@ -134,23 +149,23 @@ class QueryFailed(RecollectError):
 
 
 class SchemaMismatch(RecollectError):
-    """The database and this release do not fit; the message names the command that mends it."""
+    """The database and this release do not fit; the message names the command that fixes it."""
 
     code = "schema_mismatch"
 
 
 class EmbedderFailed(RecollectError):
-    """The embedder did not answer; recall goes on without vectors and catches up later."""
+    """The embedder did not answer; recall continues without vectors, which are added later."""
 
     code = "embedder_failed"
 
 
 class ReasonerFailed(RecollectError):
-    """The language model is away, too slow or refuses; the log is untouched and the work can be tried again later."""
+    """The language model is down, too slow or refuses; the log is unchanged and the work can be retried."""
 
     code = "reasoner_failed"
 
 
 class ReasonerConfused(ReasonerFailed):
-    """The language model answered, but not in the form it was asked for; a more capable model or a smaller piece of
-    conversation helps more than trying again."""
+    """The language model's answer does not have the requested form; a more capable model or a smaller piece of
+    conversation helps more than a retry."""

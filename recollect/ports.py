@@ -1,4 +1,4 @@
-"""Ports: what we ask of the outside. Adapters are in providers/; wire.py chooses between them."""
+"""Ports: interfaces to outside services. Adapters are in providers/; bootstrap.py chooses between them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from recollect.model.document import Batch, Failure, Finished
+    from recollect.values.blocks import Batch, Failure, Finished
 
 
 class Embedder(Protocol):
-    """Texts to unit vectors. Raises EmbedderFailed when it cannot."""
+    """Converts texts to unit vectors. Raises EmbedderFailed."""
 
     @property
     def name(self) -> str:
-        """Under this name its vectors are kept; another name means other vectors."""
+        """The name under which its vectors are stored; another name means other vectors."""
         ...
 
     @property
     def is_local(self) -> bool:
-        """It costs next to nothing: every turn is embedded as it is recorded."""
+        """Whether it costs next to nothing: then every turn is embedded when it is recorded."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
@@ -37,7 +37,7 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a Reasoner is told, or said itself."""
+    """A message to a Reasoner, or one of its earlier replies."""
 
     role: Literal["system", "user", "assistant"]
     text: str
@@ -45,7 +45,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What it answered, and what that cost; no tokens where it does not count them."""
+    """A model's reply and its token counts; 0 if the server does not count."""
 
     text: str
     input_tokens: int = 0
@@ -53,11 +53,11 @@ class Reply:
 
 
 class Reasoner(Protocol):
-    """A language model. Raises ReasonerFailed when it cannot answer."""
+    """A language model. Raises ReasonerFailed."""
 
     @property
     def name(self) -> str:
-        """Kept with what was learned from it."""
+        """Stored with what was learned from it."""
         ...
 
     async def answer(
@@ -68,33 +68,33 @@ class Reasoner(Protocol):
         max_tokens: int = 1024,
         temperature: float = 0.0,
     ) -> Reply:
-        """With a JSON schema it is asked to answer in that form; the caller still checks."""
+        """Return the reply; with a JSON schema the model is asked for that form, and the caller still checks it."""
         ...
 
     async def close(self) -> None: ...
 
 
 class UpstreamAnswer(Protocol):
-    """An answer on its way: its head is here, its body is still to be read. Whoever got it closes it."""
+    """A response whose head has arrived and whose body is still to be read. The receiver closes it."""
 
     @property
     def status(self) -> int: ...
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """By names in small letters."""
+        """Headers by lower-case name."""
         ...
 
     def pieces(self) -> AsyncGenerator[bytes, None]:
-        """The body as it comes. Raises ReasonerFailed where it breaks off."""
+        """Yield the body as it arrives. Raises ReasonerFailed if it breaks off."""
         ...
 
     async def close(self) -> None: ...
 
 
 class Upstream(Protocol):
-    """A server of OpenAI's protocol to which requests are passed on as they are, each once. Raises ReasonerFailed when
-    it gives no answer; a refusal is an answer."""
+    """A server of OpenAI's protocol that requests are forwarded to unchanged, each once. Raises ReasonerFailed if it
+    does not answer; an error status is an answer."""
 
     async def send(self, method: str, path: str, body: bytes | None = None) -> UpstreamAnswer: ...
 
@@ -102,15 +102,15 @@ class Upstream(Protocol):
 
 
 class FileReader(Protocol):
-    """Uploaded files in, blocks of text out. Whatever a file contains, the worst it can do is a Failure."""
+    """Reads uploaded files as blocks of text. Whatever a file contains, the worst outcome is a Failure."""
 
     def glance(self, head: bytes, name: str) -> Failure | None:
-        """What a file's first bytes say for certain: that it cannot be read."""
+        """Return a Failure if the first bytes prove that the file cannot be read."""
         ...
 
     def read(self, path: Path, name: str) -> AsyncGenerator[Batch | Finished | Failure, None]:
-        """Batches and one last word; after a Failure, what came before is to be dropped. Raises OSError if the file
-        cannot be opened. Whoever stops early closes it."""
+        """Yield batches and then Finished or Failure; after a Failure, drop the batches. Raises OSError if the file
+        cannot be opened. A caller that stops early closes the generator."""
         ...
 
 
@@ -125,7 +125,7 @@ class SystemClock:
 
 @dataclass(slots=True)
 class CacheCounts:
-    """What a cache was good for since it was opened. Hits and misses count what was asked for, errors what failed."""
+    """Hits, misses and errors of a cache since it was opened."""
 
     hits: int = 0
     misses: int = 0
@@ -133,28 +133,27 @@ class CacheCounts:
 
 
 class Cache(Protocol):
-    """Values of one owner by name, for a while, perhaps. It never raises and never makes anybody wait for long: what it
-    cannot do, it has not got. What it gives back may be anything; the caller checks."""
+    """A best-effort store of one owner's values by name. It never raises and never blocks for long; a failure counts as
+    a miss. The caller validates what it returns."""
 
     @property
     def counts(self) -> CacheCounts: ...
 
     @property
     def is_up(self) -> bool:
-        """It answered when it was last asked."""
+        """Whether it answered the last request."""
         ...
 
     async def read(self, owner: UUID, names: Sequence[str]) -> list[bytes | None]:
-        """The value of each name, or None."""
+        """Return the value of each name, or None."""
         ...
 
     def write(self, owner: UUID, values: Mapping[str, bytes]) -> None:
-        """Returns at once; they are there soon, or not."""
+        """Write values in the background; returns at once, and a write may be lost."""
         ...
 
     async def drop(self, owner: UUID) -> None:
-        """Everything of this owner, and what is about to be written for him from before. While the cache is away, when
-        it is back."""
+        """Remove everything of this owner, including pending writes. If the cache is down, do so when it is back."""
         ...
 
     async def close(self) -> None: ...

@@ -1,9 +1,9 @@
-"""Where settings are found: the environment, then a .env file, then a TOML file. Read by settings.py, which knows what
-each of them means.
+"""Sources of settings: the environment, a .env file and a TOML file. Read by settings.py, which knows the meaning of
+each.
 
-Every value is a text that remembers its place, so that a mistake can be shown where it was made. A .env file is often
-shared with other programs: lines that are not ours are passed over, a line of ours that cannot be read is an error. The
-parser is our own for that reason, and for the line numbers; python-dotenv skips what it cannot read.
+Every value keeps its place, so that an error can name it. A .env file is often shared with other programs: foreign
+lines are skipped, a line of ours that cannot be parsed is an error. python-dotenv has no line numbers and skips what it
+cannot parse, so this parser is our own.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "$": "$"}
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A value as it was written, and where; no file means the environment."""
+class SettingText:
+    """A value as written, and where; without a file it comes from the environment."""
 
     text: str
     file: str | None = None
@@ -51,34 +51,34 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
-    """`values` by variable; `unknown` are names that look like ours and are not, each with its place."""
+class SettingTexts:
+    """`values` by variable; `unknown` are names with our prefix that are not settings, each with its place."""
 
-    values: Mapping[str, Found]
-    unknown: Sequence[tuple[str, Found]]
+    values: Mapping[str, SettingText]
+    unknown: Sequence[tuple[str, SettingText]]
 
 
-def find(environ: Mapping[str, str] | None, variables: Mapping[str, str]) -> Findings:
-    """`variables` are the settings' variables by field. With an `environ` of one's own, only the files that it names
-    are read; with the process's, also those of the working directory."""
+def find_settings(environ: Mapping[str, str] | None, variables: Mapping[str, str]) -> SettingTexts:
+    """Return the text of each setting. `variables` maps fields to variables. With an `environ` argument, only the files
+    it names are read; with the process environment, also those of the working directory."""
     is_own = environ is not None
     environ = os.environ if environ is None else environ
-    around = {name: Found(text) for name, text in environ.items() if name.startswith(PREFIXES)}
-    env_file = read_env_file(chosen_file(environ.get(ENV_FILE), None if is_own else ".env", ENV_FILE))
+    around = {name: SettingText(text) for name, text in environ.items() if name.startswith(PREFIXES)}
+    env_file = read_env_file(choose_file(environ.get(ENV_FILE), None if is_own else ".env", ENV_FILE))
     named = around.get(CONFIG_FILE) or env_file.get(CONFIG_FILE)
     config = read_toml(
-        chosen_file(named.text if named else None, None if is_own else "recollect.toml", CONFIG_FILE), variables
+        choose_file(named.text if named else None, None if is_own else "recollect.toml", CONFIG_FILE), variables
     )
     known = {*variables.values(), *ANYWHERE}
     unknown = [
         *((name, at) for name, at in around.items() if name not in known and name not in ENVIRONMENT_ONLY),
         *((name, at) for layer in (env_file, config) for name, at in layer.items() if name not in known),
     ]
-    return Findings({**config, **env_file, **around}, unknown)
+    return SettingTexts({**config, **env_file, **around}, unknown)
 
 
-def chosen_file(named: str | None, usual: str | None, variable: str) -> Path | None:
-    """The file that is named, or else the usual one if it is there. An empty name means none."""
+def choose_file(named: str | None, usual: str | None, variable: str) -> Path | None:
+    """Return the named file, or the usual one if it exists. An empty name means none."""
     if named is None:
         return Path(usual) if usual is not None and Path(usual).is_file() else None
     if not named:
@@ -88,7 +88,7 @@ def chosen_file(named: str | None, usual: str | None, variable: str) -> Path | N
     return Path(named)
 
 
-def text_of(path: Path, variable: str) -> str:
+def read_text(path: Path, variable: str) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -98,38 +98,38 @@ def text_of(path: Path, variable: str) -> str:
 # .env -----------------------------------------------------------------------------------------------------------------
 
 
-def read_env_file(path: Path | None) -> dict[str, Found]:
+def read_env_file(path: Path | None) -> dict[str, SettingText]:
     if path is None:
         return {}
-    text = text_of(path, ENV_FILE)
-    return {name: Found(value, str(path), line) for name, value, line in bindings(text, path)}
+    text = read_text(path, ENV_FILE)
+    return {name: SettingText(value, str(path), line) for name, value, line in iter_bindings(text, path)}
 
 
-def bindings(text: str, path: Path) -> Iterator[tuple[str, str, int]]:
-    """What is ours in the text of a .env file: name, value, line. A name that comes twice has its last value."""
+def iter_bindings(text: str, path: Path) -> Iterator[tuple[str, str, int]]:
+    """Yield name, value and line of our variables in a .env file. A repeated name has its last value."""
     position = 0
     while position < len(text):
         binding = BINDING.match(text, position)
-        end = binding.end() if binding else line_end(text, position)
+        end = binding.end() if binding else find_line_end(text, position)
         if ours := OURS.match(text, position):
             line = text.count("\n", 0, position) + 1
             if binding is None or is_broken(binding):
                 raise InvalidSetting(ours[1], f"{path}, line {line} is not NAME = value; look at its quotes")
-            yield binding["name"], value_of(binding), line
+            yield binding["name"], read_value(binding), line
         position = end + 1
 
 
-def line_end(text: str, position: int) -> int:
+def find_line_end(text: str, position: int) -> int:
     end = text.find("\n", position)
     return len(text) if end < 0 else end
 
 
 def is_broken(binding: re.Match[str]) -> bool:
-    """It begins with a quote, and that is not closed or something follows it."""
+    """Return whether a quoted value is not closed, or something follows it."""
     return binding["bare"] is not None and binding["bare"].lstrip().startswith(("'", '"'))
 
 
-def value_of(binding: re.Match[str]) -> str:
+def read_value(binding: re.Match[str]) -> str:
     if binding["plain"] is not None:
         return binding["plain"]
     if binding["escaped"] is not None:
@@ -140,14 +140,14 @@ def value_of(binding: re.Match[str]) -> str:
 # TOML -----------------------------------------------------------------------------------------------------------------
 
 
-def read_toml(path: Path | None, variables: Mapping[str, str]) -> dict[str, Found]:
-    """The table [recollect], by variable, whether a key is the variable or the field."""
+def read_toml(path: Path | None, variables: Mapping[str, str]) -> dict[str, SettingText]:
+    """Return the values of table [recollect] by variable; a key is a variable or a field name."""
     if path is None:
         return {}
-    text = text_of(path, CONFIG_FILE)
-    found: dict[str, Found] = {}
-    for key, value in parsed_table(text, path).items():
-        at = Found(written(key, value), str(path), toml_line(text, key))
+    text = read_text(path, CONFIG_FILE)
+    found: dict[str, SettingText] = {}
+    for key, value in parse_table(text, path).items():
+        at = SettingText(format_value(key, value), str(path), find_toml_line(text, key))
         name = variables.get(key, key)
         if name in found:
             raise InvalidSetting(name, f"it is there twice: {found[name].place} and {at.place}")
@@ -155,7 +155,7 @@ def read_toml(path: Path | None, variables: Mapping[str, str]) -> dict[str, Foun
     return found
 
 
-def parsed_table(text: str, path: Path) -> Mapping[str, Any]:
+def parse_table(text: str, path: Path) -> Mapping[str, Any]:
     import tomllib
 
     try:
@@ -167,15 +167,15 @@ def parsed_table(text: str, path: Path) -> Mapping[str, Any]:
     return table
 
 
-def written(key: str, value: object) -> str:
-    """As the environment would have it."""
+def format_value(key: str, value: object) -> str:
+    """Return a TOML value as an environment variable would have it."""
     if isinstance(value, str | bool | int | float):
         return str(value)
-    raise InvalidSetting(key, f"a {type(value).__name__} is not a text, a number or true or false")
+    raise InvalidSetting(key, f"must be a string, a number, true or false, got {type(value).__name__}")
 
 
-def toml_line(text: str, key: str) -> int | None:
-    """Where a key of our table stands; tomllib does not say."""
+def find_toml_line(text: str, key: str) -> int | None:
+    """Return the line of a key in our table; tomllib does not report it."""
     head = re.search(rf"^[ \t]*\[[ \t]*{TABLE}[ \t]*\]", text, re.MULTILINE)
     key_pattern = re.compile(rf"^[ \t]*(?:{TABLE}[ \t]*\.[ \t]*)?[\"']?{re.escape(key)}[\"']?[ \t]*=", re.MULTILINE)
     at = key_pattern.search(text, head.end() if head else 0)

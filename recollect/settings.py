@@ -1,8 +1,8 @@
-"""Settings: one frozen value, read once at a door, passed down from there.
+"""Settings: one frozen value, read once at startup and passed down.
 
-Every field names its environment variable, its meaning and its bounds, so that the reader, the checks and the
-documentation are made from the same line. What is given by name wins over the environment, that over a .env file, that
-over a TOML file (setting_sources.py). A wrong value is an `InvalidSetting` that names the variable and its place.
+Each field declares its environment variable, meaning and bounds; the reader, the checks and the documentation use the
+same line. Arguments win over the environment, which wins over a .env file, which wins over a TOML file
+(setting_sources.py). A wrong value raises InvalidSetting with the variable and its place.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import Field, dataclass, field, fields
 from typing import Any, get_args, get_origin, get_type_hints
 
 from recollect.errors import InvalidSetting
-from recollect.setting_sources import ENVIRONMENT_ONLY, Found, find
+from recollect.setting_sources import ENVIRONMENT_ONLY, SettingText, find_settings
 
 
 def setting(
     env: str, default: Any, meaning: str, *, low: float | None = None, high: float | None = None, secret: bool = False
 ) -> Any:
-    """A field of Settings, with what is needed to read, check and explain it."""
+    """Return a field of Settings with what is needed to read, check and document it."""
     meta = {"env": env, "meaning": meaning, "low": low, "high": high, "secret": secret}
     return field(default=default, repr=not secret, metadata=meta)
 
@@ -30,11 +30,9 @@ class Settings:
     keep_server: bool = setting(
         "RECOLLECT_KEEP_SERVER", False, "leave the embedded server running when its last user leaves"
     )
-    project: str = setting("RECOLLECT_PROJECT", "default", "project of the command line's scope")
+    project: str = setting("RECOLLECT_PROJECT", "default", "project of commands and requests that name none")
 
-    enabled: bool = setting(
-        "MEMORY_ENABLED", True, "answer with memory; 0: a question with a user is answered as one without"
-    )
+    enabled: bool = setting("MEMORY_ENABLED", True, "use memory; 0: questions are answered as if no user were given")
     dsn: str = setting(
         "MEMORY_DB_CONNECTION_STRING",
         "",
@@ -44,11 +42,13 @@ class Settings:
     admin_dsn: str = setting(
         "MEMORY_DB_ADMIN_CONNECTION_STRING",
         "",
-        "owner's connection for migrations, direct rather than through a pooler; empty: the same",
+        "the owner's connection for migrations, direct rather than through a pooler; empty: the same connection",
         secret=True,
     )
     pooled: bool = setting(
-        "MEMORY_DB_POOLED", False, "the connection goes through pgbouncer: prepare nothing, set nothing per session"
+        "MEMORY_DB_POOLED",
+        False,
+        "the connection goes through pgbouncer: use no prepared statements and no session settings",
     )
     pool_size: int = setting(
         "MEMORY_DB_POOL_SIZE", 10, "connections for the usual load, opened as needed", low=1, high=1000
@@ -59,6 +59,13 @@ class Settings:
     )
     statement_timeout: float = setting(
         "MEMORY_DB_STATEMENT_TIMEOUT", 30.0, "seconds one statement may take", low=0.1, high=3600
+    )
+    deadline: float = setting(
+        "MEMORY_DB_DEADLINE",
+        1.0,
+        "seconds that a question to a database waits for memory before it continues without",
+        low=0.05,
+        high=3600,
     )
     echo: bool = setting("MEMORY_DB_ECHO", False, "log each named query as it runs")
 
@@ -80,7 +87,11 @@ class Settings:
         high=10_000,
     )
     request_days: int = setting(
-        "RECOLLECT_REQUEST_DAYS", 30, "days for which requests can be explained and counted", low=1, high=36_500
+        "RECOLLECT_REQUEST_DAYS",
+        30,
+        "days for which requests can be explained and are counted in reports",
+        low=1,
+        high=36_500,
     )
     idempotency_hours: int = setting(
         "RECOLLECT_IDEMPOTENCY_HOURS", 24, "hours for which a repeated idempotency key is recognised", low=1, high=8760
@@ -88,77 +99,142 @@ class Settings:
     memory_limit: int = setting(
         "RECOLLECT_MEMORY_LIMIT",
         200,
-        "memories of less than middling importance kept per user or project",
+        "less important memories kept per user or project",
         low=0,
         high=1_000_000,
     )
     decay_days: int = setting(
-        "RECOLLECT_DECAY_DAYS", 90, "idle days after which a user's memory loses some confidence", low=1, high=36_500
+        "RECOLLECT_DECAY_DAYS", 90, "idle days after which a user's memory loses confidence", low=1, high=36_500
     )
     project_decay_days: int = setting(
-        "RECOLLECT_PROJECT_DECAY_DAYS", 180, "the same for a project's memory", low=1, high=36_500
+        "RECOLLECT_PROJECT_DECAY_DAYS",
+        180,
+        "idle days after which a project's memory loses confidence",
+        low=1,
+        high=36_500,
     )
     decay_step: float = setting(
-        "RECOLLECT_DECAY_STEP", 0.1, "confidence lost each time; 0: nothing decays", low=0, high=1
+        "RECOLLECT_DECAY_STEP", 0.1, "confidence lost per idle period; 0: memories do not decay", low=0, high=1
     )
     forget_below: float = setting(
-        "RECOLLECT_FORGET_BELOW", 0.3, "an idle memory of less confidence is forgotten; 0: none is", low=0, high=1
+        "RECOLLECT_FORGET_BELOW",
+        0.3,
+        "confidence below which an idle memory is forgotten; 0: none is forgotten",
+        low=0,
+        high=1,
     )
     forget_days: int = setting(
         "RECOLLECT_FORGET_DAYS", 180, "idle days before a memory may be forgotten", low=1, high=36_500
     )
     history_days: int = setting(
-        "RECOLLECT_HISTORY_DAYS", 3650, "days for which values that are no longer so are kept", low=1, high=36_500
+        "RECOLLECT_HISTORY_DAYS", 3650, "days for which replaced and ended values are kept", low=1, high=36_500
     )
-    workers: int = setting("RECOLLECT_WORKERS", 4, "conversations worked on at once", low=1, high=1000)
+    workers: int = setting("RECOLLECT_WORKERS", 4, "conversations a worker processes at once", low=1, high=1000)
     session_window: int = setting(
         "MEMORY_SESSION_WINDOW_MINUTES",
         0,
-        "without a session id, go on with the user's last conversation if it is younger; 0: off",
+        "minutes within which a request without a session continues the user's last conversation; 0: off",
         low=0,
         high=525_600,
     )
-    history: int = setting("MEMORY_MAX_HISTORY_MESSAGES", 10, "recent turns in a context", low=1, high=50)
+    history: int = setting("MEMORY_MAX_HISTORY_MESSAGES", 10, "last turns of the session in a context", low=1, high=50)
     similar: int = setting(
-        "MEMORY_SEMANTIC_SEARCH_K", 3, "similar earlier questions beside an answer; 0: none", low=0, high=10
+        "MEMORY_SEMANTIC_SEARCH_K", 3, "similar earlier questions returned with an answer; 0: none", low=0, high=10
     )
     similarity: float = setting(
-        "MEMORY_SEMANTIC_SIMILARITY_THRESHOLD", 0.7, "cosine from which on a question counts as similar", low=0, high=1
+        "MEMORY_SEMANTIC_SIMILARITY_THRESHOLD",
+        0.7,
+        "cosine similarity from which a question counts as similar",
+        low=0,
+        high=1,
     )
     context_tokens: int = setting(
-        "MEMORY_MAX_CONTEXT_TOKENS", 4000, "tokens of memory put before an answer", low=1, high=200_000
+        "MEMORY_MAX_CONTEXT_TOKENS", 4000, "tokens of memory in a prompt", low=1, high=200_000
     )
     suggestions: bool = setting("MEMORY_ENABLE_SUGGESTIONS", True, "suggest further questions with an answer")
-    suggestion_count: int = setting("MEMORY_SUGGESTION_COUNT", 3, "how many of them", low=0, high=10)
+    suggestion_count: int = setting("MEMORY_SUGGESTION_COUNT", 3, "number of suggested questions", low=0, high=10)
     cross_user: bool = setting(
         "MEMORY_ENABLE_CROSS_USER_LEARNING",
         False,
-        "a question to a database that three users asked alike, without its literals, is proposed to the project",
+        "propose a question to the project once three users have asked it, ignoring literals",
     )
     clarify_below: float = setting(
-        "RECOLLECT_CLARIFY_BELOW", 0.7, "confidence below which a question to a database is asked back", low=0, high=1
+        "RECOLLECT_CLARIFY_BELOW",
+        0.7,
+        "confidence below which a question to a database is answered with a clarification",
+        low=0,
+        high=1,
+    )
+    source_folders: str = setting(
+        "RECOLLECT_SOURCE_FOLDERS",
+        "",
+        "folders below which network callers may add SQLite, DuckDB, CSV and Parquet files, separated as in PATH;"
+        " {project} in a name stands for the caller's project; empty: uploads/{project} in RECOLLECT_HOME",
+    )
+    source_hosts: str = setting(
+        "RECOLLECT_SOURCE_HOSTS",
+        "",
+        "hosts of data sources that network callers may add, also private ones: names, *.domain, addresses and networks"
+        " with commas; empty: every public address",
+    )
+    source_denied_hosts: str = setting(
+        "RECOLLECT_SOURCE_DENIED_HOSTS", "", "hosts that no data source may be on, in the same form"
+    )
+    source_private_hosts: bool = setting(
+        "RECOLLECT_SOURCE_PRIVATE_HOSTS",
+        False,
+        "network callers may add data sources on loopback and private addresses",
+    )
+    source_sockets: str = setting(
+        "RECOLLECT_SOURCE_SOCKETS",
+        "",
+        "folders of PostgreSQL and MySQL sockets that network callers may use, separated as in PATH",
+    )
+    source_local: bool = setting(
+        "RECOLLECT_SOURCE_LOCAL",
+        True,
+        "data sources added on the command line, or with local=True in Python, may be any file and host; 0: the same"
+        " rules as for network callers",
+    )
+    source_environment: bool = setting(
+        "RECOLLECT_SOURCE_ENVIRONMENT",
+        False,
+        "data sources added locally may use PG* variables, ~/.pgpass and service files",
+    )
+    source_same_server: bool = setting(
+        "RECOLLECT_SOURCE_SAME_SERVER",
+        False,
+        "other databases of Recollect's own PostgreSQL server may be data sources; its own database never is",
     )
     custom_instructions: str = setting(
-        "CUSTOM_INSTRUCTIONS", "", "told to the model with every question to a database, before the caller's own"
+        "CUSTOM_INSTRUCTIONS",
+        "",
+        "instructions for the model with every question to a database, before the caller's own",
     )
 
     vector_store: str = setting("MEMORY_VECTOR_STORE", "pgvector", "pgvector; any other is refused")
     vector_collection: str = setting(
         "MEMORY_VECTOR_COLLECTION_NAME",
         "ai_sdk_conversation_memory",
-        "accepted and not used: vectors have a table, and each scope its own part of it",
+        "accepted but not used: all vectors are in one table, separated by scope",
     )
-    chroma_directory: str = setting("MEMORY_CHROMA_PERSIST_DIRECTORY", "", "refused: vectors are kept in PostgreSQL")
-    opensearch_url: str = setting("MEMORY_OPENSEARCH_URL", "", "refused: vectors are kept in PostgreSQL")
+    chroma_directory: str = setting(
+        "MEMORY_CHROMA_PERSIST_DIRECTORY", "", "not supported: vectors are stored in PostgreSQL"
+    )
+    opensearch_url: str = setting("MEMORY_OPENSEARCH_URL", "", "not supported: vectors are stored in PostgreSQL")
 
     embedder: str = setting("RECOLLECT_EMBEDDER", "local", "local, openai (any compatible server) or none")
     embedder_url: str = setting(
         "RECOLLECT_EMBEDDER_URL", "", "base URL of the OpenAI-compatible server, e.g. http://localhost:8080/v1"
     )
     embedder_model: str = setting("RECOLLECT_EMBEDDER_MODEL", "", "model name at that server")
-    embedder_key: str = setting("RECOLLECT_EMBEDDER_KEY", "", "its API key", secret=True)
-    embedder_timeout: float = setting("RECOLLECT_EMBEDDER_TIMEOUT", 10.0, "seconds per call", low=0.1, high=600)
-    embedding_batch: int = setting("MEMORY_EMBEDDING_BATCH_SIZE", 10, "texts per call", low=1, high=2048)
+    embedder_key: str = setting("RECOLLECT_EMBEDDER_KEY", "", "API key of that server", secret=True)
+    embedder_timeout: float = setting(
+        "RECOLLECT_EMBEDDER_TIMEOUT", 10.0, "seconds per request to the embedder", low=0.1, high=600
+    )
+    embedding_batch: int = setting(
+        "MEMORY_EMBEDDING_BATCH_SIZE", 10, "texts per request to the embedder", low=1, high=2048
+    )
     embed_turns: str = setting(
         "RECOLLECT_EMBED_TURNS", "auto", "which turns get vectors: all, high_value, none; auto: all if local"
     )
@@ -166,85 +242,91 @@ class Settings:
     mask_sensitive: bool = setting(
         "MEMORY_MASK_SENSITIVE_DATA",
         False,
-        "mask e-mail addresses, phone numbers, cards, IBANs and national ids in stored text too; in logs always",
+        "mask e-mail addresses, phone numbers, cards, IBANs and national ids in stored text; logs are always masked",
     )
-    allow_export: bool = setting("MEMORY_ALLOW_DATA_EXPORT", True, "users may export what is kept about them")
-    allow_deletion: bool = setting("MEMORY_ALLOW_DATA_DELETION", True, "users may have it erased")
+    allow_export: bool = setting("MEMORY_ALLOW_DATA_EXPORT", True, "users may export their data")
+    allow_deletion: bool = setting("MEMORY_ALLOW_DATA_DELETION", True, "users may erase their data")
     log_operations: bool = setting(
-        "MEMORY_LOG_OPERATIONS", True, "log each operation on memory: who, what, how long; never a text"
+        "MEMORY_LOG_OPERATIONS", True, "log each memory operation: who, what, how long; never content"
     )
     project_approval: bool = setting(
-        "RECOLLECT_PROJECT_APPROVAL", False, "what users teach the whole project waits for an approval"
+        "RECOLLECT_PROJECT_APPROVAL", False, "what users teach the project must be approved first"
     )
-    summaries: bool = setting("MEMORY_SUMMARIZATION_ENABLED", True, "compress the oldest turns into episodes")
+    summaries: bool = setting("MEMORY_SUMMARIZATION_ENABLED", True, "summarize the oldest turns of long conversations")
     episode_every: int = setting(
-        "MEMORY_SUMMARIZATION_THRESHOLD", 20, "messages without an episode from which on one is made", low=2, high=1000
+        "MEMORY_SUMMARIZATION_THRESHOLD", 20, "unsummarized messages after which a summary is written", low=2, high=1000
     )
     episode_window: int = setting(
         "RECOLLECT_EPISODE_WINDOW",
         10,
-        "last messages that are never compressed; at most one less than the threshold",
+        "last messages that are never summarized; less than the threshold",
         low=0,
         high=999,
     )
     summary_every: int = setting(
         "RECOLLECT_SUMMARY_EVERY_N_TURNS",
         6,
-        "answered questions to documents in a session after which they are summed up; 0: as other conversations",
+        "answered document questions after which a session is summarized; 0: as other conversations",
         low=0,
         high=500,
     )
     summary_tokens: int = setting(
-        "RECOLLECT_SUMMARY_TOKENS", 200, "tokens of a summary made without a model", low=80, high=4000
+        "RECOLLECT_SUMMARY_TOKENS", 200, "tokens of a summary written without a model", low=80, high=4000
     )
     summary_answer_tokens: int = setting(
-        "MEMORY_SUMMARIZATION_MAX_TOKENS", 500, "tokens of a model's answer when it summarises", low=50, high=100_000
+        "MEMORY_SUMMARIZATION_MAX_TOKENS", 500, "maximum tokens of a model's summary", low=50, high=100_000
     )
     summary_provider: str = setting(
-        "MEMORY_SUMMARIZATION_PROVIDER", "OpenAI", "OpenAI, which is any compatible server; any other is refused"
+        "MEMORY_SUMMARIZATION_PROVIDER", "OpenAI", "OpenAI, which means any compatible server; others are not supported"
     )
     summary_model: str = setting(
-        "MEMORY_SUMMARIZATION_MODEL", "", "model that summarises, at RECOLLECT_MODEL_URL; empty: RECOLLECT_MODEL"
+        "MEMORY_SUMMARIZATION_MODEL", "", "model for summaries, at RECOLLECT_MODEL_URL; empty: RECOLLECT_MODEL"
     )
     summary_temperature: float = setting(
-        "MEMORY_SUMMARIZATION_TEMPERATURE", 0.3, "how freely it words a summary", low=0, high=2
+        "MEMORY_SUMMARIZATION_TEMPERATURE", 0.3, "sampling temperature of summaries", low=0, high=2
     )
     async_storage: bool = setting(
         "MEMORY_ASYNC_STORAGE",
         True,
-        "derived work follows in the background; 0: an answer waits for it. The log is never written later",
+        "learn and index in the background; 0: requests wait for it. The log is always written at once",
     )
 
-    redis_cache: bool = setting("MEMORY_REDIS_CACHE_ENABLED", False, "keep recent conversations in Redis too")
-    redis_url: str = setting("MEMORY_REDIS_URL", "redis://localhost:6379/0", "that Redis", secret=True)
+    redis_cache: bool = setting("MEMORY_REDIS_CACHE_ENABLED", False, "cache recent conversations in Redis")
+    redis_url: str = setting("MEMORY_REDIS_URL", "redis://localhost:6379/0", "URL of that Redis server", secret=True)
     redis_ttl: int = setting(
-        "MEMORY_REDIS_TTL_SECONDS", 3600, "seconds for which it keeps them", low=1, high=31_536_000
+        "MEMORY_REDIS_TTL_SECONDS", 3600, "seconds for which entries stay in the cache", low=1, high=31_536_000
     )
 
     model_url: str = setting(
         "RECOLLECT_MODEL_URL", "", "base URL of an OpenAI-compatible server with a language model; empty: rules only"
     )
     model: str = setting("RECOLLECT_MODEL", "", "name of the language model at that server")
-    model_key: str = setting("RECOLLECT_MODEL_KEY", "", "its API key", secret=True)
-    model_timeout: float = setting("RECOLLECT_MODEL_TIMEOUT", 60.0, "seconds per answer", low=0.1, high=3600)
+    model_key: str = setting("RECOLLECT_MODEL_KEY", "", "API key of that server", secret=True)
+    model_timeout: float = setting(
+        "RECOLLECT_MODEL_TIMEOUT", 60.0, "seconds per answer of the language model", low=0.1, high=3600
+    )
 
     auth: str = setting(
-        "RECOLLECT_AUTH", "auto", "auto: callers must say who they are once a key or JWT is set up; required: always"
+        "RECOLLECT_AUTH", "auto", "auto: callers must authenticate once a key or JWT is set up; required: always"
     )
     user_source: str = setting(
         "MEMORY_USER_ID_SOURCE",
         "token",
-        "who names the user of a service or admin key: request (user_id), header (X-User-Id), token (either)",
+        "where a service or admin key's request names the user: request (user_id), header (X-User-Id), token (either)",
     )
     jwt_secret: str = setting("RECOLLECT_JWT_SECRET", "", "secret of tokens signed with HS256, 384 or 512", secret=True)
     jwt_keys: str = setting(
         "RECOLLECT_JWT_KEYS", "", "public keys of tokens: a PEM or JWKS file, or the http(s) address of a JWKS"
     )
     jwt_algorithms: str = setting(
-        "RECOLLECT_JWT_ALGORITHMS", "", "accepted, with commas; empty: HS256 and up, or RS256, ES256 and EdDSA"
+        "RECOLLECT_JWT_ALGORITHMS",
+        "",
+        "accepted algorithms, separated by commas; empty: HS256 and up, or RS256, ES256 and EdDSA",
     )
-    jwt_issuer: str = setting("RECOLLECT_JWT_ISSUER", "", "iss that a token must have; empty: any")
-    jwt_audience: str = setting("RECOLLECT_JWT_AUDIENCE", "", "aud that a token must have; empty: it must have none")
+    jwt_issuer: str = setting("RECOLLECT_JWT_ISSUER", "", "required iss of a token; empty: any")
+    jwt_audience: str = setting(
+        "RECOLLECT_JWT_AUDIENCE", "", "required aud of a token; empty: the token must have none"
+    )
     jwt_user_claim: str = setting("RECOLLECT_JWT_USER_CLAIM", "sub", "claim that names the user")
     jwt_project_claim: str = setting(
         "RECOLLECT_JWT_PROJECT_CLAIM", "", "claim that names the project; empty: the request may name any"
@@ -252,13 +334,13 @@ class Settings:
     jwt_role_claim: str = setting("RECOLLECT_JWT_ROLE_CLAIM", "", "claim that names the role; empty: user")
 
     rate_limit: float = setting(
-        "RECOLLECT_RATE_LIMIT", 100.0, "requests a second of one caller over HTTP; 0: no limit", low=0, high=1_000_000
+        "RECOLLECT_RATE_LIMIT", 100.0, "HTTP requests per second and caller; 0: no limit", low=0, high=1_000_000
     )
     max_body: int = setting(
-        "RECOLLECT_MAX_BODY_BYTES", 20_000_000, "bytes of one HTTP request", low=1000, high=2_000_000_000
+        "RECOLLECT_MAX_BODY_BYTES", 20_000_000, "maximum bytes of one HTTP request", low=1000, high=2_000_000_000
     )
     max_document: int = setting(
-        "RECOLLECT_MAX_DOCUMENT", 20_000_000, "bytes of a file that doors take in", low=1, high=100_000_000
+        "RECOLLECT_MAX_DOCUMENT", 20_000_000, "maximum bytes of an uploaded file", low=1, high=100_000_000
     )
     request_timeout: float = setting(
         "RECOLLECT_REQUEST_TIMEOUT", 60.0, "seconds until an HTTP request must be answered", low=0.1, high=3600
@@ -271,35 +353,35 @@ CHOICES = {
     "RECOLLECT_AUTH": ("auto", "required"),
     "MEMORY_USER_ID_SOURCE": ("token", "request", "header"),
 }
-# Names that others' configurations have: the default is accepted, and anything else refused with the reason.
+# Settings of other products: the default is accepted, anything else is refused with the reason.
 REFUSED = {
-    "MEMORY_VECTOR_STORE": "vectors are kept in PostgreSQL, beside the text and behind the same wall; use pgvector",
-    "MEMORY_CHROMA_PERSIST_DIRECTORY": "vectors are kept in PostgreSQL (pgvector), not in Chroma; leave it out",
-    "MEMORY_OPENSEARCH_URL": "vectors are kept in PostgreSQL (pgvector), not in OpenSearch; leave it out",
-    "MEMORY_SUMMARIZATION_PROVIDER": "only OpenAI's protocol is spoken; name any server of it in RECOLLECT_MODEL_URL",
+    "MEMORY_VECTOR_STORE": "vectors are stored in PostgreSQL, under the same row-level security; use pgvector",
+    "MEMORY_CHROMA_PERSIST_DIRECTORY": "vectors are in PostgreSQL (pgvector), not in Chroma; remove this setting",
+    "MEMORY_OPENSEARCH_URL": "vectors are in PostgreSQL (pgvector), not in OpenSearch; remove this setting",
+    "MEMORY_SUMMARIZATION_PROVIDER": "only OpenAI's protocol is supported; name its server in RECOLLECT_MODEL_URL",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """Settings, where each came from (by variable; the others have their default), and what looks like a mistake."""
+class SettingsTrace:
+    """Settings, the source of each value by variable (others have their default), and warnings."""
 
     settings: Settings
-    found: Mapping[str, Found]
+    found: Mapping[str, SettingText]
     warnings: Sequence[str]
 
 
 def read_settings(environ: Mapping[str, str] | None = None, **given: Any) -> Settings:
-    """Settings from the environment and the files of the working directory; what is `given` by name wins. With an
-    `environ` of your own, only files that it names are read."""
+    """Return settings from the environment and the files of the working directory; `given` values win. With an
+    `environ` argument, only files that it names are read."""
     return trace_settings(environ, **given).settings
 
 
-def trace_settings(environ: Mapping[str, str] | None = None, **given: Any) -> Reading:
-    """As `read_settings`, with where each value came from."""
+def trace_settings(environ: Mapping[str, str] | None = None, **given: Any) -> SettingsTrace:
+    """Return the settings with the source of each value."""
     hints = get_type_hints(Settings)
     variables = {f.name: f.metadata["env"] for f in fields(Settings)}
-    findings = find(environ, variables)
+    findings = find_settings(environ, variables)
     found = {
         env: findings.values[env] for name, env in variables.items() if env in findings.values and name not in given
     }
@@ -313,15 +395,15 @@ def trace_settings(environ: Mapping[str, str] | None = None, **given: Any) -> Re
         try:
             _check(f, hints[f.name], getattr(settings, f.name))
         except ValueError as error:
-            raise InvalidSetting(f.metadata["env"], f"{error}{_in_file(found.get(f.metadata['env']))}") from None
-    return Reading(settings, found, [_unknown(name, at, variables) for name, at in findings.unknown])
+            raise InvalidSetting(f.metadata["env"], f"{error}{_format_place(found.get(f.metadata['env']))}") from None
+    return SettingsTrace(settings, found, [_describe_unknown(name, at, variables) for name, at in findings.unknown])
 
 
-def _in_file(at: Found | None) -> str:
+def _format_place(at: SettingText | None) -> str:
     return f" ({at.place})" if at and at.file else ""
 
 
-def _unknown(name: str, at: Found, variables: Mapping[str, str]) -> str:
+def _describe_unknown(name: str, at: SettingText, variables: Mapping[str, str]) -> str:
     from difflib import get_close_matches
 
     if name in ENVIRONMENT_ONLY:
@@ -333,12 +415,12 @@ def _unknown(name: str, at: Found, variables: Mapping[str, str]) -> str:
     return f"{name} ({at.place}) is not a setting{hint}"
 
 
-def _read(f: Field[Any], kind: Any, found: Found) -> Any:
+def _read(f: Field[Any], kind: Any, found: SettingText) -> Any:
     kind = get_args(kind)[0] if get_origin(kind) is not None else kind
     try:
         return _READERS[kind](found.text.strip())
     except ValueError as error:
-        problem = f"{error}; it means: {f.metadata['meaning']}{_in_file(found)}"
+        problem = f"{error}; it means: {f.metadata['meaning']}{_format_place(found)}"
         raise InvalidSetting(f.metadata["env"], problem) from None
 
 

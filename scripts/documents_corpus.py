@@ -1,4 +1,4 @@
-"""A corpus of documents with questions, for `recollect eval documents`: 32 files in eight formats, made of the Python
+"""A corpus of documents with questions, for `python -m bench documents`: 32 files in eight formats, made of the Python
 and PostgreSQL documentation that Debian packages, with 143 questions and 40 follow-ups (documents_corpus.toml).
 
     python scripts/documents_corpus.py FOLDER

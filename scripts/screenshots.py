@@ -66,9 +66,9 @@ async def story(page: Page, folder: Path) -> None:
     await picture(page, folder, "2-why")
 
     await why.get_by_text("Correct", exact=True).click()
-    await why.get_by_label("What is right").fill("Lisbon")
+    await why.get_by_label("Correct value").fill("Lisbon")
     await picture(page, folder, "3-correct")
-    await why.get_by_role("button", name="Correct it").click()
+    await why.get_by_role("button", name="Save correction").click()
     await say(page, "Where do I live?")
     await expect(page.locator(".by-assistant .text").last).to_contain_text("Lisbon")
     await picture(page, folder, "4-again")
@@ -85,15 +85,15 @@ async def story(page: Page, folder: Path) -> None:
 async def say(page: Page, text: str) -> None:
     before = await page.locator(".by-assistant").count()
     await page.get_by_label("Message").fill(text)
-    await page.get_by_role("button", name="Say").click()
+    await page.get_by_role("button", name="Send").click()
     replies = page.locator(".by-assistant .beside")
     await expect(replies).to_have_count(before + 1)
-    await expect(page.get_by_text("learning …")).to_have_count(0)
+    await expect(page.get_by_text("Learning …")).to_have_count(0)
     await settled(replies.last)
 
 
 async def settled(beside: Locator) -> None:
-    await expect(beside.get_by_text("Why it said this")).to_have_count(0)
+    await expect(beside.get_by_text("Why this answer")).to_have_count(0)
 
 
 async def ask(page: Page, question: str) -> None:
@@ -110,7 +110,7 @@ async def picture(page: Page, folder: Path, name: str) -> None:
 
 async def main(folder: Path) -> None:
     sys.path.insert(0, str(ROOT / "tests"))
-    from browser.chromium import PATIENCE, opened_browser
+    from tests.browser.chromium import PATIENCE, opened_browser
 
     expect.set_options(timeout=PATIENCE)
     with tempfile.TemporaryDirectory() as home, product(Path(home)) as url:

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from copied_database import copied
 
 from recollect import Engine, Scope, connect
 from recollect.providers.fake import FakeClock
@@ -24,6 +23,7 @@ from recollect.settings import Settings, read_settings
 from recollect.store.connection import make_database
 from recollect.store.embedded import attach
 from recollect.store.migrate import prepare
+from tests.copied_database import copied
 
 RUN = "RECOLLECT_TEST_RUN"
 TEMPLATE = "recollect_template"
@@ -113,7 +113,9 @@ def database(server: str, template: str) -> Iterator[str]:
 
 @pytest.fixture
 def settings(database: str) -> Settings:
-    return read_settings({}, dsn=database)
+    """Network callers may add the SQLite files that tests make. The deadline is long: a busy machine must not make
+    memory late; what happens then is tested in apps/ask/test_memory_away.py."""
+    return read_settings({}, dsn=database, source_folders=str(run_folder()), deadline=60.0)
 
 
 @pytest.fixture

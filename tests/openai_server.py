@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from in_a_thread import in_a_thread
+from tests.in_a_thread import in_a_thread
 
 KEY = "sk-hunter2"
 PATHS = ("/v1/embeddings", "/v1/chat/completions")

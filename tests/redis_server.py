@@ -91,8 +91,8 @@ def answers(client: Any) -> bool:
 
 async def back(cache: RedisCache) -> None:
     """When it works again after an outage."""
-    if not cache.is_up and cache._mending is not None:
-        await asyncio.wait_for(asyncio.shield(cache._mending), 20)
+    if not cache.is_up and cache._reconnecting is not None:
+        await asyncio.wait_for(asyncio.shield(cache._reconnecting), 20)
 
 
 def until(holds: Any, seconds: float = 20) -> None:

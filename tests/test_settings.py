@@ -13,7 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 from recollect import InvalidSetting, Settings
-from recollect.doors.cli.settings import settings as show_settings
+from recollect.cli.settings import settings as show_settings
 from recollect.settings import REFUSED, read_settings, trace_settings
 
 Run = Callable[..., Any]
@@ -172,7 +172,7 @@ def test_toml_takes_fields_and_variables_with_values_of_their_own_kind(folder: P
     [
         ("[recollect\n", r"RECOLLECT_CONFIG: recollect\.toml is not TOML: .*line 1"),
         ("recollect = 1", r"RECOLLECT_CONFIG: recollect\.toml: recollect is not a table"),
-        ("[recollect]\nproject = ['a']", "project: a list is not a text"),
+        ("[recollect]\nproject = ['a']", "project: must be a string, a number, true or false, got list"),
         (
             "[recollect]\nhistory = 1\nMEMORY_MAX_HISTORY_MESSAGES = 2",
             r"MEMORY_MAX_HISTORY_MESSAGES: it is there twice: recollect\.toml, line 2 and recollect\.toml, line 3",
@@ -206,7 +206,7 @@ def test_a_switch_takes_every_usual_word(text: str) -> None:
 @pytest.mark.parametrize(
     ("variable", "value", "reason"),
     [
-        ("MEMORY_VECTOR_STORE", "chroma", "kept in PostgreSQL.*use pgvector"),
+        ("MEMORY_VECTOR_STORE", "chroma", "stored in PostgreSQL.*use pgvector"),
         ("MEMORY_CHROMA_PERSIST_DIRECTORY", "./chroma_memory", "not in Chroma"),
         ("MEMORY_OPENSEARCH_URL", "http://localhost:9200", "not in OpenSearch"),
         ("MEMORY_SUMMARIZATION_PROVIDER", "Bedrock", "RECOLLECT_MODEL_URL"),
@@ -285,4 +285,4 @@ def test_names_that_are_no_settings_are_warned_of_with_the_nearest_one(
 
 def test_without_any_setting_nothing_is_changed(run: Run) -> None:
     assert run("--json", "--changed") == {"settings": [], "warnings": []}
-    assert run("--changed").stdout == "Everything has its default.\n"
+    assert run("--changed").stdout == "All settings have their defaults.\n"

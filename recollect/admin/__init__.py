@@ -1,14 +1,36 @@
-"""Admin: what an operator asks about the database, and what they have done to it. Doors come here; they never see store
-or flows.
+"""Administration for operators: the database (database.py), checks of it (check.py) and background work (work.py).
+Commands and servers use this package instead of the store."""
 
-    status.py   which server, which schema; migrate; stop a server that was left running
-    check.py    everything that must be so for the promises to hold
-    cost.py     the benchmark, with an engine and an owner's connection
-    asking.py   a connection whose errors are ours
-"""
+from recollect.admin.check import Check, check, refuse_unsafe
+from recollect.admin.database import (
+    DatabaseStatus,
+    Embedded,
+    Migrated,
+    Purged,
+    backup,
+    check_purge,
+    database_status,
+    migrate,
+    purge,
+    restore,
+    stop,
+)
+from recollect.store.backup import Manifest
 
-from recollect.admin.check import Check, check
-from recollect.admin.cost import measure_cost
-from recollect.admin.status import DatabaseStatus, Embedded, database_status, migrate, stop
-
-__all__ = ["Check", "DatabaseStatus", "Embedded", "check", "database_status", "measure_cost", "migrate", "stop"]
+__all__ = [
+    "Check",
+    "DatabaseStatus",
+    "Embedded",
+    "Manifest",
+    "Migrated",
+    "Purged",
+    "backup",
+    "check",
+    "check_purge",
+    "database_status",
+    "migrate",
+    "purge",
+    "refuse_unsafe",
+    "restore",
+    "stop",
+]

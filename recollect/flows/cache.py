@@ -1,45 +1,41 @@
-"""What recall would read again: the end of a session, the texts of turns, the vectors of questions. None of it is ever
-believed because it is there.
+"""Cache of what recall reads again: the end of a session, the texts of turns, the vectors of questions.
 
-No invalidation is needed, so none can get lost. PostgreSQL says in each request which conversations there are and how
-often a turn of each was blanked. Conversations' ids are never used twice, turns are only added, and blanking counts:
-so whatever was kept under a conversation's id and count is what the log says now. docs/why/cache.md has the reasoning.
+Cached entries are validated against the database, so no invalidation is needed. Each request reads from PostgreSQL
+which conversations exist and how many redactions each has had. Conversation ids are never reused, turns are only
+appended and redactions are counted, so an entry stored under an id and a count equals the log. See
+docs/why/cost-and-cache.md. Decoding is strict: a value that is incomplete, of another owner or name, or of another type
+is a miss.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
+from hashlib import blake2b
 from typing import TypeVar
+from uuid import UUID
 
+import msgspec
 import numpy as np
 
-from recollect.flows.cached_values import (
-    digest,
-    sealed,
-    turn_bytes,
-    turn_in,
-    unsealed,
-    vector_bytes,
-    vector_in,
-    window_bytes,
-    window_in,
-)
-from recollect.model.candidates import Candidates, Ints
-from recollect.model.conversation import Turn
-from recollect.model.ids import ConversationId, ScopeId
-from recollect.model.window import Window
 from recollect.ports import Cache, CacheCounts
-from recollect.store.around import Around, Surroundings
+from recollect.recall.candidates import Candidates, Ints
+from recollect.store.question_context import ContextLookup, QuestionContext
 from recollect.store.store import Store
 from recollect.store.wire_format import Vectors
+from recollect.values.conversation import Role, Turn, Window
+from recollect.values.scope import ConversationId, ScopeId
 
 T = TypeVar("T")
-MOST_BYTES = 16_384  # of one turn; a longer one is read from the log each time
+MAX_TURN_BYTES = 16_384  # of one turn; a longer one is read from the log each time
 
 
 @dataclass(frozen=True, slots=True)
 class TurnCache:
+    """The session windows, turns and question vectors of a scope, in a Cache."""
+
     cache: Cache
     store: Store
 
@@ -51,69 +47,71 @@ class TurnCache:
     def is_up(self) -> bool:
         return self.cache.is_up
 
-    async def read(self, scope: ScopeId, project: ScopeId, sought: Around) -> Surroundings:
-        """As the store's `around.read`; of the session's last turns only those are read that are not here."""
+    async def read(self, scope: ScopeId, project: ScopeId, sought: ContextLookup) -> QuestionContext:
+        """Return what the store's `question_context.read` returns; of the session's last turns, read only those that
+        are not cached."""
         if not sought.recent or sought.current is None:
-            return await self.store.around.read(scope, project, sought)
-        name = f"w:{digest(sought.current)}"
+            return await self.store.question_context.read(scope, project, sought)
+        name = f"w:{hash_texts(sought.current)}"
         kept = await self._window(scope, name, sought)
 
-        found = await self.store.around.read(scope, project, replace(sought, is_cached=True, kept=kept))
+        found = await self.store.question_context.read(scope, project, replace(sought, is_cached=True, kept=kept))
 
         window = found.window
-        self._counted(window if window and window.continues(kept) else None)
+        self._count_lookup(window if window and window.continues(kept) else None)
         if window and window.turns and not (kept and window.continues(kept) and window.turns[-1] == kept.turns[-1]):
-            self._write(scope, {name: window_bytes(window)})
+            self._write(scope, {name: encode_window(window)})
         return found
 
-    async def chosen(self, scope: ScopeId, rows: Ints, found: Candidates, most_chars: int) -> list[Turn]:
-        """The turns of these rows, in no order; what is not here is read from the log, as the store's `chosen` does."""
-        places = places_of(rows, found)
+    async def read_turns(self, scope: ScopeId, rows: Ints, found: Candidates, most_chars: int) -> list[Turn]:
+        """Return the turns of these rows, in no order; those that are not cached are read from the store."""
+        places = locate_turns(rows, found)
         kept = await self._turns(scope, places)
         missing = [place for place in places if place.ref not in kept]
         if not missing:
             return list(kept.values())
 
-        read = await self.store.chosen(scope, [(place.conversation, place.index) for place in missing], most_chars)
+        read = await self.store.load_turns(scope, [(place.conversation, place.index) for place in missing], most_chars)
 
         names = {place.ref: place.name for place in missing}
-        bodies = {names[turn.ref]: turn_bytes(turn) for turn in read}
-        self._write(scope, {name: body for name, body in bodies.items() if len(body) <= MOST_BYTES})
+        bodies = {names[turn.ref]: encode_turn(turn) for turn in read}
+        self._write(scope, {name: body for name, body in bodies.items() if len(body) <= MAX_TURN_BYTES})
         return [*kept.values(), *read]
 
-    async def vector(self, scope: ScopeId, model: str, text: str) -> Vectors | None:
-        name = f"q:{digest(model, text)}"
+    async def read_vector(self, scope: ScopeId, model: str, text: str) -> Vectors | None:
+        name = f"q:{hash_texts(model, text)}"
         [body] = await self._read(scope, [name])
-        return self._counted(None if body is None else vector_in(body))
+        return self._count_lookup(None if body is None else decode_vector(body))
 
-    def keep_vector(self, scope: ScopeId, model: str, text: str, vector: Vectors) -> None:
+    def write_vector(self, scope: ScopeId, model: str, text: str, vector: Vectors) -> None:
         if vector.dtype == np.float32:
-            self._write(scope, {f"q:{digest(model, text)}": vector_bytes(vector)})
+            self._write(scope, {f"q:{hash_texts(model, text)}": encode_vector(vector)})
 
     async def drop(self, scope: ScopeId) -> None:
-        """What was forgotten or blanked is not served any more; nor shall it stay."""
+        """Remove a scope's entries. Forgotten or redacted text would not be served again, but it must not stay
+        either."""
         await self.cache.drop(scope)
 
-    async def _window(self, scope: ScopeId, name: str, sought: Around) -> Window | None:
+    async def _window(self, scope: ScopeId, name: str, sought: ContextLookup) -> Window | None:
         [body] = await self._read(scope, [name])
-        kept = None if body is None else window_in(body)
-        usable = kept is not None and kept.suffices(sought.recent) and kept.turns[-1].session == sought.current
+        kept = None if body is None else decode_window(body)
+        usable = kept is not None and kept.is_long_enough(sought.recent) and kept.turns[-1].session == sought.current
         return kept if usable else None
 
-    async def _turns(self, scope: ScopeId, places: Sequence[Place]) -> dict[str, Turn]:
-        """By ref, those that are here."""
+    async def _turns(self, scope: ScopeId, places: Sequence[TurnLocation]) -> dict[str, Turn]:
+        """Return the cached turns, by ref."""
         bodies = await self._read(scope, [place.name for place in places])
-        turns = [self._counted(None if body is None else turn_in(body)) for body in bodies]
+        turns = [self._count_lookup(None if body is None else decode_turn(body)) for body in bodies]
         return {place.ref: turn for place, turn in zip(places, turns, strict=True) if turn and turn.ref == place.ref}
 
     async def _read(self, scope: ScopeId, names: Sequence[str]) -> list[bytes | None]:
         found = await self.cache.read(scope, names)
-        return [unsealed(scope, name, value) for name, value in zip(names, found, strict=True)]
+        return [verify_checksum(scope, name, value) for name, value in zip(names, found, strict=True)]
 
     def _write(self, scope: ScopeId, values: Mapping[str, bytes]) -> None:
-        self.cache.write(scope, {name: sealed(scope, name, body) for name, body in values.items()})
+        self.cache.write(scope, {name: add_checksum(scope, name, body) for name, body in values.items()})
 
-    def _counted(self, value: T | None) -> T | None:
+    def _count_lookup(self, value: T | None) -> T | None:
         if value is None:
             self.counts.misses += 1
         else:
@@ -122,8 +120,8 @@ class TurnCache:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A turn's place in the log, how it is cited, and the name under which it is kept."""
+class TurnLocation:
+    """A turn's position in the log, its ref, and its name in the cache."""
 
     conversation: ConversationId
     index: int
@@ -131,15 +129,110 @@ class Place:
     name: str
 
 
-def places_of(rows: Ints, found: Candidates) -> list[Place]:
-    """A turn's time is part of its name: a database that was set back to an older state may give the same index to
-    another turn."""
+def locate_turns(rows: Ints, found: Candidates) -> list[TurnLocation]:
+    """Return the locations of some rows. The time is part of the name: after a restore of an older database state,
+    another turn may get the same index."""
     columns = (found.conversation[rows].tolist(), found.turn[rows].tolist(), found.said_at[rows].tolist())
-    return [_place(found, number, index, at) for number, index, at in zip(*columns, strict=True)]
+    return [_locate_turn(found, number, index, at) for number, index, at in zip(*columns, strict=True)]
 
 
-def _place(found: Candidates, number: int, index: int, at: float) -> Place:
+def _locate_turn(found: Candidates, number: int, index: int, at: float) -> TurnLocation:
     conversation = found.conversations[number]
     blanked = found.redactions.get(conversation, 0)
     name = f"t:{conversation.hex}:{index}:{blanked}:{at:.6f}"
-    return Place(conversation, index, f"{found.sessions[number]}#{index}", name)
+    return TurnLocation(conversation, index, f"{found.sessions[number]}#{index}", name)
+
+
+CHECKSUM_BYTES = 8  # bytes
+
+
+class CachedTurn(msgspec.Struct, array_like=True, frozen=True):
+    role: Role
+    text: str
+    speaker: str | None
+    at: datetime
+    data: str | None  # JSON: the numbers in it may be larger than msgspec's
+    high_value: bool
+    session: str
+    index: int
+
+
+class CachedWindow(msgspec.Struct, array_like=True, frozen=True):
+    conversation: UUID
+    redactions: int
+    turns: list[CachedTurn]
+
+
+_encode = msgspec.json.Encoder().encode
+_turn = msgspec.json.Decoder(CachedTurn)
+_window = msgspec.json.Decoder(CachedWindow)
+
+
+def add_checksum(owner: UUID, name: str, body: bytes) -> bytes:
+    """Return the body with a checksum over owner, name and body. It detects accidents, not forgeries."""
+    return _compute_checksum(owner, name, body) + body
+
+
+def verify_checksum(owner: UUID, name: str, value: bytes | None) -> bytes | None:
+    if value is None or value[:CHECKSUM_BYTES] != _compute_checksum(owner, name, value[CHECKSUM_BYTES:]):
+        return None
+    return value[CHECKSUM_BYTES:]
+
+
+def _compute_checksum(owner: UUID, name: str, body: bytes) -> bytes:
+    return blake2b(b"%b%b\0%b" % (owner.bytes, name.encode(), body), digest_size=CHECKSUM_BYTES).digest()
+
+
+def encode_turn(turn: Turn) -> bytes:
+    return _encode(_to_cached(turn))
+
+
+def decode_turn(body: bytes) -> Turn | None:
+    try:
+        return _from_cached(_turn.decode(body))
+    except ValueError:
+        return None
+
+
+def encode_window(window: Window) -> bytes:
+    return _encode(CachedWindow(window.conversation, window.redactions, [_to_cached(turn) for turn in window.turns]))
+
+
+def decode_window(body: bytes) -> Window | None:
+    try:
+        kept = _window.decode(body)
+        return Window(ConversationId(kept.conversation), kept.redactions, [_from_cached(turn) for turn in kept.turns])
+    except ValueError:
+        return None
+
+
+def encode_vector(vector: Vectors) -> bytes:
+    return vector.astype("<f4").tobytes()
+
+
+def decode_vector(body: bytes) -> Vectors | None:
+    if not body or len(body) % 4:
+        return None
+    vector = np.frombuffer(body, "<f4").astype(np.float32)
+    return vector if np.isfinite(vector).all() else None
+
+
+def hash_texts(*parts: str) -> str:
+    """Return a short name for texts that are too long or too personal to be one."""
+    return blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
+
+
+def _to_cached(turn: Turn) -> CachedTurn:
+    """Convert a turn of the log, which has a session, an index and a time."""
+    assert turn.at is not None
+    assert turn.session is not None
+    assert turn.index is not None
+    data = None if turn.data is None else json.dumps(turn.data)
+    return CachedTurn(turn.role, turn.text, turn.speaker, turn.at, data, turn.high_value, turn.session, turn.index)
+
+
+def _from_cached(kept: CachedTurn) -> Turn:
+    data = None if kept.data is None else json.loads(kept.data)
+    if not isinstance(data, dict | None):
+        raise ValueError("a turn's data is a mapping")
+    return Turn(kept.role, kept.text, kept.speaker, kept.at, data, kept.high_value, kept.session, kept.index)

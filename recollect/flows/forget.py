@@ -1,39 +1,94 @@
-"""Forget: one memory, one conversation or a whole user, with everything derived, and a receipt."""
+"""Forget and redact: erase a memory, a conversation or a user with everything derived, or blank a value everywhere.
+
+Redaction blanks the value in the memory, its evidence and every turn that mentions it, and rebuilds what is derived
+from those turns. The log is changed only by these two, each on a person's request and each with an audit entry.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
 from recollect.errors import NotFound
-from recollect.flows.parts import Parts
-from recollect.flows.teach import actor_of, found
-from recollect.model.ids import MemoryId
-from recollect.model.lesson import Owner
-from recollect.model.receipt import Receipt
-from recollect.model.scope import Scope
-from recollect.store.erasure import Erased
+from recollect.flows.dependencies import Dependencies
+from recollect.flows.teach import find_memory, get_actor
+from recollect.learning.reconcile import MARK
+from recollect.recall.sketch import sketch
+from recollect.store.erasure import OWN_NAME, Erased, RewrittenTurn, TurnWithValue
+from recollect.values.audit import Receipt
+from recollect.values.conversation import Turn
+from recollect.values.lesson import Owner
+from recollect.values.scope import MemoryId, Scope
 
-USER = "user"  # acts in his own scope, and needs no name there
 
-
-async def forget(parts: Parts, scope: Scope, memory: MemoryId | None = None, owner: Owner | None = None) -> Receipt:
-    await parts.diary.flush()
-    parts.giants.discard(scope.id)
-    erased = await erase(parts, scope, memory, owner)
-    if parts.cache and memory is None:
-        await parts.cache.drop(scope.id)
+async def forget(
+    deps: Dependencies, scope: Scope, memory: MemoryId | None = None, owner: Owner | None = None
+) -> Receipt:
+    """Erase one memory, the scope's session or the whole user; return a receipt."""
+    await deps.request_log.flush()
+    deps.large_scopes.discard(scope.id)
+    erased = await erase(deps, scope, memory, owner)
+    if deps.cache and memory is None:
+        await deps.cache.drop(scope.id)
     session = None if memory else scope.session
-    return Receipt(scope.user, session, parts.clock.now(), erased.rows, memory, erased.rebuilt)
+    return Receipt(scope.user, session, deps.clock.now(), erased.rows, memory, erased.rebuilt)
 
 
-async def erase(parts: Parts, scope: Scope, memory: MemoryId | None, owner: Owner | None) -> Erased:
-    now, erasure = parts.clock.now(), parts.store.erasure
+async def erase(deps: Dependencies, scope: Scope, memory: MemoryId | None, owner: Owner | None) -> Erased:
+    """Erase and return the counted rows."""
+    now, erasure = deps.clock.now(), deps.store.erasure
     if memory is not None:
-        holder, known = await found(parts, scope, memory, owner)
-        return await erasure.memory(holder.id, memory, known.key, actor_of(holder, scope), now)
+        holder, known = await find_memory(deps, scope, memory, owner)
+        return await erasure.erase_memory(holder.id, memory, known.key, get_actor(holder, scope), now)
     if scope.session is None:
-        await parts.store.data_sources.forget_asker(scope.project_id, scope.id)
-        await parts.store.documents.forget_adder(scope.project_id, scope.user)
-        return await erasure.user(scope.id, USER, now)
-    erased = await erasure.conversation(scope.id, scope.session, USER, now)
+        await erasure.erase_person(scope.project_id, scope.user, scope.id, now)
+        return await erasure.erase_user(scope.id, scope.user, OWN_NAME, now)
+    erased = await erasure.erase_conversation(scope.id, scope.session, OWN_NAME, now)
     if erased is None:
         raise NotFound(f"user {scope.user!r} has no session {scope.session!r}")
     return erased
+
+
+async def redact(deps: Dependencies, scope: Scope, memory: MemoryId, owner: Owner | None = None) -> Receipt:
+    """Blank a memory's value everywhere; return a receipt."""
+    await deps.request_log.flush()
+    holder, known = await find_memory(deps, scope, memory, owner)
+    words = {known.value, *await deps.store.redaction.list_wordings(holder.id, memory)} - {MARK}
+    if not words:
+        return Receipt(scope.user, None, deps.clock.now(), {}, memory)
+    pattern = build_pattern(words)
+    said = await deps.store.redaction.find_turns(holder.id, memory, pattern)
+
+    turns = [rewrite_turn(each, pattern) for each in said]
+
+    now = deps.clock.now()
+    rows = await deps.store.redaction.write(holder.id, memory, pattern, turns, get_actor(holder, scope), now)
+    if deps.cache:
+        await deps.cache.drop(holder.id)
+    return Receipt(scope.user, None, now, rows, memory)
+
+
+def build_pattern(values: Iterable[str]) -> str:
+    """Return a pattern, for Python and PostgreSQL, that matches any of the values as whole words, longest first."""
+    return "|".join(_match_whole_words(value) for value in sorted(values, key=lambda value: (-len(value), value)))
+
+
+def _match_whole_words(value: str) -> str:
+    """Return a pattern with word boundaries only next to Latin letters and digits: Chinese has none."""
+    before = "(?<![A-Za-z0-9_])" if re.match(r"[A-Za-z0-9_]", value) else ""
+    after = "(?![A-Za-z0-9_])" if re.search(r"[A-Za-z0-9_]$", value) else ""
+    return before + r"\s+".join(map(re.escape, value.split())) + after
+
+
+def rewrite_turn(said: TurnWithValue, pattern: str) -> RewrittenTurn:
+    """Return a turn before and after redaction, with its new search data."""
+    after = blank_turn(said.turn, pattern, said.is_ground)
+    return RewrittenTurn(said.conversation, said.turn, after, sketch(after))
+
+
+def blank_turn(turn: Turn, pattern: str, is_ground: bool) -> Turn:
+    """Return the turn without the value; a turn that the memory rests on in other words loses all its text."""
+    text, times = re.subn(pattern, MARK, turn.text, flags=re.IGNORECASE)
+    speaker = None if turn.speaker and re.search(pattern, turn.speaker, re.IGNORECASE) else turn.speaker
+    return replace(turn, text=MARK if is_ground and not times else text, speaker=speaker, data=None)

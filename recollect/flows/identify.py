@@ -1,7 +1,7 @@
-"""Identify: from what a caller shows to who he is; and the keys that people make and take back.
+"""Identify callers by their credentials; create and revoke API keys.
 
-As long as nobody has made a key and no tokens are configured, everybody is the local admin: a laptop needs no password.
-The first key closes the door for good; revoking the last one does not open it again.
+As long as no key exists and no tokens are configured, every caller is the local admin. The first key turns sign-in on
+for good; revoking the last key does not turn it off.
 """
 
 from __future__ import annotations
@@ -11,67 +11,73 @@ import logging
 from datetime import timedelta
 from typing import NoReturn
 
+from recollect.deadline import deadline
 from recollect.errors import InvalidInput, NotFound, Unauthorized
-from recollect.flows.parts import Parts
-from recollect.model.api_key import MARK, ApiKey, Grant, KeyId, NewKey, made, presented
-from recollect.model.identity import LOCAL, ClaimNames, Credentials, Identity, identity_in
-from recollect.model.ids import ScopeId, uuid7
-from recollect.model.scope import MAX_NAME
-from recollect.model.text import checked_text
+from recollect.flows.dependencies import Dependencies
+from recollect.values.api_key import MARK, ApiKey, Grant, KeyId, NewKey, generate_key, parse_key
+from recollect.values.identity import LOCAL, ClaimNames, Credentials, Identity, read_identity
+from recollect.values.scope import MAX_NAME, ScopeId, uuid7
+from recollect.values.text import check_text
 
 log = logging.getLogger("recollect.identity")
 
 SIGNED_IN = timedelta(hours=12)
-WHO = "say who you are: `Authorization: Bearer` with a key or token, Basic with a key as the password, or X-API-Key"
-UNKNOWN = "this API key is not known here; an admin makes one with `recollect keys create`"
+WHO = (
+    "authentication required: send `Authorization: Bearer` with a key or token, Basic with a key as the password, or"
+    " X-API-Key"
+)
+UNKNOWN = "this API key is unknown; an admin creates one with `recollect keys create`"
 
 
-async def identify(parts: Parts, credentials: Credentials | None) -> Identity:
-    """Who calls; Unauthorized where that is not certain."""
-    if not await is_closed(parts):
-        return LOCAL
-    if credentials is None:
-        raise Unauthorized(WHO)
-    if credentials.scheme == "bearer" and not credentials.token.startswith(MARK):
-        return await _by_token(parts, credentials.token)
-    key = await _good_key(parts, credentials.token)
-    _note_use(parts, key)
+async def identify(deps: Dependencies, credentials: Credentials | None) -> Identity:
+    """Return who calls; raise Unauthorized if that is not certain. If the store does not answer, recent answers are
+    used (store/keys.py)."""
+    with deadline(deps.settings.deadline, deps.breaker):
+        if not await is_sign_in_required(deps):
+            return LOCAL
+        if credentials is None:
+            raise Unauthorized(WHO)
+        if credentials.scheme == "bearer" and not credentials.token.startswith(MARK):
+            return await _identify_by_token(deps, credentials.token)
+        key = await _check_key(deps, credentials.token)
+    _record_use(deps, key)
     if credentials.scheme == "basic":
-        return _by_basic(key, credentials.user or "")
+        return _identify_by_basic(key, credentials.user or "")
     return Identity(key.role, key.project, key.user, key.name, key.id)
 
 
-async def is_closed(parts: Parts) -> bool:
-    """Whether callers must say who they are."""
-    if parts.tokens is not None or parts.settings.auth == "required":
+async def is_sign_in_required(deps: Dependencies) -> bool:
+    """Return whether callers must authenticate."""
+    if deps.tokens is not None or deps.settings.auth == "required":
         return True
-    return await parts.store.keys.any()
+    return await deps.store.keys.has_any()
 
 
-async def _by_token(parts: Parts, token: str) -> Identity:
-    if parts.tokens is None:
+async def _identify_by_token(deps: Dependencies, token: str) -> Identity:
+    if deps.tokens is None:
         _refuse(UNKNOWN, "a bearer token that is no API key came, and no tokens are configured")
-    settings = parts.settings
+    settings = deps.settings
     names = ClaimNames(settings.jwt_user_claim, settings.jwt_project_claim, settings.jwt_role_claim)
-    return identity_in(await parts.tokens.claims(token), names)
+    return read_identity(await deps.tokens.claims(token), names)
 
 
-async def _good_key(parts: Parts, text: str) -> ApiKey:
-    """Only who has the secret learns that his key was revoked or has expired."""
-    shown = presented(text)
+async def _check_key(deps: Dependencies, text: str) -> ApiKey:
+    """Return the key, if it is valid. Only the owner of the secret learns that a key was revoked or expired."""
+    shown = parse_key(text)
     if shown is None:
         _refuse(UNKNOWN, "something that is no API key came in the place of one")
-    key = await parts.store.keys.find(shown.digest)
-    # The secret is compared as a digest, in an index: how long that takes tells nothing that leads to the secret.
+    key = await deps.store.keys.find(shown.digest)
+    # The secret is looked up by its digest in an index, so timing reveals nothing about it.
     if key is None or not hmac.compare_digest(key.prefix, shown.prefix):
         _refuse(UNKNOWN, f"no key {MARK}{shown.prefix} has that secret")
-    if problem := key.problem(parts.clock.now()):
+    if problem := key.problem(deps.clock.now()):
         _refuse(f"the API key {key.shown} {problem}; ask for a new one", f"key {key.shown} ({key.id}) {problem}")
     return key
 
 
-def _by_basic(key: ApiKey, user: str) -> Identity:
-    """The user himself: his own key vouches for him, or that of the application he uses. It gives him no other role."""
+def _identify_by_basic(key: ApiKey, user: str) -> Identity:
+    """Return the identity of the named user, authenticated by their own key or by that of their application, always
+    with the role user."""
     if key.role not in ("user", "service"):
         _refuse(
             "Basic takes a key of the role user or service", f"key {key.shown} of the role {key.role} came by Basic"
@@ -79,49 +85,49 @@ def _by_basic(key: ApiKey, user: str) -> Identity:
     if key.role == "user" and key.user != user:
         _refuse("the user name is not that of the API key", f"key {key.shown} came with another's name")
     try:
-        checked_text("user", user, MAX_NAME)
+        check_text("user", user, MAX_NAME)
     except InvalidInput as error:
         raise Unauthorized(f"Authorization: {error}") from None
     return Identity("user", key.project, user, key.name, key.id)
 
 
-def _note_use(parts: Parts, key: ApiKey) -> None:
-    """In the background, once a minute."""
-    if parts.store.keys.is_use_worth_noting(key.id):
-        parts.chores.start(ScopeId(key.id), parts.store.keys.note_use(key.id, parts.clock.now()))
+def _record_use(deps: Dependencies, key: ApiKey) -> None:
+    """Record the key's use in the background, once a minute."""
+    if deps.store.keys.is_use_due(key.id):
+        deps.background_tasks.start(ScopeId(key.id), deps.store.keys.record_use(key.id, deps.clock.now()))
 
 
 def _refuse(message: str, why: str) -> NoReturn:
-    log.warning("a caller was refused: %s", why)
+    log.warning("authentication failed: %s", why)
     raise Unauthorized(message)
 
 
-async def sign_in(parts: Parts, secret: str) -> NewKey:
-    key = await _good_key(parts, secret)
-    _note_use(parts, key)
-    now = parts.clock.now()
+async def sign_in(deps: Dependencies, secret: str) -> NewKey:
+    key = await _check_key(deps, secret)
+    _record_use(deps, key)
+    now = deps.clock.now()
     grant = Grant(role=key.role, name=key.name, project=key.project, user=key.user, expires_at=now + SIGNED_IN)
-    new = made(KeyId(uuid7()), grant, key.name, now)
-    if not await parts.store.keys.add_under(new, key.id):
+    new = generate_key(KeyId(uuid7()), grant, key.name, now)
+    if not await deps.store.keys.add_under(new, key.id):
         _refuse("a browser's own key cannot sign in again; show the key itself", f"key {key.shown} is a browser's")
     return new
 
 
-async def create_key(parts: Parts, grant: Grant, by: str) -> NewKey:
-    now = parts.clock.now()
+async def create_key(deps: Dependencies, grant: Grant, by: str) -> NewKey:
+    now = deps.clock.now()
     if grant.expires_at is not None and grant.expires_at <= now:
         raise InvalidInput("expires_at", "is in the past")
-    new = made(KeyId(uuid7()), grant, checked_text("by", by, MAX_NAME), now)
-    await parts.store.keys.add(new)
+    new = generate_key(KeyId(uuid7()), grant, check_text("by", by, MAX_NAME), now)
+    await deps.store.keys.add(new)
     return new
 
 
-async def list_keys(parts: Parts, project: str | None) -> list[ApiKey]:
-    return await parts.store.keys.all(project)
+async def list_keys(deps: Dependencies, project: str | None) -> list[ApiKey]:
+    return await deps.store.keys.list_keys(project)
 
 
-async def revoke_key(parts: Parts, key: KeyId, project: str | None, by: str) -> ApiKey:
-    revoked = await parts.store.keys.revoke(key, project, checked_text("by", by, MAX_NAME), parts.clock.now())
+async def revoke_key(deps: Dependencies, key: KeyId, project: str | None, by: str) -> ApiKey:
+    revoked = await deps.store.keys.revoke(key, project, check_text("by", by, MAX_NAME), deps.clock.now())
     if revoked is None:
         where = "" if project is None else f" in project {project!r}"
         raise NotFound(f"there is no key {key}{where}; `recollect keys list` shows them")

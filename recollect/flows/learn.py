@@ -1,8 +1,7 @@
-"""Learn: from turns to what is known. Read the turns and what is known of their keys, think (the rules, or a model),
-reconcile, write: evidence, memories, the trail and the position in one transaction.
+"""Learn from turns: read the turns and what is known about their keys, extract facts by rules or by a model, reconcile,
+and write evidence, memories, audit entries and the position in one transaction.
 
-What is written was decided on a reading; if another changed what is known meanwhile, it is read and decided again.
-The model is asked once all the same.
+If the memories changed meanwhile, they are read and reconciled again; the model is asked only once.
 """
 
 from __future__ import annotations
@@ -11,103 +10,128 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from recollect.flows.change import Amendment, change
-from recollect.flows.parts import Parts
-from recollect.flows.reason import claimed_facts
-from recollect.model.asked import is_everything, named_keys
-from recollect.model.conversation import Turn
-from recollect.model.extract import extract
-from recollect.model.fact import Extraction
-from recollect.model.memory import Evidence
-from recollect.model.reconcile import reconcile
-from recollect.model.text import lexemes
-from recollect.model.witness import evidence_in, not_said_yet, retractions
-from recollect.model.work import Job
-from recollect.rules import rulebooks
+from recollect.flows.change import Amendment, add_evidence, change_memories
+from recollect.flows.dependencies import Dependencies
+from recollect.flows.reason import extract_facts
+from recollect.learning.asked_keys import find_named_keys, is_everything
+from recollect.learning.evidence import build_evidence, build_retractions, drop_repeated
+from recollect.learning.extract import extract
+from recollect.learning.reconcile import reconcile
+from recollect.learning.rules import rulebooks
+from recollect.recall.lexemes import lexemes
 from recollect.store.database import Statement
 from recollect.store.memories import Holder, Known, Lookup
-from recollect.store.work import advanced, learned_up_to
+from recollect.store.work import advance_statement, move_learned
+from recollect.threads import run_in_thread
+from recollect.values.conversation import Turn
+from recollect.values.memory import Evidence, Extraction
+from recollect.values.work import Job
 
 PAGE = 200  # turns the rules read in one go
 REASONED_PAGE = 20  # turns a model reads in one go
 RULES = "rules"
 KEPT_CHARS = 8_000
+INLINE_CHARS = 1_000  # of text that are analysed in the event loop: a few milliseconds
 
 
-def reading(turn: Turn) -> Extraction:
-    """What the rules find in a turn. It is read again when an episode is made of it: short ones are kept for that."""
-    return _kept(turn.text, turn.role) if len(turn.text) <= KEPT_CHARS else extract(turn.text, turn.role, rulebooks())
+def extract_turn(turn: Turn) -> Extraction:
+    """Return what the rules find in a turn. Short turns are cached, because they are read again for an episode."""
+    return (
+        _extract_cached(turn.text, turn.role)
+        if len(turn.text) <= KEPT_CHARS
+        else extract(turn.text, turn.role, rulebooks())
+    )
 
 
 @lru_cache(maxsize=1000)
-def _kept(text: str, role: str) -> Extraction:
+def _extract_cached(text: str, role: str) -> Extraction:
     return extract(text, role, rulebooks())
 
 
-async def learn_by_rules(parts: Parts, job: Job, turns: Sequence[Turn], closing: Statement | None = None) -> Job:
-    """Everything not read yet; `turns` is the first page of it. `closing` ends the job in the same transaction, where
-    nothing else is to be done for it."""
+async def learn_by_rules(deps: Dependencies, job: Job, turns: Sequence[Turn], closing: Statement | None = None) -> Job:
+    """Learn from every unread turn; `turns` is the first page. `closing` releases the job in the same transaction if
+    nothing else is left to do."""
     while turns:
-        read = {turn.index or 0: reading(turn) for turn in turns}
-        said = [said for turn in turns for said in evidence_in(job, turn, read[turn.index or 0].facts, "rules")]
-        new = said + await taken_back(parts, job, turns, read, said)
-        after = learned_up_to(job, (turns[-1].index or 0) + 1, also_reasoned=parts.reasoner is None)
+        read, said = await extract_page(job, turns)
+        new = said + await find_retracted(deps, job, turns, read, said)
+        after = move_learned(job, (turns[-1].index or 0) + 1, also_reasoned=deps.reasoner is None)
         also = [closing] if closing and after.learned >= job.turns else []
-        await write(parts, job, after, new, read, RULES, *also)
+        await write_learned(deps, job, after, new, read, RULES, *also)
         after = replace(after, is_released=bool(also))
         job = after
-        turns = await parts.store.work.unread(job, PAGE) if job.learned < job.turns else []
+        turns = await deps.store.work.list_unread(job, PAGE) if job.learned < job.turns else []
     return job
 
 
-async def learn_by_model(parts: Parts, job: Job) -> Job:
-    """What a model finds beyond the rules, a page at a time, each page written before the next is asked about."""
-    while parts.reasoner is not None and job.reasoned < job.turns:
+async def extract_page(job: Job, turns: Sequence[Turn]) -> tuple[dict[int, Extraction], list[Evidence]]:
+    """Return what the rules find in some turns; longer texts are analyzed in a thread."""
+
+    def read_all() -> tuple[dict[int, Extraction], list[Evidence]]:
+        read = {turn.index or 0: extract_turn(turn) for turn in turns}
+        return read, [
+            said for turn in turns for said in build_evidence(job, turn, read[turn.index or 0].facts, "rules")
+        ]
+
+    return await run_in_thread(read_all) if is_long(turns) else read_all()
+
+
+def is_long(turns: Sequence[Turn]) -> bool:
+    """Return whether the turns have too much text to be analyzed in the event loop."""
+    return sum(len(turn.text) for turn in turns) > INLINE_CHARS
+
+
+async def learn_by_model(deps: Dependencies, job: Job) -> Job:
+    """Learn what a model finds beyond the rules, page by page, each page written before the next is sent."""
+    while deps.reasoner is not None and job.reasoned < job.turns:
         last = min(job.turns, job.reasoned + REASONED_PAGE) - 1
-        turns = await parts.store.work.between(job, job.reasoned, last)
-        known = await parts.store.memories.known(job.scope, Lookup(limit=50))
+        turns = await deps.store.work.load_turns(job, job.reasoned, last)
+        known = await deps.store.memories.find_known(job.scope, Lookup(limit=50))
 
         pairs = [(memory.key, memory.value) for memory in known]
-        read = await claimed_facts(parts.reasoner, turns, pairs, rulebooks())
+        read = await extract_facts(deps.reasoner, turns, pairs, rulebooks())
         said = [
             e
             for turn in turns
             if (found := read.get(turn.index or 0))
-            for e in evidence_in(job, turn, found.facts, "model")
+            for e in build_evidence(job, turn, found.facts, "model")
         ]
 
         after = replace(job, reasoned=last + 1)
-        await write(parts, job, after, said, read, parts.reasoner.name)
+        await write_learned(deps, job, after, said, read, deps.reasoner.name)
         job = after
     return job
 
 
-async def taken_back(
-    parts: Parts, job: Job, turns: Sequence[Turn], read: Mapping[int, Extraction], new: Sequence[Evidence]
+async def find_retracted(
+    deps: Dependencies, job: Job, turns: Sequence[Turn], read: Mapping[int, Extraction], new: Sequence[Evidence]
 ) -> list[Evidence]:
-    """What users told us to forget in these turns, be it known already or `new` in them. Everything at once is never
-    forgotten by a sentence."""
+    """Return the retractions in these turns ("forget that ..."), of known and `new` evidence. A sentence never retracts
+    everything at once."""
     orders = [(turn, c.text) for turn in turns for c in read[turn.index or 0].commands if c.verb == "forget"]
     told = [
-        (turn, text, named_keys(text, rulebooks())) for turn, text in orders if not is_everything(text, rulebooks())
+        (turn, text, find_named_keys(text, rulebooks()))
+        for turn, text in orders
+        if not is_everything(text, rulebooks())
     ]
     if not told:
         return []
     words = {word for _, text, _ in told for word in lexemes(text)}
     keys = {key for _, _, named in told for key in named}
-    known = [
-        *await parts.store.memories.known(job.scope, Lookup(keys=sorted(keys), words=sorted(words), past=True)),
-        *reconcile((), new).put,
-    ]
-    return [
-        said
-        for turn, text, named in told
-        for said in retractions(job, turn, text, extract(text, "user", rulebooks()).facts, known, named)
-    ]
+    known = await deps.store.memories.find_known(job.scope, Lookup(keys=sorted(keys), words=sorted(words), past=True))
+
+    def retract_all() -> list[Evidence]:
+        meant = [*known, *reconcile((), new).put]
+        return [
+            said
+            for turn, text, named in told
+            for said in build_retractions(job, turn, text, extract(text, "user", rulebooks()).facts, meant, named)
+        ]
+
+    return await run_in_thread(retract_all)
 
 
-async def write(
-    parts: Parts,
+async def write_learned(
+    deps: Dependencies,
     before: Job,
     after: Job,
     new: Sequence[Evidence],
@@ -115,11 +139,14 @@ async def write(
     actor: str,
     *also: Statement,
 ) -> None:
+    """Write new evidence together with the job's new position."""
     holder = Holder(before.scope, before.project, before.user)
-    position = advanced(before, after)
+    position = advance_statement(before, after)
+    if actor == RULES:
+        await add_evidence(deps, holder, new, position, *also, actor=actor, read=read)
+        return
 
     def amend(known: Known) -> Amendment:
-        fresh = new if actor == RULES else not_said_yet(new, known.evidence)
-        return Amendment(fresh, known.evidence, [position, *also])
+        return Amendment(drop_repeated(new, known.evidence), known.evidence, [position, *also])
 
-    await change(parts, holder, {said.key for said in new}, amend, actor=actor, read=read)
+    await change_memories(deps, holder, {said.key for said in new}, amend, actor=actor, read=read)

@@ -1,4 +1,4 @@
-"""Looking at the log itself: history of a session, export of a user, explanation of a past request."""
+"""Read the log and the memories: history of a session, export of a user, explanation of a past request."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ from typing import Any, get_args
 from uuid import UUID
 
 from recollect.errors import InvalidInput, NotFound
-from recollect.flows.documents import kept_chunks
-from recollect.flows.parts import Parts
-from recollect.model.audit import Audit
-from recollect.model.conversation import Conversation, Turn
-from recollect.model.episode import Episode
-from recollect.model.explanation import EXPLAINED, Explanation, explanation
-from recollect.model.ids import ConversationId, MemoryId, RequestId
-from recollect.model.lesson import Owner
-from recollect.model.memory import Memory
-from recollect.model.scope import Scope
-from recollect.model.search import check_choice, check_range
+from recollect.flows.dependencies import Dependencies
+from recollect.flows.documents import iter_chunks
+from recollect.values.audit import Audit
+from recollect.values.conversation import Conversation, Episode, Turn
+from recollect.values.explanation import REQUEST_COLUMNS, Explanation, build_explanation
+from recollect.values.lesson import Owner
+from recollect.values.memory import Memory
+from recollect.values.query import check_choice, check_range
+from recollect.values.scope import ConversationId, MemoryId, RequestId, Scope
 
 MAX_HISTORY = 1000
 MAX_INDEX = 2**31 - 1
@@ -28,77 +26,83 @@ PREVIEW_CHARS = 2000
 EVERYTHING = 2**31 - 1
 
 
-async def history(parts: Parts, scope: Scope, limit: int, before: int | None) -> list[Turn]:
+async def read_history(deps: Dependencies, scope: Scope, limit: int, before: int | None) -> list[Turn]:
     if scope.session is None:
-        raise InvalidInput("session", "say which session's history")
+        raise InvalidInput("session", "is required; name the session whose history to read")
     check_range("limit", limit, 1, MAX_HISTORY)
     if before is not None:
         check_range("before", before, 0, MAX_INDEX)
-    turns = await parts.store.recent(scope.id, scope.session, limit, parts.clock.now(), before)
-    if not turns and await parts.store.conversation(scope.id, scope.session, parts.clock.now()) is None:
+    turns = await deps.store.read_recent(scope.id, scope.session, limit, deps.clock.now(), before)
+    if not turns and await deps.store.find_conversation(scope.id, scope.session, deps.clock.now()) is None:
         raise NotFound(f"user {scope.user!r} has no session {scope.session!r}")
     return turns
 
 
-async def conversations(parts: Parts, scope: Scope, limit: int, offset: int) -> list[Conversation]:
+async def get_conversation(deps: Dependencies, scope: Scope) -> Conversation | None:
+    if scope.session is None:
+        raise InvalidInput("session", "is required; name the session")
+    return await deps.store.find_conversation(scope.id, scope.session, deps.clock.now())
+
+
+async def list_conversations(deps: Dependencies, scope: Scope, limit: int, offset: int) -> list[Conversation]:
     check_range("limit", limit, 1, MAX_HISTORY)
     check_range("offset", offset, 0, MAX_INDEX)
-    return await parts.store.listed(scope.id, parts.clock.now(), limit, offset)
+    return await deps.store.list_conversations(scope.id, deps.clock.now(), limit, offset)
 
 
-async def export(parts: Parts, scope: Scope) -> AsyncIterator[str]:
-    """Everything kept about a user, as JSON lines: each conversation and its turns, what is known and what it rests on,
-    episodes, documents, the requests, what was turned away, and the trail."""
-    await parts.diary.flush()
-    for conversation in await parts.store.conversations(scope.id):
-        yield _line("conversation", asdict(conversation))
-        async for turn in parts.store.turns(scope.id, conversation):
-            yield _line("turn", asdict(turn))
-    for episode in await parts.store.episodes.listed(scope.id, None, EVERYTHING):
-        yield _line("episode", asdict(episode))
-    for memory in await parts.store.memories.listed(scope.id, limit=EVERYTHING):
-        yield _line("memory", {"memory_kind": memory.kind, **asdict(memory)})
-    for said in await parts.store.memories.evidence(scope.id):
-        yield _line("evidence", {"memory_kind": said.kind, **asdict(said)})
-    async for line in exported_documents(parts, scope):
+async def export_user(deps: Dependencies, scope: Scope) -> AsyncIterator[str]:
+    """Yield everything stored about a user as JSON lines: conversations and turns, episodes, memories and their
+    evidence, documents, requests, rejections and the audit log."""
+    await deps.request_log.flush()
+    for conversation in await deps.store.list_all_conversations(scope.id):
+        yield _format_line("conversation", asdict(conversation))
+        async for turn in deps.store.iter_turns(scope.id, conversation):
+            yield _format_line("turn", asdict(turn))
+    for episode in await deps.store.episodes.list_episodes(scope.id, None, EVERYTHING):
+        yield _format_line("episode", asdict(episode))
+    for memory in await deps.store.memories.list_memories(scope.id, limit=EVERYTHING):
+        yield _format_line("memory", {"memory_kind": memory.kind, **asdict(memory)})
+    for said in await deps.store.memories.list_evidence(scope.id):
+        yield _format_line("evidence", {"memory_kind": said.kind, **asdict(said)})
+    async for line in export_documents(deps, scope):
         yield line
-    for row in await parts.store.requests(scope.id):
-        yield _line("request", dict(zip(EXPLAINED, row, strict=True)))
-    for day, reason, count in await parts.store.memories.tally(scope.id):
-        yield _line("rejection", {"day": day, "reason": reason, "count": count})
-    for deed in await parts.store.memories.audit(scope.id):
-        yield _line("audit", asdict(deed))
+    for row in await deps.store.list_requests(scope.id):
+        yield _format_line("request", dict(zip(REQUEST_COLUMNS, row, strict=True)))
+    for day, reason, count in await deps.store.memories.list_tally(scope.id):
+        yield _format_line("rejection", {"day": day, "reason": reason, "count": count})
+    for entry in await deps.store.memories.list_audit(scope.id):
+        yield _format_line("audit", asdict(entry))
 
 
-async def exported_documents(parts: Parts, scope: Scope) -> AsyncIterator[str]:
-    """The user's own, with their text; what the project shares is not kept about him."""
-    for document in await parts.store.documents.listed(scope.id, "user", None, EVERYTHING, None):
-        yield _line("document", asdict(document))
+async def export_documents(deps: Dependencies, scope: Scope) -> AsyncIterator[str]:
+    """Yield the user's own documents with their text; documents of the project are not part of it."""
+    for document in await deps.store.documents.list_documents(scope.id, "user", None, EVERYTHING, None):
+        yield _format_line("document", asdict(document))
         if document.status == "processed":
-            async for chunk in kept_chunks(parts, scope.id, document.id):
-                yield _line("chunk", {"document": document.id, **asdict(chunk)})
+            async for chunk in iter_chunks(deps, scope.id, document.id):
+                yield _format_line("chunk", {"document": document.id, **asdict(chunk)})
 
 
-def _line(kind: str, values: dict[str, Any]) -> str:
+def _format_line(kind: str, values: dict[str, Any]) -> str:
     return json.dumps({**values, "kind": kind}, default=str, ensure_ascii=False)
 
 
-async def explain(parts: Parts, scope: Scope, request_id: RequestId) -> Explanation:
-    await parts.diary.flush()
-    row = await parts.store.request(scope.id, request_id)
+async def explain_request(deps: Dependencies, scope: Scope, request_id: RequestId) -> Explanation:
+    await deps.request_log.flush()
+    row = await deps.store.find_request(scope.id, request_id)
     if row is None:
         raise NotFound(f"user {scope.user!r} has no request {request_id}")
-    values = dict(zip(EXPLAINED, row, strict=True))
+    values = dict(zip(REQUEST_COLUMNS, row, strict=True))
     keys = [(ConversationId(hit["conversation"]), hit["index"]) for hit in values["trace"]["hits"]]
-    turns = await parts.store.chosen(scope.id, keys, PREVIEW_CHARS) if keys else []
-    return explanation(values, turns, await believed(parts, scope, values["trace"].get("memories", ())))
+    turns = await deps.store.load_turns(scope.id, keys, PREVIEW_CHARS) if keys else []
+    return build_explanation(values, turns, await load_used_memories(deps, scope, values["trace"].get("memories", ())))
 
 
-async def believed(parts: Parts, scope: Scope, used: Sequence[Mapping[str, Any]]) -> list[Memory]:
-    """The memories that a request used, with all that was ever believed under their keys."""
+async def load_used_memories(deps: Dependencies, scope: Scope, used: Sequence[Mapping[str, Any]]) -> list[Memory]:
+    """Return the memories that a request used, with every value ever stored under their keys."""
     ids = {tier: [as_memory_id(hit["source"]) for hit in used if hit["tier"] == tier] for tier in ("user", "project")}
     holders = {"user": scope.id, "project": scope.project_id}
-    stories = [await parts.store.memories.stories(holders[tier], found) for tier, found in ids.items() if found]
+    stories = [await deps.store.memories.load_histories(holders[tier], found) for tier, found in ids.items() if found]
     return [memory for story in stories for memory in story]
 
 
@@ -106,18 +110,18 @@ def as_memory_id(source: str) -> MemoryId:
     return MemoryId(UUID(source.removeprefix("memory:")))
 
 
-async def episodes(parts: Parts, scope: Scope, limit: int) -> list[Episode]:
+async def list_episodes(deps: Dependencies, scope: Scope, limit: int) -> list[Episode]:
     check_range("limit", limit, 1, MAX_HISTORY)
-    return await parts.store.episodes.listed(scope.id, scope.session, limit)
+    return await deps.store.episodes.list_episodes(scope.id, scope.session, limit)
 
 
-async def audit(parts: Parts, scope: Scope, owner: Owner) -> list[Audit]:
+async def list_audit(deps: Dependencies, scope: Scope, owner: Owner) -> list[Audit]:
     check_choice("owner", owner, get_args(Owner))
-    return await parts.store.memories.audit(scope.id if owner == "user" else scope.project_id)
+    return await deps.store.memories.list_audit(scope.id if owner == "user" else scope.project_id)
 
 
-async def rejections(parts: Parts, scope: Scope) -> dict[str, int]:
+async def count_rejections(deps: Dependencies, scope: Scope) -> dict[str, int]:
     counted = Counter[str]()
-    for _, reason, count in await parts.store.memories.tally(scope.id):
+    for _, reason, count in await deps.store.memories.list_tally(scope.id):
         counted[reason] += count
     return dict(counted.most_common())

@@ -1,93 +1,102 @@
-"""Ontology: the terms of a project, from a file or one by one. Read what is there, compare, write what differs with one
-row of the trail; if another changed it meanwhile, read and compare again.
+"""Ontology and data sources: the terms of a project, from a file or one by one, and the databases that the project
+queries.
 
-Everything is the project's, whoever asks: who may change it is for the door to say. No change, nothing written.
+A change reads what is stored, compares, and writes the difference with one audit entry; if it changed meanwhile, this
+is repeated. Nothing is written if nothing differs. All of it belongs to the project; the caller checks permissions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import hashlib
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from recollect.errors import InvalidInput, NotFound, Outdated
-from recollect.flows.parts import Parts
-from recollect.model.audit import Deed
-from recollect.model.ontology import (
+from recollect.flows.dependencies import Dependencies
+from recollect.store.memories import Holder
+from recollect.store.terms import KnownTerms, term_statements
+from recollect.values.audit import AuditEntry
+from recollect.values.data_source import DataSource, ServerIdentity, check_data_source
+from recollect.values.scope import MemoryId, Scope
+from recollect.values.sensitive_data import mask_text
+from recollect.values.term import (
     KINDS,
+    MAX_NAME,
     MAX_TERMS,
     ImportReport,
     Term,
     TermChanges,
     TermKind,
-    belongs_to,
-    compare,
+    check_term,
+    compare_terms,
+    find_parts,
+    is_part_of,
 )
-from recollect.model.ontology_file import read_ontology
-from recollect.model.scope import Scope
-from recollect.model.term_check import MAX_NAME, checked_term
-from recollect.model.text import checked_text
-from recollect.store.memories import Holder
-from recollect.store.terms import KnownTerms
+from recollect.values.term_file import read_ontology
+from recollect.values.text import check_text
 
 TRIES = 8
 
 
 async def import_ontology(
-    parts: Parts, scope: Scope, source: str | Mapping[str, Any], replace: bool = False
+    deps: Dependencies, scope: Scope, source: str | Mapping[str, Any], replace: bool = False
 ) -> ImportReport:
-    """Adds and changes what the source names; with `replace` what it does not name goes."""
+    """Add and change the source's terms; with `replace` remove all others."""
     wanted = read_ontology(source)
 
     def decide(known: KnownTerms) -> TermChanges:
-        return compare(known.terms, wanted, replace_all=replace)
+        return compare_terms(known.terms, wanted, replace_all=replace)
 
-    changes = await change(
-        parts, scope, "imported", "ontology", decide, lambda: parts.store.terms.all(scope.project_id)
+    changes = await change_ontology(
+        deps, scope, "imported", "ontology", decide, lambda: deps.store.terms.load_all(scope.project_id)
     )
     return changes.report
 
 
-async def terms(
-    parts: Parts, scope: Scope, search: str | None = None, kind: TermKind | None = None, limit: int = 100
+async def list_terms(
+    deps: Dependencies, scope: Scope, search: str | None = None, kind: TermKind | None = None, limit: int = 100
 ) -> list[Term]:
     if search is not None:
-        search = checked_text("search", search, MAX_NAME).strip()
+        search = check_text("search", search, MAX_NAME).strip()
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_TERMS:
         raise InvalidInput("limit", f"{limit!r} is not a number from 1 to {MAX_TERMS:,}")
-    return await parts.store.terms.listed(scope.project_id, search, checked_kind(kind), limit)
+    return await deps.store.terms.list_terms(scope.project_id, search, check_kind(kind), limit)
 
 
-async def put_term(parts: Parts, scope: Scope, term: Term) -> Term:
-    """Adds it, or puts it in the place of the one of its kind and name. Returns it as it is kept."""
-    wanted = checked_term("term", term)
+async def put_term(deps: Dependencies, scope: Scope, term: Term) -> Term:
+    """Add the term, or replace the one of its kind and name; return it as stored."""
+    wanted = check_term("term", term)
 
     def decide(known: KnownTerms) -> TermChanges:
-        changes = compare([old for old in known.terms if old.id == wanted.id], [wanted], replace_all=False)
+        changes = compare_terms([old for old in known.terms if old.id == wanted.id], [wanted], replace_all=False)
         if changes.report.added and known.count >= MAX_TERMS:
             raise InvalidInput("term", f"the project has {known.count:,} terms, as many as it may; drop one first")
         return changes
 
-    await change(
-        parts, scope, "defined", wanted.ref, decide, lambda: parts.store.terms.of_name(scope.project_id, wanted.name)
+    await change_ontology(
+        deps, scope, "defined", wanted.ref, decide, lambda: deps.store.terms.load_name(scope.project_id, wanted.name)
     )
     return wanted
 
 
-async def drop_term(parts: Parts, scope: Scope, name: str, kind: TermKind | None = None) -> None:
-    """Removes it, a table with its columns, a column with its values. Of several kinds of one name say which."""
-    name, kind = checked_text("name", name, MAX_NAME).strip(), checked_kind(kind)
+async def drop_term(deps: Dependencies, scope: Scope, name: str, kind: TermKind | None = None) -> None:
+    """Remove a term: a table with its columns, a column with its values. `kind` is needed if several have this name."""
+    name, kind = check_text("name", name, MAX_NAME).strip(), check_kind(kind)
 
     def decide(known: KnownTerms) -> TermChanges:
         found = [term for term in known.terms if term.name == name and kind in (None, term.kind)]
-        owner = only(name, found)
-        gone = [term for term in known.terms if belongs_to(term, owner)]
+        owner = pick_only(name, found)
+        gone = [term for term in known.terms if is_part_of(term, owner)]
         return TermChanges(drop=gone, report=ImportReport(removed=len(gone)))
 
     subject = f"{kind or 'term'}:{name}"
-    await change(parts, scope, "dropped", subject, decide, lambda: parts.store.terms.of_name(scope.project_id, name))
+    await change_ontology(
+        deps, scope, "dropped", subject, decide, lambda: deps.store.terms.load_name(scope.project_id, name)
+    )
 
 
-def only(name: str, found: list[Term]) -> Term:
+def pick_only(name: str, found: list[Term]) -> Term:
     if not found:
         raise NotFound(f"the ontology has no term {name!r}")
     if len(found) > 1:
@@ -96,21 +105,21 @@ def only(name: str, found: list[Term]) -> Term:
     return found[0]
 
 
-def checked_kind(kind: TermKind | None) -> TermKind | None:
+def check_kind(kind: TermKind | None) -> TermKind | None:
     if kind is not None and kind not in KINDS:
         raise InvalidInput("kind", f"{kind!r} is not one of {', '.join(KINDS)}")
     return kind
 
 
-async def change(
-    parts: Parts,
+async def change_ontology(
+    deps: Dependencies,
     scope: Scope,
     action: str,
     subject: str,
     decide: Callable[[KnownTerms], TermChanges],
     read: Callable[[], Awaitable[KnownTerms]],
 ) -> TermChanges:
-    """Decides on what is there and writes it, again if another was faster."""
+    """Decide on what is stored and write the changes; repeat if another writer was faster."""
     holder = Holder(scope.project_id, scope.project, None)
     attempt = 1
     while True:
@@ -119,8 +128,8 @@ async def change(
         if not changes.put and not changes.drop:
             return changes
         try:
-            deed = Deed(scope.user, action, subject, counted(changes.report))
-            await parts.store.terms.write(holder, known.version, changes, deed, parts.clock.now())
+            entry = AuditEntry(scope.user, action, subject, count_changes(changes.report))
+            await deps.store.terms.write(holder, known.version, changes, entry, deps.clock.now())
         except Outdated:
             if attempt == TRIES:
                 raise
@@ -129,5 +138,97 @@ async def change(
             return changes
 
 
-def counted(report: ImportReport) -> dict[str, int]:
+def count_changes(report: ImportReport) -> dict[str, int]:
     return {"added": report.added, "changed": report.changed, "removed": report.removed}
+
+
+async def list_data_sources(deps: Dependencies, scope: Scope) -> list[DataSource]:
+    return await deps.store.data_sources.list_sources(scope.project_id)
+
+
+async def get_data_source(deps: Dependencies, scope: Scope, name: str) -> DataSource:
+    found = await deps.store.data_sources.find(scope.project_id, name)
+    if found is None:
+        raise NotFound(f"project {scope.project!r} has no data source {name!r}")
+    return found
+
+
+async def put_data_source(
+    deps: Dependencies,
+    scope: Scope,
+    source: DataSource,
+    terms: Mapping[str, Any] | None = None,
+    hidden: Collection[tuple[TermKind, str]] = (),
+) -> DataSource:
+    """Store a source and, in the same transaction, the changes of its terms: `terms`, in the form of an ontology file,
+    are added or changed; `hidden` tables and columns are removed with their parts."""
+    source = check_data_source(source)
+    wanted = read_ontology(terms) if terms else []
+    if deps.settings.mask_sensitive:
+        source = replace(source, catalog=mask_catalog(source.catalog))
+    entry = AuditEntry(scope.user, "connected", f"data source:{source.name}", {"fingerprint": source.fingerprint})
+    holder = Holder(scope.project_id, scope.project, None)
+    attempt = 1
+    while True:
+        known = await deps.store.terms.load_all(scope.project_id)
+        changes = plan_term_changes(known.terms, wanted, hidden)
+        entries = [entry, *audit_changes(scope, changes)]
+        now = deps.clock.now()
+        written = term_statements(holder, known.version, changes, now)
+        try:
+            return await deps.store.data_sources.put(scope.project_id, source, entries, now, written)
+        except Outdated:
+            if attempt == TRIES:
+                raise
+            attempt += 1
+
+
+def plan_term_changes(
+    known: Sequence[Term], wanted: Sequence[Term], hidden: Collection[tuple[TermKind, str]]
+) -> TermChanges:
+    """Return the changes that add the wanted terms and remove the hidden ones. A wanted column stays while its hidden
+    values go."""
+    stays = {(term.kind, term.name) for term in wanted}
+    gone = [term for term in find_parts(known, hidden) if (term.kind, term.name) not in stays]
+    removed = {term.id for term in gone}
+    changes = compare_terms([term for term in known if term.id not in removed], wanted, replace_all=False)
+    return replace(changes, drop=gone, report=replace(changes.report, removed=len(gone)))
+
+
+def audit_changes(scope: Scope, changes: TermChanges) -> list[AuditEntry]:
+    if not changes.put and not changes.drop:
+        return []
+    return [AuditEntry(scope.user, "imported", "ontology", count_changes(changes.report))]
+
+
+def mask_catalog(catalog: Any) -> Any:
+    """Return a catalog without sensitive data: sensitive sample values are dropped, because a marker is no value of the
+    column; other texts are masked."""
+    if isinstance(catalog, Mapping):
+        return {name: mask_catalog(part) for name, part in catalog.items()}
+    if isinstance(catalog, list | tuple):
+        return [mask_catalog(part) for part in catalog if not isinstance(part, str) or mask_text(part) == part]
+    return mask_text(catalog) if isinstance(catalog, str) else catalog
+
+
+async def drop_data_source(deps: Dependencies, scope: Scope, name: str) -> None:
+    await get_data_source(deps, scope, name)
+    entry = AuditEntry(scope.user, "disconnected", f"data source:{name}", {})
+    await deps.store.data_sources.drop(scope.project_id, name, entry, deps.clock.now())
+
+
+async def get_server_identity(deps: Dependencies) -> ServerIdentity:
+    return await deps.store.data_sources.server_identity()
+
+
+async def count_askers(deps: Dependencies, scope: Scope, shape: str) -> int:
+    """Record who asked a question of this shape, of which only a digest is stored; return how many users have."""
+    digest = hashlib.sha256(shape.encode()).digest()
+    return await deps.store.data_sources.count_askers(scope.project_id, digest, scope.id, deps.clock.now())
+
+
+def count_use(deps: Dependencies, scope: Scope, memories: Iterable[MemoryId]) -> None:
+    """Count memories as used. Each id belongs to the user or to the project; the other scope counts nothing."""
+    noted = list(memories)
+    for holder in (scope.id, scope.project_id):
+        deps.usage.add(holder, noted)

@@ -1,11 +1,9 @@
-"""Read document: from a file to chunks that can be found. Done by the worker, or by `settle`.
+"""Read documents: index an uploaded file as chunks, words and vectors. Run by the worker, or by `settle`.
 
-The lease keeps two from doing the same at once; its number keeps whoever lost it from writing. Chunks, words and
-vectors are written a page at a time, and count only from the moment the document's row says `processed`: a worker that
-is killed leaves rows that nobody sees and the next one clears away. No connection is held while the reader or the
-embedder works.
-
-A failing embedder costs vectors, never documents: the document is found by words, and gets its vectors later.
+A lease prevents two workers from reading the same file; its number prevents a worker that lost it from writing. Chunks,
+words and vectors are written a page at a time and become visible when the document's row says `processed`. A killed
+worker leaves invisible rows, which the next one removes. No connection is held while the reader or the embedder works.
+If the embedder fails, the document is found by words and gets its vectors later.
 """
 
 from __future__ import annotations
@@ -14,91 +12,94 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
 from recollect.errors import EmbedderFailed, Outdated, RecollectError
+from recollect.flows.dependencies import Dependencies
 from recollect.flows.embed import Vectors
-from recollect.flows.parts import Parts
-from recollect.model.chunking import Packing
-from recollect.model.document import Batch, Block, Chunk, Failure, Finished, is_blank
-from recollect.model.ids import ScopeId
-from recollect.model.library import DocumentId, DocumentJob, Failed
-from recollect.model.postings import Run, embedded_chunk, words_of
-from recollect.model.work import pause_after
+from recollect.recall.chunking import Packing
+from recollect.recall.postings import Run, embedded_chunk, words_of
 from recollect.store.chunks import Page
 from recollect.store.documents import Renewal, Totals
+from recollect.values.blocks import Batch, Block, Chunk, Failure, Finished, is_blank
+from recollect.values.document import DocumentFailure, DocumentId, DocumentJob
+from recollect.values.scope import ScopeId
+from recollect.values.sensitive_data import mask_text
+from recollect.values.work import get_retry_pause
 
 log = logging.getLogger("recollect.documents")
 
 LEASE = timedelta(minutes=2)
 RENEWED = 30.0  # seconds
-MOST_TRIES = 3  # that end without a last word; the next one is not begun
+MOST_TRIES = 3  # interrupted tries, after which the document fails
 CHUNK_TOKENS = 800
 OVERLAP_TOKENS = 80
 PAGE = 128  # chunks embedded and written in one go; a run of postings is some of these
 ALMOST = 0.99
 
 
-async def document_model(parts: Parts) -> int | None:
-    """The model whose vectors chunks should have."""
-    return None if parts.embedding.policy == "none" else await parts.embedding.current_model()
+async def get_document_model(deps: Dependencies) -> int | None:
+    """Return the model whose vectors chunks should have."""
+    return None if deps.embedding.policy == "none" else await deps.embedding.get_model()
 
 
-async def read_document(parts: Parts, scope: ScopeId, document: DocumentId) -> bool:
-    """False if another has the lease, nothing was to be done, or it is to be tried again."""
-    model = await document_model(parts)
-    now = parts.clock.now()
-    job = await parts.store.documents.claim(scope, document, model, now, now + LEASE)
+async def read_document(deps: Dependencies, scope: ScopeId, document: DocumentId) -> bool:
+    """Process a document. Return False if another worker has the lease, there is nothing to do, or it is to be
+    retried."""
+    model = await get_document_model(deps)
+    now = deps.clock.now()
+    job = await deps.store.documents.claim(scope, document, model, now, now + LEASE)
     if job is None:
         return False
     try:
-        async with leased(parts, job):
-            return await bring_up_to_date(parts, job, model)
+        async with hold_lease(deps, job):
+            return await process_document(deps, job, model)
     except Outdated:
-        log.info("document %s was dropped, or is another's now", document)
+        log.info("document %s was dropped, or another worker has it", document)
         return False
     except asyncio.CancelledError:
-        await asyncio.shield(parts.store.documents.put_off(job, None, counts=False))
+        await asyncio.shield(deps.store.documents.put_off(job, None, counts=False))
         raise
 
 
-async def bring_up_to_date(parts: Parts, job: DocumentJob, model: int | None) -> bool:
+async def process_document(deps: Dependencies, job: DocumentJob, model: int | None) -> bool:
+    """Index the file, or add missing vectors."""
     if job.status == "processed":
-        return await add_vectors(parts, job, model)
+        return await add_vectors(deps, job, model)
     if job.tries > MOST_TRIES:
-        return await fail(parts, job, "interrupted")
+        return await fail_document(deps, job, "interrupted")
     try:
-        return await read(parts, job, model)
+        return await index_file(deps, job, model)
     except OSError as error:
         log.warning("document %s is tried again later: %s", job.id, error)
-        await parts.store.documents.put_off(job, parts.clock.now() + pause_after(job.tries), counts=True)
+        await deps.store.documents.put_off(job, deps.clock.now() + get_retry_pause(job.tries), counts=True)
         return False
     except RecollectError:
         raise
-    # Whatever a text does to our own code, the other documents must go on.
+    # A text that breaks our own code must not stop the other documents.
     except Exception:
         log.exception("document %s cannot be indexed", job.id)
-        return await fail(parts, job, "corrupt")
+        return await fail_document(deps, job, "corrupt")
 
 
-async def fail(parts: Parts, job: DocumentJob, reason: Failed) -> bool:
-    await parts.store.documents.fail(renewal(parts, job), reason)
+async def fail_document(deps: Dependencies, job: DocumentJob, reason: DocumentFailure) -> bool:
+    await deps.store.documents.fail(build_renewal(deps, job), reason)
     return True
 
 
-async def read(parts: Parts, job: DocumentJob, model: int | None) -> bool:
-    """The document ends as processed or failed."""
+async def index_file(deps: Dependencies, job: DocumentJob, model: int | None) -> bool:
+    """Index the file; the document ends as processed or failed."""
     if job.lease > 1:
-        await parts.store.documents.clear(renewal(parts, job))
-    # Without a name on disk: nothing is left behind, however the process ends.
+        await deps.store.documents.clear(build_renewal(deps, job))
+    # The file has no name on disk, so nothing is left behind however the process ends.
     with TemporaryFile() as file:
-        await fetched(parts, job, file)
-        indexing = Indexing(parts, job, model)
-        async with aclosing(parts.files.read(Path(f"/dev/fd/{file.fileno()}"), job.source)) as items:
+        await fetch_file(deps, job, file)
+        indexing = Indexing(deps, job, model)
+        async with aclosing(deps.files.read(Path(f"/dev/fd/{file.fileno()}"), job.source)) as items:
             async for item in items:
                 match item:
                     case Batch():
@@ -107,23 +108,23 @@ async def read(parts: Parts, job: DocumentJob, model: int | None) -> bool:
                         await indexing.finish(item)
                     case Failure():
                         log.info("document %s: %s (%s)", job.id, item.reason, item.detail)
-                        return await fail(parts, job, item.reason)
+                        return await fail_document(deps, job, item.reason)
     return True
 
 
-async def fetched(parts: Parts, job: DocumentJob, file: IO[bytes]) -> None:
-    async for piece in parts.store.documents.pieces(job):
+async def fetch_file(deps: Dependencies, job: DocumentJob, file: IO[bytes]) -> None:
+    async for piece in deps.store.documents.iter_pieces(job):
         file.write(piece)
     file.flush()
 
 
 @dataclass(slots=True)
 class Indexing:
-    """A document on its way into the index, however long: one page of chunks is held."""
+    """The indexing of one document, of any length: at most one page of chunks is held in memory."""
 
-    parts: Parts
+    deps: Dependencies
     job: DocumentJob
-    model: int | None  # None: no vectors, or no more of them
+    model: int | None  # None: no vectors
     packing: Packing = field(default_factory=lambda: Packing(CHUNK_TOKENS, OVERLAP_TOKENS))
     held: list[Chunk] = field(default_factory=list)
     progress: float = 0.0
@@ -134,7 +135,8 @@ class Indexing:
     run: Run = field(default_factory=Run)
 
     async def take(self, batch: Batch) -> None:
-        self.held += await asyncio.to_thread(cut, self.packing, batch.blocks)
+        blocks = mask_blocks(batch.blocks) if self.deps.settings.mask_sensitive else batch.blocks
+        self.held += await asyncio.to_thread(cut_chunks, self.packing, blocks)
         self.progress = min(ALMOST, batch.done / batch.total) if batch.total else 0.0
         while len(self.held) >= PAGE:
             await self.write(self.held[:PAGE])
@@ -152,14 +154,14 @@ class Indexing:
             self.packing.at,
             self.model or 0,
         )
-        await self.parts.store.documents.finish(renewal(self.parts, self.job, self.progress), totals)
+        await self.deps.store.documents.finish(build_renewal(self.deps, self.job, self.progress), totals)
 
     async def write(self, chunks: Sequence[Chunk], is_last: bool = False) -> None:
-        await asyncio.to_thread(analyse, chunks, self.job.title, self.run)
+        await asyncio.to_thread(add_words, chunks, self.job.title, self.run)
         vectors = await self.vectors(chunks)
         is_full = is_last or self.run.is_full
         page = Page(chunks, self.run if is_full else None, vectors, self.model)
-        await self.parts.store.chunks.write(renewal(self.parts, self.job, self.progress), page)
+        await self.deps.store.chunks.write(build_renewal(self.deps, self.job, self.progress), page)
         self.chunks += len(chunks)
         self.tokens += sum(chunk.tokens for chunk in chunks)
         self.pages = max(self.pages, max((chunk.page_end or 0 for chunk in chunks), default=0))
@@ -171,7 +173,7 @@ class Indexing:
         if self.model is None or not chunks:
             return None
         try:
-            vectors, self.model = await self.parts.embedding.vectors([embedded_chunk(chunk) for chunk in chunks])
+            vectors, self.model = await self.deps.embedding.embed_texts([embedded_chunk(chunk) for chunk in chunks])
         except EmbedderFailed as error:
             log.warning("document %s is found by words only for now: %s", self.job.id, error)
             self.model = None
@@ -179,41 +181,46 @@ class Indexing:
         return vectors
 
 
-def cut(packing: Packing, blocks: Sequence[Block]) -> list[Chunk]:
+def mask_blocks(blocks: Sequence[Block]) -> list[Block]:
+    """Return the blocks without sensitive data, before chunks, words and vectors are made of them."""
+    return [replace(block, text=mask_text(block.text)) for block in blocks]
+
+
+def cut_chunks(packing: Packing, blocks: Sequence[Block]) -> list[Chunk]:
     return [chunk for block in blocks if not is_blank(block.text) for chunk in packing.take(block)]
 
 
-def analyse(chunks: Sequence[Chunk], title: str, run: Run) -> None:
+def add_words(chunks: Sequence[Chunk], title: str, run: Run) -> None:
     for chunk in chunks:
         run.add(words_of(chunk, title))
 
 
-async def add_vectors(parts: Parts, job: DocumentJob, model: int | None) -> bool:
-    """Vectors of the current model for the chunks that have none."""
+async def add_vectors(deps: Dependencies, job: DocumentJob, model: int | None) -> bool:
+    """Store vectors of the current model for the chunks that have none."""
     if model is None:
-        await parts.store.documents.put_off(job, None, counts=False)
+        await deps.store.documents.put_off(job, None, counts=False)
         return False
     try:
-        while chunks := await parts.store.chunks.unembedded(job.scope, job.id, model, PAGE):
-            vectors, model = await parts.embedding.vectors([embedded_chunk(chunk) for chunk in chunks])
-            await parts.store.chunks.add_vectors(renewal(parts, job), chunks, vectors, model)
+        while chunks := await deps.store.chunks.list_unembedded(job.scope, job.id, model, PAGE):
+            vectors, model = await deps.embedding.embed_texts([embedded_chunk(chunk) for chunk in chunks])
+            await deps.store.chunks.add_vectors(build_renewal(deps, job), chunks, vectors, model)
     except EmbedderFailed as error:
         log.warning("document %s waits for its vectors: %s", job.id, error)
-        await parts.store.documents.put_off(job, parts.clock.now() + pause_after(job.tries), counts=True)
+        await deps.store.documents.put_off(job, deps.clock.now() + get_retry_pause(job.tries), counts=True)
         return False
-    await parts.store.documents.embedded(renewal(parts, job), model)
+    await deps.store.documents.finish_vectors(build_renewal(deps, job), model)
     return True
 
 
-def renewal(parts: Parts, job: DocumentJob, progress: float = 0.0) -> Renewal:
-    now = parts.clock.now()
+def build_renewal(deps: Dependencies, job: DocumentJob, progress: float = 0.0) -> Renewal:
+    now = deps.clock.now()
     return Renewal(job, now, now + LEASE, progress)
 
 
 @asynccontextmanager
-async def leased(parts: Parts, job: DocumentJob) -> AsyncIterator[None]:
-    """Renews the lease while something takes long."""
-    renewing = asyncio.create_task(keep(parts, job))
+async def hold_lease(deps: Dependencies, job: DocumentJob) -> AsyncIterator[None]:
+    """Renew the lease while the work inside runs."""
+    renewing = asyncio.create_task(renew_lease(deps, job))
     try:
         yield
     finally:
@@ -221,11 +228,11 @@ async def leased(parts: Parts, job: DocumentJob) -> AsyncIterator[None]:
         await asyncio.wait([renewing])
 
 
-async def keep(parts: Parts, job: DocumentJob) -> None:
+async def renew_lease(deps: Dependencies, job: DocumentJob) -> None:
     while True:
         await asyncio.sleep(RENEWED)
         try:
-            await parts.store.documents.renew(renewal(parts, job))
+            await deps.store.documents.renew(build_renewal(deps, job))
         except RecollectError as error:
-            # The next write finds out for itself.
+            # The next write raises if the lease is lost.
             log.info("the lease of document %s was not renewed: %s", job.id, error)

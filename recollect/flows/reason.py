@@ -1,31 +1,39 @@
-"""Reason: asking a language model, and what we make of its answer. Learning and summing up call this.
+"""Ask a language model and check its answer: extract facts, summarize, rewrite follow-ups.
 
-What we want goes in the system's message, what was said in the user's, between marks. The answer is decoded into a
-type, or it is none: one that cannot be read is shown to the model once, with the error, and then given up. What is
-claimed of a user passes the gates of model/claims.py. No database connection is held here. msgspec is imported when a
-model is first asked: a process without one never pays for it.
+Instructions go into the system message, the conversation into the user message, between markers. The answer is decoded
+into a type; one that cannot be decoded is sent back once with the error, and then given up. Claims about a user pass
+the checks of learning/claims.py. No database connection is held here. msgspec is imported at the first question, so a
+process without a model does not load it.
+
+A rewritten follow-up is used only if it keeps the words of the question and adds none that the user did not write;
+otherwise, and without a model, the rules of recall/followup.py rewrite. A model that fails never raises there.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, get_args
 
-from recollect.errors import ReasonerConfused
-from recollect.model.conversation import Turn
-from recollect.model.fact import SINGLE_KEYS, Category, Extraction
-from recollect.model.grounds import numbered, own_words
-from recollect.model.rulebook import Rulebook
-from recollect.model.summary import Summary, grounded, tidied
+from recollect.errors import ReasonerConfused, ReasonerFailed
+from recollect.learning.quote_location import blank_foreign_text, number_turns
+from recollect.learning.rulebook import Rulebook
+from recollect.learning.rules import rulebooks
+from recollect.learning.summary import Summary, keep_grounded, tidy_summary
 from recollect.ports import Message, Reasoner
-from recollect.prompts import marked, prompt
-from recollect.rules import rulebooks
+from recollect.prompts import mark_data, render_prompt
+from recollect.recall.followup import MAX_CHARS, MAX_EARLIER, OPENING_WORDS, OPENING_ZH, followup, is_aside
+from recollect.recall.lexemes import lexemes
+from recollect.recall.word_lists import CJK_FUNCTION
+from recollect.values.conversation import Turn
+from recollect.values.memory import SINGLE_KEYS, Category, Extraction
+from recollect.values.query import MAX_QUERY_CHARS
+from recollect.values.text import CJK_CHARACTER, is_cjk
 
 T = TypeVar("T")
 
-MOST_CHARS = 2000  # of one turn
+MAX_TURN_CHARS = 2000  # of one turn
 MOST_KNOWN = 60  # facts that the model is told
 CLAIM_TOKENS = 2000
 SUMMARY_TOKENS = 800
@@ -34,105 +42,156 @@ KEYS = ", ".join((*sorted(SINGLE_KEYS), *OTHER_KEYS))
 BLANK = re.compile(r" {4,}")
 
 
-async def claimed_facts(
+async def extract_facts(
     reasoner: Reasoner, turns: Sequence[Turn], known: Sequence[tuple[str, str]], books: Sequence[Rulebook]
 ) -> dict[int, Extraction]:
-    """What the user states in `turns`, as far as it stands up to the gates: by the turn's index, for every turn.
-    `known` are keys and values that need not be told again, most important first. Without a user's turn nothing is
-    asked."""
-    from recollect.model.claims import Claims, accepted
+    """Return what the user states in `turns`, by the turn's index, for every turn, as far as it passes the checks.
+    `known` are keys and values that the model need not repeat, most important first. Without a user's turn the model is
+    not asked."""
+    from recollect.learning.claims import Claims, accept_claims
 
     if not any(turn.role == "user" for turn in turns):
-        return {number: Extraction() for number in numbered(turns)}
-    task = prompt("extract", categories=", ".join(get_args(Category)), keys=KEYS)
-    messages = asked(task, own_turns(turns, books), told(known))
-    claims = await structured(reasoner, messages, Claims, CLAIM_TOKENS)
-    return accepted(claims, turns, books)
+        return {number: Extraction() for number in number_turns(turns)}
+    task = render_prompt("extract", categories=", ".join(get_args(Category)), keys=KEYS)
+    messages = build_messages(task, blank_foreign_turns(turns, books), format_known(known))
+    claims = await ask_structured(reasoner, messages, Claims, CLAIM_TOKENS)
+    return accept_claims(claims, turns, books)
 
 
-async def summarised(
+async def summarize_turns(
     reasoner: Reasoner, turns: Sequence[Turn], max_tokens: int = SUMMARY_TOKENS, temperature: float = 0.0
 ) -> Summary:
-    """What the conversation came to. Recalled and pasted text is left out, or the memory would feed on itself."""
-    own = own_turns(turns, rulebooks())
-    question = asked(prompt("summarise"), own)
-    summary = tidied(await structured(reasoner, question, Summary, max_tokens, temperature))
-    return grounded(summary, [turn.text for turn in own])
+    """Return a summary of the conversation. Recalled and pasted text is left out, so that memory does not feed on
+    itself."""
+    own = blank_foreign_turns(turns, rulebooks())
+    question = build_messages(render_prompt("summarise"), own)
+    summary = tidy_summary(await ask_structured(reasoner, question, Summary, max_tokens, temperature))
+    return keep_grounded(summary, [turn.text for turn in own])
 
 
-def own_turns(turns: Sequence[Turn], books: Sequence[Rulebook]) -> list[Turn]:
-    """The user's with what he only passes on blanked, the others as they are."""
-    return [replace(turn, text=own_words(turn.text, books)) if turn.role == "user" else turn for turn in turns]
+def blank_foreign_turns(turns: Sequence[Turn], books: Sequence[Rulebook]) -> list[Turn]:
+    """Return the turns; in the user's, text that they only pass on is blanked."""
+    return [replace(turn, text=blank_foreign_text(turn.text, books)) if turn.role == "user" else turn for turn in turns]
 
 
-def asked(task: str, turns: Sequence[Turn], known: str = "") -> list[Message]:
-    shown = "\n".join(marked(f"turn {at}, {turn.role}", cut(turn.text)) for at, turn in numbered(turns).items())
-    return [Message("system", task), Message("user", prompt("turns", known=known, turns=shown).strip())]
+def build_messages(task: str, turns: Sequence[Turn], known: str = "") -> list[Message]:
+    shown = "\n".join(
+        mark_data(f"turn {at}, {turn.role}", shorten(turn.text)) for at, turn in number_turns(turns).items()
+    )
+    return [Message("system", task), Message("user", render_prompt("turns", known=known, turns=shown).strip())]
 
 
-async def structured(
+async def ask_structured(
     reasoner: Reasoner, messages: Sequence[Message], kind: type[T], max_tokens: int, temperature: float = 0.0
 ) -> T:
-    """The answer as a `kind`. Raises ReasonerConfused if it cannot be read even when asked again."""
-    schema = schema_of(kind)
+    """Return the answer as a `kind`. Raises ReasonerConfused if it cannot be decoded, even when asked again."""
+    schema = build_schema(kind)
     reply = await reasoner.answer(messages, schema=schema, max_tokens=max_tokens, temperature=temperature)
-    made, error = decoded(reply.text, kind)
+    made, error = decode_reply(reply.text, kind)
     if made is not None:
         return made
-    again = [Message("assistant", reply.text or "(nothing)"), Message("user", prompt("repair", error=error))]
+    again = [Message("assistant", reply.text or "(nothing)"), Message("user", render_prompt("repair", error=error))]
     reply = await reasoner.answer([*messages, *again], schema=schema, max_tokens=max_tokens, temperature=temperature)
-    made, error = decoded(reply.text, kind)
+    made, error = decode_reply(reply.text, kind)
     if made is not None:
         return made
     raise ReasonerConfused(f"{reasoner.name} answered twice what is no {kind.__name__}: {error}")
 
 
-def decoded(text: str, kind: type[T]) -> tuple[T | None, str]:
-    """The value, or what is wrong with the text."""
+def decode_reply(text: str, kind: type[T]) -> tuple[T | None, str]:
+    """Return the value, or what is wrong with the text."""
     import msgspec
 
     try:
-        return msgspec.json.decode(json_in(text), type=kind, strict=False), ""
+        return msgspec.json.decode(find_json(text), type=kind, strict=False), ""
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         return None, str(error)
 
 
-def json_in(text: str) -> str:
-    """From the first brace to the last, after any thinking aloud: fences and prose around it are left out."""
+def find_json(text: str) -> str:
+    """Return the text from the first brace to the last, after any reasoning; fences and prose around it are dropped."""
     text = text.rpartition("</think>")[2]
     start, end = text.find("{"), text.rfind("}")
     return text[start : end + 1] if 0 <= start < end else text
 
 
-def schema_of(kind: type) -> dict[str, Any]:
-    """Its JSON schema as strict servers want it: one object without references, each property required, no others."""
+def build_schema(kind: type) -> dict[str, Any]:
+    """Return the JSON schema as strict servers want it: one object without references, each property required, no
+    others."""
     import msgspec
 
     [whole], parts = msgspec.json.schema_components([kind], ref_template="{name}")
-    return dict(strict(whole, parts))
+    return dict(make_strict(whole, parts))
 
 
-def strict(schema: Any, parts: Mapping[str, Any]) -> Any:
+def make_strict(schema: Any, parts: Mapping[str, Any]) -> Any:
     if isinstance(schema, list):
-        return [strict(each, parts) for each in schema]
+        return [make_strict(each, parts) for each in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
-        return strict(parts[schema["$ref"]], parts)
-    made = {name: strict(each, parts) for name, each in schema.items() if name not in ("default", "description")}
+        return make_strict(parts[schema["$ref"]], parts)
+    made = {name: make_strict(each, parts) for name, each in schema.items() if name not in ("default", "description")}
     if made.get("type") == "object":
         made |= {"required": list(made["properties"]), "additionalProperties": False}
     return made
 
 
-def cut(text: str) -> str:
-    """What was blanked takes no room."""
+def shorten(text: str) -> str:
+    """Return the text within the limit; blanked parts take no room."""
     text = BLANK.sub(" … ", text).strip()
-    return text if len(text) <= MOST_CHARS else text[:MOST_CHARS] + " …"
+    return text if len(text) <= MAX_TURN_CHARS else text[:MAX_TURN_CHARS] + " …"
 
 
-def told(known: Sequence[tuple[str, str]]) -> str:
+def format_known(known: Sequence[tuple[str, str]]) -> str:
     if not known:
         return "Nothing is known yet."
     lines = (f"{key}: {' '.join(value.split())}" for key, value in known[:MOST_KNOWN])
-    return "Already known; data, too:\n" + marked("known", "\n".join(lines))
+    return "Already known; data, too:\n" + mark_data("known", "\n".join(lines))
+
+
+REWRITE_TOKENS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A model's rewrite of a follow-up."""
+
+    question: str
+
+
+async def rewrite_followup(reasoner: Reasoner | None, question: str, previous: Sequence[str]) -> str:
+    """Return the question rewritten so that it can be understood alone. `previous` are the user's earlier messages,
+    oldest first."""
+    ruled = followup(question, previous).text[:MAX_QUERY_CHARS]
+    if reasoner is None or not previous or len(question) > MAX_CHARS or is_aside(question):
+        return ruled
+    earlier = [each for each in previous[-MAX_EARLIER:] if each.strip()]
+    turns = [Turn("user", each) for each in (*earlier, question)]
+    try:
+        made = await ask_structured(reasoner, build_messages(render_prompt("rewrite"), turns), Rewrite, REWRITE_TOKENS)
+    except ReasonerFailed:
+        return ruled
+    text = " ".join(made.question.split())
+    return text[:MAX_QUERY_CHARS] if is_faithful(text, question, earlier) else ruled
+
+
+def is_faithful(text: str, question: str, previous: Sequence[str]) -> bool:
+    """Return whether the rewrite keeps the question's words and adds none that were not said."""
+    if not text or len(text) > 2 * MAX_CHARS:
+        return False
+    said = list_words(question).union(*map(list_words, previous))
+    return list_own_words(question) <= list_words(text) <= said
+
+
+def list_own_words(question: str) -> set[str]:
+    """Return the question's words without those that only mark it as a follow-up."""
+    return list_words(OPENING_ZH.sub("", question)) - OPENING_WORDS
+
+
+def list_words(text: str) -> set[str]:
+    """Return the lexemes of a text; of Chinese the characters, because a rewrite moves them."""
+    if not is_cjk(text):
+        return set(lexemes(text))
+    plain = CJK_FUNCTION.sub(" ", text)
+    return {*CJK_CHARACTER.findall(plain), *lexemes(CJK_CHARACTER.sub(" ", plain))}

@@ -1,6 +1,7 @@
-"""Recall: the turns that speak to a question, each with why it was chosen.
+"""Recall and context: find the turns, memories and episodes relevant to a question, and pack them into a prompt.
 
-Read the question and embed it; one round trip for all arms; weigh the candidates; one round trip for the texts.
+Analyze the question and embed it; read all candidates in one round trip; score them; read the texts of the best in
+another.
 """
 
 from __future__ import annotations
@@ -10,70 +11,87 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from recollect.flows.dependencies import Dependencies
 from recollect.flows.maintain import write_chapters
-from recollect.flows.metrics import diary_row
-from recollect.flows.parts import Parts
-from recollect.model.asked import asked_keys
-from recollect.model.candidates import Candidates
-from recollect.model.chapter import best_chapters
-from recollect.model.conversation import Turn
-from recollect.model.fuse import Fused, Weights, fuse
-from recollect.model.ids import RequestId, uuid7
-from recollect.model.known import chosen_episodes, speaking, weighed, weighed_episode
-from recollect.model.question import Question, read_question
-from recollect.model.question_terms import terms_in
-from recollect.model.rank import Choice, asks_itself, choose, made_hits
-from recollect.model.resolution import resolve_used
-from recollect.model.scope import Scope
-from recollect.model.search import Query, Recall
-from recollect.model.spelling import SIMILAR, unknown_words, with_spellings
-from recollect.rules import rulebooks
-from recollect.store.around import Around, Surroundings
+from recollect.flows.request_log import build_request_row
+from recollect.learning.asked_keys import find_asked_keys
+from recollect.learning.rules import rulebooks
+from recollect.recall.candidates import Candidates
+from recollect.recall.chapters import best_chapters
+from recollect.recall.fuse import Fused, Weights, fuse
+from recollect.recall.memory_ranking import LEAST, chosen_episodes, speaking, weighed, weighed_episode
+from recollect.recall.pack import pack
+from recollect.recall.question import Question, analysed_part, read_question
+from recollect.recall.question_terms import terms_in
+from recollect.recall.rank import Choice, asks_itself, choose, made_hits
+from recollect.recall.spelling import SIMILAR, unknown_words, with_spellings
 from recollect.store.memories import Lookup
+from recollect.store.question_context import ContextLookup, QuestionContext
 from recollect.store.store import Arms
+from recollect.threads import run_in_thread
+from recollect.values.conversation import Turn
+from recollect.values.query import MAX_HITS, MAX_QUERY_CHARS, Context, EpisodeHit, Hit, MemoryHit, Query, Recall
+from recollect.values.resolution import resolve_used
+from recollect.values.scope import RequestId, Scope, uuid7
+from recollect.values.sensitive_data import mask_text
 
 MOST_CHARS = 100_000  # of one turn in a hit; history() has it whole
+INLINE_CHARS = 500  # longer queries are analyzed in a thread
 MOST_EXACT = 5_000  # turns; a larger scope is searched by chapter
 MOST_CHAPTERS = 40
 MOST_UNCOVERED = 500  # turns without a chapter, from which on chapters are written
 
 
-async def recall(parts: Parts, scope: Scope, query: Query) -> Recall:
+async def recall(deps: Dependencies, scope: Scope, query: Query) -> Recall:
+    """Return the relevant turns, memories and episodes, and log the request."""
     started = time.perf_counter()
-    found, _ = await search(parts, scope, query, query.limit)
-    parts.diary.note(scope.id, diary_row(scope, "recall", found, len(found.hits), parts.clock.now(), started))
+    query = mask_query(deps, query)
+    found, _ = await search_memory(deps, scope, query, query.limit)
+    deps.request_log.add(
+        scope.id, build_request_row(scope, "recall", found, len(found.hits), deps.clock.now(), started)
+    )
     return found
 
 
-async def search(
-    parts: Parts, scope: Scope, query: Query, limit: int, budget: int | None = None, recent: int = 0
+def mask_query(deps: Dependencies, query: Query) -> Query:
+    """Return the query as it is stored and searched: without sensitive data, if the setting says so."""
+    if not deps.settings.mask_sensitive:
+        return query
+    return replace(query, text=mask_text(query.text)[:MAX_QUERY_CHARS])
+
+
+async def search_memory(
+    deps: Dependencies, scope: Scope, query: Query, limit: int, budget: int | None = None, recent: int = 0
 ) -> tuple[Recall, Sequence[Turn]]:
-    """`recall` without its diary entry, for flows that go on from the hits: as many as fill `budget` tokens; and the
-    session's last turns."""
-    question = read_question(query.text)
-    vector, model, notes = await parts.embedding.question(query.text, scope.id)
+    """Return a recall without logging it, with as many hits as fill `budget` tokens, and the session's last turns."""
+    text = analysed_part(query.text)
+    question, look = (
+        await run_in_thread(analyze_query, query, text) if len(text) > INLINE_CHARS else analyze_query(query, text)
+    )
+    vector, model, notes = await deps.embedding.embed_question(query.text, scope.id)
     arms = Arms(
         terms=question.lexemes,
         vector=vector,
         model=model,
         session=(scope.session or "") if query.scope == "session" else None,
         as_of=query.as_of,
-        now=parts.clock.now(),
+        now=deps.clock.now(),
     )
-    sought = sought_around(scope, query, question, arms, recent)
+    sought = build_context_lookup(scope, query, look, arms, recent)
 
     (found, fused, question), around = await asyncio.gather(
-        weigh(parts, scope, question, arms, Weights(recency=query.recency)),
-        (parts.cache or parts.store.around).read(scope.id, scope.project_id, sought),
+        score_turns(deps, scope, question, arms, Weights(recency=query.recency)),
+        (deps.cache or deps.store.question_context).read(scope.id, scope.project_id, sought),
     )
     choice = choose(found, fused, question, query, scope.session, limit, budget, around.overtaken)
 
-    turns = await texts(parts, scope, choice, found) if len(choice.rows) else []
+    turns = await load_turns(deps, scope, choice, found) if len(choice.rows) else []
     hits = made_hits(turns, found, fused, question, choice, scope.session)
+    others = [hit for hit in hits if not asks_itself(hit, query, choice)]
     recall = Recall(
         request_id=RequestId(uuid7()),
         query=query,
-        hits=[hit for hit in hits if not asks_itself(hit, query, choice)][:limit],
+        hits=[replace(hit, rank=rank) for rank, hit in enumerate(others[:limit], 1)],
         found=choice.found,
         counts={"bm25": choice.fts, "vector": choice.vectors, "trigram": choice.trigrams},
         scope_used=choice.scope_used,
@@ -82,18 +100,23 @@ async def search(
         terms=dict(zip(question.lexemes, map(float, fused.idf), strict=True)),
         notes=notes,
     )
-    return with_known(recall, around, sought.look, question, scope, budget is not None), around.recent
+    return add_known(recall, around, sought.look, question, scope, budget is not None), around.recent
 
 
-def sought_around(scope: Scope, query: Query, question: Question, arms: Arms, recent: int) -> Around:
-    look = Lookup(
-        keys=asked_keys(query.text, rulebooks()),
-        terms=terms_in(query.text),
+def analyze_query(query: Query, text: str) -> tuple[Question, Lookup]:
+    """Return what the analyzed part of a query asks for."""
+    question = read_question(text)
+    return question, Lookup(
+        keys=find_asked_keys(text, rulebooks()),
+        terms=terms_in(text),
         words=question.lexemes,
         past=question.past,
         as_of=query.as_of,
     )
-    return Around(
+
+
+def build_context_lookup(scope: Scope, query: Query, look: Lookup, arms: Arms, recent: int) -> ContextLookup:
+    return ContextLookup(
         look=look,
         vector=arms.vector,
         model=arms.model,
@@ -106,10 +129,10 @@ def sought_around(scope: Scope, query: Query, question: Question, arms: Arms, re
     )
 
 
-def with_known(
-    recall: Recall, around: Surroundings, look: Lookup, question: Question, scope: Scope, for_context: bool
+def add_known(
+    recall: Recall, around: QuestionContext, look: Lookup, question: Question, scope: Scope, for_context: bool
 ) -> Recall:
-    """Beside the turns: what is known, and episodes. A context also gets all that is important."""
+    """Add memories and episodes to a recall. A context also gets all important memories."""
     hits = [
         *weighed(around.mine, "user", question, look.keys, look.terms),
         *weighed(around.project, "project", question, look.keys, look.terms),
@@ -132,37 +155,81 @@ def with_known(
     return replace(recall, memories=memories, episodes=chosen_episodes(episodes), resolved=resolved)
 
 
-async def texts(parts: Parts, scope: Scope, choice: Choice, found: Candidates) -> list[Turn]:
-    if parts.cache:
-        return await parts.cache.chosen(scope.id, choice.rows, found, MOST_CHARS)
-    return await parts.store.chosen(scope.id, choice.places(found), MOST_CHARS)
+async def load_turns(deps: Dependencies, scope: Scope, choice: Choice, found: Candidates) -> list[Turn]:
+    if deps.cache:
+        return await deps.cache.read_turns(scope.id, choice.rows, found, MOST_CHARS)
+    return await deps.store.load_turns(scope.id, choice.places(found), MOST_CHARS)
 
 
-async def weigh(
-    parts: Parts, scope: Scope, question: Question, arms: Arms, weights: Weights
+async def score_turns(
+    deps: Dependencies, scope: Scope, question: Question, arms: Arms, weights: Weights
 ) -> tuple[Candidates, Fused, Question]:
-    """The candidates with their scores. Where most words of the question were never said, similar ones are tried."""
-    found, is_giant = await candidates(parts, scope, arms, weights)
+    """Return the candidates with their scores. If most words of the question were never said, similar words are
+    tried."""
+    found, is_giant = await load_candidates(deps, scope, arms, weights)
     fused = fuse(found, question, weights)
     unknown = [] if is_giant else unknown_words(question, fused)
-    similar = await parts.store.similar_words(scope.id, unknown, SIMILAR) if unknown else {}
+    similar = await deps.store.find_similar_words(scope.id, unknown, SIMILAR) if unknown else {}
     if not similar:
         return found, fused, question
     question = with_spellings(question, similar)
-    found, _ = await candidates(parts, scope, replace(arms, terms=question.lexemes), weights)
+    found, _ = await load_candidates(deps, scope, replace(arms, terms=question.lexemes), weights)
     return found, fuse(found, question, weights), question
 
 
-async def candidates(parts: Parts, scope: Scope, arms: Arms, weights: Weights) -> tuple[Candidates, bool]:
-    """Every turn of the scope; of a giant scope, the turns of the chapters that speak to the question, and those that
-    no chapter covers yet. That it is giant is remembered, to save the look; chapters are right for any size."""
-    if scope.id not in parts.giants:
-        found, turns = await parts.store.score(scope.id, arms, MOST_EXACT)
+async def load_candidates(deps: Dependencies, scope: Scope, arms: Arms, weights: Weights) -> tuple[Candidates, bool]:
+    """Return every turn of the scope; of a large scope, the turns of the relevant chapters and those without a chapter.
+    That a scope is large is remembered to save a query; chapters are correct for any size."""
+    if scope.id not in deps.large_scopes:
+        found, turns = await deps.store.score_turns(scope.id, arms, MOST_EXACT)
         if turns <= MOST_EXACT:
             return found, False
-        parts.giants.add(scope.id)
-    chapters, uncovered = await parts.store.score_chapters(scope.id, arms)
+        deps.large_scopes.add(scope.id)
+    chapters, uncovered = await deps.store.score_chapters(scope.id, arms)
     if sum(last - first + 1 for _, first, last in uncovered) > MOST_UNCOVERED:
-        parts.chores.start(scope.id, write_chapters(parts.store, scope.id))
+        deps.background_tasks.start(scope.id, write_chapters(deps.store, scope.id))
     runs = best_chapters(chapters, weights, MOST_CHAPTERS) + uncovered
-    return await parts.store.score_within(scope.id, arms, runs), True
+    return await deps.store.score_within(scope.id, arms, runs), True
+
+
+async def build_context(deps: Dependencies, scope: Scope, query: Query) -> Context:
+    """Return text for a prompt: what recall found and the session's last turns, within the token budget."""
+    started = time.perf_counter()
+    query = mask_query(deps, query)
+    count = deps.settings.history if query.recent is None else query.recent
+    # One more than requested, because the last may be the question itself.
+    found, turns = await search_memory(deps, scope, query, MAX_HITS, query.budget, recent=count and count + 1)
+
+    packed = pack(found, select_recent(turns, query, count))
+    hits = packed.hits
+    count_context_use(deps, scope, hits)
+    deps.request_log.add(
+        scope.id, build_request_row(scope, "context", found, len(hits), deps.clock.now(), started, packed)
+    )
+    return packed
+
+
+def count_context_use(deps: Dependencies, scope: Scope, hits: Sequence[Hit | MemoryHit | EpisodeHit]) -> None:
+    """Count a memory as used only if it matched the question; always-included memories do not count."""
+    used = [hit for hit in hits if isinstance(hit, MemoryHit) and hit.score >= LEAST]
+    for holder, tier in ((scope.id, "user"), (scope.project_id, "project")):
+        deps.usage.add(holder, [hit.memory.id for hit in used if hit.tier == tier])
+
+
+def select_recent(turns: Sequence[Turn], query: Query, count: int) -> list[Turn]:
+    """Return the end of the session, without the question itself."""
+    said = [turn for turn in turns if query.as_of is None or (turn.at and turn.at <= query.as_of)]
+    if said and said[-1].role == "user" and said[-1].text == query.text:
+        said.pop()
+    return [turn for turn in said if turn.ref not in query.exclude][-count:] if count else []
+
+
+NOTE = "memory is turned off (MEMORY_ENABLED=0), so nothing is recalled"
+
+
+def recall_nothing(query: Query) -> Recall:
+    return Recall(RequestId(uuid7()), query, (), 0, {}, "session", None, "none", {}, (NOTE,))
+
+
+def build_empty_context(query: Query) -> Context:
+    return Context(recall_nothing(query), "", (), 0)

@@ -1,109 +1,140 @@
-"""Record: what was said goes into the log, with all that can be derived at once."""
+"""Record: append turns to the log with what can be derived at once; run other writes once per idempotency key.
+
+`record` stores its answer in the transaction that appends. `run_once` runs work that has its own transaction: a process
+that dies before its answer is stored leaves a key without an answer, and after a while the same request runs the work
+again. That is safe, because these writes change nothing when repeated. (Creating an API key is the exception: then
+there are two, and nobody has the first one's secret.)
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
+from recollect.deadline import run_in_time
 from recollect.errors import Conflict, InvalidInput, NotFound
+from recollect.flows.dependencies import Dependencies
 from recollect.flows.derive import derive
-from recollect.flows.parts import Parts
-from recollect.model.conversation import (
+from recollect.recall.sketch import Flag, Sketch, sketch
+from recollect.store.store import Append
+from recollect.threads import run_in_thread
+from recollect.values.conversation import (
     Conversation,
     Recorded,
     Turn,
     TurnLike,
-    checked_turns,
-    conversation_name,
-    listed_turns,
+    check_turns,
+    list_turns,
+    name_conversation,
 )
-from recollect.model.ids import ConversationId, uuid7
-from recollect.model.scope import MAX_NAME, Scope
-from recollect.model.search import MAX_REF
-from recollect.model.sensitive import masked, masked_data
-from recollect.model.sketch import Flag, Sketch, sketch
-from recollect.model.text import checked_text
-from recollect.store.store import Append
+from recollect.values.query import MAX_REF
+from recollect.values.scope import MAX_NAME, ConversationId, Scope, uuid7
+from recollect.values.sensitive_data import mask_data, mask_text
+from recollect.values.text import check_text
 
-INLINE = 100  # turns
+INLINE = 100  # turns checked in the event loop; more are checked in a thread
+INLINE_CHARS = 5_000  # characters analyzed in the event loop
+PAGE_CHARS = 100_000  # characters analyzed at once in a thread
 MAX_INDEX = 2**31 - 1
 
 
 async def record(
-    parts: Parts, scope: Scope, turns: Turn | Iterable[TurnLike], idempotency_key: str | None = None
+    deps: Dependencies, scope: Scope, turns: Turn | Iterable[TurnLike], idempotency_key: str | None = None
 ) -> Recorded:
-    now = parts.clock.now()
-    given = listed_turns(turns)
-    said = kept_turns(parts, checked_turns(given, now))
-    body = None if idempotency_key is None else digest(scope, given, said)
-    session = scope.session or await open_session(parts, scope, now)
+    """Append turns to the log, and derive what follows from them now or in the background."""
+    now = deps.clock.now()
+    given = list_turns(turns)
+    if idempotency_key is not None:
+        check_text("idempotency_key", idempotency_key, MAX_NAME)
 
-    vectors = await parts.embedding.turns(said)
+    def check() -> tuple[list[Turn], bytes | None]:
+        said = mask_turns(deps, check_turns(given, now))
+        return said, None if idempotency_key is None else hash_request(scope, given, said)
+
+    said, body = await run_in_thread(check) if len(given) > INLINE else check()
+    session = scope.session or await choose_session(deps, scope, now)
+
+    vectors = await deps.embedding.embed_turns(said)
     new = Append(
         project=scope.project,
         user=scope.user,
         session=session,
-        name=conversation_name(said),
+        name=name_conversation(said),
         conversation=ConversationId(uuid7()),
         turns=said,
-        sketches=await sketched(said),
+        sketches=await sketch_turns(said),
         vectors=vectors.vectors,
         embedded=vectors.places,
         model=vectors.model,
         covered=vectors.complete,
         now=now,
-        expires=now + timedelta(days=days) if (days := parts.settings.retention_days) else None,
+        expires=now + timedelta(days=days) if (days := deps.settings.retention_days) else None,
     )
 
-    recorded = await append(parts, scope, new, idempotency_key, body)
-    if parts.settings.async_storage:
-        parts.hints.add(scope.id, recorded.conversation.id)
+    if idempotency_key is None or body is None:
+        recorded = await deps.store.append(scope.id, new)
     else:
-        await derive(parts, scope.id, recorded.conversation.id)
+        recorded = await deps.store.append_once(scope.id, new, idempotency_key, body)
+    if deps.settings.async_storage:
+        deps.wake_ups.add_conversation(scope.id, recorded.conversation.id)
+    else:
+        await derive(deps, scope.id, recorded.conversation.id)
     return recorded
 
 
-async def append(parts: Parts, scope: Scope, new: Append, key: str | None, body: bytes | None) -> Recorded:
-    if key is None or body is None:
-        return await parts.store.append(scope.id, new)
-    recorded = await parts.store.append_once(scope.id, new, checked_text("idempotency_key", key, MAX_NAME), body)
-    if recorded is None:
-        raise Conflict(f"idempotency key {key!r} was used for another request; use a new key for this one")
-    return recorded
-
-
-def kept_turns(parts: Parts, turns: list[Turn]) -> list[Turn]:
-    """As they are kept: where the setting says so, without what is sensitive."""
-    if not parts.settings.mask_sensitive:
+def mask_turns(deps: Dependencies, turns: list[Turn]) -> list[Turn]:
+    """Return the turns as they are stored: without sensitive data, if the setting says so."""
+    if not deps.settings.mask_sensitive:
         return turns
     return [
-        replace(turn, text=masked(turn.text), data=None if turn.data is None else masked_data(turn.data))
+        replace(
+            turn,
+            text=mask_text(turn.text),
+            speaker=turn.speaker and mask_text(turn.speaker)[:MAX_NAME],
+            data=None if turn.data is None else mask_data(turn.data),
+        )
         for turn in turns
     ]
 
 
-async def sketched(turns: Sequence[Turn]) -> list[Sketch]:
-    """Many are read in a thread: the event loop has others to serve."""
-    if len(turns) <= INLINE:
+async def sketch_turns(turns: Sequence[Turn]) -> list[Sketch]:
+    """Return the search data of each turn. Long texts are analyzed in a thread, a page at a time, so that other
+    requests' texts are not blocked."""
+    if sum(len(turn.text) for turn in turns) <= INLINE_CHARS:
         return [sketch(turn) for turn in turns]
-    return await asyncio.to_thread(lambda: [sketch(turn) for turn in turns])
+    made: list[Sketch] = []
+    for page in split_pages(turns):
+        made += await run_in_thread(lambda page=page: [sketch(turn) for turn in page])  # type: ignore[misc]
+    return made
 
 
-async def open_session(parts: Parts, scope: Scope, now: datetime) -> str:
-    """The session a caller did not name: the user's last one while it is young, else a new one."""
-    if minutes := parts.settings.session_window:
-        latest = await parts.store.latest_session(scope.id, now - timedelta(minutes=minutes), now)
+def split_pages(turns: Sequence[Turn]) -> Iterator[Sequence[Turn]]:
+    """Yield runs of at most `INLINE` turns and about `PAGE_CHARS` characters."""
+    start = chars = 0
+    for place, turn in enumerate(turns):
+        chars += len(turn.text)
+        if place - start == INLINE or chars > PAGE_CHARS:
+            yield turns[start : place + 1]
+            start, chars = place + 1, 0
+    yield turns[start:]
+
+
+async def choose_session(deps: Dependencies, scope: Scope, now: datetime) -> str:
+    """Return the session if the caller named none: the user's last one if it is recent, else a new one."""
+    if minutes := deps.settings.session_window:
+        latest = await deps.store.find_latest_session(scope.id, now - timedelta(minutes=minutes), now)
         if latest is not None:
             return latest
     return str(uuid7())
 
 
-def digest(scope: Scope, given: Sequence[TurnLike], said: Sequence[Turn]) -> bytes:
-    """What makes two requests the same. A time that we added is not part of it."""
+def hash_request(scope: Scope, given: Sequence[TurnLike], said: Sequence[Turn]) -> bytes:
+    """Return a digest that is equal for equal requests. A time that we added is not part of it."""
     own_times = [turn.at if isinstance(turn, Turn) else None for turn in given]
     body = [
         (turn.role, turn.text, turn.speaker, str(at), dict(turn.data) if turn.data else None, turn.high_value)
@@ -112,20 +143,55 @@ def digest(scope: Scope, given: Sequence[TurnLike], said: Sequence[Turn]) -> byt
     return hashlib.sha256(json.dumps([scope.session, body], sort_keys=True).encode()).digest()
 
 
-async def rename(parts: Parts, scope: Scope, name: str) -> Conversation:
+async def rename_session(deps: Dependencies, scope: Scope, name: str) -> Conversation:
     if scope.session is None:
-        raise InvalidInput("session", "say which session to rename")
-    line = " ".join(checked_text("name", name, MAX_NAME).split())
-    kept = masked(line) if parts.settings.mask_sensitive else line
-    renamed = await parts.store.rename(scope.id, scope.session, kept, parts.clock.now())
+        raise InvalidInput("session", "is required; name the session to rename")
+    line = " ".join(check_text("name", name, MAX_NAME).split())
+    kept = mask_text(line) if deps.settings.mask_sensitive else line
+    renamed = await deps.store.rename(scope.id, scope.session, kept, deps.clock.now())
     if renamed is None:
         raise NotFound(f"user {scope.user!r} has no session {scope.session!r}")
     return renamed
 
 
-async def mark(parts: Parts, scope: Scope, ref: str, high_value: bool) -> None:
-    session, _, index = checked_text("ref", ref, MAX_REF).rpartition("#")
+async def mark_turn(deps: Dependencies, scope: Scope, ref: str, high_value: bool) -> None:
+    session, _, index = check_text("ref", ref, MAX_REF).rpartition("#")
     if not session or not index.isdecimal() or int(index) > MAX_INDEX:
-        raise InvalidInput("ref", f"{ref!r} names no turn; it looks like monday#3")
-    if not await parts.store.mark(scope.id, session, int(index), int(Flag.HIGH_VALUE), high_value):
+        raise InvalidInput("ref", f"{ref!r} is not a turn's ref, which has the form session#index, e.g. monday#3")
+    if not await deps.store.mark(scope.id, session, int(index), int(Flag.HIGH_VALUE), high_value):
         raise NotFound(f"user {scope.user!r} has no turn {ref}")
+
+
+ABANDONED = timedelta(seconds=60)
+LOOKS = 100  # how often to check for the answer of a running request
+PAUSE = 0.05  # seconds between two checks
+
+
+async def run_once(
+    deps: Dependencies, scope: Scope, key: str, body: bytes, work: Callable[[], Awaitable[Any]]
+) -> tuple[Any, bool]:
+    """Return the answer, and whether it was given before. A request that comes while the first one runs waits for
+    it."""
+    key = check_text("Idempotency-Key", key, MAX_NAME)
+    for _ in range(LOOKS):
+        now = deps.clock.now()
+        first = await run_in_time(deps.store.claim_key(scope.id, key, body, now, now - ABANDONED))
+        if first is None:
+            return await _run_and_store(deps, scope, key, work), False
+        first_body, answer = first
+        if first_body != body:
+            raise Conflict(f"idempotency key {key!r} was used for another request; use a new key for this one")
+        if answer is not None:
+            return answer, True
+        await asyncio.sleep(PAUSE)
+    raise Conflict(f"the request with idempotency key {key!r} is still running; retry in a moment")
+
+
+async def _run_and_store(deps: Dependencies, scope: Scope, key: str, work: Callable[[], Awaitable[Any]]) -> Any:
+    try:
+        answer = await work()
+    except BaseException:  # also when cancelled: the key must be free for another try
+        await run_in_time(deps.store.release_key(scope.id, key))
+        raise
+    await run_in_time(deps.store.store_answer(scope.id, key, json.dumps(answer, default=str)))
+    return answer

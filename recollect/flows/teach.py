@@ -1,150 +1,172 @@
-"""Teach: what people tell the memory outright. They add to what is known, correct it, close it, approve it, or make it
-the project's; always as evidence, so that it can be told later who changed what, and when."""
+"""Teach: what people state explicitly. They add memories, correct, close, approve or promote them; always as evidence,
+so that the history shows who changed what, and when."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import get_args
+from typing import Any, get_args
 from uuid import UUID
 
 from recollect.errors import InvalidInput, NotFound
-from recollect.flows.change import Amendment, adding, change
-from recollect.flows.parts import Parts
-from recollect.model.conversation import in_utc
-from recollect.model.ids import MemoryId, uuid7
-from recollect.model.lesson import MAX_VALUE_CHARS, Lesson, Owner, taught
-from recollect.model.memory import Act, Evidence, Memory, MemoryKind, Status, is_single
-from recollect.model.reconcile import Changes
-from recollect.model.scope import Scope
-from recollect.model.search import check_choice, check_range
-from recollect.model.sensitive import masked, masked_data
-from recollect.model.text import checked_text
+from recollect.flows.change import Amend, Amendment, add_evidence, change_memories
+from recollect.flows.dependencies import Dependencies
+from recollect.learning.reconcile import Changes
 from recollect.store.memories import Holder, Known
+from recollect.values.conversation import to_utc
+from recollect.values.lesson import MAX_VALUE_CHARS, Lesson, Owner, build_lesson_evidence
+from recollect.values.memory import ABOUT_QUESTIONS, Act, Evidence, Memory, MemoryKind, Status, is_single
+from recollect.values.query import check_choice, check_range
+from recollect.values.scope import MAX_NAME, MemoryId, Scope, uuid7
+from recollect.values.sensitive_data import mask_data, mask_text
+from recollect.values.text import check_text
 
-MOST_LISTED = 10_000
+MAX_LISTED = 10_000
 
 
 async def learn(
-    parts: Parts, scope: Scope, lessons: Sequence[Lesson], ending: Collection[MemoryId] = ()
+    deps: Dependencies, scope: Scope, lessons: Sequence[Lesson], ending: Collection[MemoryId] = ()
 ) -> list[Memory]:
-    """Those of one owner in one change, in which `ending` end too."""
-    lessons = [as_kept(parts, lesson) for lesson in lessons]
+    """Store lessons; those of one owner in one change, in which `ending` end too."""
+    now = deps.clock.now()
+    lessons = [prepare_lesson(deps, lesson) for lesson in lessons]
     learned: dict[int, Memory] = {}
+
     for owner in dict.fromkeys(lesson.owned_by for lesson in lessons):
-        places = [place for place, lesson in enumerate(lessons) if lesson.owned_by == owner]
-        made = await learn_of(parts, scope, owner, [lessons[place] for place in places], ending)
-        learned |= dict(zip(places, made, strict=True))
+        owned = {place: lesson for place, lesson in enumerate(lessons) if lesson.owned_by == owner}
+        holder = get_holder(scope, owner)
+        new = [
+            await locate_evidence(deps, scope, lesson, build_lesson_evidence(lesson, scope.user, now))
+            for lesson in owned.values()
+        ]
+
+        if ending:
+            amend = end_and_add(ending, new, scope.user, now)
+            keys = list(dict.fromkeys(each.key for each in new))
+            changes = await change_memories(deps, holder, keys, amend, actor=get_actor(holder, scope))
+        else:
+            changes = await add_evidence(deps, holder, new, actor=get_actor(holder, scope))
+        learned |= dict(zip(owned, await load_supported(deps, holder, new, changes), strict=True))
     return [learned[place] for place in range(len(lessons))]
 
 
-def as_kept(parts: Parts, lesson: Lesson) -> Lesson:
-    """Without what is sensitive; what the project is to know may need somebody's approval."""
-    if parts.settings.mask_sensitive:
-        lesson = replace(
-            lesson,
-            value=masked(lesson.value),
-            data=lesson.data and masked_data(lesson.data),
-            question=lesson.question and masked(lesson.question),
-        )
-    if lesson.owned_by == "project" and parts.settings.project_approval:
-        lesson = replace(lesson, pending=True)
-    return lesson
-
-
-async def learn_of(
-    parts: Parts, scope: Scope, owner: Owner, lessons: Sequence[Lesson], ending: Collection[MemoryId]
-) -> list[Memory]:
-    holder, now = holder_of(scope, owner), parts.clock.now()
-    said = [await placed(parts, scope, lesson, taught(lesson, scope.user, now)) for lesson in lessons]
+def end_and_add(ending: Collection[MemoryId], new: Sequence[Evidence], author: str, now: datetime) -> Amend:
+    """Return an amendment that ends active memories and adds new evidence."""
 
     def amend(known: Known) -> Amendment:
         ended = [memory for memory in known.memories if memory.id in ending and memory.status == "active"]
-        return Amendment([*(about(memory, "completes", scope.user, now) for memory in ended), *said], known.evidence)
+        ends = [build_evidence_about(memory, "completes", author, now) for memory in ended]
+        return Amendment([*ends, *new], known.evidence)
 
-    keys = list(dict.fromkeys(each.key for each in said))
-    changes = await change(parts, holder, keys, amend, actor=actor_of(holder, scope))
-    return await supported(parts, holder, said, changes)
+    return amend
 
 
-async def placed(parts: Parts, scope: Scope, lesson: Lesson, said: Evidence) -> Evidence:
-    """What comes from a turn rests on it, and goes with it. What the project knows rests on no user's."""
+def prepare_lesson(deps: Dependencies, lesson: Lesson) -> Lesson:
+    """Return the lesson as it is stored: without sensitive data, if the setting says so. A project's lesson may need
+    approval, and is stored without the question that its author asked."""
+    if deps.settings.mask_sensitive:
+        lesson = replace(
+            lesson,
+            value=mask_text(lesson.value),
+            key=mask_text(lesson.key)[:MAX_NAME],
+            data=lesson.data and mask_data(lesson.data),
+            question=lesson.question and mask_text(lesson.question),
+        )
+    if lesson.owned_by == "project":
+        question = lesson.question if lesson.kind in ABOUT_QUESTIONS else None
+        lesson = replace(lesson, question=question, pending=lesson.pending or deps.settings.project_approval)
+    return lesson
+
+
+async def locate_evidence(deps: Dependencies, scope: Scope, lesson: Lesson, said: Evidence) -> Evidence:
+    """Return the evidence with the turn it comes from, with which it is forgotten. The project's evidence names no
+    user's turn."""
     if lesson.said_in is None or lesson.owned_by == "project":
         return said
     session, _, index = lesson.said_in.rpartition("#")
-    conversation = await parts.store.conversation(scope.id, session, parts.clock.now())
+    conversation = await deps.store.find_conversation(scope.id, session, deps.clock.now())
     if conversation is None:
         raise NotFound(f"user {scope.user!r} has no session {session!r}")
     return replace(said, conversation=conversation.id, session=session, turn=int(index))
 
 
-async def correct(parts: Parts, scope: Scope, memory: MemoryId, value: str, owner: Owner | None = None) -> Memory:
-    """The old value ends, and names the new one."""
-    value = checked_text("value", value, MAX_VALUE_CHARS).strip()
-    value = masked(value) if parts.settings.mask_sensitive else value
-    holder, old = await found(parts, scope, memory, owner)
+async def correct_memory(
+    deps: Dependencies, scope: Scope, memory: MemoryId, value: str, owner: Owner | None = None
+) -> Memory:
+    """Replace a memory's value; the old value ends and names the new one."""
+    value = check_text("value", value, MAX_VALUE_CHARS).strip()
+    value = mask_text(value) if deps.settings.mask_sensitive else value
+    holder, old = await find_memory(deps, scope, memory, owner)
     if old.replaced_by is not None:
-        _, successor = await found(parts, scope, old.replaced_by, owner)
+        _, successor = await find_memory(deps, scope, old.replaced_by, owner)
         if successor.value == value:  # the same correction once more
             return successor
     check_settled(old)
-    said = replace(about(old, "says", scope.user, parts.clock.now()), value=value, corrects=True, old=old.value)
-    changes = await change(
-        parts, holder, [old.key], adding([replace(said, source="correction")]), actor=actor_of(holder, scope)
+    said = replace(
+        build_evidence_about(old, "says", scope.user, deps.clock.now()), value=value, corrects=True, old=old.value
     )
-    [made] = await supported(parts, holder, [said], changes)
+    changes = await add_evidence(deps, holder, [replace(said, source="correction")], actor=get_actor(holder, scope))
+    [made] = await load_supported(deps, holder, [said], changes)
     return made
 
 
-async def close(parts: Parts, scope: Scope, memory: MemoryId, owner: Owner | None = None) -> Memory:
-    """What was to be done is done, or no longer so."""
-    holder, old = await settled(parts, scope, memory, owner)
-    done = about(old, "completes", scope.user, parts.clock.now())
-    await change(parts, holder, [old.key], adding([done]), actor=actor_of(holder, scope))
-    return (await found(parts, scope, memory))[1]
+async def close_memory(deps: Dependencies, scope: Scope, memory: MemoryId, owner: Owner | None = None) -> Memory:
+    """End a memory."""
+    holder, old = await find_settled(deps, scope, memory, owner)
+    done = build_evidence_about(old, "completes", scope.user, deps.clock.now())
+    await add_evidence(deps, holder, [done], actor=get_actor(holder, scope))
+    return (await find_memory(deps, scope, memory))[1]
 
 
-async def decide(parts: Parts, scope: Scope, memory: MemoryId, approve: bool) -> Memory:
-    """Approves or refuses what was proposed."""
-    holder, old = await found(parts, scope, memory)
+async def decide_proposal(deps: Dependencies, scope: Scope, memory: MemoryId, approve: bool) -> Memory:
+    """Approve or refuse a pending memory."""
+    holder, old = await find_memory(deps, scope, memory)
     if old.status != "pending":
         raise InvalidInput("memory", f"{memory} is {old.status}; only a pending memory waits for approval")
-    now = parts.clock.now()
+    now = deps.clock.now()
     act: Act = "says" if approve else "refuses"
 
     def amend(known: Known) -> Amendment:
-        kept = [_decided(said, memory, act, now) for said in known.evidence]
+        kept = [_apply_decision(said, memory, act, now) for said in known.evidence]
         settle = {"memory": memory, "act": act, "now": now, "actor": scope.user}
         return Amendment((), kept, [("evidence.settle_proposal", settle)])
 
-    await change(parts, holder, [old.key], amend, actor=actor_of(holder, scope))
-    return (await found(parts, scope, memory))[1]
+    await change_memories(deps, holder, [old.key], amend, actor=get_actor(holder, scope))
+    return (await find_memory(deps, scope, memory))[1]
 
 
-async def promote(parts: Parts, scope: Scope, memory: MemoryId) -> Memory:
-    """What one user taught becomes the project's. The project learns it first: a crash in between loses nothing."""
-    holder, old = await found(parts, scope, memory)
+async def promote_memory(deps: Dependencies, scope: Scope, memory: MemoryId) -> Memory:
+    """Make a user's memory the project's. The project learns it first, so that a crash in between loses nothing."""
+    holder, old = await find_memory(deps, scope, memory)
     if holder.user is None:
         raise InvalidInput("memory", f"{memory} is the project's already")
     if old.status != "active":
         raise InvalidInput("memory", f"{memory} is {old.status}; only an active memory can be promoted")
     shared = replace(
-        about(old, "says", scope.user, parts.clock.now()),
+        build_evidence_about(old, "says", scope.user, deps.clock.now()),
         source="manual",
-        data={**(old.data or {}), "from": str(old.id)},
+        data={**strip_question(old), "from": str(old.id)},
     )
-    project = holder_of(scope, "project")
-    changes = await change(parts, project, [old.key], adding([shared]), actor=actor_of(project, scope))
-    ended = about(old, "promotes", scope.user, parts.clock.now())
-    await change(parts, holder, [old.key], adding([ended]), actor=actor_of(holder, scope))
-    [made] = await supported(parts, project, [shared], changes)
+    project = get_holder(scope, "project")
+    changes = await add_evidence(deps, project, [shared], actor=get_actor(project, scope))
+    ended = build_evidence_about(old, "promotes", scope.user, deps.clock.now())
+    await add_evidence(deps, holder, [ended], actor=get_actor(holder, scope))
+    [made] = await load_supported(deps, project, [shared], changes)
     return made
 
 
+def strip_question(memory: Memory) -> dict[str, Any]:
+    """Return a memory's data as the project may have it, without the question that its author asked."""
+    kept = dict(memory.data or {})
+    if memory.kind not in ABOUT_QUESTIONS:
+        kept.pop("question", None)
+    return kept
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
-    """Which memories to list; None: any."""
+class MemoryFilter:
+    """Which memories to list; None means any."""
 
     kinds: Sequence[MemoryKind] | None = None
     key: str | Sequence[str] | None = None
@@ -160,17 +182,17 @@ class Listing:
         for status in self.status or ():
             check_choice("status", status, get_args(Status))
         check_choice("owner", self.owner, get_args(Owner))
-        check_range("limit", self.limit, 1, MOST_LISTED)
+        check_range("limit", self.limit, 1, MAX_LISTED)
         if self.as_of is not None:
-            object.__setattr__(self, "as_of", in_utc("as_of", self.as_of))
+            object.__setattr__(self, "as_of", to_utc("as_of", self.as_of))
 
 
-async def memories(parts: Parts, scope: Scope, wanted: Listing) -> list[Memory]:
-    return await parts.store.memories.listed(
-        holder_of(scope, wanted.owner).id,
+async def list_memories(deps: Dependencies, scope: Scope, wanted: MemoryFilter) -> list[Memory]:
+    return await deps.store.memories.list_memories(
+        get_holder(scope, wanted.owner).id,
         kinds=wanted.kinds,
         keys=[wanted.key] if isinstance(wanted.key, str) else wanted.key,
-        # As of a time, what counts is what was believed then, whatever became of it.
+        # With `as_of`, the state at that time counts, whatever the status is now.
         status=None if wanted.as_of else wanted.status,
         as_of=wanted.as_of,
         after=wanted.after,
@@ -178,45 +200,50 @@ async def memories(parts: Parts, scope: Scope, wanted: Listing) -> list[Memory]:
     )
 
 
-def holder_of(scope: Scope, owner: Owner) -> Holder:
+def get_holder(scope: Scope, owner: Owner) -> Holder:
     if owner == "project":
         return Holder(scope.project_id, scope.project, None)
     return Holder(scope.id, scope.project, scope.user)
 
 
-def actor_of(holder: Holder, scope: Scope) -> str:
-    """Who the trail names. In his own scope a user needs no name: it must not outlive what he asks to forget."""
+def get_actor(holder: Holder, scope: Scope) -> str:
+    """Return who the audit log names: in their own scope users need no name, which would outlive what they forget."""
     return "user" if holder.user is not None else scope.user
 
 
-async def found(parts: Parts, scope: Scope, memory: MemoryId, owner: Owner | None = None) -> tuple[Holder, Memory]:
-    """The memory and whose it is: the user's, or else his project's, unless it is said whose is meant."""
+async def find_memory(
+    deps: Dependencies, scope: Scope, memory: MemoryId, owner: Owner | None = None
+) -> tuple[Holder, Memory]:
+    """Return the memory and its holder: the user's, or else the project's, unless an owner is given."""
     owners: tuple[Owner, ...] = (owner,) if owner else ("user", "project")
     for each in owners:
-        holder = holder_of(scope, each)
-        if known := await parts.store.memories.find(holder.id, [memory]):
+        holder = get_holder(scope, each)
+        if known := await deps.store.memories.find(holder.id, [memory]):
             return holder, known[0]
     whose = {"user": f"user {scope.user!r}", "project": f"project {scope.project!r}"}
     raise NotFound(f"there is no memory {memory} of {' or '.join(whose[each] for each in owners)}")
 
 
-async def settled(parts: Parts, scope: Scope, memory: MemoryId, owner: Owner | None = None) -> tuple[Holder, Memory]:
-    """As `found`, of what does not wait for approval: whoever approved it later would undo the change."""
-    holder, known = await found(parts, scope, memory, owner)
+async def find_settled(
+    deps: Dependencies, scope: Scope, memory: MemoryId, owner: Owner | None = None
+) -> tuple[Holder, Memory]:
+    """Return a memory that is not pending: a later approval would undo the change."""
+    holder, known = await find_memory(deps, scope, memory, owner)
     check_settled(known)
     return holder, known
 
 
 def check_settled(known: Memory) -> None:
-    """Of a key with one value at a time, an older one may still be corrected: what is said counts for the key."""
+    """Refuse pending and replaced memories. A key with one value at a time can still be corrected through an older
+    value."""
     if known.status == "pending":
         raise InvalidInput("memory", f"{known.id} is pending; approve or reject it first")
     if known.replaced_by is not None and not is_single(known.kind, known.key):
         raise InvalidInput("memory", f"{known.id} was replaced; memory:{known.replaced_by} is what counts now")
 
 
-def about(memory: Memory, act: Act, author: str, now: datetime) -> Evidence:
-    """Evidence that speaks of a memory as it is."""
+def build_evidence_about(memory: Memory, act: Act, author: str, now: datetime) -> Evidence:
+    """Return evidence about a memory as it is."""
     return Evidence(
         id=uuid7(),
         act=act,
@@ -233,16 +260,20 @@ def about(memory: Memory, act: Act, author: str, now: datetime) -> Evidence:
     )
 
 
-async def supported(parts: Parts, holder: Holder, said: Sequence[Evidence], changes: Changes) -> list[Memory]:
-    """The memory that each piece of evidence has become part of."""
+async def load_supported(
+    deps: Dependencies, holder: Holder, said: Sequence[Evidence], changes: Changes
+) -> list[Memory]:
+    """Return the memory that each piece of evidence has become part of."""
     linked = {evidence.id: memory for evidence, memory in changes.links if memory is not None}
     if any(each.id not in linked for each in said):
-        raise InvalidInput("value", "is less sure than what is known; give a higher confidence, or correct that memory")
-    found = await parts.store.memories.find(holder.id, [linked[each.id] for each in said])
+        raise InvalidInput(
+            "value", "is less certain than the stored value; give a higher confidence, or correct that memory"
+        )
+    found = await deps.store.memories.find(holder.id, [linked[each.id] for each in said])
     made = {memory.id: memory for memory in found}
     return [made[linked[each.id]] for each in said]
 
 
-def _decided(said: Evidence, memory: UUID, act: Act, now: datetime) -> Evidence:
+def _apply_decision(said: Evidence, memory: UUID, act: Act, now: datetime) -> Evidence:
     is_meant = said.memory == memory and said.act == "proposes"
     return replace(said, act=act, said_at=now) if is_meant else said

@@ -1,7 +1,7 @@
-"""Prompts: what we tell a language model, as prose in prose files. `{{name}}` is a place to be filled.
+"""Prompts for language models, one Markdown file each, with placeholders of the form `{{name}}`.
 
-`prompt` fills a file's places; `marked` is how anything that others wrote goes into one: between marks that the text
-itself cannot contain, so that it cannot end its own quotation, nor speak in another role.
+`render_prompt` fills a file. Text that others wrote goes into a prompt only through `mark_data`: between marks that the
+text itself cannot contain, so that it cannot end its own quotation or speak in another role.
 """
 
 from __future__ import annotations
@@ -10,30 +10,27 @@ import re
 from functools import cache
 from importlib.resources import files
 
-PLACE = re.compile(r"\{\{([a-z_]+)\}\}")
+PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}")
 OPEN, CLOSE = "⟦", "⟧"
-# Ours, and what the templates of chat models use to tell roles apart: <|im_end|>, </s>, <start_of_turn>, [INST].
+# Our marks, and those that the templates of chat models use for roles: <|im_end|>, </s>, <start_of_turn>, [INST].
 FOREIGN_MARK = re.compile(rf"[{OPEN}{CLOSE}]|<(?=[|/!a-z][^<>\n]{{0,60}}>)|\[(?=/?INST\])", re.IGNORECASE)
-HARMLESS = {OPEN: "(", CLOSE: ")", "<": "‹", "[": "("}
+REPLACEMENTS = {OPEN: "(", CLOSE: ")", "<": "‹", "[": "("}
 
 
-def prompt(name: str, **places: str) -> str:
-    """The prompt of that name, its places filled; every place, and no other."""
-    text = written(name)
-    if (wanted := set(PLACE.findall(text))) != places.keys():
-        raise TypeError(f"the prompt {name} has the places {sorted(wanted)}; given were {sorted(places)}")
-    return PLACE.sub(lambda place: places[place[1]], text)
+def render_prompt(name: str, **values: str) -> str:
+    """Return the prompt with its placeholders filled. Raises TypeError unless exactly all of them are given."""
+    text = load_prompt(name)
+    if (wanted := set(PLACEHOLDER.findall(text))) != values.keys():
+        raise TypeError(f"the prompt {name} has the placeholders {sorted(wanted)}, got {sorted(values)}")
+    return PLACEHOLDER.sub(lambda found: values[found[1]], text)
 
 
-def marked(label: str, text: str) -> str:
-    """The text as data."""
-    return f"{OPEN}{label}{CLOSE}\n{harmless(text)}\n{OPEN}end{CLOSE}"
-
-
-def harmless(text: str) -> str:
-    return FOREIGN_MARK.sub(lambda found: HARMLESS[found[0]], text)
+def mark_data(label: str, text: str) -> str:
+    """Return the text between marks, with all marks inside it made harmless."""
+    harmless = FOREIGN_MARK.sub(lambda found: REPLACEMENTS[found[0]], text)
+    return f"{OPEN}{label}{CLOSE}\n{harmless}\n{OPEN}end{CLOSE}"
 
 
 @cache
-def written(name: str) -> str:
+def load_prompt(name: str) -> str:
     return files("recollect.prompts").joinpath(f"{name}.md").read_text(encoding="utf-8").strip()

@@ -1,19 +1,18 @@
-"""JSON Web Tokens, by PyJWT: is the signature one we trust, and the token meant for us and for now?
+"""Verification of JSON Web Tokens with PyJWT. `token_reader` makes a `TokenReader` from the settings.
 
-wire.py makes a `TokenReader` from the settings, which refuses at the start what could not be safe: no algorithm at all,
-a secret beside public keys, a secret that is too short or is a public key. A token is verified with the algorithms that
-the settings *and* the key allow; what the token says about itself only chooses among our keys.
-
-Whoever is refused before his signature held learns nothing; the reason is in the log, and no token ever is.
+Unsafe settings are refused at the start: no algorithm, a secret together with public keys, a secret that is short or
+is a public key. A token is verified with the algorithms that both the settings and the key allow; its own header only
+chooses among our keys. A caller whose signature is not valid learns no reason; the log has it, and never a token.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from recollect.errors import InvalidSetting, Unauthorized
+from recollect.errors import InvalidSetting, Unauthorized, describe_missing_extra
 from recollect.providers.jwt_keys import PublicKeys, VerifyingKey
 
 if TYPE_CHECKING:
@@ -38,6 +37,9 @@ def token_reader(settings: Settings) -> TokenReader | None:
     secret, keys = settings.jwt_secret, settings.jwt_keys
     if not secret and not keys:
         return None
+    if find_spec("jwt") is None:
+        setting = "RECOLLECT_JWT_SECRET" if secret else "RECOLLECT_JWT_KEYS"
+        raise InvalidSetting(setting, describe_missing_extra("verification of tokens", "server"))
     if secret and keys:
         raise InvalidSetting("RECOLLECT_JWT_KEYS", "give public keys or RECOLLECT_JWT_SECRET, never both")
     algorithms = [name.strip() for name in settings.jwt_algorithms.split(",") if name.strip()]

@@ -1,4 +1,4 @@
--- Chapters: a giant scope's turns in runs, each as one document.
+-- Chapters: runs of turns of a large scope, each searched as one document.
 
 -- name: score
 -- Both arms over the chapters of a giant scope, packed into one value (the layout is `CHAPTER` in store/wire_format.py).

@@ -1,6 +1,6 @@
 """Connections: from a DSN to a pool under the application's role.
 
-Used by wire.py. The embedded server is reached through `EmbeddedServer`, which also brings it back if it was killed.
+Used by bootstrap.py. The embedded server is reached through `EmbeddedServer`, which also restarts it if it was killed.
 """
 
 from __future__ import annotations
@@ -22,19 +22,18 @@ from psycopg_pool import AsyncConnectionPool
 
 from recollect.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
 from recollect.settings import Settings
-from recollect.store.database import Connection, Database, Reach, Row, first_line
+from recollect.store.database import Connection, Database, Row, ServerReach, first_line, queries
 from recollect.store.embedded import Attachment, attach, default_home
-from recollect.store.queries import queries
 from recollect.store.wire_format import register_vectors
 
 T = TypeVar("T")
 
 APP_ROLE = "recollect_app"
 CONNECT_SECONDS = 10
-# A host that vanishes closes nothing: without these a request waits for its answer for a quarter of an hour or longer.
-VANISHED = {
+# A host that disappears closes no connection: without these a request waits for a quarter of an hour or longer.
+KEEPALIVES = {
     "tcp_user_timeout": 10_000,  # ms that something sent may stay unacknowledged
-    "keepalives_idle": 10,  # seconds of silence until we ask whether the host is there
+    "keepalives_idle": 10,  # seconds of silence until a probe is sent
     "keepalives_interval": 3,
     "keepalives_count": 3,
 }
@@ -51,7 +50,7 @@ READY = {
 
 
 class EmbeddedServer:
-    """The server that comes with the package, while this process uses it."""
+    """The PostgreSQL server that comes with the package, while this process uses it."""
 
     def __init__(self, home: Path, keep_running: bool) -> None:
         self._home = home
@@ -59,7 +58,7 @@ class EmbeddedServer:
         self._attachments: list[Attachment] = []
 
     def start(self) -> str:
-        """Starts it if need be, also after it was killed; the superuser's DSN."""
+        """Start the server if it does not run; return the superuser's DSN."""
         attachment = attach(self._home, keep_running=self._keep_running)
         self._attachments.append(attachment)
         return attachment.dsn
@@ -75,47 +74,47 @@ def embedded_server(settings: Settings) -> EmbeddedServer:
 
 
 async def make_database(superuser_dsn: str, name: str = "recollect") -> str:
-    """The DSN of a database on the embedded server, which is made if need be."""
+    """Return the DSN of a database on the embedded server, which is created if it does not exist."""
     async with await AsyncConnection.connect(superuser_dsn, autocommit=True) as connection:
-        # It was there, or another process was faster.
+        # It exists, or another process created it first.
         with contextlib.suppress(psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
             await connection.execute(f"CREATE DATABASE {name}".encode())
     return make_conninfo(superuser_dsn, dbname=name)
 
 
-def plain_dsn(setting: str, dsn: str) -> str:
-    """SQLAlchemy's spelling is accepted; anything that is no DSN is said so."""
+def normalize_dsn(setting: str, dsn: str) -> str:
+    """Return the DSN with timeouts; SQLAlchemy's spelling is accepted. Raises InvalidSetting for an invalid one."""
     dsn = dsn.replace("postgresql+psycopg://", "postgresql://", 1)
     try:
         said = conninfo_to_dict(dsn)
     except psycopg.ProgrammingError:
         # Not quoted: it may hold a password.
         raise InvalidSetting(setting, "is not a connection string (postgresql://user:password@host/database)") from None
-    return make_conninfo(dsn, **{**patience(said), **said})
+    return make_conninfo(dsn, **{**choose_timeouts(said), **said})
 
 
-def patience(said: Mapping[str, Any]) -> dict[str, Any]:
-    """How long to wait for a host that does not answer, where the DSN does not say. Sockets on this machine need no
-    more than the first; where no host is named, PGHOST may name one."""
+def choose_timeouts(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return timeouts for a host that does not answer, as defaults of the DSN. Local sockets need only the first;
+    without a host, PGHOST may name one."""
     hosts = str(said.get("host") or "").split(",")
     is_local = not said.get("hostaddr") and all(host.startswith(("/", "@")) for host in hosts)
-    return {"connect_timeout": CONNECT_SECONDS, **({} if is_local else VANISHED)}
+    return {"connect_timeout": CONNECT_SECONDS, **({} if is_local else KEEPALIVES)}
 
 
 async def open_database(dsn: str, settings: Settings, server: EmbeddedServer | None = None) -> Database:
-    """A pool whose every connection is bound by row-level security."""
+    """Open a pool in which every connection is subject to row-level security."""
     dsn = dsn if settings.pooled else make_conninfo(dsn, options=session_options(settings))
-    halfvec = await look_around(dsn)
+    halfvec = await inspect_server(dsn)
     overflow = settings.pool_size + settings.max_overflow
-    reach = Reach()
+    reach = ServerReach()
     pool = AsyncConnectionPool(
         dsn,
-        connection_class=watching(reach, server),
+        connection_class=build_connection_class(reach, server),
         kwargs={"autocommit": True, "prepare_threshold": None if settings.pooled else 0},
         min_size=min(1, settings.pool_size),
         max_size=overflow,
         timeout=settings.pool_timeout,
-        configure=configured(halfvec),
+        configure=build_configure(halfvec),
         open=False,
     )
     await pool.open()
@@ -123,7 +122,8 @@ async def open_database(dsn: str, settings: Settings, server: EmbeddedServer | N
 
 
 def session_options(settings: Settings) -> str:
-    """Set when a connection starts. Behind a pooler nothing is, and the login role must have them as its defaults."""
+    """Return the options set when a connection starts. Behind a pooler none are; there the login role must have them as
+    its defaults."""
     options = {
         "role": APP_ROLE,
         "search_path": "recollect,public",
@@ -133,8 +133,8 @@ def session_options(settings: Settings) -> str:
     return " ".join(f"-c {name}={value}" for name, value in options.items())
 
 
-async def look_around(dsn: str) -> TypeInfo:
-    """One connection to see that we are who we should be, and what number the vector type has here."""
+async def inspect_server(dsn: str) -> TypeInfo:
+    """Check our role over one connection and return the type information of halfvec."""
     try:
         async with await AsyncConnection.connect(dsn, autocommit=True) as connection:
             role = await (await connection.execute(queries()["server.role"])).fetchone()
@@ -153,7 +153,7 @@ async def look_around(dsn: str) -> TypeInfo:
     return halfvec
 
 
-def configured(halfvec: TypeInfo) -> Any:
+def build_configure(halfvec: TypeInfo) -> Any:
     async def configure(connection: Connection) -> None:
         register_vectors(connection, halfvec)
 
@@ -161,15 +161,16 @@ def configured(halfvec: TypeInfo) -> Any:
 
 
 class EagerConnection(AsyncConnection[Row]):
-    """A connection that asks the socket before it asks the event loop. A pipelined transaction waits some thirty times,
-    nearly always for a socket that is ready to write; going through the loop for each costs more than the query."""
+    """A connection that polls the socket before it waits in the event loop. A pipelined transaction waits some thirty
+    times, nearly always for a socket that is ready to write; going through the loop each time costs more than the
+    query."""
 
     async def wait(self, gen: PQGen[T], *args: Any, **kwargs: Any) -> T:
-        return await super().wait(eager(gen, self.fileno()), *args, **kwargs)
+        return await super().wait(run_eagerly(gen, self.fileno()), *args, **kwargs)
 
 
-def eager(gen: PQGen[T], fileno: int) -> PQGen[T]:
-    """The same steps, stopping only where the socket is not ready at once."""
+def run_eagerly(gen: PQGen[T], fileno: int) -> PQGen[T]:
+    """Run the same steps, stopping only where the socket is not ready."""
     poll = select.poll()
     try:
         wanted = next(gen)
@@ -182,9 +183,9 @@ def eager(gen: PQGen[T], fileno: int) -> PQGen[T]:
         return cast(T, end.value)
 
 
-def watching(reach: Reach, server: EmbeddedServer | None) -> type[AsyncConnection[Row]]:
-    """Connections that note whether the server can be reached. If it is the embedded one and was killed, the next
-    connection starts it again."""
+def build_connection_class(reach: ServerReach, server: EmbeddedServer | None) -> type[AsyncConnection[Row]]:
+    """Return a connection class that records whether the server is reachable, and restarts the embedded server if it
+    was killed."""
 
     class Watched(EagerConnection):
         @classmethod
@@ -192,12 +193,12 @@ def watching(reach: Reach, server: EmbeddedServer | None) -> type[AsyncConnectio
             try:
                 made = await super().connect(conninfo, **kwargs)
             except psycopg.OperationalError:
-                reach.is_lost = True
+                reach.is_unreachable = True
                 if server is None:
                     raise
                 await asyncio.to_thread(server.start)
                 made = await super().connect(conninfo, **kwargs)
-            reach.is_lost = False
+            reach.is_unreachable = False
             return made
 
     return Watched

@@ -49,30 +49,12 @@ UPDATE conversation SET name = %(name)s
 WHERE scope_id = %(scope)s AND session_id = %(session)s AND (expires_at IS NULL OR expires_at > %(now)s)
 RETURNING id, session_id, name, turn_count, interaction_count, created_at, updated_at, expires_at
 
--- name: reserve
--- Takes `count` indexes at the end of a conversation, and makes the conversation if there is none. The row lock that
--- this takes is what orders concurrent writers.
-INSERT INTO conversation AS c
-    (scope_id, id, project, user_id, session_id, name, turn_count, interaction_count,
-     created_at, updated_at, expires_at, embedded_model)
-VALUES
-    (%(scope)s, %(conversation)s, %(project)s, %(user)s, %(session)s, %(name)s, %(count)s, %(interactions)s,
-     %(now)s, %(now)s, %(expires)s, %(embedded_model)s)
-ON CONFLICT (scope_id, session_id) DO UPDATE SET
-    turn_count = c.turn_count + %(count)s,
-    interaction_count = c.interaction_count + %(interactions)s,
-    updated_at = greatest(c.updated_at, %(now)s),
-    expires_at = %(expires)s,
-    embedded_model = CASE WHEN c.embedded_model = %(embedded_model)s THEN c.embedded_model ELSE 0 END,
-    due = true
-RETURNING id, session_id, name, turn_count, interaction_count, created_at, updated_at, expires_at
-
 -- name: look_again
 -- A turn of it was marked: it may need a vector.
 UPDATE conversation SET due = true, embedded_model = 0 WHERE scope_id = %(scope)s AND session_id = %(session)s
 
 -- name: lock
--- Holds back whoever would erase a conversation while something is derived from it.
+-- Locks the conversation against erasure while something is derived from it.
 SELECT FROM conversation WHERE scope_id = %(scope)s AND id = %(conversation)s FOR UPDATE
 
 -- name: lock_one

@@ -1,110 +1,150 @@
-"""The database as the store uses it: a pool of connections, and transactions that are each bound to one scope.
+"""The database as the store uses it: named queries, a pool of connections, and transactions that are each bound to one
+scope.
 
-`run` sends a whole transaction (begin, open the scope, the statements, commit) in one round trip. `transaction` is for
-the few flows that must look at an answer before they go on. Driver errors become ours here and nowhere else.
+A query is `<noun>.<name>`: the block under `-- name: <name>` in `<noun>.sql`, read once, on first use. Queries are
+static; an optional filter is `(%(x)s::type IS NULL OR column = %(x)s)`. Tests prepare every one against a migrated
+database.
+
+`run` sends a whole transaction in one round trip. `transaction` is for the few flows that need a result before they
+continue. Driver errors are translated here and nowhere else.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import select
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeAlias, TypeVar
+from functools import cache
+from importlib.resources import files
+from typing import Any, TypeAlias
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.pq import ExecStatus
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
+from recollect.deadline import count_waiting
 from recollect.errors import InvalidInput, Outdated, RecollectError, SchemaMismatch, StoreUnavailable
-from recollect.model.ids import ScopeId
-from recollect.store.queries import queries
+from recollect.values.scope import ScopeId
 
-log = logging.getLogger("recollect.sql")
+_NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
+NOUNS = (
+    *("conversation", "turn", "sketch", "embedding", "chapter", "idempotency", "request", "server"),
+    *("work", "holder", "evidence", "memory", "tally", "audit", "episode", "redaction", "upkeep", "term", "key"),
+    *("report", "data_source", "shape", "document", "document_part", "chunk", "posting", "chunk_vector"),
+    *("access", "backup"),
+)
+
+
+@cache
+def queries() -> dict[str, bytes]:
+    """Return every named query, as the driver wants it."""
+    folder = files("recollect.store")
+    return {
+        name: sql for noun in NOUNS for name, sql in _split_queries(noun, folder.joinpath(f"{noun}.sql").read_text())
+    }
+
+
+def _split_queries(noun: str, text: str) -> list[tuple[str, bytes]]:
+    _, *blocks = _NAME.split(text)
+    names, bodies = blocks[::2], blocks[1::2]
+    return [(f"{noun}.{name}", body.strip().rstrip(";").encode()) for name, body in zip(names, bodies, strict=True)]
+
+
+log = logging.getLogger("recollect.store")
 
 Statement: TypeAlias = tuple[str, Mapping[str, Any]]
 Row: TypeAlias = tuple[Any, ...]
 Connection: TypeAlias = AsyncConnection[Row]
-T = TypeVar("T")
 
-# The transaction certainly did not happen, and would if it were tried again: serialization failure, deadlock.
+# The transaction was rolled back and can be retried: serialization failure, deadlock.
 ROLLED_BACK = ("40001", "40P01")
-# The server went away or is read-only for the moment: a read can be repeated.
+# The server is down or read-only for the moment: a read can be repeated.
 WENT_AWAY = ("08", "57P", "25006")
 TRIES = 3
-LOST_SECONDS = 1.0  # to wait for a connection while the server is away: callers are told within two seconds
+DRIVER_ERRORS = (psycopg.Error, PoolTimeout, PoolClosed)
+YIELD_ROWS = 100  # rows of a bulk write after which others get their turn
+LOST_SECONDS = 1.0  # to wait for a connection while the server is down, so that callers get an error within two seconds
 
 
-class Reach:
-    """Whether the server gave a connection when it was last asked for one."""
+class ServerReach:
+    """Whether the last attempt to connect to the server failed."""
 
     def __init__(self) -> None:
-        self.is_lost = False
+        self.is_unreachable = False
 
 
 class Database:
+    """A pool of connections whose statements run in one scope each."""
+
     def __init__(
-        self, pool: AsyncConnectionPool[Connection], *, reach: Reach | None = None, echo: bool = False
+        self, pool: AsyncConnectionPool[Connection], *, reach: ServerReach | None = None, echo: bool = False
     ) -> None:
         self._pool = pool
-        self._reach = reach or Reach()
+        self._reach = reach or ServerReach()
         self._echo = echo
 
     async def run(
         self, scope: ScopeId, *statements: Statement, write: bool = False, planned: bool = True
     ) -> list[list[Row]]:
-        """The statements in one transaction and one round trip; the rows of each. A read that goes by a short key
-        whatever its parameters need not be `planned` anew each time."""
-        begin = opening(write or not planned)
-        return await repeated(lambda: self._run_once(scope, [(begin, {}), *statements]), write)
+        """Run the statements in one transaction and one round trip; return the rows of each. A read that always uses a
+        short key need not be `planned` anew each time."""
+        begin: Statement = (choose_opening(write or not planned), {})
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                async with self._connection() as connection:
+                    cursors = await self._run_pipeline(connection, [begin, *statements], scope)
+                    return [await cursor.fetchall() if has_rows(cursor) else [] for cursor in cursors[1:]]
+            except DRIVER_ERRORS as error:
+                await wait_to_repeat(error, attempt, write)
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Connection]:
-        """A connection that works. Not left to the pool's `check`, which pauses for seconds after each that does not:
-        when the server was started anew, none does."""
+        """Yield a working connection. The pool's own `check` pauses for seconds after each broken one, and after a
+        server restart all are broken."""
         is_away = False
-        while True:
-            connection = await self._borrowed(is_away)
-            try:
-                if not hung_up(connection):
-                    async with connection:
-                        yield connection
-                    return
-                is_away = True
-                await connection.close()
-            finally:
-                await self._pool.putconn(connection)
+        with count_waiting():
+            while True:
+                connection = await self._borrow(is_away)
+                try:
+                    if not is_hung_up(connection):
+                        async with connection:
+                            yield connection
+                        return
+                    is_away = True
+                    await connection.close()
+                finally:
+                    await self._pool.putconn(connection)
 
-    async def _borrowed(self, is_away: bool) -> Connection:
-        """A busy pool is worth waiting for; a server that is away is not."""
+    async def _borrow(self, is_away: bool) -> Connection:
+        """Return a pooled connection. Waiting pays for a busy pool, but not for a server that is down."""
         until = time.monotonic() + self._pool.timeout
         while True:
             try:
                 return await self._pool.getconn(min(LOST_SECONDS, self._pool.timeout))
             except PoolTimeout:
-                if is_away or self._reach.is_lost or time.monotonic() >= until:
+                if is_away or self._reach.is_unreachable or time.monotonic() >= until:
                     raise
 
-    async def _run_once(self, scope: ScopeId, statements: Sequence[Statement]) -> list[list[Row]]:
-        async with self._connection() as connection:
-            cursors = await self._pipelined(connection, statements, scope)
-            return [await cursor.fetchall() if has_rows(cursor) else [] for cursor in cursors[1:]]
-
-    async def _pipelined(
-        self, connection: Connection, statements: Sequence[Statement], scope: ScopeId
+    async def _run_pipeline(
+        self, connection: Connection, statements: Sequence[Statement], scope: ScopeId | None
     ) -> list[AsyncCursor[Row]]:
-        """All that goes out before the pipeline's one Sync is one transaction: BEGIN and COMMIT need not be sent. The
-        first error is kept until the pipeline is closed; it would be warned of as if it had been lost."""
+        """Send the statements in one pipeline, which is one transaction: BEGIN and COMMIT need not be sent. The first
+        error is kept until the pipeline is closed; otherwise it would be reported as lost."""
         cursors: list[AsyncCursor[Row]] = []
         first: psycopg.Error | None = None
         try:
             async with connection.pipeline():
                 try:
                     for name, parameters in statements:
-                        cursors.append(await self._execute(connection, name, {"scope": scope, **parameters}))
+                        cursor = self._open_cursor(connection, name)
+                        cursors.append(await cursor.execute(queries()[name], {"scope": scope, **parameters}))
                 except psycopg.Error as error:
                     first = error
         except psycopg.Error as error:
@@ -114,39 +154,54 @@ class Database:
         return cursors
 
     async def write_one(self, scope: ScopeId, name: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """One statement that opens its scope itself: the cheapest way to write, without so much as a pipeline."""
-
-        async def once() -> list[Row]:
-            async with self._connection() as connection:
-                cursor = await self._execute(connection, name, {"scope": scope, **parameters})
-                return await cursor.fetchall()
-
-        return await repeated(once, write=True)
+        """Run one statement that opens its scope itself: the cheapest write, without a pipeline."""
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                async with self._connection() as connection:
+                    cursor = await self._open_cursor(connection, name).execute(
+                        queries()[name], {"scope": scope, **parameters}
+                    )
+                    return await cursor.fetchall()
+            except DRIVER_ERRORS as error:
+                await wait_to_repeat(error, attempt, write=True)
 
     @asynccontextmanager
     async def transaction(self, scope: ScopeId) -> AsyncIterator[Transaction]:
-        """Several round trips that write together or not at all."""
+        """Open a transaction of several round trips."""
         try:
             async with self._connection() as connection, connection.transaction():
-                await self._execute(connection, opening(write=True), {"scope": scope})
+                opening = choose_opening(write=True)
+                await self._open_cursor(connection, opening).execute(queries()[opening], {"scope": scope})
                 yield Transaction(self, connection, scope)
-        except (psycopg.Error, PoolTimeout, PoolClosed) as error:
-            raise translated(error) from error
+        except DRIVER_ERRORS as error:
+            raise translate_error(error) from error
 
     async def ask(self, name: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """One statement outside any scope: row-level security shows it no user's rows."""
+        """Run one statement outside any scope; row-level security hides all users' rows from it."""
         try:
             async with self._connection() as connection:
-                cursor = await self._execute(connection, name, parameters)
+                cursor = await self._open_cursor(connection, name).execute(queries()[name], parameters)
                 return await cursor.fetchall() if has_rows(cursor) else []
-        except (psycopg.Error, PoolTimeout, PoolClosed) as error:
-            raise translated(error) from error
+        except DRIVER_ERRORS as error:
+            raise translate_error(error) from error
 
-    async def _execute(self, connection: Connection, name: str, parameters: Mapping[str, Any]) -> AsyncCursor[Row]:
+    async def ask_as_operator(self, name: str, parameters: Mapping[str, Any]) -> list[Row]:
+        """Run one statement as `recollect_operator`, which may read across scopes; return its rows."""
+        try:
+            async with self._connection() as connection:
+                statements = [("server.become_operator", {}), (name, parameters)]
+                _, cursor = await self._run_pipeline(connection, statements, None)
+                return await cursor.fetchall() if has_rows(cursor) else []
+        except DRIVER_ERRORS as error:
+            raise translate_error(error) from error
+
+    def _open_cursor(self, connection: Connection, name: str) -> AsyncCursor[Row]:
+        """Return a cursor for the named query, which is logged if the setting says so."""
         if self._echo:
             log.info("%s", name)
-        cursor = connection.cursor(binary=True)
-        return await cursor.execute(queries()[name], parameters)
+        return connection.cursor(binary=True)
 
     async def close(self) -> None:
         await self._pool.close()
@@ -161,47 +216,36 @@ class Transaction:
         self._scope = scope
 
     async def rows(self, name: str, /, **parameters: Any) -> list[Row]:
-        cursor = await self._database._execute(self._connection, name, {"scope": self._scope, **parameters})
+        cursor = self._database._open_cursor(self._connection, name)
+        await cursor.execute(queries()[name], {"scope": self._scope, **parameters})
         return await cursor.fetchall() if has_rows(cursor) else []
 
     async def count(self, name: str, /, **parameters: Any) -> int:
-        """How many rows a statement touched."""
-        cursor = await self._database._execute(self._connection, name, {"scope": self._scope, **parameters})
+        """Return how many rows a statement changed."""
+        cursor = self._database._open_cursor(self._connection, name)
+        await cursor.execute(queries()[name], {"scope": self._scope, **parameters})
         return cursor.rowcount
 
-    async def copy(self, name: str, rows: Iterable[bytes]) -> None:
-        """Bulk rows, each already in the text form of COPY."""
-        async with self._connection.cursor().copy(queries()[name]) as copy:
-            for row in rows:
-                await copy.write(row)
+
+async def wait_to_repeat(error: Exception, attempt: int, write: bool) -> None:
+    """Pause before the next attempt; raise the translated error if there is none, or if repeating is not safe."""
+    if attempt == TRIES or not can_repeat(error, write):
+        raise translate_error(error) from error
+    await asyncio.sleep(0.02 * attempt)
 
 
-async def repeated(work: Callable[[], Awaitable[T]], write: bool) -> T:
-    """The work, tried again while that is safe; its errors as ours."""
-    attempt = 1
-    while True:
-        try:
-            return await work()
-        except (psycopg.Error, PoolTimeout, PoolClosed) as error:
-            if attempt == TRIES or not can_repeat(error, write):
-                raise translated(error) from error
-            await asyncio.sleep(0.02 * attempt)
-            attempt += 1
-
-
-def opening(write: bool) -> str:
+def choose_opening(write: bool) -> str:
     return "server.open_scope_to_write" if write else "server.open_scope"
 
 
 def has_rows(cursor: AsyncCursor[Row]) -> bool:
-    """Whether the statement was one that gives rows. `cursor.description` says so too, and makes an object of each
-    column to do it."""
+    """Return whether the statement returns rows. `cursor.description` says so too, but builds an object per column."""
     result = cursor.pgresult
     return result is not None and result.status == ExecStatus.TUPLES_OK
 
 
 def can_repeat(error: Exception, write: bool) -> bool:
-    """Whether the same transaction may simply be sent again. A write whose commit got no answer may have happened."""
+    """Return whether the transaction may be sent again. A write whose commit got no answer may have happened."""
     state = getattr(error, "sqlstate", None)
     if state in ROLLED_BACK:
         return True
@@ -209,22 +253,22 @@ def can_repeat(error: Exception, write: bool) -> bool:
     return not write and lost and (state is None or state.startswith(WENT_AWAY))
 
 
-def hung_up(connection: Connection) -> bool:
-    """Whether the server closed an idle connection: it has nothing to say, so a readable socket means just that."""
+def is_hung_up(connection: Connection) -> bool:
+    """Return whether the server closed an idle connection: an idle socket that is readable means just that."""
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN | select.POLLHUP)
     return bool(poll.poll(0))
 
 
-def translated(error: Exception) -> RecollectError:
-    """What a driver's error means to the person who called us."""
+def translate_error(error: Exception) -> RecollectError:
+    """Return the RecollectError for a driver's error."""
     match error:
         case PoolTimeout():
             return StoreUnavailable(
                 "no connection to PostgreSQL became free in time; is the server up, and MEMORY_DB_POOL_SIZE enough?"
             )
         case psycopg.Error(sqlstate="RM001"):
-            return Outdated("what is known was changed by another meanwhile; repeat the request")
+            return Outdated("the memories were changed by another request; repeat this one")
         case PoolClosed():
             return StoreUnavailable("this engine was closed; connect again")
         case psycopg.errors.QueryCanceled():

@@ -65,7 +65,7 @@ SELECT scope_id, document_id FROM find_documents(%(model)s, %(most)s)
 SELECT waiting, failed, oldest FROM document_work()
 
 -- name: forget_adder
--- Who added what the project keeps is no longer told.
+-- Removes the name of who added a document.
 UPDATE document SET added_by = '' WHERE scope_id = %(scope)s AND added_by = %(user)s
 
 -- name: work_of_scope
@@ -96,7 +96,7 @@ WITH held AS (
 SELECT insist(EXISTS (SELECT FROM held))
 
 -- name: finish
--- From here on it is found.
+-- Makes the document visible to search.
 UPDATE document
 SET status = 'processed', format = %(format)s, pages = %(pages)s, chunks = %(chunks)s, tokens = %(tokens)s,
     words = %(words)s, characters = %(characters)s, progress = 1, embedded_model = %(model)s, lease_until = NULL,

@@ -1,5 +1,5 @@
-"""The store's part for documents: their rows, their files until they are read, and the work on them. Every write of a
-worker begins with `document.hold`: with an older lease it is undone."""
+"""Documents in the store: their rows, their files until they are read, and the work on them. Every write of a worker
+begins with `document.hold`, which fails if the lease is lost."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from recollect.errors import Outdated
-from recollect.model.audit import Deed
-from recollect.model.document import DocumentFormat
-from recollect.model.ids import ScopeId
-from recollect.model.lesson import Owner
-from recollect.model.library import Document, DocumentId, DocumentJob, DocumentStatus, Failed
 from recollect.store.database import Database, Row, Statement, Transaction
-from recollect.store.memories import audited
+from recollect.store.memories import write_audit
+from recollect.values.audit import AuditEntry
+from recollect.values.blocks import DocumentFormat
+from recollect.values.document import Document, DocumentFailure, DocumentId, DocumentJob, DocumentStatus
+from recollect.values.lesson import Owner
+from recollect.values.scope import ScopeId
 
-# In the order in which they go: the document's own row is last, the others refer to it.
-OF_DOCUMENT = ("posting", "chunk_vector", "chunk", "document_part", "document")
+# In deletion order: the document's own row is last, because the others refer to it.
+DOCUMENT_TABLES = ("posting", "chunk_vector", "chunk", "document_part", "document")
 DIGEST = 5  # its place in the columns of a document
 DocumentPlace = tuple[ScopeId, DocumentId]
 
@@ -34,7 +34,7 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What a document came to."""
+    """The size of a document after reading."""
 
     format: DocumentFormat
     pages: int
@@ -47,7 +47,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """The lease of a job, further on."""
+    """A job's lease with its new end."""
 
     job: DocumentJob
     now: datetime
@@ -65,16 +65,15 @@ class DocumentStore:
         self._database = database
 
     async def add(
-        self, scope: ScopeId, new: NewDocument, pieces: Iterable[bytes], deed: Deed, now: datetime
+        self, scope: ScopeId, new: NewDocument, pieces: Iterable[bytes], entry: AuditEntry, now: datetime
     ) -> tuple[Document, bool]:
-        """The document of these bytes, and whether they are to be read: they are new, or failed before."""
+        """Return the document of these bytes, and whether they are to be read: they are new, or failed before."""
         async with self._database.transaction(scope) as transaction:
             row, is_new = await self._row_of(transaction, new, now)
             if is_new:
                 for part, piece in enumerate(pieces):
                     await transaction.rows("document_part.add", id=row[0], part=part, bytes=piece)
-                name, parameters = audited([deed], now)
-                await transaction.rows(name, **parameters)
+                await write_audit(transaction, [entry], now)
             return as_document(row), is_new
 
     async def _row_of(self, transaction: Transaction, new: NewDocument, now: datetime) -> tuple[Row, bool]:
@@ -95,7 +94,7 @@ class DocumentStore:
         [rows] = await self._database.run(scope, ("document.find", {"id": document}))
         return as_document(rows[0], owner) if rows else None
 
-    async def listed(
+    async def list_documents(
         self,
         scope: ScopeId,
         owner: Owner,
@@ -104,47 +103,44 @@ class DocumentStore:
         after: DocumentId | None,
         ids: Sequence[DocumentId] | None = None,
     ) -> list[Document]:
-        """The newest first."""
+        """Return documents, newest first."""
         some = {"status": None if status is None else list(status), "ids": None if ids is None else list(ids)}
         parameters = {**some, "limit": limit, "after": after}
         [rows] = await self._database.run(scope, ("document.list", parameters))
         return [as_document(row, owner) for row in rows]
 
-    async def drop(self, scope: ScopeId, document: DocumentId, deed: Deed, now: datetime) -> dict[str, int] | None:
-        """How many rows went, by table; None if there was no such document."""
+    async def drop(
+        self, scope: ScopeId, document: DocumentId, entry: AuditEntry, now: datetime
+    ) -> dict[str, int] | None:
+        """Return how many rows were deleted, by table; None if there was no such document."""
         async with self._database.transaction(scope) as transaction:
             if not await transaction.rows("document.lock_one", id=document):
                 return None
-            rows = {noun: await transaction.count(f"{noun}.delete_document", id=document) for noun in OF_DOCUMENT}
-            name, parameters = audited([deed], now)
-            await transaction.rows(name, **parameters)
+            rows = {noun: await transaction.count(f"{noun}.delete_document", id=document) for noun in DOCUMENT_TABLES}
+            await write_audit(transaction, [entry], now)
             return rows
 
     # Work
 
-    async def work(self, model: int | None, most: int) -> list[DocumentPlace]:
-        """Documents of any scope that are to be read or lack the model's vectors."""
-        rows = await self._database.ask("document.work", {"model": model, "most": most})
+    async def find_work(self, model: int | None, most: int) -> list[DocumentPlace]:
+        """Return documents of any scope that are unread or lack the model's vectors."""
+        rows = await self._database.ask_as_operator("document.work", {"model": model, "most": most})
         return [(row[0], row[1]) for row in rows]
 
-    async def forget_adder(self, project: ScopeId, user: str) -> None:
-        """The project keeps what a user added to it, and forgets that it was him."""
-        await self._database.run(project, ("document.forget_adder", {"user": user}), write=True)
-
-    async def work_of_scope(self, scope: ScopeId, model: int | None) -> list[DocumentId]:
+    async def list_work(self, scope: ScopeId, model: int | None) -> list[DocumentId]:
         [rows] = await self._database.run(scope, ("document.work_of_scope", {"model": model}))
         return [row[0] for row in rows]
 
     async def claim(
         self, scope: ScopeId, document: DocumentId, model: int | None, now: datetime, until: datetime
     ) -> DocumentJob | None:
-        """The lease; None when another has it, or nothing is to be done."""
+        """Take the lease; None if another worker has it, or nothing is to be done."""
         parameters = {"id": document, "model": model, "now": now, "until": until}
         [rows] = await self._database.run(scope, ("document.claim", parameters), write=True)
         return DocumentJob(scope, *rows[0]) if rows else None
 
-    async def pieces(self, job: DocumentJob) -> AsyncIterator[bytes]:
-        """The file, a piece at a time."""
+    async def iter_pieces(self, job: DocumentJob) -> AsyncIterator[bytes]:
+        """Yield the file, a piece at a time."""
         part = 0
         while True:
             [rows] = await self._database.run(job.scope, ("document_part.read", {"id": job.id, "part": part}))
@@ -154,15 +150,15 @@ class DocumentStore:
             part += 1
 
     async def renew(self, renewal: Renewal) -> None:
-        """Raises Outdated if the lease is no longer ours, as all of these do."""
+        """Renew the lease. Raises Outdated if it is lost, as the following methods do."""
         await self._database.run(renewal.job.scope, renewal.statement, write=True)
 
     async def clear(self, renewal: Renewal) -> None:
-        """What an earlier try left behind goes."""
-        await self._database.run(renewal.job.scope, renewal.statement, *_cleared(renewal.job), write=True)
+        """Delete what an earlier try left."""
+        await self._database.run(renewal.job.scope, renewal.statement, *_clear_statements(renewal.job), write=True)
 
     async def finish(self, renewal: Renewal, totals: Totals) -> None:
-        """From here on it is found; its file goes."""
+        """Make the document visible to search, and delete its file."""
         parameters = {
             "id": renewal.job.id,
             **asdict(totals),
@@ -171,24 +167,24 @@ class DocumentStore:
         done = ("document.finish", parameters), ("document_part.delete_document", {"id": renewal.job.id})
         await self._database.run(renewal.job.scope, renewal.statement, *done, write=True)
 
-    async def embedded(self, renewal: Renewal, model: int) -> None:
+    async def finish_vectors(self, renewal: Renewal, model: int) -> None:
         done = ("document.embedded", {"id": renewal.job.id, "model": model})
         await self._database.run(renewal.job.scope, renewal.statement, done, write=True)
 
-    async def fail(self, renewal: Renewal, failure: Failed) -> None:
-        """Nothing of it stays but its row."""
+    async def fail(self, renewal: Renewal, failure: DocumentFailure) -> None:
+        """Mark the document as failed; only its row stays."""
         job = renewal.job
         failed = ("document.fail", {"id": job.id, "failure": failure, "now": renewal.now})
         parts = ("document_part.delete_document", {"id": job.id})
-        await self._database.run(job.scope, renewal.statement, *_cleared(job), parts, failed, write=True)
+        await self._database.run(job.scope, renewal.statement, *_clear_statements(job), parts, failed, write=True)
 
     async def put_off(self, job: DocumentJob, until: datetime | None, counts: bool) -> None:
-        """Gives the lease back; `counts` says whether this was a try."""
+        """Release the lease; `counts` says whether this was a try."""
         parameters = {"id": job.id, "lease": job.lease, "until": until, "counts": counts}
         await self._database.run(job.scope, ("document.put_off", parameters), write=True)
 
 
-def _cleared(job: DocumentJob) -> list[Statement]:
+def _clear_statements(job: DocumentJob) -> list[Statement]:
     return [(f"{noun}.delete_document", {"id": job.id}) for noun in ("posting", "chunk_vector", "chunk")]
 
 

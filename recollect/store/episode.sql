@@ -1,4 +1,4 @@
--- Episodes: runs of turns told in a few lines.
+-- Episodes: summaries of runs of turns.
 
 -- name: put
 -- The same range again changes nothing: whoever was first made it.

@@ -7,6 +7,16 @@ SELECT id, act, kind, key, value, confidence, importance, source, learned_by, sa
 FROM evidence
 WHERE scope_id = %(scope)s AND key = ANY(%(keys)s)
 
+-- name: last_of_keys
+-- Where the last evidence of each key stands in the log.
+SELECT wanted.key, e.said_at, e.conversation_id, e.turn_index, e.id
+FROM unnest(%(keys)s::text[]) AS wanted(key)
+CROSS JOIN LATERAL (
+    SELECT l.said_at, l.conversation_id, l.turn_index, l.id FROM evidence l
+    WHERE l.scope_id = %(scope)s AND l.key = wanted.key
+    ORDER BY l.said_at DESC, l.conversation_id DESC, l.turn_index DESC, l.id DESC
+    LIMIT 1) e
+
 -- name: all
 SELECT id, act, kind, key, value, confidence, importance, source, learned_by, said_at, corrects, old, data,
        conversation_id, session_id, turn_index, author, memory_id
@@ -32,9 +42,33 @@ FROM json_to_recordset(%(links)s::json) AS x(id uuid, memory uuid)
 WHERE e.scope_id = %(scope)s AND e.id = x.id
 
 -- name: settle_proposal
--- What was proposed is said, or refused.
+-- Approves or refuses a proposal.
 UPDATE evidence SET act = %(act)s, said_at = %(now)s, author = coalesce(%(actor)s, author)
 WHERE scope_id = %(scope)s AND memory_id = %(memory)s AND act = 'proposes'
+
+-- name: proposals_of
+-- What somebody proposed to the project and nobody has approved: it is not the project's yet.
+SELECT id, key FROM evidence WHERE scope_id = %(scope)s AND author = %(user)s AND act = 'proposes'
+
+-- name: forget_author
+-- What somebody taught the project stays; who it was does not.
+UPDATE evidence SET author = NULL WHERE scope_id = %(scope)s AND author = %(user)s
+
+-- name: asked_in
+-- What was taught outright about a question of a conversation: by its text, because teaching names no session. If
+-- another conversation has the same question, it stays.
+SELECT e.id, e.kind, e.key
+FROM evidence e
+WHERE e.scope_id = %(scope)s AND e.conversation_id IS NULL AND e.data ? 'question'
+  AND EXISTS (SELECT FROM turn t
+              WHERE t.scope_id = %(scope)s AND t.conversation_id = %(conversation)s AND t.role = 'user'
+                AND btrim(e.data ->> 'question') IN (btrim(t.text), btrim(t.data ->> 'standalone')))
+  AND NOT EXISTS (SELECT FROM turn o
+                  WHERE o.scope_id = %(scope)s AND o.conversation_id <> %(conversation)s AND o.role = 'user'
+                    AND btrim(e.data ->> 'question') IN (btrim(o.text), btrim(o.data ->> 'standalone')))
+
+-- name: forget_question
+UPDATE evidence SET data = nullif(data - 'question', '{}') WHERE scope_id = %(scope)s AND id = ANY(%(evidence)s)
 
 -- name: keys_of_conversation
 SELECT DISTINCT key FROM evidence WHERE scope_id = %(scope)s AND conversation_id = %(conversation)s

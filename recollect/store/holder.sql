@@ -14,7 +14,7 @@ WITH raised AS (
 SELECT insist(EXISTS (SELECT FROM raised))
 
 -- name: lock
--- Holds learners back while something is erased, and lets those that read before find out.
+-- Locks out learners during an erasure, and makes those that read before fail.
 UPDATE holder SET version = version + 1 WHERE scope_id = %(scope)s
 
 -- name: delete_all

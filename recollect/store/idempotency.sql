@@ -1,4 +1,4 @@
--- Answers to requests that carried an idempotency key.
+-- Answers to requests that carried an idempotency key. `key` is a digest of it: callers may put anything into one.
 
 -- name: claim
 -- The first request with this key gets a row; a second waits here for the first to commit, and gets none.
@@ -26,7 +26,11 @@ UPDATE idempotency SET answer = %(answer)s::jsonb WHERE scope_id = %(scope)s AND
 
 -- name: delete_one
 -- The answers that speak of a conversation go with it: a repeated request must not be told of turns that are gone.
-DELETE FROM idempotency WHERE scope_id = %(scope)s AND answer #>> '{conversation,id}' = %(conversation)s::uuid::text
+DELETE FROM idempotency i
+USING conversation c
+WHERE i.scope_id = %(scope)s AND c.scope_id = %(scope)s AND c.id = %(conversation)s
+  AND (i.answer #>> '{conversation,id}' = c.id::text
+       OR regexp_replace(i.answer ->> 'ref', '#[0-9]+$', '') = c.session_id)
 
 -- name: delete_all
 DELETE FROM idempotency WHERE scope_id = %(scope)s

@@ -1,7 +1,11 @@
-"""The store's part for API keys. What was found is remembered for a moment, so that a request costs no round trip; a
-key that is revoked through this store is out at once, one revoked by another process after `KNOWN_FOR` seconds.
+"""API keys in the store. Lookups are cached briefly, so that a request costs no round trip. A key revoked through this
+store stops working at once, one revoked by another process after `KNOWN_FOR` seconds.
 
-Known and unknown keys are remembered apart: guesses can push out guesses, never the keys of those who belong here.
+While the database does not answer, a key found within the last `SEEN_FOR` seconds still works, and so does the answer
+that there are no keys. A key revoked by another process in that time works until the database answers again, at most
+that long.
+
+Known and unknown keys are cached separately: guesses can displace guesses, never known keys.
 """
 
 from __future__ import annotations
@@ -11,20 +15,23 @@ from collections.abc import Hashable
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from recollect.model.api_key import ApiKey, KeyId, NewKey, presented
+from recollect.deadline import run_in_time
+from recollect.errors import RecollectError
 from recollect.store.database import Database, Row
+from recollect.values.api_key import ApiKey, KeyId, NewKey, parse_key
 
 KNOWN_FOR = 30.0  # seconds
 UNKNOWN_FOR = 5.0
 MOST_KNOWN = 10_000
 MOST_UNKNOWN = 1_000
 NOTED_FOR = 60.0
-NONE_FOR = 5.0  # how long it is believed that there are no keys at all
+SEEN_FOR = 900.0  # how long a cached answer is used while the database does not answer
+NONE_FOR = 5.0  # how long the answer "there are no keys" is cached
 V = TypeVar("V")
 
 
-class Recent(Generic[V]):
-    """Answers of the last seconds; beyond `most` of them the oldest go."""
+class ExpiringCache(Generic[V]):
+    """A cache of recent values; beyond `most` entries the oldest are dropped."""
 
     def __init__(self, seconds: float, most: int) -> None:
         self._seconds = seconds
@@ -41,6 +48,9 @@ class Recent(Generic[V]):
             del self._kept[next(iter(self._kept))]
         self._kept[name] = (time.monotonic() + self._seconds, value)
 
+    def drop(self, name: Hashable) -> None:
+        self._kept.pop(name, None)
+
     def clear(self) -> None:
         self._kept.clear()
 
@@ -48,21 +58,30 @@ class Recent(Generic[V]):
 class KeyStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known: Recent[ApiKey] = Recent(KNOWN_FOR, MOST_KNOWN)
-        self._unknown: Recent[bool] = Recent(UNKNOWN_FOR, MOST_UNKNOWN)
-        self._noted: Recent[bool] = Recent(NOTED_FOR, MOST_KNOWN)
-        self._none: Recent[bool] = Recent(NONE_FOR, 1)
+        self._known: ExpiringCache[ApiKey] = ExpiringCache(KNOWN_FOR, MOST_KNOWN)
+        self._unknown: ExpiringCache[bool] = ExpiringCache(UNKNOWN_FOR, MOST_UNKNOWN)
+        self._noted: ExpiringCache[bool] = ExpiringCache(NOTED_FOR, MOST_KNOWN)
+        self._none: ExpiringCache[bool] = ExpiringCache(NONE_FOR, 1)
+        self._seen: ExpiringCache[ApiKey] = ExpiringCache(SEEN_FOR, MOST_KNOWN)
+        self._seen_none: ExpiringCache[bool] = ExpiringCache(SEEN_FOR, 1)
         self._has_any = False
         self._changes = 0
 
     async def find(self, digest: bytes) -> ApiKey | None:
-        """The key with this digest, be it revoked or expired; None if there is none."""
+        """Return the key with this digest, also if it is revoked or expired; None if there is none."""
         if (key := self._known.get(digest)) or self._unknown.get(digest):
             return key
         changes = self._changes
-        rows = await self._database.ask("key.find", {"digest": digest})
-        found = _key(rows[0]) if rows else None
-        # Another task may have revoked it between the answer and now: such an answer is used, but not kept.
+        asking = self._database.ask("key.find", {"digest": digest})
+        seen = self._seen.get(digest)
+        try:
+            rows = await (asking if seen is None else run_in_time(asking))
+        except RecollectError:
+            if seen is None:
+                raise
+            return seen
+        found = as_key(rows[0]) if rows else None
+        # Another task may have revoked it meanwhile: such an answer is used, but not cached.
         if changes == self._changes:
             self._remember(digest, found)
         return found
@@ -70,19 +89,30 @@ class KeyStore:
     def _remember(self, digest: bytes, found: ApiKey | None) -> None:
         if found is not None:
             self._known.put(digest, found)
+            self._seen.put(digest, found)
         else:
             self._unknown.put(digest, True)
+            self._seen.drop(digest)
 
-    async def any(self) -> bool:
-        """Whether a key was ever made; a yes stays."""
-        if not self._has_any and not self._none.get("none"):
-            [(self._has_any,)] = await self._database.ask("key.any", {})
-            if not self._has_any:
-                self._none.put("none", True)
+    async def has_any(self) -> bool:
+        """Return whether a key was ever created; once True it stays True."""
+        if self._has_any or self._none.get("none"):
+            return self._has_any
+        asking = self._database.ask("key.any", {})
+        had_none = self._seen_none.get("none")
+        try:
+            [(self._has_any,)] = await (run_in_time(asking) if had_none else asking)
+        except RecollectError:
+            if not had_none:
+                raise
+            return False
+        if not self._has_any:
+            self._none.put("none", True)
+            self._seen_none.put("none", True)
         return self._has_any
 
     async def add(self, new: NewKey) -> None:
-        key, shown = new.key, presented(new.secret)
+        key, shown = new.key, parse_key(new.secret)
         assert shown is not None
         parameters = {
             "id": key.id,
@@ -96,47 +126,50 @@ class KeyStore:
             "by": key.created_by,
             "expires": key.expires_at,
         }
-        await self._database.ask("key.add", parameters)
+        await self._database.ask_as_operator("key.add", parameters)
         self._has_any = True
         self._forget_answers()
 
     async def add_under(self, new: NewKey, under: KeyId) -> bool:
-        """A key that ends with another; not under one that was itself made so. There is one already, so nobody's answer
-        changes."""
-        key, shown = new.key, presented(new.secret)
+        """Add a key that is revoked with its parent; refuse a parent that was added so itself. Return whether it was
+        added."""
+        key, shown = new.key, parse_key(new.secret)
         assert shown is not None
         parameters = {"id": key.id, "digest": shown.digest, "prefix": key.prefix, "under": under}
         times = {"now": key.created_at, "expires": key.expires_at}
-        [(is_added,)] = await self._database.ask("key.add_under", parameters | times)
+        [(is_added,)] = await self._database.ask_as_operator("key.add_under", parameters | times)
         return bool(is_added)
 
     async def revoke(self, key: KeyId, project: str | None, by: str, now: datetime) -> ApiKey | None:
-        """None if there is no such key, or none of this project."""
+        """Return the revoked key; None if there is no such key, or none of this project."""
         try:
-            rows = await self._database.ask("key.revoke", {"id": key, "project": project, "by": by, "now": now})
+            rows = await self._database.ask_as_operator(
+                "key.revoke", {"id": key, "project": project, "by": by, "now": now}
+            )
         finally:
             self._forget_answers()  # also when the answer got lost: it may have happened
-        return _key(rows[0]) if rows else None
+        return as_key(rows[0]) if rows else None
 
-    async def all(self, project: str | None) -> list[ApiKey]:
-        """Of one project, or of all; the oldest first."""
-        return [_key(row) for row in await self._database.ask("key.all", {"project": project})]
+    async def list_keys(self, project: str | None) -> list[ApiKey]:
+        """Return the keys of one project, or all, oldest first."""
+        return [as_key(row) for row in await self._database.ask_as_operator("key.all", {"project": project})]
 
-    def is_use_worth_noting(self, key: KeyId) -> bool:
-        """True once a minute."""
+    def is_use_due(self, key: KeyId) -> bool:
+        """Return True once a minute."""
         if self._noted.get(key):
             return False
         self._noted.put(key, True)
         return True
 
-    async def note_use(self, key: KeyId, now: datetime) -> None:
+    async def record_use(self, key: KeyId, now: datetime) -> None:
         await self._database.ask("key.note_use", {"id": key, "now": now})
 
     def _forget_answers(self) -> None:
         self._changes += 1
         self._known.clear()
         self._unknown.clear()
+        self._seen.clear()
 
 
-def _key(row: Row) -> ApiKey:
+def as_key(row: Row) -> ApiKey:
     return ApiKey(*row)

@@ -1,4 +1,4 @@
-"""The store's part for what is known: evidence and memories are read by key, and written together or not at all."""
+"""Memories in the store: evidence and memories are read by key, and written together or not at all."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from recollect.model.audit import Audit, Deed
-from recollect.model.ids import MemoryId, ScopeId, uuid7
-from recollect.model.memory import ALWAYS_ON, Evidence, Memory
-from recollect.model.reconcile import Changes
-from recollect.model.sketch import quoted, tsvector
-from recollect.model.text import lexemes
-from recollect.store.database import Database, Row, Statement
+from recollect.learning.reconcile import TAIL, Changes, Order, Support, Tail
+from recollect.recall.lexemes import lexemes
+from recollect.recall.sketch import quoted, tsvector
+from recollect.store.database import Database, Row, Statement, Transaction
+from recollect.threads import run_in_thread
+from recollect.values.audit import Audit, AuditEntry
+from recollect.values.memory import ALWAYS_ON, DEFINES, Evidence, Memory, get_slot, is_single
+from recollect.values.scope import MemoryId, ScopeId, uuid7
 
 REFS, TERMS = 13, 15  # columns of a memory that are lists
+MEMORY_COLUMNS, SUPPORT_COLUMNS = 20, 4  # of a row of the tail; those of the last evidence follow
+MANY = 20  # more rows than this are converted in a thread
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Whose memory it is; no user: the project's."""
+    """Whose memory it is; without a user it is the project's."""
 
     id: ScopeId
     project: str
@@ -31,7 +34,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """All there is of some keys, as of `version`."""
+    """Everything about some keys, as of `version`."""
 
     version: int = 0
     memories: Sequence[Memory] = ()
@@ -52,44 +55,61 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What learning writes in one transaction, beside the changes of what is known."""
+    """What learning writes in one transaction, beside the changes of memories."""
 
     changes: Changes
     evidence: Sequence[Evidence] = ()  # new ones
     tally: Mapping[str, int] = field(default_factory=Counter)
-    deeds: Sequence[Deed] = ()
+    audit_entries: Sequence[AuditEntry] = ()
 
 
 class MemoryStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def of_keys(self, scope: ScopeId, keys: Iterable[str]) -> Known:
+    async def load_keys(self, scope: ScopeId, keys: Iterable[str]) -> Known:
         parameters = {"keys": sorted(set(keys))}
         version, memories, evidence = await self._database.run(
             scope, ("holder.version", {}), ("memory.of_keys", parameters), ("evidence.of_keys", parameters)
         )
-        return Known(
-            version=version[0][0] if version else 0,
-            memories=[as_memory(row) for row in memories],
-            evidence=[as_evidence(row) for row in evidence],
+
+        def made() -> Known:
+            return Known(
+                version=version[0][0] if version else 0,
+                memories=[as_memory(row) for row in memories],
+                evidence=[as_evidence(row) for row in evidence],
+            )
+
+        return await run_in_thread(made) if len(evidence) > MANY else made()
+
+    async def load_tail(self, scope: ScopeId, new: Sequence[Evidence]) -> tuple[int, Tail]:
+        """Return the latest part of the slots that new evidence is about, and the version it was read at."""
+        slots = sorted({(key, kind) for said in new for key, kind in list_slots(said)})
+        parameters = {"keys": [key for key, _ in slots], "kinds": [kind for _, kind in slots], "most": TAIL}
+        version, active, last = await self._database.run(
+            scope,
+            ("holder.version", {}),
+            ("memory.tail", parameters),
+            ("evidence.last_of_keys", {"keys": sorted({said.key for said in new})}),
         )
+        supported = await run_in_thread(as_supported_all, active) if len(active) > MANY else as_supported_all(active)
+        return version[0][0] if version else 0, Tail(supported, {row[0]: as_order(row[1:]) for row in last})
 
     async def find(self, scope: ScopeId, ids: Sequence[MemoryId]) -> list[Memory]:
         [rows] = await self._database.run(scope, ("memory.find", {"ids": list(ids)}))
         return [as_memory(row) for row in rows]
 
-    async def stories(self, scope: ScopeId, ids: Sequence[MemoryId]) -> list[Memory]:
-        """Some memories, with all that was ever believed under their keys."""
+    async def load_histories(self, scope: ScopeId, ids: Sequence[MemoryId]) -> list[Memory]:
+        """Return some memories with every value ever stored under their keys."""
         [rows] = await self._database.run(scope, ("memory.stories", {"ids": list(ids), "limit": 1000}))
         return [as_memory(row) for row in rows]
 
-    async def known(self, scope: ScopeId, look: Lookup) -> list[Memory]:
-        """What is important, and what the look-up shares a key or a word with."""
-        [rows] = await self._database.run(scope, known_by(look))
+    async def find_known(self, scope: ScopeId, look: Lookup) -> list[Memory]:
+        """Return important memories, and those that share a key or a word with the lookup."""
+        [rows] = await self._database.run(scope, known_statement(look))
         return [as_memory(row[:-1]) for row in rows]
 
-    async def listed(
+    async def list_memories(
         self,
         scope: ScopeId,
         *,
@@ -111,39 +131,42 @@ class MemoryStore:
         [rows] = await self._database.run(scope, ("memory.list", parameters))
         return [as_memory(row) for row in rows]
 
-    async def evidence(self, scope: ScopeId) -> list[Evidence]:
+    async def list_evidence(self, scope: ScopeId) -> list[Evidence]:
         [rows] = await self._database.run(scope, ("evidence.all", {}))
         return [as_evidence(row) for row in rows]
 
-    async def audit(self, scope: ScopeId) -> list[Audit]:
+    async def list_audit(self, scope: ScopeId) -> list[Audit]:
         [rows] = await self._database.run(scope, ("audit.all", {}))
         return [Audit(*row) for row in rows]
 
-    async def tally(self, scope: ScopeId) -> list[Row]:
+    async def list_tally(self, scope: ScopeId) -> list[Row]:
         [rows] = await self._database.run(scope, ("tally.all", {}))
         return rows
 
     async def write(self, holder: Holder, version: int, learned: Learned, now: datetime, *also: Statement) -> None:
-        """All of it, if nothing has changed since `version` was read; otherwise nothing, and Outdated is raised."""
-        await self._database.run(holder.id, *also, *written(holder, version, learned, now), write=True)
+        """Write everything if nothing has changed since `version`; otherwise write nothing and raise Outdated."""
+        is_long = len(learned.evidence) + len(learned.changes.put) + len(learned.changes.links) > MANY
+        make = (holder, version, learned, now)
+        statements = await run_in_thread(build_statements, *make) if is_long else build_statements(*make)
+        await self._database.run(holder.id, *also, *statements, write=True)
 
-    async def use(self, scope: ScopeId, used: Mapping[MemoryId, int], now: datetime) -> None:
+    async def count_use(self, scope: ScopeId, used: Mapping[MemoryId, int], now: datetime) -> None:
         rows = [{"id": str(memory), "count": count, "at": str(now)} for memory, count in used.items()]
         await self._database.run(scope, ("memory.use", {"used": json.dumps(rows)}), write=True)
 
 
-def written(holder: Holder, version: int, learned: Learned, now: datetime) -> list[Statement]:
-    """The statements that write what was learned; none for what is empty."""
+def build_statements(holder: Holder, version: int, learned: Learned, now: datetime) -> list[Statement]:
+    """Return the statements that write what was learned; none for what is empty."""
     changes, statements = learned.changes, list[Statement]()
     links = {said.id: memory for said, memory in changes.links}
     if learned.evidence or changes.put or changes.drop or links:
         who = {"project": holder.project, "user": holder.user, "version": version, "now": now}
         statements.append(("holder.advance", who))
     if learned.evidence:
-        rows = [evidence_json(replace(said, memory=links.pop(said.id, None))) for said in learned.evidence]
+        rows = [dump_evidence(replace(said, memory=links.pop(said.id, None))) for said in learned.evidence]
         statements.append(("evidence.add", {"evidence": json.dumps(rows), "now": now}))
     if changes.put:
-        rows = [memory_json(memory) for memory in changes.put]
+        rows = [dump_memory(memory) for memory in changes.put]
         statements.append(("memory.put", {"memories": json.dumps(rows), "now": now}))
     if changes.drop:
         statements.append(("memory.drop", {"memories": list(changes.drop)}))
@@ -153,20 +176,26 @@ def written(holder: Holder, version: int, learned: Learned, now: datetime) -> li
     if learned.tally:
         rows = [{"reason": reason, "count": count} for reason, count in learned.tally.items()]
         statements.append(("tally.add", {"tally": json.dumps(rows), "now": now}))
-    if learned.deeds:
-        statements.append(audited(learned.deeds, now))
+    if learned.audit_entries:
+        statements.append(audit_statement(learned.audit_entries, now))
     return statements
 
 
-def audited(done: Sequence[Deed], now: datetime) -> Statement:
+def audit_statement(entries: Sequence[AuditEntry], now: datetime) -> Statement:
     rows = [
-        {"id": str(uuid7()), "actor": d.actor, "action": d.action, "subject": d.subject, "detail": dict(d.detail)}
-        for d in done
+        {"id": str(uuid7()), "actor": e.actor, "action": e.action, "subject": e.subject, "detail": dict(e.detail)}
+        for e in entries
     ]
     return "audit.add", {"audit": json.dumps(rows), "now": now}
 
 
-def known_by(look: Lookup) -> Statement:
+async def write_audit(transaction: Transaction, entries: Sequence[AuditEntry], now: datetime) -> None:
+    """Add entries to the audit log inside an open transaction."""
+    name, parameters = audit_statement(entries, now)
+    await transaction.rows(name, **parameters)
+
+
+def known_statement(look: Lookup) -> Statement:
     parameters = {
         "always": ALWAYS_ON,
         "keys": list(look.keys),
@@ -181,7 +210,7 @@ def known_by(look: Lookup) -> Statement:
 
 
 def as_memory(row: Row) -> Memory:
-    """By position: where fifty are read, `replace` on each costs as much as reading them."""
+    """Build a memory by position: `replace` on each of fifty rows costs as much as reading them."""
     values = list(row)
     values[REFS], values[TERMS] = tuple(row[REFS]), tuple(row[TERMS])
     return Memory(*values)
@@ -191,7 +220,28 @@ def as_evidence(row: Row) -> Evidence:
     return Evidence(*row)
 
 
-def evidence_json(said: Evidence) -> dict[str, Any]:
+def list_slots(said: Evidence) -> list[tuple[str, str]]:
+    """Return the keys and kinds under which memories of the evidence's slot are found; an empty kind means any."""
+    if said.kind in DEFINES and not is_single("note", said.key):
+        return [(said.key, kind) for kind in DEFINES]
+    return [(said.key, get_slot(said.kind, said.key)[0])]
+
+
+def as_supported_all(rows: Sequence[Row]) -> list[tuple[Memory, Support]]:
+    return [as_supported(row) for row in rows]
+
+
+def as_supported(row: Row) -> tuple[Memory, Support]:
+    last = MEMORY_COLUMNS + SUPPORT_COLUMNS
+    return as_memory(row[:MEMORY_COLUMNS]), Support(as_evidence(row[last:]), *row[MEMORY_COLUMNS:last])
+
+
+def as_order(row: Row) -> Order:
+    said_at, conversation, turn, id_ = row
+    return said_at, conversation is None, str(conversation), turn or 0, str(id_)
+
+
+def dump_evidence(said: Evidence) -> dict[str, Any]:
     return {
         "id": str(said.id),
         "memory": said.memory and str(said.memory),
@@ -214,7 +264,7 @@ def evidence_json(said: Evidence) -> dict[str, Any]:
     }
 
 
-def memory_json(memory: Memory) -> dict[str, Any]:
+def dump_memory(memory: Memory) -> dict[str, Any]:
     return {
         "id": str(memory.id),
         "kind": memory.kind,
@@ -233,4 +283,5 @@ def memory_json(memory: Memory) -> dict[str, Any]:
         "reason": memory.reason,
         "replaced_by": memory.replaced_by and str(memory.replaced_by),
         "refs": list(memory.refs),
+        "place": memory.place,
     }

@@ -1,11 +1,37 @@
--- Memories: what is known.
+-- Memories.
 
 -- name: of_keys
 -- All memories of some keys, ended ones too, as the evidence has them: to be reconciled.
 SELECT id, kind, key, value, confidence, importance, source, learned_by, status, valid_from, valid_to, reason,
-       replaced_by, refs, data, terms, usage_count, last_used_at, created_at
+       replaced_by, refs, data, terms, usage_count, last_used_at, created_at, place
 FROM memory
 WHERE scope_id = %(scope)s AND key = ANY(%(keys)s)
+
+-- name: tail
+-- The last active memories of some slots (no kind: of any), each with what its evidence comes to and the last of that.
+-- Redacted ones come too: the fold may count them as active.
+SELECT m.id, m.kind, m.key, m.value, m.confidence, m.importance, m.source, m.learned_by, m.status, m.valid_from,
+       m.valid_to, m.reason, m.replaced_by, m.refs, m.data, m.terms, m.usage_count, m.last_used_at, m.created_at,
+       m.place,
+       e.fullest, e.count, e.surest, e.most_important,
+       e.id, e.act, e.kind, e.key, e.value, e.confidence, e.importance, e.source, e.learned_by, e.said_at, e.corrects,
+       e.old, e.data, e.conversation_id, e.session_id, e.turn_index, e.author, e.memory_id
+FROM unnest(%(keys)s::text[], %(kinds)s::text[]) AS slot(key, kind)
+CROSS JOIN LATERAL (
+    SELECT k.* FROM memory k
+    WHERE k.scope_id = %(scope)s AND k.key = slot.key AND (slot.kind = '' OR k.kind = slot.kind)
+      AND (k.status = 'active' OR k.reason = 'redacted')
+    ORDER BY k.valid_from DESC, k.place DESC
+    LIMIT %(most)s) m
+CROSS JOIN LATERAL (
+    SELECT s.*, count(*) OVER () AS count, max(s.confidence) OVER () AS surest,
+           max(s.importance) OVER () AS most_important,
+           first_value(s.value) OVER (ORDER BY length(s.value) DESC, s.said_at, s.conversation_id, s.turn_index, s.id)
+               AS fullest
+    FROM evidence s
+    WHERE s.scope_id = %(scope)s AND s.memory_id = m.id
+    ORDER BY s.said_at DESC, s.conversation_id DESC, s.turn_index DESC, s.id DESC
+    LIMIT 1) e
 
 -- name: find
 SELECT id, kind, key, value, greatest(confidence - decayed, 0) AS confidence, importance, source, learned_by, status,
@@ -40,6 +66,17 @@ FROM memory m
 WHERE m.scope_id = %(scope)s AND m.status = ANY(%(status)s)
   AND (m.kind = ANY(%(kinds)s) OR m.kind = 'preference' AND split_part(m.key, ':', 1) = ANY(%(habits)s))
 ORDER BY m.importance DESC, m.valid_from DESC, m.id DESC
+LIMIT %(limit)s
+
+-- name: facts
+-- Of some kinds those that share words with a question, the most words first.
+SELECT m.id, m.kind, m.key, m.value, greatest(m.confidence - m.decayed, 0) AS confidence, m.importance, m.source,
+       m.learned_by, m.status, m.valid_from, m.valid_to, m.reason, m.replaced_by, m.refs, m.data, m.terms,
+       m.usage_count, m.last_used_at, m.created_at
+FROM memory m
+WHERE m.scope_id = %(scope)s AND m.status = 'active' AND m.kind = ANY(%(kinds)s) AND m.words @@ %(words)s::tsquery
+ORDER BY (SELECT count(*) FROM unnest(tsvector_to_array(m.words)) l WHERE l = ANY(%(lexemes)s::text[])) DESC,
+         m.valid_from DESC, m.id
 LIMIT %(limit)s
 
 -- name: stories
@@ -110,23 +147,30 @@ WHERE conversation_id IS NOT NULL
 -- name: put
 INSERT INTO memory AS m
     (scope_id, id, kind, key, value, data, terms, words, confidence, importance, source, learned_by, status,
-     valid_from, valid_to, reason, replaced_by, refs, created_at, updated_at)
+     valid_from, valid_to, reason, replaced_by, refs, place, created_at, updated_at)
 SELECT %(scope)s, x.id, x.kind, x.key, x.value, x.data, x.terms, x.words, x.confidence, x.importance, x.source,
-       x.learned_by, x.status, x.valid_from, x.valid_to, x.reason, x.replaced_by, x.refs, %(now)s, %(now)s
+       x.learned_by, x.status, x.valid_from, x.valid_to, x.reason, x.replaced_by, x.refs, x.place, %(now)s, %(now)s
 FROM json_to_recordset(%(memories)s::json) AS x(
     id uuid, kind text, key text, value text, data jsonb, terms text[], words tsvector, confidence float8,
     importance float8, source text, learned_by text, status text, valid_from timestamptz, valid_to timestamptz,
-    reason text, replaced_by uuid, refs text[])
+    reason text, replaced_by uuid, refs text[], place text)
 ON CONFLICT (scope_id, id) DO UPDATE SET
     kind = excluded.kind, key = excluded.key, value = excluded.value, data = excluded.data, terms = excluded.terms,
     words = excluded.words, confidence = excluded.confidence, decayed = 0, last_decayed_at = NULL,
     importance = excluded.importance, source = excluded.source, learned_by = excluded.learned_by,
     status = excluded.status, valid_from = excluded.valid_from, valid_to = excluded.valid_to,
     reason = excluded.reason, replaced_by = excluded.replaced_by, refs = excluded.refs,
-    updated_at = excluded.updated_at
+    place = excluded.place, updated_at = excluded.updated_at
 
 -- name: drop
 DELETE FROM memory WHERE scope_id = %(scope)s AND id = ANY(%(memories)s)
+
+-- name: forget_author
+-- The same for what the evidence comes to. Two authors without a name are one.
+UPDATE memory
+SET refs = ARRAY(SELECT r.ref FROM unnest(array_replace(refs, %(ref)s, %(pseudonym)s)) WITH ORDINALITY r(ref, place)
+                 GROUP BY r.ref ORDER BY min(r.place))
+WHERE scope_id = %(scope)s AND %(ref)s = ANY(refs)
 
 -- name: use
 -- Usage, counted in batches.

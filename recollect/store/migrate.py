@@ -1,30 +1,34 @@
-"""Migrations: numbered .sql files, applied in order, each once, under a lock that two starters can race for.
+"""Migrations: numbered .sql files, applied in order, each once, under a lock; and other work of the owner's connection.
 
-`prepare` is what wire.py calls before anything else: it looks at the server, brings the schema up to date, or says in
-one sentence what is missing and which command mends it. It works with the owner's connection; the application never
-does.
+`prepare` checks the server and brings the schema up to date, or says what is missing and which command fixes it. The
+application never uses the owner's connection. Roles, grants and policies are listed in access.sql; `repair_access`
+restores them after every migration and with `recollect db migrate`, because a restore under another owner loses them.
+`vacuum_tables` removes erased rows from disk: PostgreSQL keeps a deleted row on its page until a vacuum, and cannot
+remove what an open transaction may still see.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeAlias
 
 import psycopg
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, sql
 from psycopg.rows import namedtuple_row
 
-from recollect.errors import SchemaMismatch
-from recollect.store.queries import queries
+from recollect.errors import InvalidSetting, SchemaMismatch
+from recollect.store.database import queries
 
 Owner: TypeAlias = AsyncConnection[Any]
 OLDEST_SERVER = 160000
 EXTENSIONS = ("vector", "pg_trgm")
-LOCK = 0x7265636F  # any number will do, so long as every release takes the same
+LOCK = 0x7265636F  # any number, as long as every release uses the same
 SEARCH_PATH = "SET search_path = recollect, public"
 
 
@@ -41,7 +45,7 @@ class Migration:
 
 @dataclass(frozen=True, slots=True)
 class SchemaStatus:
-    """What the database has, beside what this release knows."""
+    """What the database has, compared with this release."""
 
     server: str
     applied: Sequence[int]
@@ -54,20 +58,31 @@ class SchemaStatus:
 def migrations() -> tuple[Migration, ...]:
     found = sorted(file.name for file in files("recollect.store").joinpath("migrations").iterdir())
     return tuple(
-        Migration(int(name[:4]), name.removesuffix(".sql")[5:], _text(name)) for name in found if name.endswith(".sql")
+        Migration(int(name[:4]), name.removesuffix(".sql")[5:], _read_file(name))
+        for name in found
+        if name.endswith(".sql")
     )
 
 
-def _text(name: str) -> bytes:
+def _read_file(name: str) -> bytes:
     return files("recollect.store").joinpath("migrations", name).read_bytes()
 
 
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A difference from access.sql. `remedy` is the statement that fixes it, if one may be run."""
+
+    kind: str
+    problem: str
+    remedy: str | None
+
+
 async def prepare(dsn: str, *, migrate: bool = True) -> SchemaStatus:
-    """The schema, ready for this release; SchemaMismatch if it cannot be."""
+    """Return the status of the migrated schema; SchemaMismatch if it cannot be used."""
     async with await AsyncConnection.connect(dsn, autocommit=True, row_factory=namedtuple_row) as connection:
         await check_server(connection)
         status = await read_status(connection)
-        refuse_unknown(status)
+        refuse_newer(status)
         if status.pending and migrate:
             await apply_pending(connection)
             status = await read_status(connection)
@@ -109,7 +124,7 @@ async def read_status(connection: Owner) -> SchemaStatus:
     )
 
 
-def refuse_unknown(status: SchemaStatus) -> None:
+def refuse_newer(status: SchemaStatus) -> None:
     if status.unknown:
         raise SchemaMismatch(
             f"the database was migrated by a newer release (migration {max(status.unknown)}, this one knows"
@@ -117,23 +132,105 @@ def refuse_unknown(status: SchemaStatus) -> None:
         )
 
 
-async def apply_pending(connection: Owner) -> None:
-    """Every pending migration in one transaction; whoever waited for the lock finds nothing left to do."""
+async def migrate_and_repair(dsn: str) -> tuple[SchemaStatus, list[Difference]]:
+    """Apply pending migrations, restore roles, grants and policies; return the status before and what was fixed."""
+    async with await AsyncConnection.connect(dsn, autocommit=True, row_factory=namedtuple_row) as connection:
+        await check_server(connection)
+        before = await read_status(connection)
+        refuse_newer(before)
+        return before, await apply_pending(connection)
+
+
+async def apply_pending(connection: Owner) -> list[Difference]:
+    """Apply every pending migration in one transaction and return what else was fixed. A process that waited for the
+    lock finds nothing left to do."""
+    async with owner_transaction(connection):
+        await start_schema(connection)
+        for migration in (await read_status(connection)).pending:
+            await apply(connection, migration)
+        return await repair_access(connection)
+
+
+@asynccontextmanager
+async def owner_transaction(connection: Owner, command: str = "recollect db migrate") -> AsyncIterator[None]:
+    """Open a transaction that changes the schema, one at a time. A missing privilege becomes an error that names the
+    command to run."""
     try:
         async with connection.transaction():
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
-            for extension in EXTENSIONS:
-                await connection.execute(f"CREATE EXTENSION IF NOT EXISTS {extension}".encode())
-            await connection.execute(SEARCH_PATH)
-            await connection.execute(migrations()[0].sql)
-            for migration in (await read_status(connection)).pending:
-                await connection.execute(migration.sql)
-                await connection.execute(
-                    "INSERT INTO schema_migration (version, name, digest) VALUES (%s, %s, %s)",
-                    [migration.version, migration.name, migration.digest],
-                )
+            yield
     except psycopg.errors.InsufficientPrivilege as error:
         raise SchemaMismatch(
-            f"{str(error).splitlines()[0]}: run `recollect db migrate` with MEMORY_DB_ADMIN_CONNECTION_STRING set to"
+            f"{str(error).splitlines()[0]}: run `{command}` with MEMORY_DB_ADMIN_CONNECTION_STRING set to"
             " the owner's connection"
         ) from None
+
+
+async def start_schema(connection: Owner) -> None:
+    """Create the extensions, the schema and the table of migrations where they are missing."""
+    for extension in EXTENSIONS:
+        await connection.execute(f"CREATE EXTENSION IF NOT EXISTS {extension}".encode())
+    await connection.execute(SEARCH_PATH)
+    await connection.execute(migrations()[0].sql)
+
+
+async def apply(connection: Owner, migration: Migration) -> None:
+    await connection.execute(migration.sql)
+    await connection.execute(
+        "INSERT INTO schema_migration (version, name, digest) VALUES (%s, %s, %s)",
+        [migration.version, migration.name, migration.digest],
+    )
+
+
+async def read_differences(connection: Owner) -> list[Difference]:
+    """Return what is not as access.sql lists it: roles, owners, row-level security, policies, grants."""
+    found = await (await connection.execute(queries()["access.differences"])).fetchall()
+    return [Difference(row.kind, row.problem, row.remedy) for row in found]
+
+
+async def repair_access(connection: Owner) -> list[Difference]:
+    """Fix what can be fixed and return it; `recollect db check` lists the rest."""
+    differences = [each for each in await read_differences(connection) if each.remedy]
+    for each in differences:
+        # Roles are shared by all databases of a server: another migration may make the same one at this moment.
+        with suppress(psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
+            async with connection.transaction():
+                await connection.execute((each.remedy or "").encode())
+    for row in await (await connection.execute(queries()["access.limits"])).fetchall():
+        await connection.execute(row.remedy.encode())
+    return differences
+
+
+TRIES = 3
+PAUSE = 1.0  # seconds; statistics of connections that were just closed arrive within this time
+
+
+async def check_owner(connection: Owner) -> None:
+    """Raise unless the connection may vacuum every table: PostgreSQL itself would only warn, and skip the table."""
+    facts = await _read_row(connection, "server.vacuuming")
+    if facts.denied:
+        raise InvalidSetting(
+            "MEMORY_DB_ADMIN_CONNECTION_STRING",
+            f"a purge needs the login that owns the tables; {facts.name!r} does not own {', '.join(facts.denied[:3])}",
+        )
+
+
+async def vacuum_tables(connection: Owner) -> tuple[int, int]:
+    """Vacuum every table of ours; return how many tables there are, and how many dead rows could not be removed."""
+    facts = await _read_row(connection, "server.vacuuming")
+    names: list[sql.Composable] = [sql.Identifier("recollect", name) for name in facts.tables]
+    # Also index entries of few rows, which a vacuum may leave: an index has the words of its columns.
+    vacuum = sql.SQL("VACUUM (INDEX_CLEANUP ON) {}").format(sql.SQL(", ").join(names))
+    await connection.execute(vacuum)
+    for _ in range(TRIES - 1):
+        if not (await _read_row(connection, "server.dead_rows")).dead:
+            break
+        await asyncio.sleep(PAUSE)
+        await connection.execute(vacuum)
+    if facts.can_checkpoint:
+        await connection.execute("CHECKPOINT")
+    return len(facts.tables), (await _read_row(connection, "server.dead_rows")).dead
+
+
+async def _read_row(connection: Owner, name: str) -> Any:
+    return await (await connection.execute(queries()[name])).fetchone()

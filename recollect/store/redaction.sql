@@ -1,7 +1,7 @@
--- Redaction: a value goes, the trail stays.
+-- Redaction: a value is blanked; that it existed stays recorded.
 
 -- name: words
--- All the ways in which a memory was said.
+-- Every wording of a memory.
 SELECT DISTINCT value FROM evidence WHERE scope_id = %(scope)s AND memory_id = %(memory)s
 
 -- name: turns
@@ -80,7 +80,7 @@ WHERE scope_id = %(scope)s AND conversation_id = %(conversation)s AND last_turn 
 DELETE FROM chapter WHERE scope_id = %(scope)s AND conversation_id = %(conversation)s
 
 -- name: requests
--- Questions that spoke the value out.
+-- Questions that contain the value.
 DELETE FROM request
 WHERE scope_id = %(scope)s AND (query ~* %(pattern)s OR trace::text ~* %(pattern)s)
 

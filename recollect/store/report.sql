@@ -19,7 +19,8 @@ FROM report_days(%(project)s, %(since)s, %(until)s)
 SELECT what, name, count FROM report_counts(%(project)s, %(since)s, %(until)s, %(steps)s)
 
 -- name: asking
-SELECT week, asked, asked_back, corrected FROM report_asking(%(project)s, %(since)s, %(until)s)
+SELECT week, asked, asked_back, chosen, corrected, repeated, repeated_answered
+FROM report_asking(%(project)s, %(since)s, %(until)s)
 
 -- name: storage
 SELECT scope_id, user_id, turns, memories, documents, bytes FROM storage_by_user(%(project)s, %(shared)s, %(most)s)

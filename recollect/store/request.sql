@@ -1,4 +1,4 @@
--- The diary: one row per request, for metrics and for explain().
+-- Requests: one row each, for metrics and for explain().
 
 -- name: add
 INSERT INTO request
@@ -34,10 +34,16 @@ WHERE scope_id = %(scope)s
 ORDER BY created_at, id
 
 -- name: delete_one
--- A conversation's requests go with it: they quote what was asked.
+-- A conversation's requests go with it: they quote what was asked. One that named no session is the conversation's if
+-- one of its turns has the words: memory may be asked before the first turn has begun the session.
 DELETE FROM request r
 USING conversation c
-WHERE r.scope_id = %(scope)s AND c.scope_id = %(scope)s AND c.id = %(conversation)s AND r.session_id = c.session_id
+WHERE r.scope_id = %(scope)s AND c.scope_id = %(scope)s AND c.id = %(conversation)s
+  AND (r.session_id = c.session_id
+       OR r.session_id IS NULL
+          AND EXISTS (SELECT FROM turn t
+                      WHERE t.scope_id = %(scope)s AND t.conversation_id = %(conversation)s
+                        AND (strpos(t.text, btrim(r.query)) > 0 OR t.data ->> 'standalone' = r.query)))
 
 -- name: delete_all
 DELETE FROM request WHERE scope_id = %(scope)s

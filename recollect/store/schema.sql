@@ -22,6 +22,7 @@ CREATE FUNCTION recollect.add_key(id uuid, hash bytea, prefix text, name text, r
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'recollect', 'pg_temp'
     AS $_$
+    UPDATE installation i SET key_made = true WHERE NOT i.key_made;
     INSERT INTO api_key (id, digest, prefix, name, role, project, user_id, created_at, created_by, expires_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 $_$;
@@ -41,7 +42,7 @@ CREATE FUNCTION recollect.any_key() RETURNS boolean
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'recollect', 'pg_temp'
     AS $$
-    SELECT EXISTS (SELECT FROM api_key)
+    SELECT coalesce((SELECT i.key_made FROM installation i), true)
 $$;
 
 CREATE FUNCTION recollect.document_work() RETURNS TABLE(waiting bigint, failed bigint, oldest timestamp with time zone)
@@ -185,28 +186,50 @@ BEGIN
     EXECUTE format('SET LOCAL app.scope = %L', scope);
 END $$;
 
-CREATE FUNCTION recollect.report_asking(which text, since timestamp with time zone, until timestamp with time zone) RETURNS TABLE(week date, asked bigint, asked_back bigint, corrected bigint)
+CREATE FUNCTION recollect.report_asking(which text, since timestamp with time zone, until timestamp with time zone) RETURNS TABLE(week date, asked bigint, asked_back bigint, chosen bigint, corrected bigint, repeated bigint, repeated_answered bigint)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'recollect', 'pg_temp'
     AS $$
     WITH answers AS (
-        SELECT date_trunc('week', t.recorded_at AT TIME ZONE 'UTC')::date AS week,
-               -- The host says so of each answer (hosts/sql/keeping.py).
-               jsonb_array_length(coalesce(t.data -> 'clarifications', '[]')) > 0 AND t.data ->> 'sql' = '' AS asked_back
+        -- What the application stores with each answer is in apps/ask/turn_data.py.
+        SELECT t.scope_id, t.conversation_id, t.turn_index, t.recorded_at,
+               date_trunc('week', t.recorded_at AT TIME ZONE 'UTC')::date AS week,
+               t.data ->> 'choice' IS NOT NULL OR jsonb_array_length(coalesce(t.data -> 'learned', '[]')) > 0 AS is_reply,
+               t.data ->> 'sql' = '' AND jsonb_array_length(coalesce(t.data -> 'clarifications', '[]')) > 0
+                   AS is_asked_back,
+               t.data ->> 'sql' <> '' AND t.data ->> 'error' IS NULL AS is_answered,
+               -- The same question: at the same source, but for case, spaces and punctuation at the end of a sentence.
+               t.data ->> 'source' AS source,
+               md5(lower(btrim(regexp_replace(coalesce(q.data ->> 'standalone', q.text), '[[:space:]?!.？！。]+', ' ', 'g'))))
+                   AS question
         FROM conversation c
         JOIN turn t ON t.scope_id = c.scope_id AND t.conversation_id = c.id
+        LEFT JOIN turn q ON q.scope_id = t.scope_id AND q.conversation_id = t.conversation_id
+            AND q.turn_index = t.turn_index - 1 AND q.role = 'user'
         WHERE c.project = which AND c.updated_at >= since
           AND t.role = 'assistant' AND t.data ->> 'host' = 'sql'
           AND t.recorded_at >= since AND t.recorded_at <= until),
-    corrections AS (
-        SELECT date_trunc('week', m.created_at AT TIME ZONE 'UTC')::date AS week
+    questions AS (
+        SELECT a.week, a.is_asked_back, a.is_answered,
+               a.question IS NOT NULL AND row_number() OVER (
+                   PARTITION BY a.scope_id, a.source, a.question
+                   ORDER BY a.recorded_at, a.conversation_id, a.turn_index) > 1 AS is_repeated
+        FROM answers a WHERE NOT a.is_reply),
+    counts AS (
+        SELECT q.week, count(*) AS asked, count(*) FILTER (WHERE q.is_asked_back) AS asked_back, 0 AS chosen,
+               0 AS corrected, count(*) FILTER (WHERE q.is_repeated) AS repeated,
+               count(*) FILTER (WHERE q.is_repeated AND q.is_answered) AS repeated_answered
+        FROM questions q GROUP BY 1
+        UNION ALL
+        SELECT a.week, 0, 0, count(*), 0, 0, 0 FROM answers a WHERE a.is_reply GROUP BY 1
+        UNION ALL
+        SELECT date_trunc('week', m.created_at AT TIME ZONE 'UTC')::date, 0, 0, 0, count(*), 0, 0
         FROM holder h JOIN memory m ON m.scope_id = h.scope_id
-        WHERE h.project = which AND m.kind = 'correction' AND m.created_at >= since AND m.created_at <= until)
-    SELECT coalesce(a.week, k.week), coalesce(a.asked, 0), coalesce(a.asked_back, 0), coalesce(k.corrected, 0)
-    FROM (SELECT a.week, count(*) AS asked, count(*) FILTER (WHERE a.asked_back) AS asked_back
-          FROM answers a GROUP BY 1) a
-    FULL JOIN (SELECT k.week, count(*) AS corrected FROM corrections k GROUP BY 1) k USING (week)
-    ORDER BY 1
+        WHERE h.project = which AND m.kind = 'correction' AND m.created_at >= since AND m.created_at <= until
+        GROUP BY 1)
+    SELECT k.week, sum(k.asked)::bigint, sum(k.asked_back)::bigint, sum(k.chosen)::bigint, sum(k.corrected)::bigint,
+           sum(k.repeated)::bigint, sum(k.repeated_answered)::bigint
+    FROM counts k GROUP BY 1 ORDER BY 1
 $$;
 
 CREATE FUNCTION recollect.report_conversations(which text, since timestamp with time zone, until timestamp with time zone) RETURNS TABLE(conversations bigint, questions bigint, due bigint, failing bigint, parked bigint)
@@ -501,7 +524,8 @@ CREATE TABLE recollect.data_source (
     model jsonb NOT NULL,
     access jsonb NOT NULL,
     created_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL
+    updated_at timestamp with time zone NOT NULL,
+    is_local boolean DEFAULT false NOT NULL
 );
 
 ALTER TABLE ONLY recollect.data_source FORCE ROW LEVEL SECURITY;
@@ -657,6 +681,14 @@ CREATE TABLE recollect.idempotency (
 
 ALTER TABLE ONLY recollect.idempotency FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE recollect.installation (
+    id boolean DEFAULT true NOT NULL,
+    key_made boolean NOT NULL,
+    CONSTRAINT installation_id_check CHECK (id)
+);
+
+ALTER TABLE ONLY recollect.installation FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE recollect.memory (
     scope_id uuid NOT NULL,
     id uuid NOT NULL,
@@ -681,7 +713,8 @@ CREATE TABLE recollect.memory (
     last_used_at timestamp with time zone,
     last_decayed_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL
+    updated_at timestamp with time zone NOT NULL,
+    place text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C"
 );
 
 ALTER TABLE ONLY recollect.memory FORCE ROW LEVEL SECURITY;
@@ -860,6 +893,9 @@ ALTER TABLE ONLY recollect.holder
 ALTER TABLE ONLY recollect.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (scope_id, key);
 
+ALTER TABLE ONLY recollect.installation
+    ADD CONSTRAINT installation_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY recollect.memory
     ADD CONSTRAINT memory_pkey PRIMARY KEY (scope_id, id);
 
@@ -900,11 +936,15 @@ CREATE INDEX document_model ON recollect.document USING btree (embedded_model) W
 
 CREATE INDEX document_unread ON recollect.document USING btree (id) WHERE (status = ANY (ARRAY['pending'::text, 'processing'::text]));
 
-CREATE INDEX evidence_key ON recollect.evidence USING btree (scope_id, key);
+CREATE INDEX evidence_memory ON recollect.evidence USING btree (scope_id, memory_id);
 
 CREATE UNIQUE INDEX evidence_once ON recollect.evidence USING btree (scope_id, conversation_id, turn_index, act, kind, key, md5(value));
 
+CREATE INDEX evidence_tail ON recollect.evidence USING btree (scope_id, key, said_at, conversation_id, turn_index, id);
+
 CREATE INDEX memory_key ON recollect.memory USING btree (scope_id, key);
+
+CREATE INDEX memory_tail ON recollect.memory USING btree (scope_id, key, valid_from DESC, place DESC) WHERE ((status = 'active'::text) OR (reason = 'redacted'::text));
 
 CREATE INDEX posting_document ON recollect.posting USING btree (scope_id, document);
 
@@ -927,6 +967,48 @@ ALTER TABLE ONLY recollect.turn
 ALTER TABLE recollect.api_key ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE recollect.audit ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY backup ON recollect.audit FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
+
+CREATE POLICY backup ON recollect.chapter FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
+
+CREATE POLICY backup ON recollect.chunk FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
+
+CREATE POLICY backup ON recollect.chunk_vector FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
+
+CREATE POLICY backup ON recollect.conversation FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
+
+CREATE POLICY backup ON recollect.data_source FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
+
+CREATE POLICY backup ON recollect.document FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
+
+CREATE POLICY backup ON recollect.document_part FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
+
+CREATE POLICY backup ON recollect.embedding FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
+
+CREATE POLICY backup ON recollect.episode FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
+
+CREATE POLICY backup ON recollect.evidence FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
+
+CREATE POLICY backup ON recollect.holder FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
+
+CREATE POLICY backup ON recollect.idempotency FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
+
+CREATE POLICY backup ON recollect.memory FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
+
+CREATE POLICY backup ON recollect.posting FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
+
+CREATE POLICY backup ON recollect.request FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
+
+CREATE POLICY backup ON recollect.shape FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
+
+CREATE POLICY backup ON recollect.sketch FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
+
+CREATE POLICY backup ON recollect.tally FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
+
+CREATE POLICY backup ON recollect.term FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
+
+CREATE POLICY backup ON recollect.turn FOR SELECT TO CURRENT_USER USING ((current_setting('app.backup'::text, true) = 'on'::text));
 
 ALTER TABLE recollect.chapter ENABLE ROW LEVEL SECURITY;
 
@@ -962,6 +1044,8 @@ ALTER TABLE recollect.holder ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE recollect.idempotency ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE recollect.installation ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE recollect.memory ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY owner_counts ON recollect.tally FOR SELECT TO CURRENT_USER USING (true);
@@ -981,6 +1065,8 @@ CREATE POLICY owner_finds_work ON recollect.conversation FOR SELECT TO CURRENT_U
 CREATE POLICY owner_finds_work ON recollect.document FOR SELECT TO CURRENT_USER USING (true);
 
 CREATE POLICY owner_keeps_keys ON recollect.api_key TO CURRENT_USER USING (true);
+
+CREATE POLICY owner_keeps_keys ON recollect.installation TO CURRENT_USER USING (true);
 
 CREATE POLICY owner_wakes_work ON recollect.conversation FOR UPDATE TO CURRENT_USER USING (true);
 
@@ -1043,12 +1129,13 @@ ALTER TABLE recollect.term ENABLE ROW LEVEL SECURITY;
 ALTER TABLE recollect.turn ENABLE ROW LEVEL SECURITY;
 
 GRANT USAGE ON SCHEMA recollect TO recollect_app;
+GRANT USAGE ON SCHEMA recollect TO recollect_operator;
 
 REVOKE ALL ON FUNCTION recollect.add_key(id uuid, hash bytea, prefix text, name text, role text, project text, user_id text, moment timestamp with time zone, by text, expires timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION recollect.add_key(id uuid, hash bytea, prefix text, name text, role text, project text, user_id text, moment timestamp with time zone, by text, expires timestamp with time zone) TO recollect_app;
+GRANT ALL ON FUNCTION recollect.add_key(id uuid, hash bytea, prefix text, name text, role text, project text, user_id text, moment timestamp with time zone, by text, expires timestamp with time zone) TO recollect_operator;
 
 REVOKE ALL ON FUNCTION recollect.add_key_under(id uuid, hash bytea, prefix text, parent uuid, moment timestamp with time zone, expires timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION recollect.add_key_under(id uuid, hash bytea, prefix text, parent uuid, moment timestamp with time zone, expires timestamp with time zone) TO recollect_app;
+GRANT ALL ON FUNCTION recollect.add_key_under(id uuid, hash bytea, prefix text, parent uuid, moment timestamp with time zone, expires timestamp with time zone) TO recollect_operator;
 
 REVOKE ALL ON FUNCTION recollect.any_key() FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.any_key() TO recollect_app;
@@ -1057,31 +1144,37 @@ REVOKE ALL ON FUNCTION recollect.document_work() FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.document_work() TO recollect_app;
 
 REVOKE ALL ON FUNCTION recollect.find_documents(current_model smallint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION recollect.find_documents(current_model smallint, most integer) TO recollect_app;
+GRANT ALL ON FUNCTION recollect.find_documents(current_model smallint, most integer) TO recollect_operator;
 
 REVOKE ALL ON FUNCTION recollect.find_expired(moment timestamp with time zone, after uuid, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION recollect.find_expired(moment timestamp with time zone, after uuid, most integer) TO recollect_app;
+GRANT ALL ON FUNCTION recollect.find_expired(moment timestamp with time zone, after uuid, most integer) TO recollect_operator;
 
 REVOKE ALL ON FUNCTION recollect.find_key(hash bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.find_key(hash bytea) TO recollect_app;
 
 REVOKE ALL ON FUNCTION recollect.find_old_keys(before timestamp with time zone, after uuid, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION recollect.find_old_keys(before timestamp with time zone, after uuid, most integer) TO recollect_app;
+GRANT ALL ON FUNCTION recollect.find_old_keys(before timestamp with time zone, after uuid, most integer) TO recollect_operator;
 
 REVOKE ALL ON FUNCTION recollect.find_old_requests(before timestamp with time zone, after uuid, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION recollect.find_old_requests(before timestamp with time zone, after uuid, most integer) TO recollect_app;
+GRANT ALL ON FUNCTION recollect.find_old_requests(before timestamp with time zone, after uuid, most integer) TO recollect_operator;
 
 REVOKE ALL ON FUNCTION recollect.find_upkeep(user_idle timestamp with time zone, project_idle timestamp with time zone, forgotten timestamp with time zone, below double precision, ended timestamp with time zone, minor double precision, minor_most integer, after uuid, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION recollect.find_upkeep(user_idle timestamp with time zone, project_idle timestamp with time zone, forgotten timestamp with time zone, below double precision, ended timestamp with time zone, minor double precision, minor_most integer, after uuid, most integer) TO recollect_app;
+GRANT ALL ON FUNCTION recollect.find_upkeep(user_idle timestamp with time zone, project_idle timestamp with time zone, forgotten timestamp with time zone, below double precision, ended timestamp with time zone, minor double precision, minor_most integer, after uuid, most integer) TO recollect_operator;
 
 REVOKE ALL ON FUNCTION recollect.find_work(current_model smallint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION recollect.find_work(current_model smallint, most integer) TO recollect_app;
+GRANT ALL ON FUNCTION recollect.find_work(current_model smallint, most integer) TO recollect_operator;
+
+REVOKE ALL ON FUNCTION recollect.insist(holds boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.insist(holds boolean) TO recollect_app;
 
 REVOKE ALL ON FUNCTION recollect.list_keys(of_project text) FROM PUBLIC;
-GRANT ALL ON FUNCTION recollect.list_keys(of_project text) TO recollect_app;
+GRANT ALL ON FUNCTION recollect.list_keys(of_project text) TO recollect_operator;
 
 REVOKE ALL ON FUNCTION recollect.note_key_use(wanted uuid, moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.note_key_use(wanted uuid, moment timestamp with time zone) TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.open_scope(scope uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.open_scope(scope uuid) TO recollect_app;
 
 REVOKE ALL ON FUNCTION recollect.report_asking(which text, since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.report_asking(which text, since timestamp with time zone, until timestamp with time zone) TO recollect_app;
@@ -1102,21 +1195,26 @@ REVOKE ALL ON FUNCTION recollect.report_requests(which text, since timestamp wit
 GRANT ALL ON FUNCTION recollect.report_requests(which text, since timestamp with time zone, until timestamp with time zone) TO recollect_app;
 
 REVOKE ALL ON FUNCTION recollect.revoke_key(wanted uuid, of_project text, moment timestamp with time zone, by text) FROM PUBLIC;
-GRANT ALL ON FUNCTION recollect.revoke_key(wanted uuid, of_project text, moment timestamp with time zone, by text) TO recollect_app;
+GRANT ALL ON FUNCTION recollect.revoke_key(wanted uuid, of_project text, moment timestamp with time zone, by text) TO recollect_operator;
 
 REVOKE ALL ON FUNCTION recollect.storage_by_user(which text, shared uuid, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION recollect.storage_by_user(which text, shared uuid, most integer) TO recollect_app;
+GRANT ALL ON FUNCTION recollect.storage_by_user(which text, shared uuid, most integer) TO recollect_operator;
 
 REVOKE ALL ON FUNCTION recollect.wake_parked(stage text) FROM PUBLIC;
-GRANT ALL ON FUNCTION recollect.wake_parked(stage text) TO recollect_app;
+GRANT ALL ON FUNCTION recollect.wake_parked(stage text) TO recollect_operator;
 
 REVOKE ALL ON FUNCTION recollect.work_status() FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.work_status() TO recollect_app;
 
 REVOKE ALL ON FUNCTION recollect.work_troubles(most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION recollect.work_troubles(most integer) TO recollect_app;
+GRANT ALL ON FUNCTION recollect.work_troubles(most integer) TO recollect_operator;
+
+REVOKE ALL ON FUNCTION recollect.tsvector_sum(tsvector) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.tsvector_sum(tsvector) TO recollect_app;
 
 GRANT SELECT,INSERT ON TABLE recollect.audit TO recollect_app;
+
+GRANT UPDATE(actor) ON TABLE recollect.audit TO recollect_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE recollect.chapter TO recollect_app;
 

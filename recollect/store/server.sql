@@ -9,18 +9,24 @@ SELECT open_scope(%(scope)s), set_config('plan_cache_mode', 'force_custom_plan',
 -- Inserts gain nothing from planning anew.
 SELECT open_scope(%(scope)s)
 
+-- name: become_operator
+-- For one call of a function that looks over all scopes or manages keys. It ends with the transaction.
+SELECT set_config('role', 'recollect_operator', true)
+
 -- name: facts
 -- What this server is and has.
 SELECT current_setting('server_version_num')::int AS version,
        current_setting('server_version') AS version_text,
        (SELECT array_agg(extname::text) FROM pg_extension) AS installed,
        (SELECT array_agg(name::text) FROM pg_available_extensions WHERE name IN ('vector', 'pg_trgm')) AS available,
-       to_regclass('recollect.schema_migration') IS NOT NULL AS has_schema
+       EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+               WHERE n.nspname = 'recollect' AND c.relname = 'schema_migration') AS has_schema
 
 -- name: role
 -- Whether row-level security binds the role we are.
 SELECT current_user AS name, rolsuper OR rolbypassrls AS bypasses,
-       EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('recollect.turn') AND relowner = r.oid) AS owns
+       EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+               WHERE n.nspname = 'recollect' AND c.relname = 'turn' AND c.relowner = r.oid) AS owns
 FROM pg_roles r WHERE rolname = current_user
 
 -- name: applied
@@ -39,11 +45,32 @@ WHERE s.scope_id = %(scope)s
 SELECT extname AS name, extversion AS version FROM pg_extension WHERE extname IN ('vector', 'pg_trgm') ORDER BY extname
 
 -- name: tables
--- Our tables and the wall around each.
-SELECT c.relname AS name, c.relrowsecurity AS enabled, c.relforcerowsecurity AS forced,
-       (SELECT count(*) FROM pg_policy p WHERE p.polrelid = c.oid) AS policies,
-       pg_get_userbyid(c.relowner)::text AS owner
+-- Our tables and their owners.
+SELECT c.relname AS name, pg_get_userbyid(c.relowner)::text AS owner
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = 'recollect' AND c.relkind IN ('r', 'p')
 ORDER BY c.relname
+
+-- name: identity
+-- Which server and database this is, whatever it is called and however it is reached. A standby has the same.
+SELECT (SELECT system_identifier FROM pg_control_system()) AS system,
+       (SELECT oid::bigint FROM pg_database WHERE datname = current_database()) AS database
+
+-- name: vacuuming
+-- Our tables, those that this login may not vacuum, and whether it may write a checkpoint.
+SELECT current_user::text AS name,
+       array_agg(c.relname::text ORDER BY c.relname) AS tables,
+       array_agg(c.relname::text ORDER BY c.relname) FILTER (WHERE NOT pg_has_role(c.relowner, 'USAGE')) AS denied,
+       pg_has_role('pg_checkpoint', 'USAGE') AS can_checkpoint
+FROM pg_class c
+JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = 'recollect' AND c.relkind IN ('r', 'p')
+
+-- name: dead_rows
+-- What the last vacuum had to leave, in our tables and in the files beside them that have their long values.
+SELECT coalesce(sum(s.n_dead_tup), 0)::int AS dead
+FROM pg_stat_all_tables s
+WHERE s.schemaname = 'recollect'
+   OR s.relid IN (SELECT c.reltoastrelid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                  WHERE n.nspname = 'recollect')

@@ -70,12 +70,6 @@ WHERE s.scope_id = %(scope)s AND c.scope_id = %(scope)s AND c.session_id = %(ses
   AND s.conversation_id = c.id AND s.turn_index = %(index)s
 RETURNING s.turn_index
 
--- name: insert_incoming
--- The sketches of turns that came by COPY (turn.make_incoming).
-INSERT INTO sketch (scope_id, conversation_id, turn_index, said_at, speaker_key, flags, tokens, length, terms)
-SELECT %(scope)s, %(conversation)s, turn_index, said_at, speaker_key, flags, tokens, length, terms
-FROM incoming
-
 -- name: delete_one
 DELETE FROM sketch WHERE scope_id = %(scope)s AND conversation_id = %(conversation)s
 

@@ -42,22 +42,6 @@ WITH o AS MATERIALIZED (
 )
 SELECT id, session_id, name, turn_count, interaction_count, created_at, updated_at, expires_at FROM c
 
--- name: make_incoming
--- Where COPY puts many turns: it cannot write through row-level security.
-CREATE TEMPORARY TABLE incoming (
-    turn_index int, role text, speaker text, text text, said_at timestamptz, data jsonb, high_value boolean,
-    speaker_key int, flags smallint, tokens int, length int, terms tsvector
-) ON COMMIT DROP
-
--- name: copy_incoming
-COPY incoming FROM STDIN
-
--- name: insert_incoming
-INSERT INTO turn
-    (scope_id, conversation_id, turn_index, role, speaker, text, said_at, recorded_at, data, high_value)
-SELECT %(scope)s, %(conversation)s, turn_index, role, speaker, text, said_at, %(now)s, data, high_value
-FROM incoming
-
 -- name: recent
 -- The last turns of a conversation, newest first: read from the end of its key, no further than asked. A join would read
 -- and sort them all.
@@ -72,7 +56,7 @@ ORDER BY t.turn_index DESC
 LIMIT %(limit)s
 
 -- name: window
--- As `recent`, for a caller who kept turns up to `last`: the later ones only, if what he kept `holds`: it is of this
+-- As `recent`, for a caller with cached turns up to `last`: the later ones only, if the cached ones are valid (`holds`): of this
 -- conversation, nothing was blanked since, and the last one is the same. In one statement, or a write could come between
 -- the look and the reading. Where there is no later turn there is still a row.
 SELECT c.id, c.redactions, k.holds, c.session_id, t.turn_index, t.role, t.speaker, t.text, t.said_at, t.data,

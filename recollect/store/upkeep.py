@@ -1,7 +1,8 @@
-"""The store's part for upkeep: finds scopes where something may be due, and does it in each scope's own transaction.
+"""Upkeep and reports in the store: find scopes where something is due, and do it in each scope's own transaction; count
+a project's requests without reading content.
 
-Every method is safe to repeat and to run in several processes at once: whatever is decided, is decided on rows that are
-locked. An erasure leaves an audit row of ids and counts in the same transaction.
+Every method is safe to repeat and to run in several processes at once: decisions are made on locked rows. An erasure
+writes an audit entry of ids and counts in the same transaction.
 """
 
 from __future__ import annotations
@@ -10,29 +11,29 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from recollect.model.audit import Deed
-from recollect.model.decay import Fate, Idle, fate
-from recollect.model.ids import ConversationId, MemoryId, ScopeId
-from recollect.model.memory import is_single
-from recollect.model.upkeep import Limits
+from recollect.learning.upkeep import Decay, IdleMemory, UpkeepLimits, compute_decay
 from recollect.store.database import Database, Row, Transaction
-from recollect.store.memories import audited
+from recollect.store.memories import write_audit
+from recollect.values.audit import AuditEntry
+from recollect.values.memory import is_single
+from recollect.values.report import LATENCY_STEPS, MOST_STORED, WEEKS, Day, ReportCounts, ScopeStorage, Totals, Week
+from recollect.values.scope import ConversationId, MemoryId, ScopeId, project_scope_id
 
 LOOKED_AT = 10_000  # rows of a page when looking for scopes
 HOLDERS = 1_000  # the same for holders, each of which has some hundred memories
 START = UUID(int=0)
 ACTOR = "upkeep"
-# What goes with an expired conversation; what was learned from it stays.
-EXPIRING = ("embedding", "chapter", "sketch", "turn", "request", "idempotency", "conversation")
+# Deleted with an expired conversation; memories learned from it stay.
+EXPIRING_TABLES = ("request", "embedding", "chapter", "sketch", "turn", "idempotency", "conversation")
 
 
 @dataclass(frozen=True, slots=True)
 class Faded:
-    """A page of idle memories; `last` is where the next one begins, None at the end."""
+    """The result of a page of idle memories; `last` is where the next page begins, None at the end."""
 
     decayed: int = 0
     forgotten: int = 0
@@ -45,16 +46,16 @@ class UpkeepStore:
 
     # Finding
 
-    def with_expired(self, limits: Limits) -> AsyncIterator[ScopeId]:
+    def find_expired_scopes(self, limits: UpkeepLimits) -> AsyncIterator[ScopeId]:
         return self._walk("upkeep.find_expired", LOOKED_AT, {"now": limits.now})
 
-    def with_old_requests(self, limits: Limits) -> AsyncIterator[ScopeId]:
+    def find_request_scopes(self, limits: UpkeepLimits) -> AsyncIterator[ScopeId]:
         return self._walk("upkeep.find_old_requests", LOOKED_AT, {"before": limits.now - limits.requests})
 
-    def with_old_keys(self, limits: Limits) -> AsyncIterator[ScopeId]:
+    def find_key_scopes(self, limits: UpkeepLimits) -> AsyncIterator[ScopeId]:
         return self._walk("upkeep.find_old_keys", LOOKED_AT, {"before": limits.now - limits.keys})
 
-    def with_memories(self, limits: Limits) -> AsyncIterator[ScopeId]:
+    def find_memory_scopes(self, limits: UpkeepLimits) -> AsyncIterator[ScopeId]:
         parameters = {
             "user_idle": limits.now - limits.user.period,
             "project_idle": limits.now - limits.project.period,
@@ -67,45 +68,50 @@ class UpkeepStore:
         return self._walk("upkeep.find_memories", HOLDERS, parameters)
 
     async def _walk(self, name: str, page: int, parameters: Mapping[str, Any]) -> AsyncIterator[ScopeId]:
-        """Scopes in the order of their ids, a page of rows at a time."""
+        """Yield scopes in the order of their ids, read a page of rows at a time."""
         after = START
-        while rows := await self._database.ask(name, {**parameters, "after": after, "most": page}):
+        while rows := await self._database.ask_as_operator(name, {**parameters, "after": after, "most": page}):
             for (scope,) in rows:
                 yield scope
             after = rows[-1][0]
 
-    # The log and the diary
+    # The log and the requests
 
-    async def expired(self, scope: ScopeId, limits: Limits, after: UUID) -> list[tuple[ConversationId, bool]]:
-        """Expired conversations after an id, and whether something was still to be learned from each."""
+    async def list_expired(
+        self, scope: ScopeId, limits: UpkeepLimits, after: UUID
+    ) -> list[tuple[ConversationId, bool]]:
+        """Return expired conversations after an id, and whether something was still to be learned from each."""
         parameters = {"now": limits.now, "after": after, "limit": limits.batch}
         [rows] = await self._database.run(scope, ("upkeep.expired", parameters))
         return [(row[0], row[1]) for row in rows]
 
     async def expire(self, scope: ScopeId, conversation: ConversationId, now: datetime) -> dict[str, int] | None:
-        """Erases an expired conversation; None if it has gone, or has gone on."""
+        """Erase an expired conversation; None if it is gone, or was continued."""
         async with self._database.transaction(scope) as transaction:
             if not await transaction.rows("upkeep.lock_expired", conversation=conversation, now=now):
                 return None
-            rows = {noun: await transaction.count(f"{noun}.delete_one", conversation=conversation) for noun in EXPIRING}
-            await note(transaction, [Deed(ACTOR, "expired", f"conversation:{conversation}", rows)], now)
+            rows = {
+                noun: await transaction.count(f"{noun}.delete_one", conversation=conversation)
+                for noun in EXPIRING_TABLES
+            }
+            await write_audit(transaction, [AuditEntry(ACTOR, "expired", f"conversation:{conversation}", rows)], now)
             return rows
 
-    async def drop_requests(self, scope: ScopeId, limits: Limits) -> int:
-        """One batch; how many there were."""
+    async def drop_requests(self, scope: ScopeId, limits: UpkeepLimits) -> int:
+        """Delete one batch; return its size."""
         parameters = {"before": limits.now - limits.requests, "limit": limits.batch}
         [[(gone,)]] = await self._database.run(scope, ("upkeep.drop_requests", parameters), write=True)
         return int(gone)
 
-    async def drop_keys(self, scope: ScopeId, limits: Limits) -> int:
+    async def drop_keys(self, scope: ScopeId, limits: UpkeepLimits) -> int:
         parameters = {"before": limits.now - limits.keys, "limit": limits.batch}
         [[(gone,)]] = await self._database.run(scope, ("upkeep.drop_keys", parameters), write=True)
         return int(gone)
 
     # Memories
 
-    async def fade(self, scope: ScopeId, limits: Limits, after: UUID) -> Faded:
-        """Takes from idle memories what time takes, and erases those of which too little is left."""
+    async def decay_memories(self, scope: ScopeId, limits: UpkeepLimits, after: UUID) -> Faded:
+        """Reduce the confidence of idle memories, and erase those below the limit."""
         async with self._database.transaction(scope) as transaction:
             held = await transaction.rows("upkeep.hold")
             if not held:
@@ -113,21 +119,21 @@ class UpkeepStore:
             rule = limits.project if held[0][0] else limits.user
             idle = limits.now - min(rule.period, rule.patience)
             rows = await transaction.rows("upkeep.idle", idle=idle, after=after, limit=limits.batch)
-            fates = [(memory, fate(memory, rule, limits.now)) for memory in (Idle(*row) for row in rows)]
+            fates = [(memory, compute_decay(memory, rule, limits.now)) for memory in (IdleMemory(*row) for row in rows)]
             forgotten = [(m.id, m.kind, m.key, m.status) for m, f in fates if f.is_forgotten]
             return Faded(
-                decayed=await decay(transaction, fates),
-                forgotten=await erase(transaction, forgotten, "decayed away", limits.now),
+                decayed=await write_decay(transaction, fates),
+                forgotten=await erase_memories(transaction, forgotten, "decayed away", limits.now),
                 last=rows[-1][0] if len(rows) == limits.batch else None,
             )
 
-    async def drop_ended(self, scope: ScopeId, limits: Limits) -> int:
-        """One batch of history that has had its time."""
+    async def drop_ended(self, scope: ScopeId, limits: UpkeepLimits) -> int:
+        """Delete one batch of outdated history."""
         parameters = {"ended": limits.now - limits.history, "limit": limits.batch}
         return await self._drop(scope, "upkeep.ended", parameters, "outlived", limits.now)
 
-    async def prune(self, scope: ScopeId, limits: Limits) -> int:
-        """One batch of minor memories beyond the most that are kept."""
+    async def prune(self, scope: ScopeId, limits: UpkeepLimits) -> int:
+        """Delete one batch of minor memories beyond the limit."""
         parameters = {"minor": limits.minor, "minor_most": limits.minor_most, "limit": limits.batch}
         return await self._drop(scope, "upkeep.crowding", parameters, "pruned", limits.now)
 
@@ -135,19 +141,19 @@ class UpkeepStore:
         async with self._database.transaction(scope) as transaction:
             if not await transaction.rows("upkeep.hold"):
                 return 0
-            return await erase(transaction, await transaction.rows(name, **parameters), action, now)
+            return await erase_memories(transaction, await transaction.rows(name, **parameters), action, now)
 
-    # Whose turn it is
+    # Scheduling
 
-    async def take(self, errand: str, now: datetime, until: datetime) -> bool:
-        """True for one of all who ask while it is due. Unless it is finished, it is due again at `until`."""
-        return bool(await self._database.ask("upkeep.take_errand", {"name": errand, "now": now, "until": until}))
+    async def claim_task(self, task: str, now: datetime, until: datetime) -> bool:
+        """Return True for one caller while the task is due. Unless it is finished, it is due again at `until`."""
+        return bool(await self._database.ask("upkeep.take_errand", {"name": task, "now": now, "until": until}))
 
-    async def finish(self, errand: str, then: datetime) -> None:
-        await self._database.ask("upkeep.finish_errand", {"name": errand, "next": then})
+    async def finish_task(self, task: str, then: datetime) -> None:
+        await self._database.ask("upkeep.finish_errand", {"name": task, "next": then})
 
 
-async def decay(transaction: Transaction, fates: Sequence[tuple[Idle, Fate]]) -> int:
+async def write_decay(transaction: Transaction, fates: Sequence[tuple[IdleMemory, Decay]]) -> int:
     faded = [
         {"id": str(memory.id), "decayed": then.decayed, "at": str(then.at)}
         for memory, then in fates
@@ -156,9 +162,9 @@ async def decay(transaction: Transaction, fates: Sequence[tuple[Idle, Fate]]) ->
     return await transaction.count("upkeep.decay", faded=json.dumps(faded)) if faded else 0
 
 
-async def erase(transaction: Transaction, chosen: Sequence[Row], action: str, now: datetime) -> int:
-    """Memories (id, kind, key, status) with their evidence, and with all that they took the place of: otherwise the
-    next thing said about the key would bring an older value back. How many were chosen."""
+async def erase_memories(transaction: Transaction, chosen: Sequence[Row], action: str, now: datetime) -> int:
+    """Erase memories (id, kind, key, status) with their evidence and everything they replaced: otherwise the next
+    statement about the key would restore an older value. Return how many were given."""
     if not chosen:
         return 0
     ids = [row[0] for row in chosen]
@@ -171,10 +177,32 @@ async def erase(transaction: Transaction, chosen: Sequence[Row], action: str, no
     evidence = Counter(alone[key] if memory is None else roots[memory] for memory, key in said)
     earlier = Counter(root for memory, root in roots.items() if memory not in ids)
     details = {memory: {"evidence": evidence[memory], "earlier": earlier[memory]} for memory in ids}
-    await note(transaction, [Deed(ACTOR, action, f"memory:{memory}", details[memory]) for memory in ids], now)
+    await write_audit(
+        transaction, [AuditEntry(ACTOR, action, f"memory:{memory}", details[memory]) for memory in ids], now
+    )
     return len(ids)
 
 
-async def note(transaction: Transaction, deeds: Sequence[Deed], now: datetime) -> None:
-    name, parameters = audited(deeds, now)
-    await transaction.rows(name, **parameters)
+class ReportStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def count(self, project: str, since: datetime, until: datetime) -> ReportCounts:
+        """Return the counts of seven queries; rows written meanwhile may be in some of them only."""
+        span = {"project": project, "since": since, "until": until}
+        [requests] = await self._database.ask("report.requests", span)
+        [follow_ups] = await self._database.ask("report.follow_ups", span)
+        [conversations] = await self._database.ask("report.conversations", span)
+        days = await self._database.ask("report.days", span)
+        counts = await self._database.ask("report.counts", {**span, "steps": list(LATENCY_STEPS)})
+        named: dict[str, dict[str, int]] = {}
+        for what, name, count in counts:
+            named.setdefault(what, {})[name] = count
+        weeks = await self._database.ask("report.asking", {**span, "since": until - timedelta(weeks=WEEKS)})
+        totals = Totals(*requests, *follow_ups, *conversations)
+        stored = await self._stored(project)
+        return ReportCounts(totals, [Day(*row) for row in days], named, [Week(*row) for row in weeks], stored)
+
+    async def _stored(self, project: str) -> list[ScopeStorage]:
+        asked = {"project": project, "shared": project_scope_id(project), "most": MOST_STORED}
+        return [ScopeStorage(*row) for row in await self._database.ask_as_operator("report.storage", asked)]

@@ -1,5 +1,5 @@
-"""The browser of these tests: a Chromium that came in a package (`make test` unpacks it), and pages that watch
-themselves: a script error, a refused script or style, or a request to anywhere else fails the test."""
+"""The browser of these tests: a Chromium from a package (`make test` unpacks it). A script error, a refused script or
+style, or a request to another host fails the test."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATIENCE = 20_000  # milliseconds for what a page should show
 
 
 def environment() -> Mapping[str, str]:
-    """Libraries and fonts of the package, where the machine has none of its own."""
+    """Return environment variables that point to the package's libraries and fonts where the machine has none."""
     if not CHROMIUM.exists():
         raise RuntimeError("there is no browser to test with; `make test` installs it")
     linked = subprocess.run(["ldd", CHROMIUM], capture_output=True, text=True, check=False).stdout
@@ -42,7 +42,7 @@ async def opened_browser() -> AsyncIterator[Browser]:
 
 
 class Watched:
-    """What went wrong on a page, seen from outside it."""
+    """Collects what goes wrong on a page."""
 
     def __init__(self, page: Page, own: str) -> None:
         self.problems: list[str] = []

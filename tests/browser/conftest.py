@@ -1,4 +1,4 @@
-"""A server with this test's own database, and pages that look at it."""
+"""Fixtures: a server with its own database, and browser pages."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from doors.http.loopback import Served, served
 from playwright.async_api import Browser, Page, ViewportSize, expect
 
 from recollect.settings import Settings
+from tests.server.http.loopback import Served, served
 
 from .chromium import DESKTOP, PATIENCE, Watched, opened_browser
 
@@ -21,14 +21,14 @@ NewPage = Callable[..., Awaitable[Page]]
 
 @pytest.fixture
 def console(settings: Settings) -> Iterator[Served]:
-    """A server that learns, open to whoever is on this machine."""
+    """A server with a worker and without sign-in."""
     with served(replace(settings, rate_limit=0.0), worker=True) as running:
         yield running
 
 
 @pytest.fixture
 def serve(settings: Settings) -> Iterator[Callable[..., Served]]:
-    """`serve(model_url=...)`: as `console`, with other settings."""
+    """`serve(model_url=...)`: a server as `console`, with other settings."""
     with ExitStack() as stack:
         yield lambda **given: stack.enter_context(served(replace(settings, rate_limit=0.0, **given), worker=True))
 
@@ -41,7 +41,7 @@ async def browser() -> AsyncIterator[Browser]:
 
 @pytest.fixture
 async def new_page(browser: Browser) -> AsyncIterator[NewPage]:
-    """`await new_page(url)`: a page of a browser that has no cookies yet, watched until the test ends."""
+    """`await new_page(url)`: a page without cookies; the test fails if anything goes wrong on it."""
     watched: list[Watched] = []
 
     async def opened(own: str, size: ViewportSize | None = None, **more: Any) -> Page:

@@ -1,5 +1,5 @@
-"""Texts that would run, or break out of where they stand, in a page that prints them as they are. Each names itself by
-`pwned`: a page on which that is set, or that has grown an element which only a payload brings, was fooled."""
+"""Texts that would run or break out of their context in a page that does not escape them. Each sets `pwned`: a page
+on which it is set, or that contains an element from a payload, fails the test."""
 
 from __future__ import annotations
 

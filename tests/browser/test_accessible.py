@@ -1,4 +1,4 @@
-"""Everybody can use the rooms: axe finds nothing serious, in light and dark, and no page scrolls sideways."""
+"""All pages are accessible: axe finds nothing serious, in light and dark, and no page scrolls sideways."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from doors.http.loopback import served
 from playwright.async_api import Page, ViewportSize, expect
 
 from recollect import Scope, connect
-from recollect.doors.http.sample import load_sample
-from recollect.model.library import Upload
+from recollect.bootstrap import open_analyst
+from recollect.server.sample import load_sample
 from recollect.settings import Settings
-from recollect.wire import analysing
+from recollect.values.document import Upload
+from tests.server.http.loopback import served
 
 from .chromium import DESKTOP, PHONE
 from .conftest import NewPage
 
-ROOMS = (
+PAGES = (
     *("chat", "chat?session=monday", "ask?source=shop&session=monday", "documents", "memory", "terms"),
     *("memory/search?question=what+does+active+mean%3F", "health", "privacy", "settings", "sign-in", "nowhere"),
 )
@@ -28,10 +28,10 @@ SERIOUS = ("serious", "critical")
 
 
 async def filled(settings: Settings, folder: Path) -> None:
-    async with connect(settings, worker=False) as engine, analysing(engine, settings) as analyst:
+    async with connect(settings, worker=False) as engine, open_analyst(engine, settings) as analyst:
         await load_sample(engine, analyst, folder)
         dana = Scope("dana", project="sample")
-        await engine.add_document(dana, Upload("prices.txt", b"A tyre change is 40 euros."))
+        await engine.documents.add(dana, Upload("prices.txt", b"A tyre change is 40 euros."))
         await engine.settle(dana)
 
 
@@ -41,18 +41,18 @@ async def serious(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("scheme", "size", "rooms"), [("light", DESKTOP, ROOMS), ("dark", PHONE, DARK)], ids=["light", "dark"]
+    ("scheme", "size", "paths"), [("light", DESKTOP, PAGES), ("dark", PHONE, DARK)], ids=["light", "dark"]
 )
-async def test_no_room_has_a_serious_problem(
-    settings: Settings, new_page: NewPage, tmp_path: Path, scheme: str, size: ViewportSize, rooms: Sequence[str]
+async def test_no_page_has_a_serious_problem(
+    settings: Settings, new_page: NewPage, tmp_path: Path, scheme: str, size: ViewportSize, paths: Sequence[str]
 ) -> None:
     await filled(settings, tmp_path)
     with served(settings, worker=False) as console:
         page = await new_page(console.url, size, color_scheme=scheme)
         problems = {}
-        for room in rooms:
-            await page.goto(f"/console/{room}")
+        for path in paths:
+            await page.goto(f"/console/{path}")
             await expect(page.locator("details[open][data-lazy]")).to_have_count(0)
             wide = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            problems[room] = [*(await serious(page)), *([f"{wide} pixels too wide"] if wide > 0 else [])]
-        assert {room: found for room, found in problems.items() if found} == {}
+            problems[path] = [*(await serious(page)), *([f"{wide} pixels too wide"] if wide > 0 else [])]
+        assert {path: found for path, found in problems.items() if found} == {}

@@ -12,16 +12,16 @@ from typing import Any
 
 import httpx2
 import pytest
-from docs.pages import ROOT
-from doors.http.loopback import Served
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.staticfiles import StaticFiles
 from playwright.async_api import Browser, Page, expect
 
-from recollect.doors.http.app import make_app
-from recollect.hosts.sql.sample import make_sample
+from recollect.apps.ask.sample import make_sample
+from recollect.server.app import make_app
 from recollect.settings import Settings
+from tests.docs.pages import ROOT
+from tests.server.http.loopback import Served
 
 from .conftest import NewPage
 
@@ -50,12 +50,12 @@ async def ask(page: Page, question: str) -> None:
     await page.get_by_role("button", name="Ask").click()
 
 
-async def kept(page: Page) -> dict[str, Any] | None:
+async def read_stored(page: Page) -> dict[str, Any] | None:
     told: dict[str, Any] | None = await page.evaluate(f"JSON.parse(localStorage.getItem({SHELF!r}))")
     return told
 
 
-async def test_a_session_is_kept_over_a_reload_until_a_new_topic_begins(shop: Served, new_page: NewPage) -> None:
+async def test_session_survives_reload_until_new_topic(shop: Served, new_page: NewPage) -> None:
     page = await new_page(shop.url)
     await page.goto(PAGE)
     await ask(page, "Show me total sales by region for 2024")
@@ -63,45 +63,45 @@ async def test_a_session_is_kept_over_a_reload_until_a_new_topic_begins(shop: Se
     await ask(page, "What about 2023?")
     await expect(page.locator(".used").last).to_have_text("Used: earlier messages 1, similar questions 1")
     await expect(page.locator(".sql").last).to_contain_text("2023-01-01")
-    first = await kept(page)
+    first = await read_stored(page)
 
     await page.reload()
     await expect(page.locator(".question")).to_have_count(2)
     await expect(page.locator("#session")).to_contain_text("2 asked · kept until")
     await ask(page, "And 2022?")
     await expect(page.locator(".sql").last).to_contain_text("2022-01-01")
-    assert (await kept(page) or {})["session_id"] == (first or {})["session_id"]
+    assert (await read_stored(page) or {})["session_id"] == (first or {})["session_id"]
 
     await page.get_by_role("button", name="New topic").click()
     await expect(page.locator(".question")).to_have_count(0)
-    assert await kept(page) is None
+    assert await read_stored(page) is None
     await ask(page, "How many customers are there?")
     await expect(page.locator("#session")).to_contain_text("1 asked")
-    assert (await kept(page) or {})["session_id"] != (first or {})["session_id"]
+    assert (await read_stored(page) or {})["session_id"] != (first or {})["session_id"]
 
 
-async def test_what_a_word_means_is_asked_once_and_assumed_from_then_on(shop: Served, new_page: NewPage) -> None:
+async def test_clarification_is_asked_once(shop: Served, new_page: NewPage) -> None:
     page = await new_page(shop.url)
     await page.goto(PAGE)
     await ask(page, "How many active customers are there?")
-    await page.get_by_role("button", name="status = open").click()
-    await expect(page.locator(".assumed")).to_contain_text("Assumed: active means status = open (user")
+    await page.get_by_role("button", name="status open").click()
+    await expect(page.locator(".assumed")).to_contain_text("Assumed: active means status open (user")
     await page.get_by_role("button", name="New topic").click()
     await ask(page, "How many active customers are there?")
     await expect(page.locator(".assumed")).to_have_count(1)
     await expect(page.locator(".sql")).to_contain_text("open")
 
 
-async def test_a_session_that_is_over_is_told_and_a_new_one_begins(shop: Served, new_page: NewPage) -> None:
+async def test_expired_session_is_reported_and_replaced(shop: Served, new_page: NewPage) -> None:
     page = await new_page(shop.url)
     await page.goto(PAGE)
     await ask(page, "How many customers are there?")
     await expect(page.locator("#session")).to_contain_text("1 asked")
-    old = (await kept(page) or {})["session_id"]
+    old = (await read_stored(page) or {})["session_id"]
     httpx2.delete(f"{shop.url}/chat/sessions/{old}", params=WHOSE, timeout=60).raise_for_status()
     await page.reload()
     await expect(page.locator(".problem")).to_have_text("The last conversation is gone; this is a new one.")
-    assert await kept(page) is None
+    assert await read_stored(page) is None
 
     await ask(page, "How many customers are there?")
     await expect(page.locator("#session")).to_contain_text("1 asked")
@@ -116,7 +116,7 @@ async def test_a_session_that_is_over_is_told_and_a_new_one_begins(shop: Served,
 
 
 @pytest.fixture
-def elsewhere() -> Iterator[str]:
+def other_origin() -> Iterator[str]:
     """The page at an origin of its own."""
     handler = partial(SimpleHTTPRequestHandler, directory=str(SAMPLES))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -128,39 +128,37 @@ def elsewhere() -> Iterator[str]:
 
 
 @pytest.fixture
-def allowed(elsewhere: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def allowed(other_origin: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server, wrapped as the guide says."""
 
     def wrapped(settings: Settings, **more: Any) -> FastAPI:
         app = make_app(settings, **more)
         app.add_middleware(
             CORSMiddleware,
-            allow_origins=[elsewhere],
+            allow_origins=[other_origin],
             allow_methods=["*"],
             allow_headers=["Authorization", "Content-Type", "Idempotency-Key"],
             expose_headers=["Retry-After", "X-Request-Id"],
         )
         return app
 
-    monkeypatch.setattr("doors.http.loopback.make_app", wrapped)
+    monkeypatch.setattr("tests.server.http.loopback.make_app", wrapped)
 
 
-async def answered(browser: Browser, page_at: str, server: str) -> Page:
+async def ask_from(browser: Browser, page_at: str, server: str) -> Page:
     page = await browser.new_page()
     await page.goto(f"{page_at}/front-end.html?server={server}")
     await ask(page, "How many customers are there?")
     return page
 
 
-async def test_a_page_of_another_origin_is_answered_where_the_server_allows_it(
-    allowed: None, shop: Served, elsewhere: str, browser: Browser
+async def test_other_origin_is_answered_if_allowed(
+    allowed: None, shop: Served, other_origin: str, browser: Browser
 ) -> None:
-    page = await answered(browser, elsewhere, shop.url)
+    page = await ask_from(browser, other_origin, shop.url)
     await expect(page.locator(".answer")).to_contain_text("customers")
 
 
-async def test_a_page_of_another_origin_is_refused_by_the_browser_otherwise(
-    console: Served, elsewhere: str, browser: Browser
-) -> None:
-    page = await answered(browser, elsewhere, console.url)
+async def test_other_origin_is_refused_by_default(console: Served, other_origin: str, browser: Browser) -> None:
+    page = await ask_from(browser, other_origin, console.url)
     await expect(page.locator(".problem")).to_contain_text("Failed to fetch")

@@ -1,4 +1,4 @@
-"""Memory is full of what other people wrote. Whatever they wrote, the console prints it and never runs it."""
+"""Memory contains text that other people wrote. The console prints it and never runs it."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from urllib.parse import quote
 
 import httpx2
 import pytest
-from doors.http.loopback import Served
 from playwright.async_api import Page, expect
 
 from recollect import Lesson, Scope, SyncEngine, connect_sync
-from recollect.model.library import Upload
-from recollect.model.ontology import Term
 from recollect.settings import Settings
+from recollect.values.document import Upload
+from recollect.values.term import Term
+from tests.server.http.loopback import Served
 
 from .conftest import NewPage
 from .payloads import FOREIGN, PAYLOADS
 
 ME = Scope("me", "payloads")
-ROOMS = ("chat", "ask", "documents", "memory", "terms", "health", "privacy", "settings")
+PAGES = ("chat", "ask", "documents", "memory", "terms", "health", "privacy", "settings")
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_at_least_60_payloads() -> None:
     assert len(set(PAYLOADS)) >= 60
 
 
 @pytest.fixture
-def fooled(settings: Settings) -> None:
+def payloads_stored(settings: Settings) -> None:
     """A memory in which every text is a payload."""
     with connect_sync(settings, worker=False) as memory:
         for start in range(0, len(PAYLOADS), 30):
@@ -38,44 +38,44 @@ def fooled(settings: Settings) -> None:
         memory.learn(ME, [Lesson(text, key=text[:190]) for text in PAYLOADS])
         memory.learn(ME, [Lesson(text, key="one key", kind="decision") for text in PAYLOADS[:5]])
         for text in PAYLOADS[:10]:
-            memory.put_term(ME, Term(text[:190], description=text, synonyms=[f"{text[:180]} too"]))
+            memory.terms.put(ME, Term(text[:190], description=text, synonyms=[f"{text[:180]} too"]))
         add_documents(memory)
         memory.settle(ME)
 
 
 def add_documents(memory: SyncEngine) -> None:
-    """Their names and texts; one that cannot be read, so that its failure is told."""
+    """Add documents with payloads as names and texts; one is unreadable, so that its error is shown."""
     whole = "\n\n".join(PAYLOADS).encode(errors="replace")
     for name in PAYLOADS[:6]:
-        memory.add_document(ME, Upload(f"{name[:150]}.txt", whole + name.encode(errors="replace")))
-    memory.add_document(ME, Upload(f"{PAYLOADS[13]}.pdf", b"%PDF-1.7 broken"))
+        memory.documents.add(ME, Upload(f"{name[:150]}.txt", whole + name.encode(errors="replace")))
+    memory.documents.add(ME, Upload(f"{PAYLOADS[13]}.pdf", b"%PDF-1.7 broken"))
 
 
-async def clean(page: Page) -> None:
+async def check_clean(page: Page) -> None:
     assert await page.evaluate("window.pwned") is None, page.url
     found = await page.evaluate("s => [...document.querySelectorAll(s)].map(e => e.outerHTML.slice(0, 200))", FOREIGN)
     assert found == [], page.url
 
 
 async def visit_all(page: Page, path: str, most: int = 12) -> None:
-    """A page, and what its own links lead to."""
+    """Open a page and the pages it links to."""
     await page.goto(f"/console/{path}")
-    await clean(page)
+    await check_clean(page)
     links = await page.eval_on_selector_all("main a[href^='/console/']", "all => all.map(a => a.getAttribute('href'))")
     pages = [address for address in dict.fromkeys(links) if "/export" not in address]  # which is a download
     for address in pages[:most]:
         await page.goto(address)
-        await clean(page)
+        await check_clean(page)
 
 
-@pytest.mark.usefixtures("fooled")
-async def test_no_room_runs_what_it_prints(console: Served, new_page: NewPage) -> None:
+@pytest.mark.usefixtures("payloads_stored")
+async def test_no_page_runs_stored_text(console: Served, new_page: NewPage) -> None:
     page = await new_page(console.url)
-    for room in ROOMS:
-        await visit_all(page, room)
+    for path in PAGES:
+        await visit_all(page, path)
     await page.goto("/console/chat?session=payloads")
     await expect(page.locator(".exchange .text").last).to_have_text(PAYLOADS[-1].strip())
-    await clean(page)
+    await check_clean(page)
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def notes(console: Served, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("notes")
-async def test_rows_errors_and_what_is_typed_are_printed_too(console: Served, new_page: NewPage) -> None:
+async def test_rows_errors_and_input_are_escaped(console: Served, new_page: NewPage) -> None:
     page = await new_page(console.url)
     await page.goto("/console/ask?source=notes")
     for question in ("number of notes by body", f"how many notes {PAYLOADS[12]}", PAYLOADS[17]):
@@ -99,14 +99,14 @@ async def test_rows_errors_and_what_is_typed_are_printed_too(console: Served, ne
         await page.get_by_label("Question", exact=True).fill(question)
         await page.get_by_role("button", name="Ask", exact=True).click()
         await expect(answered).to_have_count(there + 1)
-        await clean(page)
+        await check_clean(page)
     await expect(page.locator("main")).to_contain_text(PAYLOADS[20])
 
     await page.goto("/console/chat")
     await page.get_by_label("Message").fill(PAYLOADS[12])
     await page.keyboard.press("Enter")
     await expect(page.locator(".by-assistant .beside")).to_have_count(1)
-    await clean(page)
+    await check_clean(page)
     for path in (
         "chat?session=",
         "memory/one?id=",
@@ -116,4 +116,4 @@ async def test_rows_errors_and_what_is_typed_are_printed_too(console: Served, ne
         "memory/search?question=",
     ):
         await page.goto(f"/console/{path}{quote(PAYLOADS[17])}")
-        await clean(page)
+        await check_clean(page)

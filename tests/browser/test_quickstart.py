@@ -1,4 +1,4 @@
-"""The story that the quickstart tells with pictures, done once more: by the script that makes the pictures."""
+"""The steps of the quickstart, run by the script that takes its screenshots."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def pictures(folder: Path) -> set[str]:
     return {picture.stem for picture in folder.glob("*.png")}
 
 
-async def test_the_story_of_the_quickstart_is_true_and_has_every_picture(new_page: NewPage, tmp_path: Path) -> None:
+async def test_quickstart_steps_work_and_have_pictures(new_page: NewPage, tmp_path: Path) -> None:
     spec = importlib.util.spec_from_file_location("screenshots", SCRIPT)
     assert spec is not None
     assert spec.loader is not None

@@ -1,51 +1,53 @@
-"""The TypeScript client is what the server's OpenAPI document says; it type-checks; and node runs it as it stands.
+"""The TypeScript client matches the server's OpenAPI document, type-checks, and runs with node against a real server.
 
-`python scripts/typescript_client.py` writes it anew. Node comes with the development tools; the compiler is npm's, and
-`make test` fetches it.
+`make typescript` regenerates its types. `make test` installs its npm packages.
 """
 
 from __future__ import annotations
 
 import os
-import runpy
 import subprocess
 import sys
 from pathlib import Path
 
-from docs.pages import ROOT
-from doors.http.conftest import Serve, serve
+import pytest
+
+from tests.docs.pages import ROOT
+from tests.server.http.conftest import Serve, serve
 
 __all__ = ["serve"]
-HERE = ROOT / "clients" / "typescript"
+CLIENT = ROOT / "clients" / "typescript"
+COMPILER = CLIENT / "node_modules" / ".bin" / "tsc"
 NODE = Path(sys.executable).with_name("node")
-MODULES = ROOT / ".venv" / "typescript" / "node_modules"
 SECONDS = 120
 
 
-def ran(*command: str, **more: str) -> str:
-    environment = {**os.environ, "PATH": f"{NODE.parent}:{os.environ['PATH']}", "NO_COLOR": "1", **more}
-    done = subprocess.run(
-        command, cwd=HERE, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+@pytest.fixture(autouse=True)
+def packages() -> None:
+    assert COMPILER.exists(), "the client's npm packages are not installed; `make test` installs them"
+
+
+def run(*command: str, stdin: str = "", **variables: str) -> str:
+    environment = {**os.environ, "PATH": f"{NODE.parent}:{os.environ['PATH']}", "NO_COLOR": "1", **variables}
+    process = subprocess.run(
+        command, cwd=CLIENT, env=environment, input=stdin, capture_output=True, text=True, timeout=SECONDS, check=False
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
 
 
-def test_the_committed_client_is_what_the_server_says() -> None:
-    script = runpy.run_path(str(ROOT / "scripts" / "typescript_client.py"))
-    for name, text in script["written"](script["document"]()).items():
-        committed = (HERE / "src" / name).read_text(encoding="utf-8")
-        assert committed == text, f"{name} is out of date: run python scripts/typescript_client.py"
+def test_committed_types_match_the_openapi_document() -> None:
+    document = run(sys.executable, str(ROOT / "scripts" / "openapi_document.py"), PYTHONPATH=str(ROOT))
+    committed = (CLIENT / "src" / "schema.ts").read_text(encoding="utf-8")
+    assert run(str(NODE), "generate.mjs", stdin=document) == committed, "schema.ts is out of date: run make typescript"
 
 
-def test_the_client_and_its_examples_type_check() -> None:
-    compiler = MODULES / ".bin" / "tsc"
-    assert compiler.exists(), "there is no compiler to check with; `make test` installs it"
-    ran(str(compiler), "--noEmit", "--typeRoots", str(MODULES / "@types"))
+def test_client_and_examples_type_check() -> None:
+    run(str(COMPILER), "--noEmit")
 
 
-def test_the_example_remembers_across_sessions_and_says_why(serve: Serve) -> None:
-    printed = ran(str(NODE), "examples/remember.ts", serve().url).splitlines()
+def test_example_recalls_across_sessions(serve: Serve) -> None:
+    printed = run(str(NODE), "examples/remember.ts", serve().url).splitlines()
     assert printed[0] == "recorded monday#0 monday#1"
     assert any("user: The launch is in Lisbon, on the third of June." in line for line in printed)
     assert "chat in a new session" in printed
@@ -55,5 +57,5 @@ def test_the_example_remembers_across_sessions_and_says_why(serve: Serve) -> Non
     assert printed[-1].startswith("refused 400 invalid_request ")
 
 
-def test_the_client_keeps_its_promises_against_a_real_server(serve: Serve) -> None:
-    ran(str(NODE), "--test", "test/client.test.ts", RECOLLECT_URL=serve().url)
+def test_client_works_against_a_real_server(serve: Serve) -> None:
+    run(str(NODE), "--test", "test/client.test.ts", RECOLLECT_URL=serve().url)

@@ -11,14 +11,14 @@ from typing import Any
 
 from typer.main import get_command
 
-from recollect.doors.cli.app import app
+from recollect.cli.app import app
 
 from .pages import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "cli.md"
 MARKER = "<!-- commands -->"
 COMMON = ("--session", "--user", "--project", "--json", "--yes")
-PANELS = ("Remember", "Teach", "Account for it", "Try and measure", "Operate")
+PANELS = ("Remember", "Teach", "Explain, export and erase", "Try", "Operate")
 
 
 def test_the_page_of_the_command_line_is_current() -> None:

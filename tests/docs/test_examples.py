@@ -126,9 +126,11 @@ def test_no_block_is_left_out_silently(page: Path) -> None:
 
 @pytest.mark.xdist_group("docs")
 @pytest.mark.usefixtures("surroundings", "roles")
-async def test_the_roles_of_the_quickstart_pass_a_pooler(database: str) -> None:
-    """The login that the quickstart makes works with MEMORY_DB_POOLED, where no option is set per session."""
-    made = [block for block in blocks(ROOT / "docs" / "quickstart.md") if block.language == "sql" and block.runs]
+async def test_documented_roles_work_with_a_pooler(database: str) -> None:
+    """The login role of the database page works with MEMORY_DB_POOLED, which sets no options per session."""
+    made = [
+        block for block in blocks(ROOT / "docs" / "howto" / "database.md") if block.language == "sql" and block.runs
+    ]
     for block in made:
         run(block, database)
     dsn = make_conninfo(database, user="app")

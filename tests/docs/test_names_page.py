@@ -6,7 +6,7 @@ import re
 from dataclasses import fields
 
 import recollect
-from recollect.doors.http.app import make_app
+from recollect.server.app import make_app
 from recollect.settings import Settings, read_settings
 
 from .pages import ROOT

@@ -15,11 +15,11 @@ import pytest
 
 import recollect
 from recollect.flows.recall import MOST_CHAPTERS, MOST_EXACT, MOST_UNCOVERED
-from recollect.model.bm25 import K1, B
-from recollect.model.chapter import TURNS
-from recollect.model.fuse import Weights
-from recollect.model.spelling import SIMILAR
-from recollect.model.words import STOP_WORDS
+from recollect.recall.bm25 import K1, B
+from recollect.recall.chapters import TURNS
+from recollect.recall.fuse import Weights
+from recollect.recall.spelling import SIMILAR
+from recollect.recall.word_lists import STOP_WORDS
 from recollect.settings import CHOICES, Settings
 
 from .pages import PAGES, ROOT, name
@@ -72,7 +72,7 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 
 def test_the_weights_and_limits_of_recall_are_those_of_the_code() -> None:
-    text = (ROOT / "docs" / "why" / "recall.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "ranking.md").read_text(encoding="utf-8")
     told = {field: float(value) for field, value in re.findall(r"^\| `(\w+)` \| ([\d.]+) \|", text, re.MULTILINE)}
     assert told == asdict(Weights())
     for sentence in (

@@ -15,20 +15,20 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from cache_writer import write
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from redis_server import RedisServer, back, serving
 
 from recollect import Context, Engine, NotFound, Query, Recall, Scope, Turn, connect
 from recollect.flows.cache import TurnCache
-from recollect.flows.upkeep import maintain
+from recollect.flows.maintain import run_upkeep
 from recollect.ports import CacheCounts
 from recollect.providers import redis as provider
 from recollect.providers.fake import FakeClock, FakeEmbedder
-from recollect.providers.redis import RedisCache, key
+from recollect.providers.redis import RedisCache, hash_key
 from recollect.settings import Settings
+from tests.flows.cache_writer import write
+from tests.redis_server import RedisServer, back, serving
 
 MONDAY, TUESDAY = Scope("alex", "monday"), Scope("alex", "tuesday")
 WORDS = ("heron", "garden", "ferry", "budget", "piano", "bridge")
@@ -71,8 +71,8 @@ class Pair:
 
 
 def turn_cache(engine: Engine) -> TurnCache:
-    assert engine._parts.cache is not None
-    return engine._parts.cache
+    assert engine._deps.cache is not None
+    return engine._deps.cache
 
 
 def told(context: Context) -> Any:
@@ -115,8 +115,8 @@ async def test_the_second_time_the_turns_come_from_the_cache(
     await pair.same(MONDAY, "where is the heron?")
     before = replace(pair.counts)
 
-    monkeypatch.setattr(pair.cached._parts.store._database, "_echo", True)
-    with caplog.at_level("INFO", "recollect.sql"):
+    monkeypatch.setattr(pair.cached._deps.store._database, "_echo", True)
+    with caplog.at_level("INFO", "recollect.store"):
         again = await pair.cached.context(MONDAY, "where is the heron?")
 
     assert again.recall.hits
@@ -214,7 +214,7 @@ async def done(pair: Pair, act: str, scope: Scope, words: list[str], writer: Eng
         case "expire":
             pair.clock.advance(days=20)
         case "erase":
-            await maintain(writer._parts)
+            await run_upkeep(writer._deps)
         case "flush":
             redis.client().flushall()
 
@@ -305,11 +305,11 @@ async def test_an_acknowledged_write_of_another_process_is_in_every_later_answer
 async def test_what_was_forgotten_is_not_in_redis_either(pair: Pair, redis: RedisServer, scope: Scope) -> None:
     await pair.plain.record(MONDAY, SMALL_TALK)
     await pair.same(MONDAY, "heron")
-    assert any(b"heron" in value for value in redis.client().hvals(key(MONDAY.id)))
+    assert any(b"heron" in value for value in redis.client().hvals(hash_key(MONDAY.id)))
 
     await pair.cached.forget(scope)
 
-    assert redis.client().hgetall(key(MONDAY.id)) == {b"gone": b""}
+    assert redis.client().hgetall(hash_key(MONDAY.id)) == {b"gone": b""}
     assert (await pair.same(MONDAY, "heron")).text == ""
 
 
@@ -320,7 +320,7 @@ async def test_what_was_redacted_is_not_in_redis_either(pair: Pair, redis: Redis
     await pair.cached.redact(MONDAY, (await pair.cached.learn(MONDAY, "heron")).id)
     await pair.same(MONDAY, "bridge")
 
-    assert not any(b"heron" in value for value in redis.client().hvals(key(MONDAY.id)))
+    assert not any(b"heron" in value for value in redis.client().hvals(hash_key(MONDAY.id)))
 
 
 @pytest.mark.parametrize("change", ["forget", "redact"])
@@ -337,7 +337,7 @@ async def test_a_redis_that_comes_back_with_what_it_had_before_a_change_is_not_b
     await pair.plain.record(MONDAY, [("user", "The bridge is closed.")] * 6)
     redis.start()
     await back(pair.cache)
-    assert any(b"heron" in value for value in redis.client().hvals(key(MONDAY.id)))
+    assert any(b"heron" in value for value in redis.client().hvals(hash_key(MONDAY.id)))
 
     assert "heron" not in (await pair.same(MONDAY, "the bird by the bridge")).text
 
@@ -405,11 +405,11 @@ SPOILT: dict[str, Spoil] = {
 async def test_a_spoilt_value_is_none(pair: Pair, redis: RedisServer, how: str) -> None:
     await pair.plain.record(MONDAY, SMALL_TALK * 3)
     await pair.same(MONDAY, "heron")
-    kept = redis.client().hgetall(key(MONDAY.id))
+    kept = redis.client().hgetall(hash_key(MONDAY.id))
     hits = pair.counts.hits
 
     for name, value in kept.items():
-        redis.client().hset(key(MONDAY.id), name, SPOILT[how](value))
+        redis.client().hset(hash_key(MONDAY.id), name, SPOILT[how](value))
 
     await pair.cached.context(MONDAY, "heron")
     assert pair.counts.hits == hits
@@ -419,9 +419,9 @@ async def test_a_spoilt_value_is_none(pair: Pair, redis: RedisServer, how: str) 
 async def test_a_value_under_another_name_is_none(pair: Pair, redis: RedisServer) -> None:
     await pair.plain.record(MONDAY, [("user", f"heron number {n}") for n in range(6)])
     await pair.same(MONDAY, "heron")
-    kept = redis.client().hgetall(key(MONDAY.id))
+    kept = redis.client().hgetall(hash_key(MONDAY.id))
 
-    redis.client().hset(key(MONDAY.id), mapping=dict(zip(kept, reversed(kept.values()), strict=True)))
+    redis.client().hset(hash_key(MONDAY.id), mapping=dict(zip(kept, reversed(kept.values()), strict=True)))
 
     await pair.same(MONDAY, "heron")
 
@@ -433,6 +433,6 @@ async def test_users_with_the_same_sessions_have_nothing_in_common(pair: Pair, r
     for scope in (MONDAY, blake, MONDAY, blake):
         await pair.same(scope, "heron")
 
-    redis.client().copy(key(MONDAY.id), key(blake.id), replace=True)
+    redis.client().copy(hash_key(MONDAY.id), hash_key(blake.id), replace=True)
 
     assert "alex" not in (await pair.same(blake, "heron")).text

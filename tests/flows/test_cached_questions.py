@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from redis_server import RedisServer, serving
 
 from recollect import Engine, Scope, connect
 from recollect.providers.fake import FakeEmbedder
 from recollect.providers.redis import RedisCache
 from recollect.settings import Settings
+from tests.redis_server import RedisServer, serving
 
 MONDAY, TUESDAY = Scope("alex", "monday"), Scope("alex", "tuesday")
 SMALL_TALK: list[Any] = [("user", "The heron stands by the bridge."), ("assistant", "And the ferry is late again.")]
@@ -39,8 +39,8 @@ async def calls(memory: Engine, embedder: FakeEmbedder, scope: Scope, text: str 
     """How often the embedder is asked for a question."""
     before = embedder.calls
     assert (await memory.recall(scope, text)).notes == ()
-    assert memory._parts.cache is not None
-    cache = memory._parts.cache.cache
+    assert memory._deps.cache is not None
+    cache = memory._deps.cache.cache
     assert isinstance(cache, RedisCache)
     await cache.flush()
     return embedder.calls - before

@@ -5,25 +5,25 @@ from __future__ import annotations
 import pytest
 
 from recollect import Scope
-from recollect.flows import cached_values as values
+from recollect.flows import cache as values
 
 MONDAY = Scope("alex", "monday")
 
 
 def test_a_value_counts_for_its_owner_and_name_only() -> None:
-    value = values.sealed(MONDAY.id, "w:1", b"body")
+    value = values.add_checksum(MONDAY.id, "w:1", b"body")
 
-    assert values.unsealed(MONDAY.id, "w:1", value) == b"body"
-    assert values.unsealed(Scope("blake").id, "w:1", value) is None
-    assert values.unsealed(MONDAY.id, "w:2", value) is None
+    assert values.verify_checksum(MONDAY.id, "w:1", value) == b"body"
+    assert values.verify_checksum(Scope("blake").id, "w:1", value) is None
+    assert values.verify_checksum(MONDAY.id, "w:2", value) is None
 
 
 @pytest.mark.parametrize("body", [b"[]", b"null", b"[1,2,3]", b'["user","a",null,"2026","[]",false,"s",1]', b"{"])
 def test_a_body_that_is_no_turn_is_none(body: bytes) -> None:
-    assert values.turn_in(body) is None
-    assert values.window_in(body) is None
+    assert values.decode_turn(body) is None
+    assert values.decode_window(body) is None
 
 
 @pytest.mark.parametrize("body", [b"", b"abc", b"\x00\x00\xc0\x7f"])
 def test_a_body_that_is_no_vector_is_none(body: bytes) -> None:
-    assert values.vector_in(body) is None
+    assert values.decode_vector(body) is None

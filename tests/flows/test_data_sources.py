@@ -9,9 +9,9 @@ import pytest
 
 from recollect import Engine, Scope, connect
 from recollect.errors import InvalidInput, NotFound
-from recollect.model.data_source import DataSource
 from recollect.providers.fake import FakeEmbedder
 from recollect.settings import Settings
+from recollect.values.data_source import DataSource
 
 ALEX = Scope("alex", project="shop")
 SHOP = DataSource("shop", "postgresql://reader:s3cret@db/shop?password=x1", "postgres", "f1", {"tables": []}, {"a": 1})
@@ -24,26 +24,26 @@ async def engine(settings: Settings) -> AsyncIterator[Engine]:
 
 
 async def test_a_data_source_is_kept_changed_listed_and_dropped(engine: Engine) -> None:
-    kept = await engine.put_data_source(ALEX, SHOP)
-    changed = await engine.put_data_source(ALEX, replace(SHOP, fingerprint="f2"))
-    [listed] = await engine.data_sources(ALEX)
+    kept = await engine.sources.put(ALEX, SHOP)
+    changed = await engine.sources.put(ALEX, replace(SHOP, fingerprint="f2"))
+    [listed] = await engine.sources.find(ALEX)
 
     assert (kept.catalog, kept.dsn, kept.fingerprint) == (SHOP.catalog, SHOP.dsn, "f1")
     assert changed.created_at == kept.created_at
     assert (listed.name, listed.fingerprint, listed.catalog) == ("shop", "f2", {})
-    assert (await engine.data_source(ALEX, "shop")).model == {"a": 1}
+    assert (await engine.sources.get(ALEX, "shop")).model == {"a": 1}
 
-    await engine.drop_data_source(ALEX, "shop")
-    assert await engine.data_sources(ALEX) == []
+    await engine.sources.drop(ALEX, "shop")
+    assert await engine.sources.find(ALEX) == []
     assert [row.action for row in await engine.audit(ALEX, owner="project")].count("connected") == 2
 
 
 async def test_another_project_has_other_data_sources(engine: Engine) -> None:
-    await engine.put_data_source(ALEX, SHOP)
+    await engine.sources.put(ALEX, SHOP)
     other = Scope("alex", project="farm")
 
-    assert await engine.data_sources(other) == []
-    for ask in (engine.data_source(other, "shop"), engine.drop_data_source(other, "shop")):
+    assert await engine.sources.find(other) == []
+    for ask in (engine.sources.get(other, "shop"), engine.sources.drop(other, "shop")):
         with pytest.raises(NotFound, match="'farm' has no data source 'shop'"):
             await ask
 
@@ -65,15 +65,15 @@ def test_a_data_source_never_shows_its_password() -> None:
 )
 async def test_a_wrong_data_source_is_refused_by_field(engine: Engine, wrong: DataSource, field: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        await engine.put_data_source(ALEX, wrong)
+        await engine.sources.put(ALEX, wrong)
     assert refused.value.field == field
 
 
 async def test_askers_of_a_shape_are_counted_once_each_and_forgotten_with_them(engine: Engine) -> None:
     blake = Scope("blake", project="shop")
-    assert [await engine.asked(each, "sales by ?") for each in (ALEX, ALEX, blake)] == [1, 1, 2]
-    assert await engine.asked(ALEX, "sales in ?") == 1
+    assert [await engine.sources.count_askers(each, "sales by ?") for each in (ALEX, ALEX, blake)] == [1, 1, 2]
+    assert await engine.sources.count_askers(ALEX, "sales in ?") == 1
 
     await engine.forget(blake)
 
-    assert await engine.asked(ALEX, "sales by ?") == 1
+    assert await engine.sources.count_askers(ALEX, "sales by ?") == 1

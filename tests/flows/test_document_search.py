@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from copied_database import copied, name_of
 
 from recollect import DocumentQuery, Engine, InvalidInput, Scope, Upload, connect
-from recollect.model.document_rank import varied
-from recollect.model.spelling import beginnings, second_letters
 from recollect.providers.fake import FakeEmbedder
+from recollect.recall.document_rank import varied
+from recollect.recall.spelling import beginnings, second_letters
 from recollect.settings import Settings
+from tests.copied_database import copied, name_of
 
 ALEX, BLAKE = Scope("alex"), Scope("blake")
 FILES = {
@@ -36,8 +36,8 @@ def library(server: str, template: str) -> Iterator[str]:
 async def read_all(dsn: str) -> None:
     async with connect(dsn=dsn, worker=False) as memory:
         for name, text in FILES.items():
-            await memory.add_document(ALEX, Upload(name, text.encode()), owner="project")
-        await memory.add_document(ALEX, Upload("diary.txt", b"My own hive is on the roof. Its queen is called Anna."))
+            await memory.documents.add(ALEX, Upload(name, text.encode()), owner="project")
+        await memory.documents.add(ALEX, Upload("diary.txt", b"My own hive is on the roof. Its queen is called Anna."))
         await memory.settle(ALEX)
 
 
@@ -65,7 +65,7 @@ async def engine(server: str, library: str) -> AsyncIterator[Engine]:
 async def test_a_question_finds_the_document_that_answers_it(
     engine: Engine, question: str, source: str, arm: str
 ) -> None:
-    best = (await engine.search_documents(ALEX, question))[0]
+    best = (await engine.documents.search(ALEX, question))[0]
 
     assert (best.document.source, best.owner) == (source, "project")
     assert arm in best.arms
@@ -73,7 +73,7 @@ async def test_a_question_finds_the_document_that_answers_it(
 
 
 async def test_a_hit_says_why_and_where(engine: Engine) -> None:
-    hit = (await engine.search_documents(ALEX, "tyre change"))[0]
+    hit = (await engine.documents.search(ALEX, "tyre change"))[0]
 
     assert hit.arms["bm25"].rank == 1
     assert hit.words == ("tyre", "change")
@@ -87,36 +87,36 @@ async def test_everybody_finds_the_project_s_documents_and_only_his_own_beside(e
         return {hit.document.source for hit in hits}
 
     asked = "hive queen Anna, honey harvested"
-    assert {"diary.txt", "bees.md"} <= sources(await engine.search_documents(ALEX, asked))
-    assert "diary.txt" not in sources(await engine.search_documents(BLAKE, asked))
-    assert sources(await engine.search_documents(ALEX, DocumentQuery(asked, owner="user"))) == {"diary.txt"}
-    assert await engine.search_documents(Scope("alex", project="bank"), asked) == []
+    assert {"diary.txt", "bees.md"} <= sources(await engine.documents.search(ALEX, asked))
+    assert "diary.txt" not in sources(await engine.documents.search(BLAKE, asked))
+    assert sources(await engine.documents.search(ALEX, DocumentQuery(asked, owner="user"))) == {"diary.txt"}
+    assert await engine.documents.search(Scope("alex", project="bank"), asked) == []
 
 
 async def test_a_search_keeps_to_the_documents_it_is_told(engine: Engine) -> None:
-    named = {document.source: document.id for document in await engine.documents(ALEX)}
+    named = {document.source: document.id for document in await engine.documents.find(ALEX)}
 
-    [hit] = await engine.search_documents(ALEX, DocumentQuery("honey euros", documents=(str(named["car.md"]),)))
+    [hit] = await engine.documents.search(ALEX, DocumentQuery("honey euros", documents=(str(named["car.md"]),)))
     assert hit.document.source == "car.md"
-    assert await engine.search_documents(ALEX, DocumentQuery("honey", documents=())) == []
+    assert await engine.documents.search(ALEX, DocumentQuery("honey", documents=())) == []
 
 
 async def test_what_is_not_read_yet_is_not_found(engine: Engine) -> None:
-    await engine.add_document(ALEX, Upload("new.txt", b"Zeppelins are moored on Thursday."))
-    assert [hit for hit in await engine.search_documents(ALEX, "zeppelin") if "Zepp" in hit.text] == []
+    await engine.documents.add(ALEX, Upload("new.txt", b"Zeppelins are moored on Thursday."))
+    assert [hit for hit in await engine.documents.search(ALEX, "zeppelin") if "Zepp" in hit.text] == []
 
     await engine.settle(ALEX)
-    assert (await engine.search_documents(ALEX, "zeppelin"))[0].text == "Zeppelins are moored on Thursday."
+    assert (await engine.documents.search(ALEX, "zeppelin"))[0].text == "Zeppelins are moored on Thursday."
 
 
 async def test_without_an_embedder_words_find(settings: Settings) -> None:
     async with connect(replace(settings, embedder="none"), worker=False) as memory:
-        await memory.add_document(ALEX, Upload("car.md", FILES["car.md"].encode()))
+        await memory.documents.add(ALEX, Upload("car.md", FILES["car.md"].encode()))
         await memory.settle(ALEX)
 
-        [hit] = await memory.search_documents(ALEX, DocumentQuery("tyre", mmr=0.5))
+        [hit] = await memory.documents.search(ALEX, DocumentQuery("tyre", mmr=0.5))
         assert set(hit.arms) == {"bm25"}
-        assert await memory.search_documents(ALEX, "zeppelin") == []
+        assert await memory.documents.search(ALEX, "zeppelin") == []
 
 
 async def test_an_embedder_that_was_away_costs_vectors_for_a_while(settings: Settings) -> None:
@@ -124,36 +124,36 @@ async def test_an_embedder_that_was_away_costs_vectors_for_a_while(settings: Set
     async with connect(settings, embedder=embedder, worker=False) as memory:
         await memory.settle(ALEX)
         embedder.failing = True
-        added = await memory.add_document(ALEX, Upload("car.md", FILES["car.md"].encode()))
+        added = await memory.documents.add(ALEX, Upload("car.md", FILES["car.md"].encode()))
         await memory.settle(ALEX)
-        assert (await memory.document(ALEX, added.id)).status == "processed"
-        [hit] = await memory.search_documents(ALEX, "tyre")
+        assert (await memory.documents.get(ALEX, added.id)).status == "processed"
+        [hit] = await memory.documents.search(ALEX, "tyre")
         assert set(hit.arms) == {"bm25"}
 
         embedder.failing = False
         await memory.settle(ALEX)
-        [hit] = await memory.search_documents(ALEX, "tyre")
+        [hit] = await memory.documents.search(ALEX, "tyre")
         assert set(hit.arms) == {"bm25", "vector"}
 
 
 async def test_another_embedder_gets_vectors_of_its_own(settings: Settings) -> None:
     for name in ("first", "second"):
         async with connect(settings, embedder=FakeEmbedder(name), worker=False) as memory:
-            await memory.add_document(ALEX, Upload("car.md", FILES["car.md"].encode()))
+            await memory.documents.add(ALEX, Upload("car.md", FILES["car.md"].encode()))
             await memory.settle(ALEX)
-            [hit] = await memory.search_documents(ALEX, "tyre")
+            [hit] = await memory.documents.search(ALEX, "tyre")
             assert set(hit.arms) == {"bm25", "vector"}
 
 
 async def test_variety_prefers_another_document_to_the_same_words_again(engine: Engine) -> None:
     for n in range(3):
         text = f"A tyre change costs 80 euros. Ask for it at the desk. Copy {n}."
-        await engine.add_document(ALEX, Upload(f"copy{n}.txt", text.encode()))
+        await engine.documents.add(ALEX, Upload(f"copy{n}.txt", text.encode()))
     await engine.settle(ALEX)
     question = "what does a tyre change cost, where do I ask for it"
 
-    plain = await engine.search_documents(ALEX, DocumentQuery(question, limit=2))
-    mixed = await engine.search_documents(ALEX, DocumentQuery(question, limit=2, mmr=0.5))
+    plain = await engine.documents.search(ALEX, DocumentQuery(question, limit=2))
+    mixed = await engine.documents.search(ALEX, DocumentQuery(question, limit=2, mmr=0.5))
 
     assert mixed[0].source == plain[0].source
     assert len([hit for hit in mixed if "Copy" in hit.text]) < len([hit for hit in plain if "Copy" in hit.text])

@@ -36,9 +36,9 @@ async def filled(engine: Engine) -> Engine:
         await engine.record(scope, said, idempotency_key=f"{scope.session}")  # type: ignore[arg-type]
         await engine.recall(scope, Query("code word", scope="session"))
         await engine.context(scope, Query("code word", scope="session"))
-        await engine.add_document(scope, Upload("birds.txt", f"A heron was seen by {scope.user}.".encode()))
+        await engine.documents.add(scope, Upload("birds.txt", f"A heron was seen by {scope.user}.".encode()))
         await engine.settle(scope)
-        await engine.add_document(scope, Upload("later.txt", f"{scope.user} saw another on {scope.session}.".encode()))
+        await engine.documents.add(scope, Upload("later.txt", f"{scope.user} saw another on {scope.session}.".encode()))
     return engine
 
 

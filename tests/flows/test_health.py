@@ -8,11 +8,11 @@ import psycopg
 import pytest
 
 from recollect import Engine, Scope, connect
-from recollect.flows import health as asking
-from recollect.flows.health import health
-from recollect.model.health import Health
+from recollect.flows import maintain as asking
+from recollect.flows.maintain import check_health
 from recollect.providers.fake import FakeClock, FakeEmbedder, FakeReasoner
 from recollect.settings import Settings
+from recollect.values.work import Health
 
 ALEX = Scope("alex", "monday")
 FAILING = "last_error = 'no', failed_at = now()"
@@ -21,7 +21,7 @@ PARKED = "parked = '{reason}', due = false, last_error = 'no', failed_at = now()
 
 async def test_an_engine_without_trouble_is_well_and_names_its_parts(settings: Settings) -> None:
     async with connect(settings, embedder=FakeEmbedder(), reasoner=FakeReasoner(), worker=False) as memory:
-        seen = await health(memory._parts)
+        seen = await check_health(memory._deps)
 
     assert seen.work is not None
     assert (seen.work.due, seen.work.ok) == (0, True)
@@ -46,7 +46,7 @@ async def test_work_that_fails_is_parked_or_waits_too_long_is_not_well(
         with psycopg.connect(database) as owner:
             owner.execute(f"UPDATE recollect.conversation SET {state}".encode())
         clock.advance(minutes=minutes)
-        seen = await health(memory._parts)
+        seen = await check_health(memory._deps)
 
     assert (seen.ok, seen.store) == (note is None, "ok")
     assert [told[: len(note)] for told in seen.notes] == [note] if note else seen.notes == []
@@ -57,13 +57,13 @@ async def test_a_database_that_is_away_is_told_and_not_raised(
 ) -> None:
     async with connect(settings, embedder=FakeEmbedder(), worker=False) as closed:
         pass
-    seen = await health(closed._parts)
+    seen = await check_health(closed._deps)
     assert (seen.ok, seen.work, seen.embedder) == (False, None, "fake")
     assert "connect again" in seen.store
 
-    monkeypatch.setattr(asking, "PATIENCE", 0.2)
+    monkeypatch.setattr(asking, "MAX_SECONDS", 0.2)
     with psycopg.connect(settings.dsn) as owner:
         owner.execute("LOCK TABLE recollect.conversation IN ACCESS EXCLUSIVE MODE")
-        assert (await health(memory._parts)).store == "PostgreSQL did not answer within 0.2 seconds"
+        assert (await check_health(memory._deps)).store == "PostgreSQL did not answer within 0.2 seconds"
     monkeypatch.undo()
-    assert (await health(memory._parts)).ok
+    assert (await check_health(memory._deps)).ok

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from recollect import Context, Engine, Lesson, Query, Scope, connect
-from recollect.model.lesson import Owner
-from recollect.model.tokens import count_tokens
 from recollect.providers.fake import FakeEmbedder
+from recollect.recall.tokens import count_tokens
 from recollect.settings import Settings
+from recollect.values.lesson import Owner
 
 ALEX = Scope("alex", "today", "acme")
 SECTIONS = ("terms", "known", "episodes", "recalled", "recent")
@@ -44,7 +44,7 @@ async def filled(engine: Engine) -> Engine:
     await engine.learn(ALEX, Lesson("a bird that wades", key="heron", kind="definition"))
     await engine.learn(ALEX, Lesson("feed the heron", key="instruction", kind="instruction", owner="project"))
     await engine.learn(ALEX, Lesson("where we grind", key="mill", kind="definition", owner="project"))
-    await engine.import_ontology(ALEX, {"glossary": [{"term": "pond", "definition": "still water"}]})
+    await engine.terms.load(ALEX, {"glossary": [{"term": "pond", "definition": "still water"}]})
     return engine
 
 
@@ -57,7 +57,7 @@ async def sources(engine: Engine, scope: Scope) -> set[str]:
     turns = {turn.ref for session in ("old", scope.session) if session for turn in await told(engine, scope, session)}
     episodes = {episode.ref for episode in await engine.episodes(Scope(scope.user, None, scope.project))}
     known = {m.ref for owner in get_args(Owner) for m in await engine.memories(scope, owner=owner)}
-    return turns | episodes | known | {f"term:{term.ref}" for term in await engine.terms(scope)}
+    return turns | episodes | known | {f"term:{term.ref}" for term in await engine.terms.find(scope)}
 
 
 async def told(engine: Engine, scope: Scope, session: str) -> list[Any]:
@@ -165,7 +165,7 @@ async def test_a_meaning_of_this_session_comes_before_what_is_remembered_each_wi
 
 async def test_a_term_that_is_used_by_two_names_is_told_once(filled: Engine) -> None:
     lake = {"term": "lake", "definition": "deep water", "aliases": ["tarn", "mere"]}
-    await filled.import_ontology(ALEX, {"glossary": [lake]})
+    await filled.terms.load(ALEX, {"glossary": [lake]})
 
     context = await filled.context(ALEX, "is the lake a tarn or a mere?")
 

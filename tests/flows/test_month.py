@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from recollect import Engine, Query, Scope, Turn, connect
-from recollect.model.conversation import Role
 from recollect.providers.fake import FakeClock
 from recollect.settings import Settings
+from recollect.values.conversation import Role
 
 START = datetime(2025, 3, 3, 9, tzinfo=UTC)
 LAST_DAY = 28

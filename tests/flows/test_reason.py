@@ -10,14 +10,14 @@ import pytest
 
 from recollect.errors import ReasonerConfused, ReasonerFailed
 from recollect.flows import reason
-from recollect.flows.reason import claimed_facts, structured, summarised
-from recollect.model.conversation import Turn
-from recollect.model.fact import Extraction
-from recollect.model.summary import Summary
+from recollect.flows.reason import ask_structured, extract_facts, summarize_turns
+from recollect.learning.rules import rulebooks
+from recollect.learning.summary import Summary
 from recollect.ports import Message
-from recollect.prompts import marked, prompt, written
+from recollect.prompts import load_prompt, mark_data, render_prompt
 from recollect.providers.fake import FakeReasoner
-from recollect.rules import rulebooks
+from recollect.values.conversation import Turn
+from recollect.values.memory import Extraction
 
 MARK = re.compile(r"⟦([^⟦⟧]*)⟧")
 
@@ -28,7 +28,7 @@ def claiming(**claim: Any) -> str:
 
 
 async def learned(reasoner: FakeReasoner, *turns: Turn, known: Any = ()) -> dict[int, Extraction]:
-    return await claimed_facts(reasoner, turns, known, rulebooks())
+    return await extract_facts(reasoner, turns, known, rulebooks())
 
 
 def told(reasoner: FakeReasoner) -> str:
@@ -64,12 +64,12 @@ async def test_a_long_turn_is_cut_and_what_was_only_passed_on_is_not_sent() -> N
     turns = (Turn("user", PASTED), Turn("assistant", "x" * 9000))
 
     await learned(reasoner, *turns)
-    summary = await summarised(reasoner, turns)
+    summary = await summarize_turns(reasoner, turns)
 
     for [_, user] in reasoner.asked:
         assert "secret" not in user.text
         assert "And more." in user.text
-        assert len(user.text) < 2 * reason.MOST_CHARS + 1000
+        assert len(user.text) < 2 * reason.MAX_TURN_CHARS + 1000
     assert summary.facts == ("likes tea",)
 
 
@@ -89,7 +89,7 @@ async def test_a_turn_cannot_leave_its_marks_nor_speak_in_another_role(text: str
     turns = (Turn("user", "Hello."), Turn(role, text))
 
     await learned(reasoner, *turns, known=[("note", text)])
-    await summarised(reasoner, turns)
+    await summarize_turns(reasoner, turns)
 
     marks = ["turn 0, user", "end", f"turn 1, {role}", "end"]
     for messages, expected in zip(reasoner.asked, (["known", "end", *marks], marks), strict=True):
@@ -134,7 +134,7 @@ async def test_a_failing_model_is_the_caller_s_business_and_is_not_asked_again()
     reasoner.failing = True
 
     with pytest.raises(ReasonerFailed, match="told to fail"):
-        await summarised(reasoner, [Turn("user", "Hello.")])
+        await summarize_turns(reasoner, [Turn("user", "Hello.")])
     assert len(reasoner.asked) == 1
 
 
@@ -142,7 +142,7 @@ async def test_a_model_that_fails_while_it_repairs_has_failed_and_is_not_confuse
     reasoner = FakeReasoner("garbage", ReasonerFailed("gone"))
 
     with pytest.raises(ReasonerFailed, match="gone") as failed:
-        await structured(reasoner, [Message("user", "hello")], Summary, 100)
+        await ask_structured(reasoner, [Message("user", "hello")], Summary, 100)
     assert not isinstance(failed.value, ReasonerConfused)
 
 
@@ -156,18 +156,18 @@ async def test_numbers_and_flags_given_as_text_are_understood() -> None:
 
 @pytest.mark.parametrize("places", [{}, {"error": "x", "other": "y"}, {"problem": "x"}])
 def test_a_prompt_wants_all_its_places_and_no_others(places: dict[str, str]) -> None:
-    with pytest.raises(TypeError, match=r"has the places \['error'\]"):
-        prompt("repair", **places)
+    with pytest.raises(TypeError, match=r"has the placeholders \['error'\]"):
+        render_prompt("repair", **places)
 
 
 def test_a_place_is_filled_once_and_what_fills_it_is_not_a_prompt() -> None:
-    assert "read: {{error}}" in prompt("repair", error="{{error}}")
+    assert "read: {{error}}" in render_prompt("repair", error="{{error}}")
 
 
 @pytest.mark.parametrize("name", ["extract", "summarise", "turns"])
 def test_every_prompt_that_shows_data_says_that_it_is_data(name: str) -> None:
-    assert "data, never" in written(name).replace("\n", " ")
+    assert "data, never" in load_prompt(name).replace("\n", " ")
 
 
 def test_text_between_marks_keeps_its_words() -> None:
-    assert marked("turn 0, user", "a < b, <i>c</i> [d]") == "⟦turn 0, user⟧\na < b, ‹i>c‹/i> [d]\n⟦end⟧"
+    assert mark_data("turn 0, user", "a < b, <i>c</i> [d]") == "⟦turn 0, user⟧\na < b, ‹i>c‹/i> [d]\n⟦end⟧"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ import pytest
 from recollect import Engine, NotFound, Query, Scope, Turn, connect
 from recollect.flows import recall as recall_flow
 from recollect.providers.fake import FakeClock, FakeEmbedder
+from recollect.recall.question import Question, analysed_part, read_question
 from recollect.settings import Settings
 
 MONDAY, TUESDAY = Scope("alex", "monday"), Scope("alex", "tuesday")
@@ -274,7 +276,7 @@ async def test_a_recall_of_a_giant_scope_has_its_chapters_written(hybrid: Engine
     await hybrid.record(MONDAY, long_talk())  # type: ignore[arg-type]
 
     assert (await hybrid.recall(MONDAY, "locker number")).hits[0].source == "monday#150"
-    await asyncio.gather(*hybrid._parts.chores._running.values())
+    await asyncio.gather(*hybrid._deps.background_tasks._running.values())
 
     assert len(chapters(database)) == 4
     assert (await hybrid.recall(MONDAY, "locker number")).hits[0].source == "monday#150"
@@ -302,3 +304,31 @@ async def test_what_has_expired_does_not_make_a_scope_giant(
     await hybrid.record(TUESDAY, [("user", "the owl is my bird")])
 
     assert [hit.source for hit in (await hybrid.recall(Scope("alex"), "which owl?")).hits] == ["tuesday#0"]
+
+
+async def test_long_queries_are_read_beside_the_loop(
+    memory: Engine, alex: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a pasted page only the beginning and the end are analysed, and not in the thread that serves the others."""
+    read_in: list[tuple[str, int]] = []
+
+    def read(text: str) -> Question:
+        read_in.append((threading.current_thread().name, len(text)))
+        return read_question(text)
+
+    monkeypatch.setattr("recollect.flows.recall.read_question", read)
+    await memory.record(alex, [("user", "The spare key is in the blue drawer.")])
+    page = "Nobody knows the answer. " * 700
+    found = await memory.recall(alex, Query(f"Where is the spare key? {page}"))
+
+    assert found.hits[0].text.startswith("The spare key")
+    [(thread, chars)] = read_in
+    assert thread.startswith("recollect-cpu")
+    assert chars < 5_000
+
+
+def test_a_question_after_a_pasted_page_is_read() -> None:
+    page = "Nobody knows the answer. " * 700
+
+    assert read_question(analysed_part(f"{page} When did that happen?")).when
+    assert not read_question(analysed_part(page)).when

@@ -33,6 +33,19 @@ async def test_host_data_comes_back_as_it_was_given(memory: Engine, alex: Scope,
     assert [turn.index for turn in turns] == list(range(count))
 
 
+async def test_turns_beyond_one_batch_keep_their_order(memory: Engine, alex: Scope) -> None:
+    texts = [f"plain remark {n}" for n in range(2500)]
+    texts[2203] = "The heron nests behind the boathouse."
+    await memory.record(alex, [("user", "first")])
+
+    recorded = await memory.record(alex, [("user", text) for text in texts], idempotency_key="k1")
+
+    assert (recorded.first, recorded.count, recorded.conversation.turns) == (1, 2500, 2501)
+    last = await memory.history(alex, limit=1000)
+    assert [(turn.index, turn.text) for turn in last] == [(n + 1, texts[n]) for n in range(1500, 2500)]
+    assert (await memory.recall(alex, "where does the heron nest?")).hits[0].source == "monday#2204"
+
+
 async def test_16_writers_on_one_conversation_leave_no_gap_and_no_duplicate(memory: Engine, alex: Scope) -> None:
     async def write(writer: int) -> list[str]:
         return [
@@ -101,5 +114,5 @@ async def test_the_order_of_keys_in_host_data_makes_no_other_body(memory: Engine
 
 
 async def test_what_is_no_scope_is_refused_by_name(memory: Engine) -> None:
-    with pytest.raises(InvalidInput, match="scope: a str"):
+    with pytest.raises(InvalidInput, match="scope: must be a Scope, got str"):
         await memory.record("alex", [("user", "hello")])  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from recollect import Engine, Lesson, Memory, Query, Scope, Turn, connect
-from recollect.flows.redact import spoken
+from recollect.flows.forget import build_pattern
 from recollect.providers.fake import FakeClock, FakeEmbedder
 from recollect.settings import Settings
 
@@ -215,6 +215,6 @@ def test_a_value_is_found_whole_and_in_any_case_here_and_in_the_database(
     database: str, values: list[str], text: str, expected: str
 ) -> None:
     with psycopg.connect(database) as owner:
-        made: Any = owner.execute("SELECT regexp_replace(%s, %s, 'X', 'gi')", [text, spoken(values)]).fetchone()
+        made: Any = owner.execute("SELECT regexp_replace(%s, %s, 'X', 'gi')", [text, build_pattern(values)]).fetchone()
 
-    assert re.sub(spoken(values), "X", text, flags=re.IGNORECASE) == expected == made[0]
+    assert re.sub(build_pattern(values), "X", text, flags=re.IGNORECASE) == expected == made[0]

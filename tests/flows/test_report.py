@@ -12,12 +12,12 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from recollect import Engine, InvalidInput, Lesson, Query, Scope, Turn, Upload, connect
-from recollect.flows.parts import Parts
-from recollect.flows.report import report
-from recollect.model.ids import uuid7
-from recollect.model.report import Report, Week, unnamed
+from recollect.flows.dependencies import Dependencies
+from recollect.flows.maintain import build_report
 from recollect.providers.fake import FakeClock, FakeEmbedder
 from recollect.settings import Settings
+from recollect.values.report import Report, Week, hide_user_names
+from recollect.values.scope import uuid7
 
 NOON = datetime(2026, 5, 7, 12, tzinfo=UTC)
 ROW: dict[str, Any] = {
@@ -50,16 +50,16 @@ async def memory(settings: Settings) -> AsyncIterator[Engine]:
 
 
 @pytest.fixture
-def parts(memory: Engine) -> Parts:
-    return memory._parts
+def deps(memory: Engine) -> Dependencies:
+    return memory._deps
 
 
-async def ask(parts: Parts, user: str = "alex", project: str = "default", ago: float = 0, **given: Any) -> None:
+async def ask(deps: Dependencies, user: str = "alex", project: str = "default", ago: float = 0, **given: Any) -> None:
     """A request some days ago."""
     scope = Scope(user, project=project)
     trace = given.pop("trace", {"hits": [], "memories": [], "episodes": [], "packed": None})
     place = {"id": uuid7(), "project": project, "user": user, "created_at": NOON - timedelta(days=ago)}
-    await parts.store.add_requests(scope.id, [{**ROW, **place, **given, "trace": json.dumps(trace)}])
+    await deps.store.add_requests(scope.id, [{**ROW, **place, **given, "trace": json.dumps(trace)}])
 
 
 def gauge(told: Report, name: str) -> float | None:
@@ -67,30 +67,30 @@ def gauge(told: Report, name: str) -> float | None:
     return found.value
 
 
-async def test_requests_of_all_users_of_the_project_are_counted_and_no_others(parts: Parts) -> None:
-    await ask(parts, "alex")
-    await ask(parts, "alex", session=None, verb="recall", ago=1)
-    await ask(parts, "robin", ago=6.4)
-    await ask(parts, "robin", ago=6.6)  # the day before the first
-    await ask(parts, "alex", project="other")
+async def test_requests_of_all_users_of_the_project_are_counted_and_no_others(deps: Dependencies) -> None:
+    await ask(deps, "alex")
+    await ask(deps, "alex", session=None, verb="recall", ago=1)
+    await ask(deps, "robin", ago=6.4)
+    await ask(deps, "robin", ago=6.6)  # the day before the first
+    await ask(deps, "alex", project="other")
 
-    told = await report(parts, "default", 7)
+    told = await build_report(deps, "default", 7)
 
     counted = told.totals
     assert (counted.requests, counted.users, counted.sessions, counted.contexts) == (3, 2, 2, 2)
     assert [day.requests for day in told.days] == [1, 0, 0, 0, 0, 1, 1]
     assert [day.users for day in told.days] == [1, 0, 0, 0, 0, 1, 1]
-    assert (await report(parts, "default", 8)).totals.requests == 4
-    assert (await report(parts, "nobody", 7)).totals.requests == 0
+    assert (await build_report(deps, "default", 8)).totals.requests == 4
+    assert (await build_report(deps, "nobody", 7)).totals.requests == 0
 
 
-async def test_hits_ways_latencies_tokens_and_errors_are_counted(parts: Parts) -> None:
-    await ask(parts, fts_hits=2, hits_used=0, latency_retrieval_ms=4, truncated=True)
-    await ask(parts, used_fallback=True, retrieval_path="vector", latency_retrieval_ms=60, latency_llm_ms=4000)
-    await ask(parts, error_stage="retrieval", latency_retrieval_ms=10)
-    await ask(parts, error_stage="llm_reply", retrieval_path="fts", latency_retrieval_ms=5000, verb="recall")
+async def test_hits_ways_latencies_tokens_and_errors_are_counted(deps: Dependencies) -> None:
+    await ask(deps, fts_hits=2, hits_used=0, latency_retrieval_ms=4, truncated=True)
+    await ask(deps, used_fallback=True, retrieval_path="vector", latency_retrieval_ms=60, latency_llm_ms=4000)
+    await ask(deps, error_stage="retrieval", latency_retrieval_ms=10)
+    await ask(deps, error_stage="llm_reply", retrieval_path="fts", latency_retrieval_ms=5000, verb="recall")
 
-    told = await report(parts, "default", 7)
+    told = await build_report(deps, "default", 7)
 
     counted = told.totals
     assert (counted.few_words, counted.fallback, counted.only_vectors, counted.hit) == (1, 1, 1, 3)
@@ -123,17 +123,17 @@ SUMMARY = {"episodes": ["monday#0-9"], "memories": [{"source": "memory:1"}], "hi
     ],
 )
 async def test_a_context_of_summaries_alone_has_no_turn_that_was_found(
-    parts: Parts, trace: dict[str, Any], is_only: bool
+    deps: Dependencies, trace: dict[str, Any], is_only: bool
 ) -> None:
-    await ask(parts, trace=trace)
-    await ask(parts, trace={**SUMMARY, "packed": None}, verb="recall")
+    await ask(deps, trace=trace)
+    await ask(deps, trace={**SUMMARY, "packed": None}, verb="recall")
 
-    told = await report(parts, "default", 7)
+    told = await build_report(deps, "default", 7)
 
     assert gauge(told, "only summaries in the context") == float(is_only)
 
 
-async def test_a_follow_up_is_a_later_and_different_question_of_a_session(parts: Parts) -> None:
+async def test_a_follow_up_is_a_later_and_different_question_of_a_session(deps: Dependencies) -> None:
     asked: list[dict[str, Any]] = [
         {"query": "where do I live?"},  # the first
         {"query": "where do I live?", "hits_used": 0},  # asked once more by another verb
@@ -143,10 +143,10 @@ async def test_a_follow_up_is_a_later_and_different_question_of_a_session(parts:
         {"query": "anything?", "session": None},
     ]
     for hour, given in enumerate(asked):
-        await ask(parts, ago=0.4 - hour / 24, **given)
-    await ask(parts, user="robin", query="another's first")
+        await ask(deps, ago=0.4 - hour / 24, **given)
+    await ask(deps, user="robin", query="another's first")
 
-    counted = (await report(parts, "default", 7)).totals
+    counted = (await build_report(deps, "default", 7)).totals
 
     assert (counted.follow_ups, counted.follow_ups_helped) == (3, 1)
 
@@ -160,7 +160,7 @@ async def test_what_was_said_learned_and_turned_away_is_counted_from_the_real_th
     await memory.settle(Scope("robin", "tuesday"))
     await memory.context(monday, Query("where do I live?"))
 
-    told = await report(memory._parts, "default", 7)
+    told = await build_report(memory._deps, "default", 7)
 
     assert (told.totals.requests, told.totals.conversations, told.totals.questions) == (1, 2, 3)
     assert gauge(told, "questions per session") == 1.5
@@ -186,17 +186,17 @@ async def test_work_that_waits_fails_or_is_parked_is_counted(
     with psycopg.connect(database) as owner:
         owner.execute(f"UPDATE recollect.conversation SET {state}".encode())
 
-    totals = (await report(memory._parts, "default", 1)).totals
+    totals = (await build_report(memory._deps, "default", 1)).totals
 
     assert (totals.due, totals.failing, totals.parked) == counted
 
 
 @pytest.mark.parametrize(("project", "days"), [("", 7), ("x" * 201, 7), ("default", 0), ("default", 367)])
 async def test_a_project_without_a_name_or_days_without_number_are_refused(
-    parts: Parts, project: str, days: int
+    deps: Dependencies, project: str, days: int
 ) -> None:
     with pytest.raises(InvalidInput):
-        await report(parts, project, days)
+        await build_report(deps, project, days)
 
 
 # The wall -------------------------------------------------------------------------------------------------------------
@@ -210,8 +210,8 @@ def login(database: str) -> Iterator[psycopg.Connection[Any]]:
         yield connection
 
 
-async def test_counts_leave_the_scopes_and_texts_do_not(parts: Parts, login: psycopg.Connection[Any]) -> None:
-    await ask(parts, query="a secret question", session="a secret session")
+async def test_counts_leave_the_scopes_and_texts_do_not(deps: Dependencies, login: psycopg.Connection[Any]) -> None:
+    await ask(deps, query="a secret question", session="a secret session")
     span = ["default", NOON - timedelta(days=1), NOON + timedelta(days=1)]
     functions = login.execute("SELECT proname, pronargs FROM pg_proc WHERE proname ~ '^report_'").fetchall()
 
@@ -232,7 +232,7 @@ async def test_questions_to_databases_are_counted_by_week_asked_asked_back_and_c
     """Whether learning helps: of the questions asked, fewer should be asked back."""
     understood = Turn("assistant", "42", data={"host": "sql", "sql": "SELECT 42", "clarifications": []})
     asked_back = Turn("assistant", "Which?", data={"host": "sql", "sql": "", "clarifications": [{"term": "active"}]})
-    clock = memory._parts.clock
+    clock = memory._deps.clock
     assert isinstance(clock, FakeClock)
     clock.advance(weeks=-20)
     for passed, answers in ((18, [asked_back]), (2, [asked_back, asked_back, understood]), (0, [understood])):
@@ -244,7 +244,10 @@ async def test_questions_to_databases_are_counted_by_week_asked_asked_back_and_c
     told = await memory.report("default", days=7)
 
     monday = NOON.date() - timedelta(days=NOON.weekday())
-    assert told.asking == [Week(monday - timedelta(weeks=2), 3, 2, 0), Week(monday, 1, 0, 1)]
+    assert told.asking == [
+        Week(monday - timedelta(weeks=2), asked=3, asked_back=2),
+        Week(monday, asked=1, corrected=1, repeated=1, repeated_answered=1),
+    ]
 
 
 async def test_what_is_kept_is_counted_for_each_user_of_the_project_the_largest_first(memory: Engine) -> None:
@@ -252,11 +255,11 @@ async def test_what_is_kept_is_counted_for_each_user_of_the_project_the_largest_
     await memory.record(Scope("robin", "monday"), [("user", "a long story " * 50)])
     await memory.record(Scope("kim", "monday", "other"), [("user", "not of this project")])
     await memory.learn(Scope("alex"), Lesson("Leeds", key="city", kind="identity"))
-    await memory.add_document(Scope("alex"), Upload("plan.txt", b"x" * 5000), owner="project")
+    await memory.documents.add(Scope("alex"), Upload("plan.txt", b"x" * 5000), owner="project")
 
     told = await memory.report("default", days=1)
 
     counted = [(each.user, each.turns, each.memories, each.documents) for each in told.storage]
     assert counted == [(None, 0, 0, 1), ("robin", 1, 0, 0), ("alex", 2, 1, 0)]
     assert told.storage[0].bytes == 5000
-    assert not {"alex", "robin"} & {each.user for each in unnamed(told).storage}
+    assert not {"alex", "robin"} & {each.user for each in hide_user_names(told).storage}

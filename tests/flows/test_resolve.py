@@ -12,19 +12,19 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from recollect import Engine, InvalidInput, NotFound, Scope
-from recollect.flows.ontology import drop_term, import_ontology, put_term, terms
-from recollect.flows.parts import Parts
+from recollect.flows.dependencies import Dependencies
+from recollect.flows.ontology import drop_term, import_ontology, list_terms, put_term
 from recollect.flows.resolve import resolve
-from recollect.model.ids import ScopeId, uuid7
-from recollect.model.memory import Evidence, MemoryKind
-from recollect.model.ontology import ImportReport, Term
-from recollect.model.reconcile import reconcile
-from recollect.model.resolution import Resolution
+from recollect.learning.reconcile import reconcile
 from recollect.providers.fake import FakeClock
 from recollect.settings import Settings
 from recollect.store.connection import session_options
 from recollect.store.database import Database
 from recollect.store.memories import Holder, Learned
+from recollect.values.memory import Evidence, MemoryKind
+from recollect.values.resolution import Resolution
+from recollect.values.scope import ScopeId, uuid7
+from recollect.values.term import ImportReport, Term
 
 ALEX = Scope("alex", "monday", "shop")
 BLAKE = Scope("blake", "monday", "shop")
@@ -47,18 +47,18 @@ glossary:
 
 
 @pytest.fixture
-def parts(memory: Engine) -> Parts:
-    return memory._parts
+def deps(memory: Engine) -> Dependencies:
+    return memory._deps
 
 
 @pytest.fixture
-async def shop(parts: Parts) -> Parts:
-    await import_ontology(parts, ALEX, SHOP)
-    return parts
+async def shop(deps: Dependencies) -> Dependencies:
+    await import_ontology(deps, ALEX, SHOP)
+    return deps
 
 
 async def learn(
-    parts: Parts,
+    deps: Dependencies,
     scope: Scope,
     key: str,
     value: str,
@@ -72,7 +72,7 @@ async def learn(
     holder = (
         Holder(scope.project_id, scope.project, None) if for_project else Holder(scope.id, scope.project, scope.user)
     )
-    known = await parts.store.memories.of_keys(holder.id, [key])
+    known = await deps.store.memories.load_keys(holder.id, [key])
     said = Evidence(
         id=uuid7(),
         act="says",
@@ -89,24 +89,24 @@ async def learn(
         turn=3,
     )
     changes = reconcile(known.memories, [*known.evidence, said])
-    await parts.store.memories.write(holder, known.version, Learned(changes, [said]), FakeClock().now())
+    await deps.store.memories.write(holder, known.version, Learned(changes, [said]), FakeClock().now())
 
 
-async def one(parts: Parts, term: str, scope: Scope = ALEX, **definitions: str) -> Resolution:
-    [found] = await resolve(parts, scope, [term], definitions)
+async def one(deps: Dependencies, term: str, scope: Scope = ALEX, **definitions: str) -> Resolution:
+    [found] = await resolve(deps, scope, [term], definitions)
     return found
 
 
-async def names(parts: Parts, search: str | None = None, **options: Any) -> list[str]:
-    return [term.name for term in await terms(parts, ALEX, search, **options)]
+async def names(deps: Dependencies, search: str | None = None, **options: Any) -> list[str]:
+    return [term.name for term in await list_terms(deps, ALEX, search, **options)]
 
 
-async def trail(parts: Parts, scope: Scope = ALEX) -> list[tuple[str, str, str, Any]]:
-    rows = await parts.store.memories.audit(scope.project_id)
+async def trail(deps: Dependencies, scope: Scope = ALEX) -> list[tuple[str, str, str, Any]]:
+    rows = await deps.store.memories.list_audit(scope.project_id)
     return [(row.actor, row.action, row.subject, row.detail) for row in rows]
 
 
-async def test_the_session_is_asked_before_the_user_the_project_and_the_ontology(shop: Parts) -> None:
+async def test_the_session_is_asked_before_the_user_the_project_and_the_ontology(shop: Dependencies) -> None:
     term = "active customers"
     found = [await one(shop, term)]
     await learn(shop, ALEX, "active customer", "ordered this year", for_project=True, confidence=0.6)
@@ -128,7 +128,9 @@ async def test_the_session_is_asked_before_the_user_the_project_and_the_ontology
     assert found[2].why.startswith("the user's own meaning (friday#3), confidence 0.75")
 
 
-async def test_a_user_memory_that_has_faded_gives_way_to_whoever_knows_and_is_better_than_nothing(shop: Parts) -> None:
+async def test_a_user_memory_that_has_faded_gives_way_to_whoever_knows_and_is_better_than_nothing(
+    shop: Dependencies,
+) -> None:
     for key in ("active customer", "paid", "whale"):
         await learn(shop, ALEX, key, "faded", confidence=0.39)
     await learn(shop, ALEX, "paid", "settled in full", for_project=True)
@@ -148,7 +150,7 @@ async def test_a_user_memory_that_has_faded_gives_way_to_whoever_knows_and_is_be
     )
 
 
-async def test_what_time_took_off_a_memory_counts(shop: Parts, database: str) -> None:
+async def test_what_time_took_off_a_memory_counts(shop: Dependencies, database: str) -> None:
     await learn(shop, ALEX, "paid", "my own", confidence=0.5)
     assert (await one(shop, "paid")).tier == "user"
 
@@ -157,7 +159,7 @@ async def test_what_time_took_off_a_memory_counts(shop: Parts, database: str) ->
     assert (await one(shop, "paid")).tier == "ontology"
 
 
-async def test_many_terms_take_one_round_trip(shop: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_terms_take_one_round_trip(shop: Dependencies, monkeypatch: pytest.MonkeyPatch) -> None:
     await learn(shop, ALEX, "whale", "spends a lot")
     asked = ["whale", "orders", "大客户", "paid", *(f"word {n}" for n in range(96))]
     trips: list[list[str]] = []
@@ -188,19 +190,21 @@ async def test_many_terms_take_one_round_trip(shop: Parts, monkeypatch: pytest.M
         ("title", "column:customers.name"),
     ],
 )
-async def test_a_term_is_found_by_its_name_its_last_part_and_its_synonyms(shop: Parts, asked: str, source: str) -> None:
+async def test_a_term_is_found_by_its_name_its_last_part_and_its_synonyms(
+    shop: Dependencies, asked: str, source: str
+) -> None:
     found = await one(shop, asked)
     assert (found.is_resolved, found.source, found.tier) == (True, source, "ontology")
 
 
 @pytest.mark.parametrize("asked", ["active paying customers", "customer churn", "活跃的客户", "%", "custmers"])
-async def test_what_is_only_in_part_or_nearly_known_is_left_open(shop: Parts, asked: str) -> None:
+async def test_what_is_only_in_part_or_nearly_known_is_left_open(shop: Dependencies, asked: str) -> None:
     found = await one(shop, asked)
     assert (found.is_resolved, found.meaning, found.confidence, found.candidates) == (False, None, 0.0, ())
     assert found.why == "nobody has said what it means"
 
 
-async def test_of_two_things_of_one_name_none_is_chosen(shop: Parts) -> None:
+async def test_of_two_things_of_one_name_none_is_chosen(shop: Dependencies) -> None:
     found = await one(shop, "total")
     assert not found.is_resolved
     assert {said.source for said in found.candidates} == {"column:orders.total", "column:invoices.total"}
@@ -212,7 +216,7 @@ async def test_of_two_things_of_one_name_none_is_chosen(shop: Parts) -> None:
     assert (await one(shop, "id")).tier == "user"
 
 
-async def test_a_memory_learned_as_the_term_beats_one_that_is_only_found_by_it(shop: Parts) -> None:
+async def test_a_memory_learned_as_the_term_beats_one_that_is_only_found_by_it(shop: Dependencies) -> None:
     await learn(shop, ALEX, "client", "who pays us")
     await learn(shop, ALEX, "partners", "call our partners clients", kind="terminology")
 
@@ -222,7 +226,7 @@ async def test_a_memory_learned_as_the_term_beats_one_that_is_only_found_by_it(s
     assert (await one(shop, "partner")).meaning == "call our partners clients"
 
 
-async def test_nobody_is_told_what_another_user_or_project_means(shop: Parts) -> None:
+async def test_nobody_is_told_what_another_user_or_project_means(shop: Dependencies) -> None:
     await learn(shop, ALEX, "whale", "spends a lot")
     await learn(shop, ALEX, "minnow", "spends little", for_project=True)
 
@@ -230,7 +234,7 @@ async def test_nobody_is_told_what_another_user_or_project_means(shop: Parts) ->
     assert [said.tier for said in await resolve(shop, ALEX, asked)] == ["user", "project", "ontology"]
     assert [said.tier for said in await resolve(shop, BLAKE, asked)] == [None, "project", "ontology"]
     assert [said.is_resolved for said in await resolve(shop, ELSEWHERE, asked)] == [False] * 3
-    assert await terms(shop, ELSEWHERE) == []
+    assert await list_terms(shop, ELSEWHERE) == []
     with pytest.raises(NotFound):
         await drop_term(shop, ELSEWHERE, "orders")
     await import_ontology(shop, ELSEWHERE, {"tables": ["accounts"]}, replace=True)
@@ -244,7 +248,7 @@ def app(database: str, settings: Settings) -> Iterator[psycopg.Connection[Any]]:
 
 
 async def test_the_database_itself_shows_a_project_s_terms_to_that_project_alone(
-    shop: Parts, app: psycopg.Connection[Any]
+    shop: Dependencies, app: psycopg.Connection[Any]
 ) -> None:
     def seen() -> int:
         row = app.execute("SELECT count(*) FROM term").fetchone()
@@ -260,17 +264,17 @@ async def test_the_database_itself_shows_a_project_s_terms_to_that_project_alone
         app.execute("INSERT INTO term SELECT %s, 'x', 'table', '{}', '', '{}', NULL, '{}', now(), now()", [ALEX.id])
 
 
-async def test_an_import_twice_changes_nothing_and_leaves_one_row_of_the_trail(shop: Parts) -> None:
-    kept = await terms(shop, ALEX)
+async def test_an_import_twice_changes_nothing_and_leaves_one_row_of_the_trail(shop: Dependencies) -> None:
+    kept = await list_terms(shop, ALEX)
     report = await import_ontology(shop, BLAKE, SHOP)
 
     assert report == ImportReport(unchanged=len(kept))
-    assert await terms(shop, ALEX) == kept
+    assert await list_terms(shop, ALEX) == kept
     detail = {"added": len(kept), "changed": 0, "removed": 0}
     assert await trail(shop) == [("alex", "imported", "ontology", detail)]
 
 
-async def test_an_import_adds_and_changes_and_removes_only_when_it_replaces(shop: Parts) -> None:
+async def test_an_import_adds_and_changes_and_removes_only_when_it_replaces(shop: Dependencies) -> None:
     before = len(await names(shop))
     other = {"tables": {"orders": {"synonyms": ["deals"]}, "refunds": "Money back."}}
 
@@ -283,22 +287,22 @@ async def test_an_import_adds_and_changes_and_removes_only_when_it_replaces(shop
     assert [row[3]["removed"] for row in await trail(shop)] == [0, 0, before - 1]
 
 
-async def test_a_refused_import_leaves_everything_as_it_was(shop: Parts) -> None:
-    kept = await terms(shop, ALEX)
+async def test_a_refused_import_leaves_everything_as_it_was(shop: Dependencies) -> None:
+    kept = await list_terms(shop, ALEX)
     with pytest.raises(InvalidInput, match=r"ontology\.glossary\.x: says nothing"):
         await import_ontology(shop, ALEX, {"tables": ["new"], "glossary": {"x": {}}}, replace=True)
-    assert await terms(shop, ALEX) == kept
+    assert await list_terms(shop, ALEX) == kept
 
 
-async def test_imports_at_once_leave_what_one_of_them_says(parts: Parts) -> None:
+async def test_imports_at_once_leave_what_one_of_them_says(deps: Dependencies) -> None:
     def numbered(n: int) -> dict[str, Any]:
         return {"tables": {f"t{n}": str(n), "shared": str(n)}}
 
-    await asyncio.gather(*(import_ontology(parts, ALEX, numbered(n), replace=True) for n in range(4)))
+    await asyncio.gather(*(import_ontology(deps, ALEX, numbered(n), replace=True) for n in range(4)))
 
-    [shared, own] = await terms(parts, ALEX)
+    [shared, own] = await list_terms(deps, ALEX)
     assert own.name == f"t{shared.description}"
-    assert len(await trail(parts)) == 4
+    assert len(await trail(deps)) == 4
 
 
 @pytest.mark.parametrize(
@@ -313,11 +317,13 @@ async def test_imports_at_once_leave_what_one_of_them_says(parts: Parts) -> None
         ("Not PAID", "orders.status=open"),
     ],
 )
-async def test_terms_are_searched_by_words_parts_and_misspelt_names(shop: Parts, search: str, found: str) -> None:
+async def test_terms_are_searched_by_words_parts_and_misspelt_names(
+    shop: Dependencies, search: str, found: str
+) -> None:
     assert (await names(shop, search))[0] == found
 
 
-async def test_the_list_can_be_narrowed_and_is_bounded(shop: Parts) -> None:
+async def test_the_list_can_be_narrowed_and_is_bounded(shop: Dependencies) -> None:
     assert await names(shop, kind="glossary") == ["active customer", "活跃客户"]
     assert await names(shop, "customers", kind="table") == ["customers"]
     assert await names(shop, limit=2) == ["customers", "invoices"]
@@ -325,27 +331,27 @@ async def test_the_list_can_be_narrowed_and_is_bounded(shop: Parts) -> None:
     assert await names(shop, "%_") == []
     for options in ({"limit": 0}, {"limit": 20_001}, {"kind": "view"}, {"search": ""}, {"search": "x" * 501}):
         with pytest.raises(InvalidInput, match=next(iter(options))):
-            await terms(shop, ALEX, **options)
+            await list_terms(shop, ALEX, **options)
 
 
 @pytest.mark.parametrize(
     "name",
     ["it's", 'say "hello"', "back\\slash", "per cent %s", "{{x}}", "零售额 🛒", "Ünïcödé", "a;drop table term", "%"],
 )
-async def test_any_name_is_kept_found_searched_and_dropped(parts: Parts, name: str) -> None:
+async def test_any_name_is_kept_found_searched_and_dropped(deps: Dependencies, name: str) -> None:
     kept = await put_term(
-        parts, ALEX, Term(name, description=f"means {name}", synonyms=[f"other {name}"], sql=f"x = {name!r}")
+        deps, ALEX, Term(name, description=f"means {name}", synonyms=[f"other {name}"], sql=f"x = {name!r}")
     )
 
-    assert await terms(parts, ALEX, name) == [kept]
+    assert await list_terms(deps, ALEX, name) == [kept]
     for asked in (name, f"other {name}"):
-        assert (await one(parts, asked)).meaning == f"means {name}"
-    await drop_term(parts, ALEX, name)
-    assert await terms(parts, ALEX) == []
-    assert [(actor, action) for actor, action, _, _ in await trail(parts)] == [("alex", "defined"), ("alex", "dropped")]
+        assert (await one(deps, asked)).meaning == f"means {name}"
+    await drop_term(deps, ALEX, name)
+    assert await list_terms(deps, ALEX) == []
+    assert [(actor, action) for actor, action, _, _ in await trail(deps)] == [("alex", "defined"), ("alex", "dropped")]
 
 
-async def test_a_term_is_put_in_the_place_of_the_one_of_its_kind_and_name(shop: Parts) -> None:
+async def test_a_term_is_put_in_the_place_of_the_one_of_its_kind_and_name(shop: Dependencies) -> None:
     new = Term("orders", "table", "What people buy.", ["deals"], data={"owner": "sales"})
 
     kept = await put_term(shop, ALEX, new)
@@ -354,11 +360,11 @@ async def test_a_term_is_put_in_the_place_of_the_one_of_its_kind_and_name(shop: 
         == kept
         == Term("orders", "table", "What people buy.", ("deals",), None, new.data)
     )
-    assert (await terms(shop, ALEX, "orders", kind="table"))[0] == kept
+    assert (await list_terms(shop, ALEX, "orders", kind="table"))[0] == kept
     assert [row[1:3] for row in await trail(shop)] == [("imported", "ontology"), ("defined", "table:orders")]
 
 
-async def test_a_table_goes_with_its_columns_and_of_two_kinds_one_must_say_which(shop: Parts) -> None:
+async def test_a_table_goes_with_its_columns_and_of_two_kinds_one_must_say_which(shop: Dependencies) -> None:
     await put_term(shop, ALEX, Term("orders", description="what we live on"))
     with pytest.raises(InvalidInput, match=r"'orders' is a (glossary and a table|table and a glossary); say which"):
         await drop_term(shop, ALEX, "orders")
@@ -392,8 +398,8 @@ async def test_a_table_goes_with_its_columns_and_of_two_kinds_one_must_say_which
     ids=lambda value: str(value)[:20],
 )
 async def test_what_cannot_be_asked_is_refused_by_name(
-    parts: Parts, asked: Sequence[str], definitions: Any, field: str
+    deps: Dependencies, asked: Sequence[str], definitions: Any, field: str
 ) -> None:
     with pytest.raises(InvalidInput) as refused:
-        await resolve(parts, ALEX, asked, definitions)
+        await resolve(deps, ALEX, asked, definitions)
     assert refused.value.field == field

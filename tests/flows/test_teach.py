@@ -14,9 +14,9 @@ import psycopg
 import pytest
 
 from recollect import Engine, InvalidInput, Lesson, Memory, NotFound, Scope, connect
-from recollect.model.ids import MemoryId
 from recollect.providers.fake import FakeClock, FakeEmbedder
 from recollect.settings import Settings
+from recollect.values.scope import MemoryId
 
 ALEX, BLAKE = Scope("alex", "monday", "acme"), Scope("blake", "monday", "acme")
 ELSEWHERE = Scope("alex", "monday", "umbrella")

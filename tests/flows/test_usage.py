@@ -10,11 +10,11 @@ import psycopg
 import pytest
 
 from recollect import Engine, Scope, StoreUnavailable, connect
-from recollect.flows import usage
-from recollect.flows.usage import Usage
-from recollect.model.ids import MemoryId, ScopeId, uuid7
+from recollect.flows import request_log
+from recollect.flows.request_log import UsageCounter
 from recollect.providers.fake import FakeClock, FakeEmbedder
 from recollect.settings import Settings
+from recollect.values.scope import MemoryId, ScopeId, uuid7
 
 ALEX, BLAKE = Scope("alex", "monday"), Scope("blake", "monday")
 
@@ -29,16 +29,16 @@ async def memory(settings: Settings, clock: FakeClock) -> AsyncIterator[Engine]:
 
 
 @pytest.fixture
-def counting(memory: Engine, clock: FakeClock) -> Usage:
-    return Usage(memory._parts.store, clock)
+def counting(memory: Engine, clock: FakeClock) -> UsageCounter:
+    return UsageCounter(memory._deps.store, clock)
 
 
 async def ids(memory: Engine, scope: Scope) -> list[MemoryId]:
-    return [m.id for m in await memory._parts.store.memories.listed(scope.id, limit=10)]
+    return [m.id for m in await memory._deps.store.memories.list_memories(scope.id, limit=10)]
 
 
 async def used(memory: Engine, scope: Scope) -> list[int]:
-    return sorted(m.usage_count for m in await memory._parts.store.memories.listed(scope.id, limit=10))
+    return sorted(m.usage_count for m in await memory._deps.store.memories.list_memories(scope.id, limit=10))
 
 
 @contextmanager
@@ -51,56 +51,60 @@ def away(database: str) -> Iterator[None]:
 
 
 async def test_uses_gather_and_are_written_in_one_statement_per_scope(
-    memory: Engine, counting: Usage, clock: FakeClock, caplog: pytest.LogCaptureFixture
+    memory: Engine, counting: UsageCounter, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     one, two = await ids(memory, ALEX)
     for _ in range(5):
-        counting.note(ALEX.id, [one])
-    counting.note(ALEX.id, [one, two])
-    counting.note(BLAKE.id, (await ids(memory, BLAKE))[:1])
+        counting.add(ALEX.id, [one])
+    counting.add(ALEX.id, [one, two])
+    counting.add(BLAKE.id, (await ids(memory, BLAKE))[:1])
     assert await used(memory, ALEX) == [0, 0]
 
-    memory._parts.store._database._echo = True
-    with caplog.at_level("INFO", "recollect.sql"):
+    memory._deps.store._database._echo = True
+    with caplog.at_level("INFO", "recollect.store"):
         await counting.flush()
 
     assert [record.getMessage() for record in caplog.records].count("memory.use") == 2
     assert (await used(memory, ALEX), await used(memory, BLAKE)) == ([1, 6], [0, 1])
-    [latest, *_] = await memory._parts.store.memories.find(ALEX.id, [one])
+    [latest, *_] = await memory._deps.store.memories.find(ALEX.id, [one])
     assert latest.last_used_at == clock.now()
     await counting.close()
     assert await used(memory, ALEX) == [1, 6]
 
 
 async def test_uses_are_written_by_themselves_before_long(
-    memory: Engine, counting: Usage, monkeypatch: pytest.MonkeyPatch
+    memory: Engine, counting: UsageCounter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(usage, "PAUSE", 0.01)
-    counting.note(ALEX.id, await ids(memory, ALEX))
+    monkeypatch.setattr(request_log, "USAGE_PAUSE", 0.01)
+    counting.add(ALEX.id, await ids(memory, ALEX))
     for _ in range(1000):
         if await used(memory, ALEX) == [1, 1]:
             break
         await asyncio.sleep(0.01)
     assert await used(memory, ALEX) == [1, 1]
 
-    counting.note(ALEX.id, await ids(memory, ALEX))
+    counting.add(ALEX.id, await ids(memory, ALEX))
     await counting.close()
     assert await used(memory, ALEX) == [2, 2]
 
 
 async def test_counts_that_cannot_be_written_wait_for_better_times_and_nobody_is_told_but_the_log(
-    memory: Engine, counting: Usage, database: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    memory: Engine,
+    counting: UsageCounter,
+    database: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(usage, "PAUSE", 0.0)
+    monkeypatch.setattr(request_log, "USAGE_PAUSE", 0.0)
     known = await ids(memory, ALEX)
     with away(database):
-        counting.note(ALEX.id, known)
+        counting.add(ALEX.id, known)
         for _ in range(1000):
             if "uses of memories are not being counted" in caplog.text:
                 break
             await asyncio.sleep(0.01)
         assert "permission denied" in caplog.text
-    counting.note(ALEX.id, known)
+    counting.add(ALEX.id, known)
     await counting.flush()
 
     assert await used(memory, ALEX) == [2, 2]
@@ -111,8 +115,8 @@ async def test_closing_without_a_database_loses_counts_and_says_so(
     settings: Settings, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with connect(settings, embedder=FakeEmbedder(), clock=clock, worker=False) as memory:
-        counting = Usage(memory._parts.store, clock)
-        counting.note(ALEX.id, [MemoryId(uuid7())])
+        counting = UsageCounter(memory._deps.store, clock)
+        counting.add(ALEX.id, [MemoryId(uuid7())])
     with pytest.raises(StoreUnavailable):
         await counting.flush()
     await counting.close()
@@ -121,18 +125,18 @@ async def test_closing_without_a_database_loses_counts_and_says_so(
 
 
 async def test_only_so_many_memories_are_counted_at_a_time(
-    memory: Engine, counting: Usage, monkeypatch: pytest.MonkeyPatch
+    memory: Engine, counting: UsageCounter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(usage, "MOST", 3)
+    monkeypatch.setattr(request_log, "MAX_COUNTED", 3)
     known = await ids(memory, ALEX)
-    counting.note(ALEX.id, known)
+    counting.add(ALEX.id, known)
     for _ in range(5):
-        counting.note(ScopeId(uuid7()), [MemoryId(uuid7())])
-    counting.note(BLAKE.id, await ids(memory, BLAKE))
-    counting.note(ALEX.id, known)
+        counting.add(ScopeId(uuid7()), [MemoryId(uuid7())])
+    counting.add(BLAKE.id, await ids(memory, BLAKE))
+    counting.add(ALEX.id, known)
     await counting.flush()
     assert (await used(memory, ALEX), await used(memory, BLAKE)) == ([2, 2], [0, 0])
 
-    counting.note(BLAKE.id, await ids(memory, BLAKE))
+    counting.add(BLAKE.id, await ids(memory, BLAKE))
     await counting.close()
     assert await used(memory, BLAKE) == [1, 1]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from openai_server import Server, serving
 
 from recollect.providers import openai_http
+from tests.openai_server import Server, serving
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from openai_server import KEY, Answer, Server
 
 from recollect import EmbedderFailed
 from recollect.providers.openai import OpenAIEmbedder
+from tests.openai_server import KEY, Answer, Server
 
 
 @pytest.fixture(autouse=True)

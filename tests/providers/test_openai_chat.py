@@ -11,17 +11,17 @@ from email.utils import format_datetime
 from typing import Any
 
 import pytest
-from openai_server import KEY, Answer, Server
 
 from recollect.errors import ReasonerConfused, ReasonerFailed
-from recollect.flows.reason import claimed_facts, structured, summarised
-from recollect.model.conversation import Turn
-from recollect.model.summary import Summary
+from recollect.flows.reason import ask_structured, extract_facts, summarize_turns
+from recollect.learning.rules import rulebooks
+from recollect.learning.summary import Summary
 from recollect.ports import Message, Reply
 from recollect.providers import openai_http
 from recollect.providers.openai_chat import OpenAIReasoner
 from recollect.providers.openai_http import seconds
-from recollect.rules import rulebooks
+from recollect.values.conversation import Turn
+from tests.openai_server import KEY, Answer, Server
 
 ASKED = [Message("system", "sum up"), Message("user", "hello")]
 GOOD = json.dumps({"summary": "They met.", "facts": ["The user is Anna."]})
@@ -48,7 +48,7 @@ async def using(server: Server, call: Callable[[OpenAIReasoner], Awaitable[Any]]
 
 
 async def summary_from(server: Server) -> Any:
-    return await using(server, lambda reasoner: structured(reasoner, ASKED, Summary, 200))
+    return await using(server, lambda reasoner: ask_structured(reasoner, ASKED, Summary, 200))
 
 
 async def refusal(
@@ -301,8 +301,8 @@ async def test_facts_and_a_summary_come_through_from_end_to_end(server: Server) 
     claim = {"turn": 0, "category": "identity", "key": "Location", "value": "leeds", "quote": "i live in  Leeds"}
     server.answer = in_turn(chat(json.dumps({"facts": [claim]})), chat(GOOD))
 
-    found = await using(server, lambda reasoner: claimed_facts(reasoner, turns, [], rulebooks()))
-    summary = await using(server, lambda reasoner: summarised(reasoner, turns))
+    found = await using(server, lambda reasoner: extract_facts(reasoner, turns, [], rulebooks()))
+    summary = await using(server, lambda reasoner: summarize_turns(reasoner, turns))
 
     assert [(fact.key, fact.value, fact.rule) for fact in found[0].facts] == [("location", "Leeds", "model")]
     assert turns[0].text[slice(*found[0].facts[0].span)] == "I live in Leeds"

@@ -6,11 +6,11 @@ import json
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-from openai_server import KEY, Server, serving
 
 from recollect import ReasonerFailed
 from recollect.ports import Message
 from recollect.providers.openai_stream import StreamingReasoner
+from tests.openai_server import KEY, Server, serving
 
 ASKED = [Message("system", "Be brief."), Message("user", "What is it?")]
 

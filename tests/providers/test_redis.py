@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Iterator
 from uuid import uuid4
 
 import pytest
-from redis_server import RedisServer, back, serving
 
 from recollect.errors import InvalidSetting
 from recollect.providers import redis as provider
-from recollect.providers.redis import RedisCache, key, opened
+from recollect.providers.redis import RedisCache, hash_key, open_cache
+from tests.redis_server import RedisServer, back, serving
 
 ALEX, SAM = uuid4(), uuid4()
 
@@ -24,7 +24,7 @@ def redis() -> Iterator[RedisServer]:
 
 @pytest.fixture
 async def cache(redis: RedisServer) -> AsyncIterator[RedisCache]:
-    one = await opened(redis.url, 100)
+    one = await open_cache(redis.url, 100)
     yield one
     await one.close()
 
@@ -43,27 +43,27 @@ async def test_what_was_written_is_read_by_its_owner_and_nobody_else(cache: Redi
 
 async def test_later_values_do_not_lengthen_the_life_of_the_first(cache: RedisCache, redis: RedisServer) -> None:
     await written(cache, a=b"one")
-    redis.client().expire(key(ALEX), 7)
+    redis.client().expire(hash_key(ALEX), 7)
 
     await written(cache, b=b"two")
 
-    assert 0 < redis.client().ttl(key(ALEX)) <= 7
+    assert 0 < redis.client().ttl(hash_key(ALEX)) <= 7
 
 
 async def test_every_owner_s_values_end_together(cache: RedisCache, redis: RedisServer) -> None:
     await written(cache, a=b"one")
 
-    assert 0 < redis.client().ttl(key(ALEX)) <= 100
+    assert 0 < redis.client().ttl(hash_key(ALEX)) <= 100
 
 
 async def test_an_owner_with_too_many_values_starts_anew_and_a_huge_value_is_not_kept(
     cache: RedisCache, redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(provider, "MOST_VALUES", 3)
+    monkeypatch.setattr(provider, "MAX_VALUES", 3)
     for n in range(4):
-        await written(cache, **{f"n{n}": b"value"}, huge=b"x" * (provider.MOST_BYTES + 1))
+        await written(cache, **{f"n{n}": b"value"}, huge=b"x" * (provider.MAX_VALUE_BYTES + 1))
 
-    assert redis.client().hkeys(key(ALEX)) == [b"n3"]
+    assert redis.client().hkeys(hash_key(ALEX)) == [b"n3"]
 
 
 async def test_what_was_dropped_is_gone_and_a_late_write_does_not_bring_it_back(
@@ -75,7 +75,7 @@ async def test_what_was_dropped_is_gone_and_a_late_write_does_not_bring_it_back(
     await written(cache, a=b"one")
 
     assert await cache.read(ALEX, ["a"]) == [None]
-    assert 0 < redis.client().ttl(key(ALEX)) <= provider.QUIET
+    assert 0 < redis.client().ttl(hash_key(ALEX)) <= provider.QUIET
 
 
 async def test_after_a_kill_it_is_away_and_then_back_by_itself(cache: RedisCache, redis: RedisServer) -> None:
@@ -105,7 +105,7 @@ async def test_what_should_be_dropped_while_it_is_away_is_dropped_when_it_is_bac
     redis.start()
     await back(cache)
 
-    assert redis.client().hkeys(key(ALEX)) == [provider.GONE.encode()]
+    assert redis.client().hkeys(hash_key(ALEX)) == [provider.DROPPED.encode()]
 
 
 async def test_one_that_hangs_is_waited_for_once(
@@ -123,7 +123,7 @@ async def test_one_that_hangs_is_waited_for_once(
 
 
 async def test_one_that_hangs_is_given_up_however_long_its_client_would_wait(redis: RedisServer) -> None:
-    cache = await opened(f"{redis.url}&socket_timeout=3600", 100)
+    cache = await open_cache(f"{redis.url}&socket_timeout=3600", 100)
     redis.hang()
 
     async with asyncio.timeout(60):  # not how long it takes: that it ends
@@ -136,7 +136,7 @@ async def test_one_that_hangs_is_given_up_however_long_its_client_would_wait(red
 async def test_what_waited_to_be_written_when_it_went_away_is_not_written_later(
     cache: RedisCache, redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(provider, "AT_ONCE", 1)
+    monkeypatch.setattr(provider, "BATCH", 1)
     redis.hang()
     for name in ("under way", "waiting", "waiting too"):
         cache.write(ALEX, {name: b"one"})
@@ -164,7 +164,7 @@ async def test_one_that_hung_goes_on_without_mixing_up_its_answers(cache: RedisC
 
 
 async def test_a_refusal_concerns_one_request_and_not_the_next(cache: RedisCache, redis: RedisServer) -> None:
-    redis.client().set(key(ALEX), "not a hash")
+    redis.client().set(hash_key(ALEX), "not a hash")
     cache.write(SAM, {"a": b"one"})
     await written(cache, a=b"one")
 
@@ -185,7 +185,7 @@ async def test_one_without_memory_to_spare_still_answers(cache: RedisCache, redi
 async def test_more_readers_than_it_has_connections_for_do_without(
     cache: RedisCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(provider, "MOST_AT_ONCE", 2)
+    monkeypatch.setattr(provider, "MAX_READERS", 2)
     await written(cache, a=b"one")
 
     found = await asyncio.gather(*(cache.read(ALEX, ["a"]) for _ in range(12)))
@@ -205,7 +205,7 @@ async def test_a_peer_that_is_no_redis_is_one_that_is_away(answer: bytes) -> Non
         writer.close()
 
     async with await asyncio.start_server(respond, "127.0.0.1", 0) as peer:
-        cache = await opened(f"redis://127.0.0.1:{peer.sockets[0].getsockname()[1]}/0", 100)
+        cache = await open_cache(f"redis://127.0.0.1:{peer.sockets[0].getsockname()[1]}/0", 100)
         found = await cache.read(ALEX, ["a", "b"])
         await cache.close()
 
@@ -214,7 +214,7 @@ async def test_a_peer_that_is_no_redis_is_one_that_is_away(answer: bytes) -> Non
 
 async def test_one_that_is_away_at_the_start_is_used_when_it_comes(redis: RedisServer) -> None:
     redis.kill()
-    cache = await opened(redis.url, 100)
+    cache = await open_cache(redis.url, 100)
     assert not cache.is_up
 
     redis.start()
@@ -228,7 +228,7 @@ async def test_one_that_is_away_at_the_start_is_used_when_it_comes(redis: RedisS
 @pytest.mark.parametrize("url", ["localhost:6379", "http://localhost", "redis://localhost:port/0"])
 async def test_an_address_that_cannot_be_one_is_refused_at_the_start(url: str) -> None:
     with pytest.raises(InvalidSetting, match="MEMORY_REDIS_URL"):
-        await opened(url, 100)
+        await open_cache(url, 100)
 
 
 async def test_closing_it_while_it_is_away_is_no_trouble(cache: RedisCache, redis: RedisServer) -> None:

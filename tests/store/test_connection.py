@@ -14,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from recollect import Scope, connect
 from recollect.settings import Settings
-from recollect.store.connection import VANISHED, plain_dsn
+from recollect.store.connection import KEEPALIVES, normalize_dsn
 
 OPTIONS = {
     "tcp_user_timeout": socket.TCP_USER_TIMEOUT,
@@ -59,7 +59,7 @@ async def in_force(settings: Settings) -> dict[str, int]:
     """What the socket of a connection that an engine works on is told."""
     async with connect(settings, worker=False) as memory:
         await memory.record(Scope("alex", "monday"), [("user", "hello")])
-        async with memory._parts.store._database._pool.connection() as connection:
+        async with memory._deps.store._database._pool.connection() as connection:
             held = socket.socket(fileno=connection.fileno())
             try:
                 return {name: held.getsockopt(socket.IPPROTO_TCP, option) for name, option in OPTIONS.items()}
@@ -72,7 +72,7 @@ async def test_a_host_that_vanished_is_given_up_as_the_dsn_says_or_else_soon(
     settings: Settings, database: str, own: dict[str, int]
 ) -> None:
     async with over_tcp(database) as dsn:
-        assert await in_force(replace(settings, dsn=make_conninfo(dsn, **own))) == {**VANISHED, **own}
+        assert await in_force(replace(settings, dsn=make_conninfo(dsn, **own))) == {**KEEPALIVES, **own}
 
 
 @pytest.mark.parametrize(
@@ -89,15 +89,15 @@ async def test_a_host_that_vanished_is_given_up_as_the_dsn_says_or_else_soon(
     ],
 )
 def test_only_what_goes_over_a_network_can_vanish(dsn: str, is_watched: bool) -> None:
-    said = conninfo_to_dict(plain_dsn("MEMORY_DB_CONNECTION_STRING", dsn))
+    said = conninfo_to_dict(normalize_dsn("MEMORY_DB_CONNECTION_STRING", dsn))
 
-    assert {name: int(said[name] or 0) for name in VANISHED if name in said} == (VANISHED if is_watched else {})
+    assert {name: int(said[name] or 0) for name in KEEPALIVES if name in said} == (KEEPALIVES if is_watched else {})
     assert said["connect_timeout"] == "10"
 
 
 def test_how_long_to_wait_for_a_connection_is_the_dsn_s_if_it_says() -> None:
     said = conninfo_to_dict(
-        plain_dsn("x", "postgresql://app:p%40ss@db.internal/shop?connect_timeout=3&sslmode=require")
+        normalize_dsn("x", "postgresql://app:p%40ss@db.internal/shop?connect_timeout=3&sslmode=require")
     )
 
     assert (said["connect_timeout"], said["sslmode"], said["password"]) == ("3", "require", "p@ss")

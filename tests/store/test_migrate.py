@@ -24,7 +24,7 @@ from psycopg.conninfo import make_conninfo
 import recollect
 from recollect import SchemaMismatch, Scope, connect
 from recollect.store import migrate
-from recollect.store.migrate import migrations, prepare
+from recollect.store.migrate import migrate_and_repair, migrations, prepare
 
 SCHEMA = Path(recollect.__file__).parent / "store" / "schema.sql"
 HEADING = """\
@@ -69,6 +69,32 @@ async def test_migrations_from_nothing_make_the_schema_that_is_shown(empty: str)
     if os.environ.get("RECOLLECT_WRITE_SCHEMA"):
         SCHEMA.write_text(schema)
     assert schema == SCHEMA.read_text()
+
+
+async def test_lost_policies_and_grants_are_put_back(empty: str) -> None:
+    await prepare(empty)
+    with psycopg.connect(empty, autocommit=True) as owner:
+        for table, policy in owner.execute("SELECT tablename, policyname FROM pg_policies").fetchall():
+            owner.execute(f"DROP POLICY {policy} ON recollect.{table}".encode())
+        for lost in (
+            "REVOKE ALL ON ALL TABLES IN SCHEMA recollect FROM recollect_app",
+            "REVOKE ALL (model, latency_llm_ms, error_stage) ON recollect.request FROM recollect_app",
+            "REVOKE ALL ON ALL ROUTINES IN SCHEMA recollect FROM recollect_app, recollect_operator",
+            "GRANT ALL ON ALL ROUTINES IN SCHEMA recollect TO PUBLIC",
+            "GRANT SELECT ON recollect.turn TO PUBLIC",
+            "GRANT UPDATE ON recollect.turn TO recollect_app",
+            "GRANT CREATE ON SCHEMA recollect TO recollect_app",
+            "ALTER TABLE recollect.memory NO FORCE ROW LEVEL SECURITY",
+            "ALTER TABLE recollect.api_key DISABLE ROW LEVEL SECURITY",
+        ):
+            owner.execute(lost.encode())
+    assert dumped(empty) != SCHEMA.read_text()
+
+    _, mended = await migrate_and_repair(empty)
+
+    assert {each.kind for each in mended} == {"policies", "grants", "row-level security"}
+    assert dumped(empty) == SCHEMA.read_text()
+    assert await migrate_and_repair(empty) == (await prepare(empty), [])
 
 
 async def test_of_eight_starters_on_an_empty_database_each_gets_the_schema_and_one_makes_it(empty: str) -> None:

@@ -11,7 +11,6 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from copied_database import copied
 from psycopg import ClientCursor
 from psycopg.conninfo import make_conninfo
 
@@ -19,7 +18,8 @@ from recollect import Scope, connect
 from recollect.providers.fake import FakeEmbedder
 from recollect.settings import Settings, read_settings
 from recollect.store.connection import session_options
-from recollect.store.queries import queries
+from recollect.store.database import queries
+from tests.copied_database import copied
 
 ALEX = Scope("alex", "monday")
 OWN = 520  # turns

@@ -18,15 +18,15 @@ from typing import Any
 
 import psycopg
 import pytest
-from doors.cli_program import PROGRAM, Cli, Ran, run_program
-from doors.conftest import bare_cli, cli
-from openai_server import Answer, Server
 
 from recollect import Engine, Scope, connect
-from recollect.model.upkeep import Upkeep
+from recollect.learning.upkeep import UpkeepSummary
 from recollect.providers.fake import FakeClock, FakeEmbedder
 from recollect.settings import Settings
-from recollect.worker.periodic import LOST, Periodic
+from recollect.worker.worker import UPKEEP_LEASE, UpkeepWorker
+from tests.cli.cli_program import PROGRAM, Cli, Ran, run_program
+from tests.cli.conftest import bare_cli, cli
+from tests.openai_server import Answer, Server
 
 __all__ = ["bare_cli", "cli"]
 SAID = json.dumps({"choices": [{"message": {"content": '{"facts": []}'}, "finish_reason": "stop"}]})
@@ -88,7 +88,7 @@ def test_a_worker_works_until_it_is_told_to_leave(memory: Engine, database: str,
     assert ran.err.splitlines()[0] == (
         "recollect: working on up to 4 conversations at once; stop with Ctrl-C or SIGTERM"
     )
-    assert "recollect: leaving: finishing what is at hand" in ran.err.splitlines()
+    assert "recollect: stopping: finishing running work" in ran.err.splitlines()
 
 
 @pytest.fixture
@@ -134,9 +134,7 @@ def without_embedder(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("memory", "without_embedder")
 def test_once_does_what_there_is_to_do(database: str, cli: Cli) -> None:
     assert cli("work", "status", "--json").json["due"] == 3
-    assert run_program(PROGRAM, "worker", "--once", **environment(database)).out == (
-        "3 conversations were brought up to date.\n"
-    )
+    assert run_program(PROGRAM, "worker", "--once", **environment(database)).out == ("3 conversations processed.\n")
     assert cli("worker", "--once", "--json").json == {"conversations": 0}
     status = cli("work", "status", "--json")
     none = dict.fromkeys(("due", "leased", "failing", "parked", "documents_waiting", "documents_failed"), 0)
@@ -165,7 +163,7 @@ def test_parked_work_is_told_with_its_error_and_tried_again_when_asked(
     assert cli("work", "status", "--json").json["due"] == 3
     assert cli("worker", "--once", "--json").json == {"conversations": 3}
     assert cli("work", "status").code == 0
-    assert cli("work", "retry").out == "None is parked.\n"
+    assert cli("work", "retry").out == "Nothing is parked.\n"
 
 
 @pytest.mark.usefixtures("memory", "without_embedder")
@@ -192,9 +190,9 @@ def test_an_unreachable_database_is_exit_code_4_in_every_command(
 
 async def test_of_several_workers_one_does_upkeep_once_an_interval(settings: Settings, clock: FakeClock) -> None:
     async with connect(settings, embedder=FakeEmbedder(), clock=clock, worker=False) as memory:
-        workers = [Periodic(memory._parts) for _ in range(5)]
+        workers = [UpkeepWorker(memory._deps) for _ in range(5)]
 
-        async def rounds() -> list[Upkeep]:
+        async def rounds() -> list[UpkeepSummary]:
             return [done for done in await asyncio.gather(*(worker.once() for worker in workers)) if done]
 
         counts = []
@@ -205,7 +203,7 @@ async def test_of_several_workers_one_does_upkeep_once_an_interval(settings: Set
 
         # One that dies in the middle leaves it to the others.
         clock.advance(hours=24)
-        assert await memory._parts.store.upkeep.take("upkeep", clock.now(), clock.now() + LOST)
+        assert await memory._deps.store.upkeep.claim_task("upkeep", clock.now(), clock.now() + UPKEEP_LEASE)
         assert await rounds() == []
         clock.advance(hours=1)
         assert len(await rounds()) == 1
@@ -219,8 +217,8 @@ async def test_upkeep_goes_on_by_itself_and_survives_a_failure(
         clock.advance(days=8)
         with psycopg.connect(settings.dsn, autocommit=True) as owner:
             owner.execute("ALTER TABLE recollect.errand RENAME TO hidden")
-            running = asyncio.create_task(Periodic(memory._parts, first=0.0, every=0.01).run())
-            await until_soon(lambda: "upkeep was put off" in caplog.text)
+            running = asyncio.create_task(UpkeepWorker(memory._deps, first=0.0, every=0.01).run())
+            await until_soon(lambda: "upkeep failed and is retried later" in caplog.text)
             owner.execute("ALTER TABLE recollect.hidden RENAME TO errand")
             await until_soon(lambda: owner.execute("SELECT FROM recollect.conversation").fetchone() is None)
         running.cancel()

@@ -14,28 +14,27 @@ from typing import Any
 
 import psycopg
 import pytest
-from providers.files.makers import PROSE, docx, pdf, pptx, scanned_pdf, xlsx
 
 from recollect import Engine, NotFound, Scope, Upload, connect
 from recollect.flows.read_document import MOST_TRIES, read_document
-from recollect.model.document import Batch, Block, Failure, Finished
-from recollect.model.health import complaints
-from recollect.model.library import Document
-from recollect.model.work import WorkStatus
 from recollect.providers.fake import FakeClock, FakeEmbedder
 from recollect.settings import Settings
-from recollect.worker.documents import DocumentWorker
+from recollect.values.blocks import Batch, Block, Failure, Finished
+from recollect.values.document import Document
+from recollect.values.work import WorkStatus, find_problems
+from recollect.worker.worker import DocumentWorker
+from tests.providers.files.makers import PROSE, docx, pdf, pptx, scanned_pdf, xlsx
 
 ALEX = Scope("alex")
 PROGRAM = """
 import asyncio, sys
 from recollect import connect
 from recollect.providers.fake import FakeEmbedder
-from recollect.worker.documents import DocumentWorker
+from recollect.worker.worker import DocumentWorker
 
 async def work():
     async with connect(dsn=sys.argv[1], embedder=FakeEmbedder(), worker=False) as memory:
-        worker = DocumentWorker(memory._parts)
+        worker = DocumentWorker(memory._deps)
         while True:
             await worker.drain()
             await asyncio.sleep(0.05)
@@ -74,7 +73,7 @@ def some_pages(n: int = 200) -> Batch:
 
 
 def with_reader(memory: Engine, reader: Scripted) -> None:
-    object.__setattr__(memory._parts, "files", reader)
+    object.__setattr__(memory._deps, "files", reader)
 
 
 def one(database: str, query: str) -> int:
@@ -115,8 +114,8 @@ async def test_workers_that_are_killed_leave_every_document_read_once_or_failed(
     chance = random.Random(5)
     async with connect(settings, embedder=FakeEmbedder(), worker=False) as memory:
         texts = [long_text(n, lines=400 + 100 * n) for n in range(5)]
-        added = [await memory.add_document(ALEX, Upload(f"{n}.txt", text.encode())) for n, text in enumerate(texts)]
-        broken = await memory.add_document(ALEX, Upload("broken.pdf", b"%PDF-1.4 no more"))
+        added = [await memory.documents.add(ALEX, Upload(f"{n}.txt", text.encode())) for n, text in enumerate(texts)]
+        broken = await memory.documents.add(ALEX, Upload("broken.pdf", b"%PDF-1.4 no more"))
         for _ in range(4):
             worker = start(database)
             try:
@@ -125,23 +124,23 @@ async def test_workers_that_are_killed_leave_every_document_read_once_or_failed(
             finally:
                 worker.send_signal(signal.SIGKILL)
                 worker.wait()
-            found = await memory.search_documents(ALEX, "document line records")
+            found = await memory.documents.search(ALEX, "document line records")
             assert all(hit.document.status == "processed" for hit in found)
             lapse(database)
             # What counts as a try is the crash; four of them are more than a document is given.
             with psycopg.connect(database) as owner:
                 owner.execute("UPDATE recollect.document SET tries = 0")
-        await DocumentWorker(memory._parts).drain()
+        await DocumentWorker(memory._deps).drain()
 
-        ended = [await memory.document(ALEX, document.id) for document in added]
+        ended = [await memory.documents.get(ALEX, document.id) for document in added]
         assert [document.status for document in ended] == ["processed"] * 5
-        assert (await memory.document(ALEX, broken.id)).status == "failed"
+        assert (await memory.documents.get(ALEX, broken.id)).status == "failed"
         assert one(database, UNSEEN) == 0
         assert one(database, "SELECT count(*) FROM chunk") == sum(document.chunks for document in ended)
         assert one(database, "SELECT count(*) FROM chunk_vector") == sum(document.chunks for document in ended)
         assert one(database, "SELECT count(*) FROM document_part") == 0
         for document, text in zip(ended, texts, strict=True):
-            assert (await memory.passage(ALEX, document.id, len(text) - 50, len(text))).text == text[-50:]
+            assert (await memory.documents.passage(ALEX, document.id, len(text) - 50, len(text))).text == text[-50:]
 
 
 @pytest.mark.parametrize(
@@ -162,10 +161,10 @@ async def test_files_of_all_kinds_end_with_pages_or_a_reason(
     settings: Settings, name: str, content: bytes, status: str, detail: Any
 ) -> None:
     async with connect(settings, embedder=FakeEmbedder(), worker=False) as memory:
-        added = await memory.add_document(ALEX, Upload(name, content))
-        assert await DocumentWorker(memory._parts).drain() == 1
+        added = await memory.documents.add(ALEX, Upload(name, content))
+        assert await DocumentWorker(memory._deps).drain() == 1
 
-        ended = await memory.document(ALEX, added.id)
+        ended = await memory.documents.get(ALEX, added.id)
         assert ended.status == status
         assert (ended.pages if status == "processed" else ended.failure) == detail
         assert bool(ended.chunks) == (status == "processed")
@@ -174,8 +173,8 @@ async def test_files_of_all_kinds_end_with_pages_or_a_reason(
 async def begun(memory: Engine, reader: Scripted) -> tuple[Document, asyncio.Task[bool]]:
     """A document whose reading has begun and waits."""
     with_reader(memory, reader)
-    added = await memory.add_document(ALEX, Upload("a.txt", b"what the reader says does not depend on this"))
-    reading = asyncio.create_task(read_document(memory._parts, ALEX.id, added.id))
+    added = await memory.documents.add(ALEX, Upload("a.txt", b"what the reader says does not depend on this"))
+    reading = asyncio.create_task(read_document(memory._deps, ALEX.id, added.id))
     await reader.began.wait()
     return added, reading
 
@@ -186,15 +185,15 @@ async def test_what_is_written_before_the_last_word_is_seen_by_nobody(settings: 
         added, reading = await begun(memory, Scripted(some_pages(), gate, Failure("corrupt")))
         await until(database, "SELECT count(*) FROM chunk")
 
-        half = await memory.document(ALEX, added.id)
+        half = await memory.documents.get(ALEX, added.id)
         assert (half.status, half.progress) == ("processing", 0.5)
-        assert await memory.search_documents(ALEX, "records archive court") == []
+        assert await memory.documents.search(ALEX, "records archive court") == []
         with pytest.raises(NotFound):
-            await memory.passage(ALEX, added.id, 0, 100)
+            await memory.documents.passage(ALEX, added.id, 0, 100)
         gate.set()
         await reading
 
-        assert (await memory.document(ALEX, added.id)).failure == "corrupt"
+        assert (await memory.documents.get(ALEX, added.id)).failure == "corrupt"
         assert one(database, "SELECT (SELECT count(*) FROM chunk) + (SELECT count(*) FROM posting)") == 0
 
 
@@ -203,22 +202,24 @@ async def test_of_two_workers_one_reads_and_a_late_one_writes_nothing(settings: 
     ends = Finished("text", 1, 10)
     async with connect(settings, embedder=FakeEmbedder(), worker=False) as memory:
         added, late = await begun(memory, Scripted(gate, some_pages(), ends))
-        assert await read_document(memory._parts, ALEX.id, added.id) is False
+        assert await read_document(memory._deps, ALEX.id, added.id) is False
         lapse(database)
         with_reader(memory, Scripted(some_pages(3), ends))
-        assert await read_document(memory._parts, ALEX.id, added.id) is True
+        assert await read_document(memory._deps, ALEX.id, added.id) is True
         chunks = one(database, "SELECT count(*) FROM chunk")
         gate.set()
 
         assert await late is False
-        assert one(database, "SELECT count(*) FROM chunk") == chunks == (await memory.document(ALEX, added.id)).chunks
+        assert (
+            one(database, "SELECT count(*) FROM chunk") == chunks == (await memory.documents.get(ALEX, added.id)).chunks
+        )
 
 
 async def test_a_document_that_is_dropped_while_it_is_read_leaves_nothing(settings: Settings, database: str) -> None:
     gate = asyncio.Event()
     async with connect(settings, embedder=FakeEmbedder(), worker=False) as memory:
         added, reading = await begun(memory, Scripted(gate, some_pages(), Finished("text", 1, 10)))
-        await memory.drop_document(ALEX, added.id)
+        await memory.documents.drop(ALEX, added.id)
         gate.set()
 
         assert await reading is False
@@ -233,10 +234,10 @@ async def test_a_worker_that_is_told_to_leave_gives_the_document_back(settings: 
         with pytest.raises(asyncio.CancelledError):
             await reading
 
-        assert (await memory.document(ALEX, added.id)).status == "pending"
+        assert (await memory.documents.get(ALEX, added.id)).status == "pending"
         with_reader(memory, Scripted(some_pages(3), Finished("text", 1, 10)))
-        assert await DocumentWorker(memory._parts).drain() == 1
-        assert one(database, "SELECT count(*) FROM chunk") == (await memory.document(ALEX, added.id)).chunks
+        assert await DocumentWorker(memory._deps).drain() == 1
+        assert one(database, "SELECT count(*) FROM chunk") == (await memory.documents.get(ALEX, added.id)).chunks
 
 
 @pytest.mark.parametrize(
@@ -247,32 +248,32 @@ async def test_what_keeps_failing_is_given_up_and_a_fault_of_ours_stops_nobody(
 ) -> None:
     async with connect(settings, embedder=FakeEmbedder(), worker=False, clock=clock) as memory:
         with_reader(memory, Scripted(failing))
-        added = await memory.add_document(ALEX, Upload("a.txt", b"text"))
+        added = await memory.documents.add(ALEX, Upload("a.txt", b"text"))
         for _ in range(after):
-            assert await read_document(memory._parts, ALEX.id, added.id) is False
-            assert (await memory.document(ALEX, added.id)).status == "pending"
+            assert await read_document(memory._deps, ALEX.id, added.id) is False
+            assert (await memory.documents.get(ALEX, added.id)).status == "pending"
             clock.advance(hours=1)
 
-        assert await read_document(memory._parts, ALEX.id, added.id) is True
-        assert (await memory.document(ALEX, added.id)).failure == reason
+        assert await read_document(memory._deps, ALEX.id, added.id) is True
+        assert (await memory.documents.get(ALEX, added.id)).failure == reason
 
 
 async def test_a_worker_in_the_same_process_takes_an_upload_up_at_once(settings: Settings) -> None:
     async with connect(settings, embedder=FakeEmbedder()) as memory:
         await asyncio.sleep(0)  # the worker listens
-        added = await memory.add_document(ALEX, Upload("a.txt", b"Zeppelins are moored on Thursday."))
+        added = await memory.documents.add(ALEX, Upload("a.txt", b"Zeppelins are moored on Thursday."))
         for _ in range(200):
-            if (await memory.document(ALEX, added.id)).status == "processed":
+            if (await memory.documents.get(ALEX, added.id)).status == "processed":
                 break
             await asyncio.sleep(0.02)
 
-        assert [hit.document.id for hit in await memory.search_documents(ALEX, "zeppelins")] == [added.id]
+        assert [hit.document.id for hit in await memory.documents.search(ALEX, "zeppelins")] == [added.id]
 
 
 async def test_health_counts_documents_that_wait_and_that_failed(memory: Engine) -> None:
-    await memory.add_document(ALEX, Upload("scan.pdf", scanned_pdf()))
+    await memory.documents.add(ALEX, Upload("scan.pdf", scanned_pdf()))
     await memory.settle(ALEX)
-    await memory.add_document(Scope("blake"), Upload("own.txt", b"read me"))
+    await memory.documents.add(Scope("blake"), Upload("own.txt", b"read me"))
 
     now = (await memory.health()).work
 
@@ -281,6 +282,6 @@ async def test_health_counts_documents_that_wait_and_that_failed(memory: Engine)
 
 
 def test_documents_that_nobody_reads_are_a_complaint_and_failed_ones_are_not() -> None:
-    assert complaints(WorkStatus(0, 0, 0, 0, 0.0, (), 0, 7)) == []
-    [told] = complaints(WorkStatus(0, 0, 0, 0, 0.0, (), 3, 0, 1200.0))
+    assert find_problems(WorkStatus(0, 0, 0, 0, 0.0, (), 0, 7)) == []
+    [told] = find_problems(WorkStatus(0, 0, 0, 0, 0.0, (), 3, 0, 1200.0))
     assert told == "3 documents wait, for 20 minutes: is a worker running?"

@@ -26,7 +26,7 @@ from recollect.worker.worker import Worker
 
 async def work():
     async with connect(dsn=sys.argv[1], embedder="none", worker=False) as memory:
-        worker = Worker(memory._parts)
+        worker = Worker(memory._deps)
         while True:
             await worker.drain()
             await asyncio.sleep(0.1)
@@ -88,7 +88,7 @@ async def test_five_hundred_conversations_and_four_workers_of_which_two_are_kill
                 worker.wait()
         with psycopg.connect(database) as owner:
             owner.execute("UPDATE recollect.conversation SET lease_until = now() - interval '1 s' WHERE due")
-        await Worker(memory._parts).drain()
+        await Worker(memory._deps).drain()
         status = await memory.health()
 
     conversations = USERS * SESSIONS

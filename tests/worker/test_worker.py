@@ -63,8 +63,8 @@ async def test_without_an_embedder_s_answer_turns_are_kept_and_found_by_words_an
         assert vectors(database) == {}
 
         embedder.failing = False
-        assert await Worker(memory._parts).once() == 1
-        assert await Worker(memory._parts).once() == 0
+        assert await Worker(memory._deps).once() == 1
+        assert await Worker(memory._deps).once() == 0
         recall = await memory.recall(MONDAY, "code word")
 
     assert vectors(database) == {"fake": 302}
@@ -78,8 +78,8 @@ async def test_an_embedder_that_fails_the_worker_is_left_alone_for_a_while_and_t
     embedder = FakeEmbedder(is_local=False)
     async with connect(every_turn, embedder=embedder, worker=False) as memory:
         await memory.record(MONDAY, [("user", "hello")])
-        worker = Worker(memory._parts)
-        await memory._parts.embedding.current_model()
+        worker = Worker(memory._deps)
+        await memory._deps.embedding.get_model()
         embedder.failing = True
 
         assert await worker.once() == 0
@@ -110,7 +110,7 @@ async def test_a_new_model_embeds_anew_while_recall_goes_on_and_the_old_vectors_
         assert (await memory.recall(MONDAY, "code word")).path == "fts"
         await memory.record(MONDAY, [("user", "thank you")])
 
-        assert await Worker(memory._parts).once() == 1
+        assert await Worker(memory._deps).once() == 1
         assert (await memory.recall(MONDAY, "code word")).path == "hybrid"
         assert vectors(database) == {"old": 2, "new": 3}
     async with connect(settings, embedder=FakeEmbedder("old"), worker=False) as memory:
@@ -124,7 +124,7 @@ async def test_several_workers_at_once_embed_each_turn_once(every_turn: Settings
             await memory.record(Scope("alex", f"session {n}"), [("user", f"turn {n}:{i}") for i in range(3)])
         assert not embedder.heard
 
-        workers = [Worker(memory._parts) for _ in range(4)]
+        workers = [Worker(memory._deps) for _ in range(4)]
         await asyncio.gather(*(worker.once() for worker in workers))
 
     assert {text: count for text, count in embedder.heard.items() if text != "hello"} == {
@@ -141,11 +141,11 @@ async def test_the_policy_says_which_turns_get_vectors(
     chosen = replace(settings, embed_turns=policy)
     async with connect(chosen, embedder=FakeEmbedder(is_local=is_local), worker=False) as memory:
         await memory.record(MONDAY, [("user", "a"), Turn("user", "b", high_value=True), ("assistant", "c")])
-        await Worker(memory._parts).once()
+        await Worker(memory._deps).once()
 
         assert vectors(database) == expected
         assert (await memory.recall(MONDAY, "b")).hits
-        assert await Worker(memory._parts).once() == 0
+        assert await Worker(memory._deps).once() == 0
 
 
 async def test_an_embedder_that_is_not_local_is_not_asked_while_recording(every_turn: Settings) -> None:
@@ -181,7 +181,7 @@ async def test_turns_said_while_the_worker_embeds_are_not_missed(every_turn: Set
 
     async with connect(every_turn, embedder=Interrupted(is_local=False), worker=False) as memory:
         await memory.record(MONDAY, [("user", "first")])
-        worker = Worker(memory._parts)
+        worker = Worker(memory._deps)
         while await worker.once():
             pass
 
@@ -199,7 +199,7 @@ async def test_a_conversation_forgotten_while_the_worker_embeds_gets_no_vectors(
 
     async with connect(every_turn, embedder=Forgetful(is_local=False), worker=False) as memory:
         await memory.record(MONDAY, [("user", "secret")])
-        await Worker(memory._parts).once()
+        await Worker(memory._deps).once()
 
     assert vectors(database) == {}
 

@@ -1,5 +1,5 @@
 /**
- * What was said on Monday is known on Tuesday: record, a new session, its context, a chat, and why it knew.
+ * Record a message on Monday, use it in a new session on Tuesday, chat about it, and explain why it was recalled.
  *
  *     recollect serve
  *     node clients/typescript/examples/remember.ts http://localhost:8008
@@ -10,34 +10,35 @@ const url = process.argv[2] ?? "http://localhost:8008";
 const key = process.env["RECOLLECT_KEY"];
 const memory = new Recollect({ url, user: "alex", ...(key ? { key } : {}) });
 
-const recorded = await memory.record(
-  {
+const recorded = await memory.post("/v1/record", {
+  body: {
     session: "monday",
     turns: [
       { role: "user", text: "The launch is in Lisbon, on the third of June." },
       { role: "assistant", text: "Noted." },
     ],
   },
-  { idempotencyKey: "monday-1" },
-);
+  headers: { "Idempotency-Key": "monday-1" },
+});
 console.log("recorded", recorded.refs.join(" "));
 
-const context = await memory.context({ session: "tuesday", text: "Where is the launch?" });
+const context = await memory.post("/v1/context", { body: { session: "tuesday", text: "Where is the launch?" } });
 console.log(context.text);
 
-const answer = await memory.chat({ message: "Where is the launch?" });
+const answer = await memory.post("/chat", { body: { message: "Where is the launch?" } });
 console.log("chat in", answer.session_id === "monday" ? "the old session" : "a new session");
 console.log("it used", answer.memory.sources.join(" "));
 
-for await (const event of memory.chatStream({ message: "And when is it?", session_id: answer.session_id })) {
-  if (event.event === "done") console.log("streamed", JSON.parse(event.data).session_id === answer.session_id);
+const followUp = { message: "And when is it?", session_id: answer.session_id };
+for await (const { event, data } of memory.events("/chat", { body: followUp })) {
+  if (event === "done") console.log("streamed", JSON.parse(data).session_id === answer.session_id);
 }
 
-const why = await memory.explain(context.request_id);
+const why = await memory.get("/v1/explain/{request_id}", { params: { path: { request_id: context.request_id } } });
 for (const hit of why.hits) console.log("because", hit.source, hit.why);
 
 try {
-  await memory.context({ text: "" });
+  await memory.post("/v1/context", { body: { text: "" } });
 } catch (error) {
   if (!(error instanceof RecollectError)) throw error;
   console.log("refused", error.status, error.code, error.field, error.message);

@@ -1,5 +1,4 @@
-/** The client, its errors, and the shapes of what goes in and comes out. */
-export { Recollect } from "./client.ts";
-export { RecollectError } from "./transport.ts";
-export type { Options, ServerEvent, Settings } from "./transport.ts";
-export type * from "./schemas.ts";
+/** The client, its error class, and the types of requests and responses. */
+export { Recollect, RecollectError } from "./client.ts";
+export type { ServerEvent, Settings } from "./client.ts";
+export type * from "./schema.ts";

@@ -1,79 +1,102 @@
-"""Child: the process that reads one file. Started by reader.py as `python -m`, with the file as its standard input.
+"""The confined process that reads one file. reader.py starts it as `python -m`, with the file as its standard input.
 
-It confines itself, finds out what the file is, and writes frames until it has written a last word. A pipe that is full
-stops it, so it reads no faster than its parent takes.
+It gives up its rights (`confine`), detects the format, and writes frames (source.py) until it has written a last one. A
+full pipe stops it, so it reads no faster than its parent.
 """
 
 from __future__ import annotations
 
-import importlib
+import ctypes
 import os
 import re
+import resource
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
-from recollect.model.cutting import word_end
-from recollect.model.document import Batch, Block, DocumentFormat, Failure, FailureReason, Finished, Limits, is_blank
-from recollect.providers.files.confine import confine, was_near_limit
-from recollect.providers.files.frames import Item, frame
-from recollect.providers.files.sniff import sniff
-from recollect.providers.files.source import Refused, Source
+from recollect.providers.files.html import read_html
+from recollect.providers.files.office import read_docx, read_pptx, read_xlsx
+from recollect.providers.files.pdf import read_pdf
+from recollect.providers.files.sniff import detect_format
+from recollect.providers.files.source import Item, Refused, Source, encode_frame
+from recollect.providers.files.text_formats import read_csv, read_markdown, read_text
+from recollect.recall.chunk_boundaries import word_end
+from recollect.values.blocks import Batch, Block, DocumentFormat, Failure, FailureReason, Finished, Limits, is_blank
 
-READERS: dict[DocumentFormat, str] = {"csv": "table"}  # the others are in a module of their own name
+READERS: dict[DocumentFormat, Callable[[Source], Iterator[Block]]] = {
+    "pdf": read_pdf,
+    "docx": read_docx,
+    "pptx": read_pptx,
+    "xlsx": read_xlsx,
+    "csv": read_csv,
+    "html": read_html,
+    "markdown": read_markdown,
+    "text": read_text,
+}
 BATCH_BLOCKS = 500
 BATCH_CHARS = 100_000
-MOST_BLOCK = 100_000  # characters; a longer one is given in parts
+MAX_BLOCK = 100_000  # characters; a longer block is sent in pieces
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-OUT_OF_MEMORY = 71  # exit status, for when not even a frame can be made
+OUT_OF_MEMORY = 71  # exit status if there is no memory even for a frame
+OPEN_FILES = 64
+GRACE = 2  # CPU seconds between SIGXCPU, which tells the parent why, and SIGKILL
+NEAR_LIMIT = 0.75  # of the memory limit
+PEAK_MEMORY = re.compile(r"VmPeak:\s+(\d+) kB")
+PR_SET_PDEATHSIG = 1
+PR_SET_NO_NEW_PRIVS = 38
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWNET = 0x40000000
 
 
 def main() -> int:
     limits = msgspec.json.decode(sys.argv[1], type=Limits)
-    pipe = own_output()
+    pipe = take_output()
     confine(limits)
     try:
         with open(0, "rb", closefd=False) as file, pipe:
-            for item in reading(file, sys.argv[2], limits):
-                pipe.write(frame(item))
+            for item in read_safely(file, sys.argv[2], limits):
+                pipe.write(encode_frame(item))
                 pipe.flush()
     except MemoryError:
         return OUT_OF_MEMORY
     return 0
 
 
-def own_output() -> BinaryIO:
-    """The pipe to the parent, out of reach of whatever prints."""
+def take_output() -> BinaryIO:
+    """Return the pipe to the parent, and send whatever libraries print nowhere."""
     pipe = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     return pipe
 
 
-def reading(file: BinaryIO, name: str, limits: Limits) -> Iterator[Item]:
-    """Batches and one last word, whatever the file does to the libraries."""
+def read_safely(file: BinaryIO, name: str, limits: Limits) -> Iterator[Item]:
+    """Yield batches and one last item, whatever the file does to the libraries."""
     try:
         yield from read(Source(file, os.fstat(file.fileno()).st_size, limits), name)
     except Refused as refused:
         yield Failure(refused.reason, refused.detail)
     except MemoryError:
         yield Failure("too_much_memory")
-    # Libraries fail on damaged files in more ways than they document; here each of them is the file's fault.
+    except ModuleNotFoundError as error:
+        yield Failure("not_installed", str(error))
+    # Libraries fail on damaged files in more ways than they document.
     except Exception as error:  # noqa: BLE001
         reason: FailureReason = "too_much_memory" if was_near_limit(limits) else "corrupt"
         yield Failure(reason, f"{type(error).__name__}: {error}"[:500])
 
 
 def read(source: Source, name: str) -> Iterator[Item]:
-    kind = sniff(source, name)
+    kind = detect_format(source, name)
     source.file.seek(0)
     source.done, source.total = 0, source.size
-    module = importlib.import_module(f"recollect.providers.files.{READERS.get(kind, kind)}")
     blocks = characters = 0
-    for batch in batches(module.read(source), source):
+    for batch in make_batches(READERS[kind](source), source):
         blocks += len(batch.blocks)
         characters += sum(len(block.text) for block in batch.blocks)
         yield batch
@@ -82,7 +105,7 @@ def read(source: Source, name: str) -> Iterator[Item]:
     yield Finished(kind, blocks, characters)
 
 
-def batches(blocks: Iterator[Block], source: Source) -> Iterator[Batch]:
+def make_batches(blocks: Iterator[Block], source: Source) -> Iterator[Batch]:
     held: list[Block] = []
     length = 0
     for block in clean_blocks(blocks):
@@ -96,24 +119,57 @@ def batches(blocks: Iterator[Block], source: Source) -> Iterator[Batch]:
 
 
 def clean_blocks(blocks: Iterator[Block]) -> Iterator[Block]:
-    """Blocks that have words, none too long, without characters that cannot be kept."""
+    """Yield the blocks that have text, none too long, without characters that cannot be stored."""
     for block in blocks:
         text = CONTROL.sub("", block.text)
         if is_blank(text):
             continue
-        if text == block.text and len(text) <= MOST_BLOCK:
+        if text == block.text and len(text) <= MAX_BLOCK:
             yield block
         else:
-            yield from (replace(block, text=part) for part in parts(text))
+            yield from (replace(block, text=part) for part in split_text(text))
 
 
-def parts(text: str) -> Iterator[str]:
+def split_text(text: str) -> Iterator[str]:
     start = 0
-    while len(text) - start > MOST_BLOCK:
-        end = word_end(text, start, start + MOST_BLOCK)
+    while len(text) - start > MAX_BLOCK:
+        end = word_end(text, start, start + MAX_BLOCK)
         yield text[start:end]
         start = end
     yield text[start:]
+
+
+def confine(limits: Limits) -> None:
+    """Limit memory, CPU time, open files and new processes, forbid writing to disk, die with the parent, and give up
+    the network where the system allows it. reader.py has already left the environment behind."""
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None)
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        # Root needs no user namespace, and could not read our own modules in one. Where neither call is allowed this
+        # does nothing, and the limits below still hold.
+        if libc.unshare(CLONE_NEWNET) != 0:
+            libc.unshare(CLONE_NEWUSER | CLONE_NEWNET)
+    lower_limit(resource.RLIMIT_AS, limits.memory_bytes)
+    lower_limit(resource.RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + GRACE)
+    lower_limit(resource.RLIMIT_NOFILE, OPEN_FILES)
+    lower_limit(resource.RLIMIT_FSIZE, 0)
+    lower_limit(resource.RLIMIT_CORE, 0)
+    lower_limit(resource.RLIMIT_NPROC, 0)
+
+
+def lower_limit(which: int, soft: int, hard: int | None = None) -> None:
+    """Set a limit, never above the one in force."""
+    _, current = resource.getrlimit(which)
+    most = current if current != resource.RLIM_INFINITY else sys.maxsize
+    resource.setrlimit(which, (min(soft, most), min(soft if hard is None else hard, most)))
+
+
+def was_near_limit(limits: Limits) -> bool:
+    """Whether an error may come from a lack of memory: C libraries report it in many ways."""
+    status = Path("/proc/self/status")
+    found = PEAK_MEMORY.search(status.read_text()) if status.exists() else None
+    return found is not None and int(found[1]) * 1024 > limits.memory_bytes * NEAR_LIMIT
 
 
 if __name__ == "__main__":

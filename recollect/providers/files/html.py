@@ -1,6 +1,6 @@
-"""HTML: what a reader would read. Scripts, styles, navigation and hidden parts are dropped; nothing is fetched.
+"""The HTML reader: visible text only. Scripts, styles, navigation and hidden parts are dropped; nothing is fetched.
 
-lxml's parser calls a target as it reads, so that no tree is built: memory does not grow with the page.
+lxml's parser calls `Page` as it reads and builds no tree, so memory does not grow with the page.
 """
 
 from __future__ import annotations
@@ -8,24 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from recollect.model.document import Block, BlockKind
 from recollect.providers.files.source import Source
-from recollect.providers.files.table import BETWEEN
+from recollect.providers.files.text_formats import CELL_SEPARATOR
+from recollect.values.blocks import Block, BlockKind
 
 DROPPED = frozenset(
     {"script", "style", "noscript", "template", "nav", "svg", "math", "head", "iframe", "object", "embed", "audio"}
     | {"video", "canvas", "select", "textarea"}
 )
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
-PARTING = frozenset(
+BREAKING = frozenset(
     {"address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "div", "dl"}
     | {"dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "html", "li", "main", "ol", "p"}
     | {"pre", "section", "summary", "table", "tbody", "tfoot", "thead", "tr", "ul", *HEADINGS}
 )
-MOST_TEXT = 100_000  # characters of one block
+MAX_TEXT = 100_000  # characters of one block
 
 
-def read(source: Source) -> Iterator[Block]:
+def read_html(source: Source) -> Iterator[Block]:
     from lxml import etree
 
     page = Page()
@@ -33,29 +33,29 @@ def read(source: Source) -> Iterator[Block]:
     for line in source.lines():
         parser.feed(line)
         if page.blocks:
-            yield from page.taken()
+            yield from page.take_blocks()
     parser.close()
-    yield from page.taken()
+    yield from page.take_blocks()
 
 
 def is_hidden(attributes: Mapping[str, str]) -> bool:
-    """By the element itself; what a style sheet hides is not known here."""
+    """Whether the element itself says so; style sheets are not read."""
     style = "".join(attributes.get("style", "").lower().split())
-    is_told = "hidden" in attributes or attributes.get("aria-hidden") == "true"
-    return is_told or "display:none" in style or "visibility:hidden" in style
+    is_declared = "hidden" in attributes or attributes.get("aria-hidden") == "true"
+    return is_declared or "display:none" in style or "visibility:hidden" in style
 
 
 @dataclass(slots=True)
 class Page:
-    """What was read since the last block."""
+    """The parser's target: what was read since the last block."""
 
     blocks: list[Block] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     length: int = 0
-    row: list[str] | None = None  # cells that are complete, of the row we are in
-    names: int = 0  # of them are header cells
-    has_named: bool = False  # this table has had its header
-    dropping: int = 0  # how deep inside a dropped element
+    row: list[str] | None = None  # complete cells of the current row
+    header_cells: int = 0  # of the current row
+    has_header: bool = False  # the current table has had its first row
+    dropping: int = 0  # depth inside a dropped element
     kind: BlockKind = "paragraph"
     level: int = 0
 
@@ -63,21 +63,21 @@ class Page:
         if self.dropping or tag in DROPPED or is_hidden(attributes):
             self.dropping += 1
         elif tag in ("td", "th"):
-            self.names += tag == "th"
+            self.header_cells += tag == "th"
         elif tag == "br":
             self.texts.append("\n")
-        elif tag in PARTING:
-            self.part(tag)
+        elif tag in BREAKING:
+            self.start_block(tag)
 
-    def part(self, tag: str) -> None:
+    def start_block(self, tag: str) -> None:
         if self.row is not None and tag not in HEADINGS and tag != "tr":
             self.texts.append(" ")
             return
         self.flush()
         if tag == "tr":
-            self.row, self.names = [], 0
+            self.row, self.header_cells = [], 0
         elif tag == "table":
-            self.has_named = False
+            self.has_header = False
         elif tag in HEADINGS:
             self.kind, self.level = "heading", HEADINGS[tag]
         elif tag in ("li", "pre"):
@@ -89,18 +89,18 @@ class Page:
         elif tag in ("td", "th") and self.row is not None:
             self.row.append(" ".join("".join(self.texts).split()))
             self.texts, self.length = [], 0
-        elif tag in PARTING and (self.row is None or tag in HEADINGS or tag in ("tr", "table")):
+        elif tag in BREAKING and (self.row is None or tag in HEADINGS or tag in ("tr", "table")):
             self.flush()
 
     def data(self, text: str) -> None:
         if not self.dropping:
             self.texts.append(text)
             self.length += len(text)
-            if self.length > MOST_TEXT:
+            if self.length > MAX_TEXT:
                 self.flush_text()
 
     def comment(self, text: str) -> None:
-        """Not read."""
+        """Ignore comments."""
 
     def close(self) -> None:
         self.flush()
@@ -112,23 +112,21 @@ class Page:
         self.kind, self.level = "paragraph", 0
 
     def flush_row(self, row: list[str]) -> None:
-        text = BETWEEN.join(row).rstrip(BETWEEN)
+        text = CELL_SEPARATOR.join(row).rstrip(CELL_SEPARATOR)
         if text:
-            is_header = not self.has_named and self.names == len(row)
+            is_header = not self.has_header and self.header_cells == len(row)
             self.blocks.append(Block(text, "row", 1 if is_header else 0))
-            self.has_named = True
+            self.has_header = True
         self.row = None
 
     def flush_text(self) -> None:
         text = "".join(self.texts)
         if not text.isspace() and text:
-            self.blocks.append(Block(text.strip("\n") if self.kind == "code" else tidy(text), self.kind, self.level))
+            self.blocks.append(
+                Block(text.strip("\n") if self.kind == "code" else " ".join(text.split()), self.kind, self.level)
+            )
         self.texts, self.length = [], 0
 
-    def taken(self) -> list[Block]:
+    def take_blocks(self) -> list[Block]:
         blocks, self.blocks = self.blocks, []
         return blocks
-
-
-def tidy(text: str) -> str:
-    return " ".join(text.split())

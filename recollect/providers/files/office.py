@@ -1,7 +1,7 @@
-"""Office: what an archive is, and whether it is safe to unpack. Asked before any library sees the file.
+"""Office files: whether an archive is safe to unpack, and the readers of DOCX, PPTX and XLSX.
 
-Only the directory of the archive and the first bytes of its XML parts are read here. Nothing is ever written, no path
-in the archive is used as a path, an archive inside the archive is not opened, and macros end the matter.
+`detect_office_format` runs before any library sees the file. It reads only the archive's directory and the first bytes
+of its XML parts. Nothing is written, no path in the archive is used, nested archives stay closed, macros are refused.
 """
 
 from __future__ import annotations
@@ -9,30 +9,41 @@ from __future__ import annotations
 import re
 import zipfile
 import zlib
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile, ZipInfo
 
-from recollect.model.document import DocumentFormat
 from recollect.providers.files.source import Refused, Source
+from recollect.providers.files.text_formats import row_blocks
+from recollect.values.blocks import Block, DocumentFormat
+
+if TYPE_CHECKING:
+    from docx.document import Document
+    from docx.table import Table
+    from docx.text.paragraph import Paragraph
 
 MAIN_PARTS: dict[str, DocumentFormat] = {
     "word/document.xml": "docx",
     "ppt/presentation.xml": "pptx",
     "xl/workbook.xml": "xlsx",
 }
-RATIO_FREE = 16_000_000  # bytes unpacked up to which the ratio does not matter: a small sheet can pack very well
-IS_ENCRYPTED = 1
+RATIO_FREE = 16_000_000  # unpacked bytes up to which the ratio is not checked: a small sheet can pack very well
+ENCRYPTED_FLAG = 1
 PROLOG = 65_536  # bytes within which an XML part must have begun
 ROOT = re.compile(r"<[A-Za-z_]")
 ENCODING = re.compile(r"<\?xml[^>]*?encoding\s*=\s*[\"']([^\"']+)")
 ENCODINGS = ("utf-8", "utf-16", "us-ascii", "ascii")
+HEADING = re.compile(r"Heading ([1-9])")
+MAX_STYLE_BASES = 10  # styles in a chain of based-on styles
+MAX_GROUP_DEPTH = 20  # groups within groups of a slide
 
 
-def office_format(source: Source) -> DocumentFormat:
+def detect_office_format(source: Source) -> DocumentFormat:
     try:
         with ZipFile(source.file) as archive:
             members = archive.infolist()
             check_members(members, source)
-            found = main_part(members)
+            found = find_main_part(members)
             check_parts(archive, members)
     except (zipfile.BadZipFile, NotImplementedError, EOFError, zlib.error) as error:
         raise Refused("corrupt", repr(error)) from error
@@ -40,7 +51,7 @@ def office_format(source: Source) -> DocumentFormat:
 
 
 def check_members(members: list[ZipInfo], source: Source) -> None:
-    """Refuses a bomb by what its directory says; what it says is also the most that zipfile unpacks."""
+    """Refuse a zip bomb by the sizes in its directory. zipfile unpacks no more than these."""
     limits = source.limits
     unpacked = sum(member.file_size for member in members)
     packed = sum(member.compress_size for member in members)
@@ -52,14 +63,14 @@ def check_members(members: list[ZipInfo], source: Source) -> None:
         raise Refused("too_large_unpacked", f"{unpacked} bytes from {source.size}")
     if packed > source.size:
         raise Refused("corrupt", "members overlap")
-    if any(member.flag_bits & IS_ENCRYPTED for member in members):
+    if any(member.flag_bits & ENCRYPTED_FLAG for member in members):
         raise Refused("encrypted")
 
 
-def main_part(members: list[ZipInfo]) -> DocumentFormat:
+def find_main_part(members: list[ZipInfo]) -> DocumentFormat:
     names = [member.filename for member in members]
     if len(set(names)) < len(names):
-        raise Refused("corrupt", "two members of one name")
+        raise Refused("corrupt", "two members with the same name")
     if any(name.lower().endswith("vbaproject.bin") for name in names):
         raise Refused("macros")
     if "[Content_Types].xml" not in names:
@@ -78,7 +89,7 @@ def check_parts(archive: ZipFile, members: list[ZipInfo]) -> None:
 
 
 def check_prolog(head: bytes, name: str) -> None:
-    """The standard forbids document type declarations in these files, and entities are declared nowhere else."""
+    """Refuse document type declarations: the standard forbids them here, and only they can declare entities."""
     text = head.decode("utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8", "replace")
     root = ROOT.search(text)
     if root is None or "<!DOCTYPE" in text[: root.start()].upper():
@@ -86,3 +97,96 @@ def check_prolog(head: bytes, name: str) -> None:
     encoding = ENCODING.match(text.lstrip("\ufeff"))
     if encoding is not None and encoding[1].lower() not in ENCODINGS:
         raise Refused("corrupt", f"{name}: encoding {encoding[1][:40]}")
+
+
+def read_docx(source: Source) -> Iterator[Block]:
+    """Yield paragraphs, lists and tables in order. Pages are unknown; headers, footers and notes are left out."""
+    import docx
+    from docx.table import Table
+
+    document = docx.Document(source.file)
+    levels = heading_levels(document)
+    source.total = len(document.element.body)
+    for item in document.iter_inner_content():
+        if isinstance(item, Table):
+            yield from row_blocks(table_rows(item))
+        else:
+            yield paragraph_block(item, levels)
+
+
+def heading_levels(document: Document) -> dict[str, int]:
+    """Return the heading level of each style that is a heading or is based on one, by style id."""
+    levels: dict[str, int] = {}
+    for style in document.styles:
+        base, steps = style, 0
+        while base is not None and steps < MAX_STYLE_BASES:
+            found = HEADING.match(base.name or "")
+            if found or base.name == "Title":
+                levels[style.style_id] = min(6, int(found[1])) if found else 1
+                break
+            base, steps = getattr(base, "base_style", None), steps + 1
+    return levels
+
+
+def paragraph_block(paragraph: Paragraph, levels: dict[str, int]) -> Block:
+    style = paragraph._p.style or ""
+    if style in levels:
+        return Block(paragraph.text, "heading", levels[style])
+    properties = paragraph._p.pPr
+    is_item = style.startswith("List") or (properties is not None and properties.numPr is not None)
+    return Block(paragraph.text, "list" if is_item else "paragraph")
+
+
+def table_rows(table: Table) -> Iterator[list[str]]:
+    """Yield the cells as they are in the file: python-docx repeats merged cells and takes quadratic time."""
+    from docx.table import _Cell
+
+    for row in table._tbl.tr_lst:
+        yield [_Cell(cell, table).text for cell in row.tc_lst]
+
+
+def read_pptx(source: Source) -> Iterator[Block]:
+    """Yield the title of each slide as a heading, then text and tables in order, then notes. A slide is a page."""
+    import pptx
+
+    slides = pptx.Presentation(source.file).slides
+    source.total, source.unit = len(slides), "pages"
+    for number, slide in enumerate(slides, 1):
+        title = slide.shapes.title
+        if title is not None and title.has_text_frame:
+            yield Block(" ".join(title.text_frame.text.split()), "heading", 1, number)
+        others = (shape for shape in slide.shapes if title is None or shape.shape_id != title.shape_id)
+        yield from shape_blocks(others, number)
+        if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None:
+            yield Block(notes.text, page=number)
+        source.done = number
+
+
+def shape_blocks(shapes: Iterable[Any], page: int, depth: int = 0) -> Iterator[Block]:
+    for shape in shapes:
+        if shape.has_text_frame:
+            yield from text_blocks(shape, page)
+        elif shape.has_table:
+            yield from row_blocks(([cell.text for cell in row.cells] for row in shape.table.rows), page)
+        elif depth < MAX_GROUP_DEPTH and hasattr(shape, "shapes"):
+            yield from shape_blocks(shape.shapes, page, depth + 1)
+
+
+def text_blocks(shape: Any, page: int) -> Iterator[Block]:
+    """In a placeholder, more than one paragraph is a list."""
+    paragraphs = shape.text_frame.paragraphs
+    is_list = shape.is_placeholder and len(paragraphs) > 1
+    for paragraph in paragraphs:
+        yield Block(paragraph.text, "list" if is_list else "paragraph", page=page)
+
+
+def read_xlsx(source: Source) -> Iterator[Block]:
+    """Yield each sheet as a heading and its rows, a row at a time; formulas by their last value."""
+    from openpyxl import load_workbook
+
+    book = load_workbook(source.file, read_only=True, data_only=True, keep_links=False)
+    for sheet in book.worksheets:
+        # The size that a sheet declares may be wrong and make millions of empty cells.
+        sheet.reset_dimensions()
+        yield Block(str(sheet.title), "heading", 1)
+        yield from row_blocks(sheet.iter_rows(values_only=True))

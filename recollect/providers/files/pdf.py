@@ -1,6 +1,6 @@
-"""PDF: the text of each page, lines joined into paragraphs; headings are the lines that the outline names.
+"""The PDF reader: the text of each page, with lines joined into paragraphs. Lines named in the outline are headings.
 
-PDFium reads it (docs/why/documents.md says why). It runs no scripts here: forms and XFA are never initialised.
+PDFium extracts the text (docs/why/documents.md says why). It runs no scripts: forms and XFA are never initialised.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from itertools import pairwise
 from statistics import median_low
 from typing import Any
 
-from recollect.model.document import Block
 from recollect.providers.files.source import Refused, Source
+from recollect.values.blocks import Block
 
-MOST_PAGES = 50_000
-MOST_OUTLINE = 5_000
-LOOKED_AT = 20  # pages on which a picture is looked for, if there is no text
-PASSWORD = 4  # PDFium's code
+MAX_PAGES = 50_000
+MAX_OUTLINE = 5_000
+PAGES_CHECKED = 20  # for pictures, if there is no text
+PASSWORD_ERROR = 4  # PDFium's code
 SHORT = 0.8  # of the longest line of a page; a shorter one that ends a sentence ends its paragraph
 GAP = 1.3  # times the usual step between lines
 FINAL = re.compile(r"[.!?:。！？：”\"')）]$")
@@ -28,12 +28,12 @@ ITEM = re.compile(r"(?:[•·▪‣◦–*-]|\d{1,2}[.)])\s+\S")
 Outline = dict[int, dict[str, int]]
 
 
-def read(source: Source) -> Iterator[Block]:
-    document = opened(source)
+def read_pdf(source: Source) -> Iterator[Block]:
+    document = open_pdf(source)
     source.total, source.unit = len(document), "pages"
-    if source.total > MOST_PAGES:
+    if source.total > MAX_PAGES:
         raise Refused("too_large_unpacked", f"{source.total} pages")
-    outline = outline_of(document)
+    outline = read_outline(document)
     has_text = False
     for index in range(source.total):
         for block in page_blocks(page_lines(document, index), outline.get(index, {}), index + 1):
@@ -44,13 +44,13 @@ def read(source: Source) -> Iterator[Block]:
         raise Refused("scanned" if has_pictures(document) else "empty")
 
 
-def opened(source: Source) -> Any:
+def open_pdf(source: Source) -> Any:
     import pypdfium2
 
     try:
         return pypdfium2.PdfDocument(source.file)
     except pypdfium2.PdfiumError as error:
-        is_locked = getattr(error, "err_code", None) == PASSWORD
+        is_locked = getattr(error, "err_code", None) == PASSWORD_ERROR
         raise Refused("encrypted" if is_locked else "corrupt", str(error)) from error
 
 
@@ -60,7 +60,7 @@ def page_lines(document: Any, index: int) -> list[Line]:
     try:
         page = document[index]
         text = page.get_textpage()
-        lines = list(placed_lines(text))
+        lines = list(read_lines(text))
         text.close()
         page.close()
     except pypdfium2.PdfiumError as error:
@@ -68,8 +68,8 @@ def page_lines(document: Any, index: int) -> list[Line]:
     return lines
 
 
-def placed_lines(text: Any) -> Iterator[Line]:
-    """Lines and how high they stand, by their first character."""
+def read_lines(text: Any) -> Iterator[Line]:
+    """Yield the lines with their height on the page, taken from their first character."""
     start, count = 0, text.count_chars()
     for line in text.get_text_range().split("\n"):
         bare = line.strip()
@@ -78,16 +78,16 @@ def placed_lines(text: Any) -> Iterator[Line]:
         start += len(line) + 1
 
 
-def outline_of(document: Any) -> Outline:
-    """Level by title, by page."""
+def read_outline(document: Any) -> Outline:
+    """Return the heading levels by page and title."""
     found: Outline = defaultdict(dict)
     for count, mark in enumerate(document.get_toc(max_depth=6)):
-        if count >= MOST_OUTLINE:
+        if count >= MAX_OUTLINE:
             break
         target = mark.get_dest()
         page = target.get_index() if target else None
         if page is not None:
-            found[page][same(mark.get_title())] = mark.level + 1
+            found[page][normalize_title(mark.get_title())] = mark.level + 1
     return found
 
 
@@ -95,16 +95,16 @@ def page_blocks(lines: list[Line], headings: dict[str, int], page: int) -> Itera
     layout = Layout.of(lines)
     held: list[Line] = []
     for line in lines:
-        level = headings.get(same(line.text)) if headings else None
-        if held and (level or layout.is_parted(held[-1], line)):
-            yield Block(joined([each.text for each in held]), page=page)
+        level = headings.get(normalize_title(line.text)) if headings else None
+        if held and (level or layout.starts_paragraph(held[-1], line)):
+            yield Block(join_lines([each.text for each in held]), page=page)
             held = []
         if level:
             yield Block(line.text, "heading", level, page)
         else:
             held.append(line)
     if held:
-        yield Block(joined([each.text for each in held]), page=page)
+        yield Block(join_lines([each.text for each in held]), page=page)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What is usual on a page, so that what is not can be seen."""
+    """The usual line length and line spacing of a page."""
 
     length: int  # of the longest line
     step: float  # from one line to the next
@@ -125,31 +125,31 @@ class Layout:
         steps = [step for one, two in pairwise(lines) if (step := one.height - two.height) > 0]
         return cls(max((len(line.text) for line in lines), default=0), median_low(steps) if steps else 0.0)
 
-    def is_parted(self, line: Line, after: Line) -> bool:
-        """A new paragraph: a wider gap, an item of a list, or a line before it that ends early with a sentence."""
+    def starts_paragraph(self, line: Line, after: Line) -> bool:
+        """Whether `after` begins a paragraph: a list item, or a line after a wide gap or a short end of a sentence."""
         is_gap = line.height - after.height > self.step * GAP
         is_early = len(line.text) < self.length * SHORT and FINAL.search(line.text) is not None
         return is_gap or is_early or ITEM.match(after.text) is not None
 
 
-def joined(lines: list[str]) -> str:
-    """One line; a word that was parted at the end of a line is whole again."""
+def join_lines(lines: list[str]) -> str:
+    """Return the lines as one, with words that were hyphenated at a line end put together."""
     parts: list[str] = []
     for line in lines:
         if parts and HYPHEN.search(parts[-1]):
             parts[-1] = parts[-1][:-1]
         elif parts:
-            parts.append(between(parts[-1], line))
+            parts.append(joint_between(parts[-1], line))
         parts.append(line)
     return "".join(parts)
 
 
-def between(text: str, line: str) -> str:
-    """Chinese lines are joined by nothing."""
+def joint_between(text: str, line: str) -> str:
+    """Return a space, or nothing between Chinese lines."""
     return "" if text[-1] > "\u2e80" and line[0] > "\u2e80" else " "
 
 
-def same(title: str) -> str:
+def normalize_title(title: str) -> str:
     return "".join(title.split()).casefold()
 
 
@@ -159,5 +159,5 @@ def has_pictures(document: Any) -> bool:
     kinds = [pypdfium2.raw.FPDF_PAGEOBJ_IMAGE]
     return any(
         next(iter(document[index].get_objects(filter=kinds)), None) is not None
-        for index in range(min(len(document), LOOKED_AT))
+        for index in range(min(len(document), PAGES_CHECKED))
     )

@@ -1,13 +1,12 @@
-"""Reader: an uploaded file's blocks, read by another process. Whoever keeps documents calls `read_file`; nothing a file
-contains can harm him more than a `Failure`.
+"""Reading of uploaded files in another process. `ConfinedReader` is the adapter of the port FileReader.
 
-    async with aclosing(read_file(path, "report.pdf")) as items:
+    async with aclosing(ConfinedReader().read(path, "report.pdf")) as items:
         async for item in items:
             match item: ...
 
-Items are Batches and then one last word. After a Failure, what came before is to be dropped: a reading counts only from
-its Finished on. Leaving early, by a break, an error or a cancellation, ends the process. Time is counted while we wait
-for it, not while the caller works.
+Items are Batches and one last item. A reading counts only from its Finished on; after a Failure, drop what came before.
+Leaving early, by a break, an error or a cancellation, ends the process. Time counts while the reader waits for the
+process, not while the caller works. Nothing outside this folder opens an uploaded file.
 """
 
 from __future__ import annotations
@@ -23,38 +22,54 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 
-from recollect.model.document import Batch, Failure, Limits
-from recollect.providers.files.frames import BadFrame, Item, next_item
+from recollect.providers.files.sniff import KNOWN
+from recollect.providers.files.source import BadFrame, Item, read_frame
+from recollect.values.blocks import Batch, Failure, Limits
 
 CHILD = "recollect.providers.files.child"
 ROOT = Path(__file__).parents[3]
 DEFAULT = Limits()
-FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # of a pipe, do not wait for its writer
-# openpyxl imports numpy where it finds it, whose threads may not be started there.
-PLAIN = {"PYTHONUTF8": "1", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-STREAM_BYTES = 262_144  # read ahead of the caller; then the pipe fills, and the process waits
-LAST_SECONDS = 5.0  # for a process that ends to be gone
+FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # do not wait for the writer of a pipe
+# openpyxl imports numpy if it is installed, and the process may not start numpy's threads.
+ENVIRONMENT = {"PYTHONUTF8": "1", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+STREAM_BYTES = 262_144  # read ahead of the caller; then the pipe fills and the process waits
+END_SECONDS = 5.0  # for a process to end
 OUT_OF_MEMORY = (71, -signal.SIGKILL)
 
 
+class ConfinedReader:
+    def __init__(self, limits: Limits = DEFAULT) -> None:
+        self._limits = limits
+
+    def glance(self, head: bytes, name: str) -> Failure | None:
+        """Return why a file is refused, if its first bytes are enough to know: no parser runs in this process."""
+        if not head:
+            return Failure("empty")
+        kind = next((kind for magic, kind in KNOWN.items() if head.startswith(magic)), None)
+        return None if kind is None else Failure("unsupported", kind)
+
+    def read(self, path: Path, name: str) -> AsyncGenerator[Item, None]:
+        return read_file(path, name, self._limits)
+
+
 async def read_file(path: Path, name: str, limits: Limits = DEFAULT) -> AsyncGenerator[Item, None]:
-    """Raises OSError if the file cannot be opened: that is our fault, not the document's."""
+    """Yield the items of a file. Raises OSError if the file cannot be opened: that is no fault of the document."""
     file = os.open(path, FLAGS)
     try:
-        opening = refusal_by_size(file, limits) or await started(file, name, limits)
+        opening = check_size(file, limits) or await start_process(file, name, limits)
     finally:
         os.close(file)
     if isinstance(opening, Failure):
         yield opening
         return
     try:
-        async for item in items(opening, limits):
+        async for item in read_items(opening, limits):
             yield item
     finally:
-        await end(opening)
+        await end_process(opening)
 
 
-def refusal_by_size(file: int, limits: Limits) -> Failure | None:
+def check_size(file: int, limits: Limits) -> Failure | None:
     found = os.fstat(file)
     if not stat.S_ISREG(found.st_mode):
         return Failure("unsupported", "not a regular file")
@@ -63,15 +78,15 @@ def refusal_by_size(file: int, limits: Limits) -> Failure | None:
     return Failure("empty") if found.st_size == 0 else None
 
 
-async def started(file: int, name: str, limits: Limits) -> Process:
-    """In a session of its own, with no secret of ours in its environment."""
+async def start_process(file: int, name: str, limits: Limits) -> Process:
+    """Start the process in a session of its own, without our environment, which has secrets."""
     import msgspec
 
     settings = msgspec.json.encode(limits).decode()
-    shown = name.encode("utf-8", "replace").decode().replace("\0", "")[-255:]
-    arguments = [sys.executable, "-P", "-B", "-W", "ignore", "-m", CHILD, settings, shown]
+    safe_name = name.encode("utf-8", "replace").decode().replace("\0", "")[-255:]
+    arguments = [sys.executable, "-P", "-B", "-W", "ignore", "-m", CHILD, settings, safe_name]
     paths = dict.fromkeys([str(ROOT), *filter(os.path.isabs, sys.path)])
-    environment = {"PYTHONPATH": os.pathsep.join(paths), **PLAIN}
+    environment = {"PYTHONPATH": os.pathsep.join(paths), **ENVIRONMENT}
     return await asyncio.create_subprocess_exec(
         *arguments,
         stdin=file,
@@ -84,12 +99,12 @@ async def started(file: int, name: str, limits: Limits) -> Process:
     )
 
 
-async def items(process: Process, limits: Limits) -> AsyncIterator[Item]:
+async def read_items(process: Process, limits: Limits) -> AsyncIterator[Item]:
     loop = asyncio.get_running_loop()
     seconds, characters = limits.seconds, limits.characters
     while True:
         began = loop.time()
-        item = await next_or_why(process, seconds)
+        item = await next_item(process, seconds)
         seconds -= loop.time() - began
         if isinstance(item, Batch):
             characters -= sum(len(block.text) for block in item.blocks)
@@ -100,28 +115,28 @@ async def items(process: Process, limits: Limits) -> AsyncIterator[Item]:
             return
 
 
-async def next_or_why(process: Process, seconds: float) -> Item:
+async def next_item(process: Process, seconds: float) -> Item:
     try:
         async with asyncio.timeout(seconds):
-            return await next_item(output(process))
+            return await read_frame(output_of(process))
     except TimeoutError:
         return Failure("too_slow", "wall clock")
     except BadFrame:
-        return Failure("corrupt", "the reader sent nonsense")
+        return Failure("corrupt", "the reader sent a bad frame")
     except IncompleteReadError:
-        return died(await status(process))
+        return explain_exit(await wait_for_exit(process))
 
 
-async def status(process: Process) -> int:
-    """How it ended; it may have closed its output and live on, and is then taken to have ended well."""
+async def wait_for_exit(process: Process) -> int:
+    """Return the exit status; 0 if the process has closed its output and lives on."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(LAST_SECONDS):
+        async with asyncio.timeout(END_SECONDS):
             return await process.wait()
     return 0
 
 
-def died(status: int) -> Failure:
-    """Why a process ended without a last word."""
+def explain_exit(status: int) -> Failure:
+    """Return why a process ended without a last item."""
     if status == -signal.SIGXCPU:
         return Failure("too_slow", "CPU")
     if status in OUT_OF_MEMORY:
@@ -129,17 +144,17 @@ def died(status: int) -> Failure:
     return Failure("corrupt", f"the reader ended with {status}")
 
 
-async def end(process: Process) -> None:
-    """Kills it with all it started. Its output is read to the end, since else asyncio waits for that for ever."""
+async def end_process(process: Process) -> None:
+    """Kill the process and all it started. Its output is read to the end, or asyncio would wait for it for ever."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     with suppress(TimeoutError):
-        async with asyncio.timeout(LAST_SECONDS):
-            await output(process).read()
+        async with asyncio.timeout(END_SECONDS):
+            await output_of(process).read()
             await process.wait()
 
 
-def output(process: Process) -> StreamReader:
+def output_of(process: Process) -> StreamReader:
     if process.stdout is None:
-        raise AssertionError("it was started with a pipe")
+        raise AssertionError("the process was started with a pipe")
     return process.stdout

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.model.document import Batch, Block, Failure, Finished, Limits
 from recollect.providers.files.reader import read_file
+from recollect.values.blocks import Batch, Block, Failure, Finished, Limits
 
 
 @dataclass(frozen=True, slots=True)

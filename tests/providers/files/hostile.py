@@ -15,7 +15,19 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from providers.files.makers import PROSE, changed, docx, pdf, pptx, raw_pdf, scanned_pdf, stream, unzipped, xlsx, zipped
+from tests.providers.files.makers import (
+    PROSE,
+    changed,
+    docx,
+    pdf,
+    pptx,
+    raw_pdf,
+    scanned_pdf,
+    stream,
+    unzipped,
+    xlsx,
+    zipped,
+)
 
 FINISHED = "finished"
 NOISE = random.Random(3).randbytes(200_000)

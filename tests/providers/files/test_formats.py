@@ -6,10 +6,10 @@ import codecs
 
 import pytest
 
-from providers.files.conftest import Read
-from providers.files.makers import PROSE, docx, pdf, pptx, xlsx
-from recollect.model.chunking import chunks
-from recollect.model.document import Block, Finished
+from recollect.recall.chunking import chunks
+from recollect.values.blocks import Block, Finished
+from tests.providers.files.conftest import Read
+from tests.providers.files.makers import PROSE, docx, pdf, pptx, xlsx
 
 MARKDOWN = """Handbook
 ========

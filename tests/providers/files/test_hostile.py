@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from providers.files.conftest import Read, read_path
-from providers.files.hostile import ALL, Hostile
-from recollect.model.document import SENTENCES, Failure, Limits
+from recollect.values.blocks import FAILURE_MESSAGES, Failure, Limits
+from tests.providers.files.conftest import Read, read_path
+from tests.providers.files.hostile import ALL, Hostile
 
 LIMITS = Limits(unpacked_bytes=100_000_000, characters=8_000_000, cpu_seconds=6, seconds=60.0)
 
@@ -21,7 +21,7 @@ async def test_a_hostile_file_gets_a_reason_and_does_no_harm(hostile: Hostile, r
     reading = await read(hostile.make(), hostile.name, LIMITS)
     assert reading.reason in hostile.right, reading.last
     if isinstance(reading.last, Failure):
-        assert reading.last.sentence == SENTENCES[reading.last.reason]
+        assert reading.last.sentence == FAILURE_MESSAGES[reading.last.reason]
         assert not reading.blocks
     else:
         assert reading.last.blocks == len(reading.blocks) > 0

@@ -11,13 +11,13 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 import pytest
 
-from providers.files.conftest import Read
-from providers.files.hostile import ALL, WORD
-from providers.files.makers import PROSE, changed, docx
-from recollect.model.document import Batch, Failure, Finished, Limits
 from recollect.providers.files import reader
-from recollect.providers.files.frames import Item
 from recollect.providers.files.reader import read_file
+from recollect.providers.files.source import Item
+from recollect.values.blocks import Batch, Failure, Finished, Limits
+from tests.providers.files.conftest import Read
+from tests.providers.files.hostile import ALL, WORD
+from tests.providers.files.makers import PROSE, changed, docx
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""Evaluations and benchmarks: `python -m bench --help`. They are not part of the installed package."""

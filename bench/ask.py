@@ -1,0 +1,344 @@
+"""Measure asking a database without a model: `python -m bench.ask spider|defog|chinook`.
+
+Reports right, wrong, asked and right in the end (answered right, or the right one among at most four choices), the
+confidence against the accuracy, and CPU per question. Failures are shown for the databases in READ only; the others
+stay unread, and only they may be used to fit the confidence (`--fit`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib.util
+import json
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from recollect.apps.ask.gate.check import Allowed, passed
+from recollect.apps.ask.interpret import (
+    Candidate,
+    Decision,
+    FoundValue,
+    Frame,
+    Result,
+    SchemaIndex,
+    Vocabulary,
+    Word,
+    decide,
+    link_question,
+    propose,
+)  # fmt: skip
+from recollect.apps.ask.semantic.catalog import Catalog
+from recollect.apps.ask.semantic.draft import draft_model
+from recollect.apps.ask.sources.address_rules import LOCAL_RULES
+from recollect.apps.ask.sources.source import Source, open_source
+from recollect.errors import QueryFailed, StatementDenied
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+READ = frozenset(
+    ("flight_2", "network_1", "orchestra", "singer", "voter_1", "real_estate_properties", "derm_treatment", "broker",
+     "scholar", "chinook")
+)  # fmt: skip
+ROWS = 200
+
+
+@dataclass(slots=True)
+class Asked:
+    """One question, what was decided, and which of the candidates are right."""
+
+    db: str
+    question: str
+    decision: Decision
+    candidates: list[Candidate]
+    right: dict[str, bool] = field(default_factory=dict)
+    cpu: float = 0.0
+    gold: str = ""
+    expects_choice: bool = False
+
+    @property
+    def first_right(self) -> bool:
+        return bool(self.decision.candidates) and self.right.get(self.decision.candidates[0].id, False)
+
+    @property
+    def top_right(self) -> bool:
+        return any(self.right.get(each.id, False) for each in self.decision.candidates[:4])
+
+    @property
+    def any_right(self) -> bool:
+        return any(self.right.values())
+
+    @property
+    def verdict(self) -> str:
+        if self.decision.kind in ("answer", "assume"):
+            return "right" if self.first_right else "wrong"
+        return "asked"
+
+
+@dataclass(slots=True)
+class Opened:
+    source: Source
+    catalog: Catalog
+    index: SchemaIndex
+    allowed: Allowed
+
+
+async def open_database(path: Path) -> Opened:
+    source = await open_source(f"sqlite:///{path}", rules=LOCAL_RULES)
+    catalog = await source.read_catalog()
+    index = SchemaIndex.build(draft_model(catalog), catalog)
+    allowed = Allowed({table.name: [column.name for column in table.columns] for table in catalog.tables})
+    return Opened(source, catalog, index, allowed)
+
+
+async def interpret(
+    opened: Opened, question: str, last: Frame | None = None, vocabulary: Vocabulary | None = None,
+    today: date | None = None,
+) -> tuple[Decision, list[Candidate], float]:  # fmt: skip
+    """Link, propose, run and decide, as a host would."""
+    began = time.process_time()
+    linked = link_question(question, opened.index, vocabulary, today=today, last=last)
+    if linked.lookups:
+        found = await look_up(opened, linked.lookups)
+        if found:
+            linked = link_question(question, opened.index, vocabulary, today=today, last=last, values=found)
+    candidates = propose(linked)
+    results = {candidate.id: await run(opened, candidate) for candidate in candidates}
+    decision = decide(candidates, results)
+    return decision, candidates, time.process_time() - began
+
+
+async def look_up(opened: Opened, names: Sequence[str]) -> list[FoundValue]:
+    places = [
+        (table.name, column.name) for table in opened.catalog.tables for column in table.columns
+        if column.type == "text" and not column.is_complete and not column.is_sensitive
+    ]  # fmt: skip
+    found = await opened.source.values_like(places, names) if places else []
+    return [FoundValue(each.table, each.column, each.value) for each in found]
+
+
+async def run(opened: Opened, candidate: Candidate) -> Result:
+    try:
+        checked = passed(candidate.sql, opened.catalog.dialect, opened.allowed, rows=ROWS)
+        rows = await opened.source.run(checked.sql, rows=ROWS)
+    except (StatementDenied, QueryFailed) as error:
+        return Result(error=f"{type(error).__name__}: {error}")
+    return Result(tuple(rows.rows), is_truncated=rows.is_truncated)
+
+
+def load_scorer() -> Any:
+    spec = importlib.util.spec_from_file_location("ask_score", SHARED / "eval/ask_score.py")
+    if spec is None or spec.loader is None:
+        raise SystemExit("ask_score.py is missing")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+async def measure_folder(folder: Path, only: Sequence[str]) -> list[Asked]:
+    scorer = load_scorer()
+    questions = [json.loads(line) for line in (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+    asked: list[Asked] = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for db in dict.fromkeys(each["db"] for each in questions):
+            if only and db not in only:
+                continue
+            con = scorer.connect(folder, db)
+            path = folder / f"{db}.sqlite"
+            if not path.exists():
+                path = Path(scratch) / f"{db}.sqlite"
+                with sqlite3.connect(path) as target:
+                    con.backup(target)
+            sources = [each for each in (con, scorer.trimmed(con)) if each]
+            opened = await open_database(path)
+            for each in questions:
+                if each["db"] == db:
+                    decision, candidates, cpu = await interpret(opened, each["question"])
+                    golds = scorer.allowed(
+                        sources, [each["gold_sql"], *each.get("gold_also", [])], each.get("ordered", True)
+                    )
+                    right = {c.id: is_right(scorer, con, golds, c.sql) for c in candidates}
+                    asked.append(Asked(db, each["question"], decision, candidates, right, cpu, each["gold_sql"]))
+            await opened.source.close()
+    return asked
+
+
+def is_right(scorer: Any, con: sqlite3.Connection, golds: Any, sql: str) -> bool:
+    try:
+        return bool(scorer.judge(golds, scorer.run(con, sql))[0] == "right")
+    except sqlite3.Error:
+        return False
+
+
+async def measure_toml(file: Path, database: Path) -> list[Asked]:
+    """Measure a question file of `python -m bench questions`, follow-ups included."""
+    from bench.question_file import read_questions
+    from bench.questions import Outcome, judge
+    from bench.questions import open_database as open_gold
+
+    questions = read_questions(file)
+    opened = await open_database(database)
+    asked: list[Asked] = []
+    with open_gold(database) as con:
+        for chain in questions.chains:
+            last: Frame | None = None
+            for each in chain:
+                words = tuple(Word(k.names, "project", k.means, k.table, k.condition) for k in each.known)
+                decision, candidates, cpu = await interpret(opened, each.ask, last, Vocabulary(words), questions.today)
+                right = {c.id: judge(each, Outcome(c.sql), con)[0] == "right" for c in candidates} if each.gold else {}
+                made = Asked(
+                    file.stem,
+                    each.ask,
+                    decision,
+                    candidates,
+                    right,
+                    cpu,
+                    (each.gold or ("(should ask)",))[0],
+                    not each.gold,
+                )
+                asked.append(made)
+                # The thread goes on from what was answered, or from the choice that a user would take.
+                chosen = next((c for c in decision.candidates if right.get(c.id)), None)
+                answered = decision.candidates[0] if decision.kind in ("answer", "assume") else None
+                kept = chosen or answered
+                last = kept.frame if kept else last
+    await opened.source.close()
+    return asked
+
+
+def report(asked: Sequence[Asked], show: bool) -> None:
+    write = sys.stdout.write
+    write(f"{'':26}{'n':>5}{'right':>7}{'wrong':>7}{'asked':>7}{'in end':>8}{'first':>7}{'top 4':>7}{'any':>6}\n")
+    names = dict.fromkeys(each.db for each in asked)
+    rows = [(name, [a for a in asked if a.db == name]) for name in names if name in READ]
+    rows += [("read", [a for a in asked if a.db in READ]), ("unread", [a for a in asked if a.db not in READ])]
+    for name, part in [*rows, ("all", list(asked))]:
+        if part:
+            write(report_row(name, part))
+    reliability(asked)
+    cpu = sum(each.cpu for each in asked) / max(len(asked), 1)
+    write(f"CPU {1000 * cpu:.1f} ms a question\n")
+    if show:
+        for each in asked:
+            if each.db in READ and each.verdict != "right":
+                show_failure(each)
+
+
+def report_row(name: str, part: Sequence[Asked]) -> str:
+    right = sum(each.verdict == "right" or (each.expects_choice and each.verdict == "asked") for each in part)
+    wrong = sum(each.verdict == "wrong" for each in part)
+    asked = [each for each in part if each.verdict == "asked"]
+    end = sum(each.verdict == "right" for each in part) + sum(each.top_right or each.expects_choice for each in asked)
+    counts = [len(part), right, wrong, len(part) - right - wrong, end]
+    counts += [sum(e.first_right for e in part), sum(e.top_right for e in part), sum(e.any_right for e in part)]
+    shares = f"   right {100 * right / len(part):.0f} %, wrong {100 * wrong / len(part):.1f} %"
+    shares += f", in the end {100 * end / len(part):.0f} %"
+    return (
+        f"{name:26}"
+        + "".join(f"{n:{w}}" for n, w in zip(counts, (5, 7, 7, 7, 8, 7, 7, 6), strict=True))
+        + shares
+        + "\n"
+    )
+
+
+def reliability(asked: Sequence[Asked]) -> None:
+    for name, part in (
+        ("read", [a for a in asked if a.db in READ]),
+        ("unread", [a for a in asked if a.db not in READ]),
+    ):
+        cells = []
+        for low, high in ((0, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 1.01)):
+            inside = [a for a in part if low <= a.decision.confidence < high and not a.expects_choice]
+            if inside:
+                cells.append(f"{low:.1f}-{min(high, 1):.1f}: {sum(a.first_right for a in inside)}/{len(inside)}")
+        if cells:
+            sys.stdout.write(f"confidence, {name}: {', '.join(cells)}\n")
+
+
+def show_failure(each: Asked) -> None:
+    place = next((n for n, c in enumerate(each.decision.candidates) if each.right.get(c.id)), None)
+    where = "among choices" if place is not None else "a candidate" if each.any_right else "nowhere"
+    write = sys.stdout.write
+    write(f"\n[{each.db}] {each.verdict} {each.decision.confidence:.2f} right one: {where}\n")
+    write(f"  {each.question}\n  gold {each.gold}\n")
+    best = each.decision.candidates[:1]
+    chosen = [c for c in each.decision.candidates if each.right.get(c.id)][:1]
+    for name, candidate in [*(("best", c) for c in best), *(("good", c) for c in chosen if c not in best)]:
+        write(f"  {name} {candidate.score:.1f} {candidate.sql}\n")
+        write(f"       {' '.join(f'{n}={v:g}' for n, v in candidate.features)}\n")
+        write(f"       skipped {candidate.unexplained}\n")
+
+
+POSITIVE, FREE = frozenset(("margin", "support")), frozenset(("bias", "conditions", "alone"))
+
+
+def fit(asked: Sequence[Asked]) -> None:
+    """Fit the confidence on the unread databases, and show how it does on databases left out of the fit."""
+    import numpy as np
+
+    part = [a for a in asked if a.db not in READ and a.decision.signals]
+    names = ["bias", *(part[0].decision.signals or {})]
+    x = np.array([[1.0, *((a.decision.signals or {})[name] for name in names[1:])] for a in part])
+    y = np.array([float(a.first_right) for a in part])
+    groups = np.array([a.db for a in part])
+    predicted = np.zeros(len(part))
+    for db in dict.fromkeys(groups):
+        weights = regress(x[groups != db], y[groups != db], names)
+        predicted[groups == db] = 1 / (1 + np.exp(-x[groups == db] @ weights))
+    clear = np.array([not a.decision.signals["unexplained"] and not a.decision.signals["guesses"] for a in part])  # type: ignore[index]
+    for low, high in ((0, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 0.95), (0.95, 1)):
+        inside = (predicted >= low) & (predicted < high)
+        sys.stdout.write(f"left out: {low}-{high}: {int(y[inside].sum())}/{int(inside.sum())}\n")
+    for bar in (0.8, 0.85, 0.9, 0.92, 0.95):
+        for name, able in (("all", clear | True), ("clear", clear)):
+            inside = (predicted >= bar) & able
+            right, total = int(y[inside].sum()), int(inside.sum())
+            sys.stdout.write(f"left out, {name} >= {bar}: right {right}, wrong {total - right} of {len(part)}\n")
+    made = {name: round(float(w), 3) for name, w in zip(names, regress(x, y, names), strict=True)}
+    sys.stdout.write(f"CALIBRATION = {made}\n")
+
+
+def regress(x: Any, y: Any, names: Sequence[str]) -> Any:
+    """Logistic regression with fixed signs and a small penalty."""
+    import numpy as np
+
+    weights = np.zeros(x.shape[1])
+    lower = np.array([-np.inf if n in FREE or n not in POSITIVE else 0.0 for n in names])
+    upper = np.array([np.inf if n in FREE or n in POSITIVE else 0.0 for n in names])
+    penalty = np.array([0.0 if n == "bias" else 0.005 for n in names])
+    for _ in range(15_000):
+        p = 1 / (1 + np.exp(-x @ weights))
+        weights = np.clip(weights + 0.1 * (x.T @ (y - p) / len(y) - penalty * weights), lower, upper)
+    return weights
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sets", nargs="+", help="spider, defog, chinook, or FILE.toml=DATABASE.sqlite")
+    parser.add_argument("--db", nargs="*", default=[])
+    parser.add_argument("--failures", action="store_true")
+    parser.add_argument("--fit", action="store_true")
+    args = parser.parse_args()
+    asked: list[Asked] = []
+    for each in args.sets:
+        if each in ("spider", "defog"):
+            folder = SHARED / "eval" / {"spider": "spider_dev10", "defog": "defog_dev"}[each]
+            asked += asyncio.run(measure_folder(folder, args.db))
+        else:
+            file, _, database = each.partition("=")
+            if each == "chinook":
+                file, database = "tests/bench/questions/chinook.toml", str(SHARED / "data/chinook.sqlite")
+            asked += asyncio.run(measure_toml(Path(file), Path(database)))
+    report(asked, args.failures)
+    if args.fit:
+        fit(asked)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,429 @@
+"""Charts as Vega-Lite specifications.
+
+`build_chart` chooses the kind from the rows, unless a wish names one: a line over time, bars for a few things, points
+for two figures. A specification has its data, but no colours, so that a page can show it in its own theme;
+chart_images.py makes pictures of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any, Literal
+
+from recollect.apps.ask.question import Answer
+from recollect.apps.ask.sources.running import Rows
+from recollect.apps.ask.wording import describe_row_count, shown
+from recollect.values.text import is_cjk
+
+Kind = Literal["line", "bar", "barh", "pie", "scatter"]
+Grain = Literal["year", "month", "day", "time"]
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+MAX_BARS = 30
+MAX_SLICES = 8
+MAX_SERIES = 8
+MAX_POINTS = 2_000
+UPRIGHT_BARS = 12  # more of them, or longer labels, are drawn horizontally
+UPRIGHT_LABEL = 12
+LABEL_CHARS = 40
+TITLE_CHARS = 90
+SAME_SCALE = 50  # figures whose greatest values differ by more than this factor are not drawn together
+WIDTH, HEIGHT = 520, 300
+KINDS: tuple[tuple[Kind, str, str], ...] = (  # kind, its name in English, its name in Chinese
+    ("pie", r"pie|donut|doughnut", "饼图|饼状图|圆饼图"),
+    ("scatter", r"scatter(?: ?plot)?|points?", "散点图?"),
+    ("barh", r"horizontal(?: bars?)?", "条形图?"),
+    ("line", r"lines?|trends?", "折线图?|曲线图|趋势图"),
+    ("bar", r"bars?|columns?", "柱状图|柱形图|柱图|直方图"),
+)
+NAMES = {"line": "Line chart", "bar": "Bar chart", "barh": "Bar chart", "pie": "Pie chart", "scatter": "Scatter chart"}
+UNITS = {"year": "utcyear", "month": "utcyearmonth", "day": "utcyearmonthdate"}
+FORMATS = {"year": "%Y", "month": "%b %Y", "day": "%d %b %Y", "time": "%d %b %H:%M"}
+FORMATS_ZH = {"year": "%Y年", "month": "%Y年%-m月", "day": "%Y-%m-%d", "time": "%m-%d %H:%M"}
+MAX_TICKS = {"year": 16, "month": 13, "day": 15}  # up to so many units each has its tick
+YEAR = re.compile(r"[12]\d{3}")
+MONTH = re.compile(r"[12]\d{3}-(0[1-9]|1[0-2])")
+TIME = re.compile(r"([12]\d{3}-\d{2}-\d{2})[T ]\d{2}:\d{2}")
+MIDNIGHT = re.compile(r"T?\s?00:00(:00(\.0+)?)?(Z|[+-]\d{2}(:?\d{2})?)?$")
+PERIOD = re.compile(r"[12]\d{3}-?(Q[1-4]|W?\d{2})")  # quarters and weeks: in order, but not dates
+KEY_NAME = re.compile(r"(^|_)id$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    label: Any
+    value: float | None
+    series: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is drawn. `notes` say what the chart leaves out or draws otherwise than wished."""
+
+    kind: Kind
+    points: tuple[Point, ...]
+    label: str  # header of the labels; of the first figure in a scatter chart
+    value: str
+    series: str = ""
+    grain: Grain | None = None
+    is_ordered: bool = False  # labels keep the order of the rows
+    notes: tuple[str, ...] = ()
+
+
+def chart_answer(answer: Answer, wish: str = "") -> dict[str, Any] | None:
+    """Return the chart of an answer's rows; None where none suits. The question may name its kind."""
+    if answer.rows is None:
+        return None
+    return build_chart(answer.rows, answer.headers, answer.title or answer.question, wish or name_chart(answer))
+
+
+def name_chart(answer: Answer) -> str:
+    """Return the question if it asks for a kind of chart, such as "as a pie chart"."""
+    return answer.question if find_kind(answer.question, is_strict=True) else ""
+
+
+def build_chart(rows: Rows, headers: Sequence[str] = (), title: str = "", wish: str = "") -> dict[str, Any] | None:
+    """Return a Vega-Lite specification with the rows as its data; None where a chart would say no more than a table."""
+    plan = plan_chart(rows, headers or rows.columns, wish)
+    if plan is None:
+        return None
+    cut = describe_row_count(rows)
+    notes = [*([cut] if cut else []), *plan.notes]
+    heading: dict[str, Any] = {"text": shorten(title, TITLE_CHARS), "anchor": "start"}
+    return {
+        "$schema": SCHEMA,
+        "title": heading | ({"subtitle": notes} if notes else {}),
+        "description": describe_plan(plan),
+        "background": "transparent",
+        "width": WIDTH,
+        "height": 40 + 24 * len(plan.points) if plan.kind == "barh" else HEIGHT,
+        "autosize": {"type": "fit", "contains": "padding"},
+        "data": {"values": [write_point(point, plan) for point in plan.points]},
+        **encode(plan, is_chinese=is_cjk(title)),
+    }
+
+
+def describe_plan(plan: Plan) -> str:
+    """Return what a chart shows, for people who cannot see it."""
+    over = "over" if plan.kind == "scatter" else "by"
+    series = f" and {plan.series}" if plan.series and plan.value else ""
+    return (
+        f"{NAMES[plan.kind]}: {plan.value or name_series(plan)} {over} {plan.label}{series}, {len(plan.points)} values."
+    )
+
+
+def name_series(plan: Plan) -> str:
+    return ", ".join(dict.fromkeys(point.series for point in plan.points))
+
+
+# What is drawn --------------------------------------------------------------------------------------------------------
+
+
+def find_kind(wish: str, *, is_strict: bool = False) -> Kind | None:
+    """Return the kind that a text names: "line chart" before a mere "line", which `is_strict` does not accept."""
+    for kind, english, chinese in KINDS:
+        if re.search(rf"\b(?:{english})[ -](?:chart|graph|plot|diagram)s?\b|{chinese}", wish, re.IGNORECASE):
+            return kind
+    if is_strict:
+        return None
+    named = (kind for kind, english, _ in KINDS if re.search(rf"\b(?:{english})\b", wish, re.IGNORECASE))
+    return next(named, None)
+
+
+def plan_chart(rows: Rows, headers: Sequence[str], wish: str = "") -> Plan | None:
+    figures, labels = split_columns(rows)
+    wished = find_kind(wish)
+    if len(rows.rows) < 2 or not figures:
+        return None
+    if not labels or wished == "scatter":
+        return plan_points(rows, headers, figures) if len(figures) > 1 else None
+    plan = read_points(rows, headers, figures, labels)
+    count = len({point.label for point in plan.points})
+    if plan.grain or all(PERIOD.fullmatch(str(point.label)) for point in plan.points):
+        plan = replace(plan, kind="line" if count > 2 else "bar")
+    elif count > MAX_BARS and wished is None:
+        return None
+    else:
+        longest = max(len(str(point.label)) for point in plan.points)
+        is_flat = not plan.series and (count > UPRIGHT_BARS or longest > UPRIGHT_LABEL)
+        plan = replace(plan, kind="barh" if is_flat else "bar")
+    return limit_bars(grant_wish(plan, wished))
+
+
+def grant_wish(plan: Plan, wished: Kind | None) -> Plan:
+    """Return the plan with the wished kind, or with a note why it has another."""
+    if wished is None or wished == plan.kind or (wished == "bar" and plan.kind == "barh"):
+        return plan
+    if wished != "pie":
+        return replace(plan, kind="bar" if wished == "barh" and (plan.series or plan.grain) else wished)
+    values = [point.value or 0 for point in plan.points]
+    if len(values) <= MAX_SLICES and not plan.series and min(values) >= 0 < sum(values):
+        return replace(plan, kind="pie", grain=None, points=tuple(write_labels(plan)))
+    why = f"{len(values)} slices would be too many" if len(values) > MAX_SLICES else "its parts do not make a whole"
+    kind: Kind = "barh" if plan.kind == "barh" else "bar"
+    return replace(plan, kind=kind, notes=(*plan.notes, f"Bars instead of a pie: {why}."))
+
+
+def write_labels(plan: Plan) -> list[Point]:
+    return [replace(point, label=str(point.label)) for point in plan.points]
+
+
+def limit_bars(plan: Plan) -> Plan:
+    """Keep the largest bars where there are too many of them, and say so. Bars over time are not cut."""
+    count = len(plan.points)
+    if plan.kind not in ("bar", "barh") or plan.grain or plan.is_ordered or plan.series or count <= MAX_BARS:
+        return plan
+    largest = sorted(plan.points, key=lambda point: -(point.value or 0))[:MAX_BARS]
+    return replace(
+        plan, kind="barh", points=tuple(largest), notes=(*plan.notes, f"The {MAX_BARS} largest of {count:,}.")
+    )
+
+
+def plan_points(rows: Rows, headers: Sequence[str], figures: Sequence[int]) -> Plan:
+    x, y = figures[:2]
+    known = [row for row in rows.rows if row[x] is not None and row[y] is not None]
+    notes = (f"The first {MAX_POINTS:,} of {len(known):,} points.",) if len(known) > MAX_POINTS else ()
+    points = tuple(Point(row[x], row[y]) for row in known[:MAX_POINTS])
+    return Plan("scatter", points, headers[x], headers[y], notes=notes)
+
+
+def read_points(rows: Rows, headers: Sequence[str], figures: Sequence[int], labels: Sequence[int]) -> Plan:
+    """Return the points with a label each: a series per figure, or per value of a second label, where that suits."""
+    grains = {n: find_grain([row[n] for row in rows.rows], rows.columns[n]) for n in labels}
+    axis, series = choose_axes(rows, labels, grains)
+    grain, figure = grains[axis], figures[0]
+    is_ordered = grain is None and is_sequence([row[axis] for row in rows.rows])
+    plan = Plan("bar", (), headers[axis], headers[figure], grain=grain, is_ordered=is_ordered)
+    if series is not None:
+        points = tuple(Point(write_label(row[axis]), row[figure], write_label(row[series])) for row in rows.rows)
+        return limit_series(replace(plan, points=points, series=headers[series]))
+    if len(labels) > 1:
+        joined = [" / ".join(write_label(row[n]) for n in labels) for row in rows.rows]
+        names = " / ".join(headers[n] for n in labels)
+        plan = replace(plan, label=names, grain=None, is_ordered=False)
+    else:
+        joined = [write_label(row[axis]) for row in rows.rows]
+    texts = make_distinct(joined)
+    together = [n for n in figures if is_same_scale(rows, figure, n)]
+    left = [headers[n] for n in figures if n not in together]
+    notes = (f"Not drawn, for its scale: {', '.join(left)}.",) if left else ()
+    if len(together) == 1 or len(together) > MAX_SERIES:
+        points = tuple(Point(text, row[figure]) for text, row in zip(texts, rows.rows, strict=True))
+        return replace(plan, points=points, notes=notes)
+    points = tuple(
+        Point(text, row[n], headers[n]) for text, row in zip(texts, rows.rows, strict=True) for n in together
+    )
+    return replace(plan, points=points, value="", series="Figure", notes=notes)
+
+
+def choose_axes(
+    rows: Rows, labels: Sequence[int], grains: dict[int, Grain | None]
+) -> tuple[int, int | None]:  # fmt: skip
+    """Return the column of the axis and the column of the series, if a second label can be one."""
+    if len(labels) != 2:
+        return labels[0], None
+    first, second = labels
+    sizes = {n: len({row[n] for row in rows.rows}) for n in labels}
+    is_second = (grains[second] and not grains[first]) or (not grains[first] and sizes[second] > sizes[first])
+    axis, series = (second, first) if is_second else (first, second)
+    pairs = {(row[axis], row[series]) for row in rows.rows}
+    if len(pairs) < len(rows.rows) or sizes[axis] == len(rows.rows):
+        return first, None
+    return (axis, series) if grains[axis] or sizes[series] <= MAX_SERIES else (first, None)
+
+
+def limit_series(plan: Plan) -> Plan:
+    """Keep the largest series where there are too many of them, and say so."""
+    totals: Counter[str] = Counter()
+    for point in plan.points:
+        totals[point.series] += point.value or 0  # type: ignore[assignment]
+    if len(totals) <= MAX_SERIES:
+        return plan
+    kept = {name for name, _ in totals.most_common(MAX_SERIES)}
+    note = f"The {MAX_SERIES} largest of {len(totals)}: {plan.series}."
+    return replace(plan, points=tuple(point for point in plan.points if point.series in kept), notes=(note,))
+
+
+def split_columns(rows: Rows) -> tuple[list[int], list[int]]:
+    """Return the columns that are figures and those that are labels. Keys are neither, if there is a label; a first
+    column of years or other numbers in a row is a label."""
+    numbers = [n for n in range(len(rows.columns)) if is_figures([row[n] for row in rows.rows])]
+    keys = [n for n in numbers if KEY_NAME.search(rows.columns[n])]
+    figures = [n for n in numbers if n not in keys]
+    labels = [n for n in range(len(rows.columns)) if n not in numbers] or keys[:1]
+    if not labels and len(figures) > 1 and is_index([row[figures[0]] for row in rows.rows]):
+        return figures[1:], figures[:1]
+    return figures, labels
+
+
+def is_figures(values: Sequence[Any]) -> bool:
+    known = [value for value in values if value is not None]
+    return bool(known) and all(isinstance(value, int | float) and not isinstance(value, bool) for value in known)
+
+
+def is_index(values: Sequence[Any]) -> bool:
+    """Return whether numbers stand for things: years, months of a year, days of a week."""
+    if not all(isinstance(value, int) for value in values) or len(set(values)) < len(values):
+        return False
+    return all(1000 <= value <= 2999 for value in values) or max(values) - min(values) < 2 * len(values)
+
+
+def is_sequence(values: Sequence[Any]) -> bool:
+    """Return whether labels have an order of their own: numbers, quarters, weeks."""
+    known = [value for value in values if value is not None]
+    return all(isinstance(value, int) or PERIOD.fullmatch(str(value)) or str(value).isdecimal() for value in known)
+
+
+def is_same_scale(rows: Rows, first: int, second: int) -> bool:
+    sizes = [max((abs(row[n]) for row in rows.rows if row[n] is not None), default=0) or 1 for n in (first, second)]
+    return max(sizes) <= SAME_SCALE * min(sizes)
+
+
+def find_grain(values: Sequence[Any], column: str) -> Grain | None:
+    """Return the unit of a column of dates; None where one of its values is no date."""
+    texts = [str(value) for value in values if value is not None and not isinstance(value, bool | float)]
+    if len(texts) < len(values) or "week" in column.casefold():
+        return None
+    if all(map(YEAR.fullmatch, texts)):
+        return "year"
+    if all(map(MONTH.fullmatch, texts)):
+        return "month"
+    if not all(map(is_date, texts)):
+        return None
+    return "day" if all(len(text) == 10 or MIDNIGHT.fullmatch(text[10:]) for text in texts) else "time"
+
+
+def is_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text[:10])
+    except ValueError:
+        return False
+    return len(text) == 10 or TIME.match(text) is not None
+
+
+def make_distinct(labels: Sequence[str]) -> list[str]:
+    """Number labels that repeat: two rows must not become one bar."""
+    seen: Counter[str] = Counter()
+    made = []
+    for label in labels:
+        seen[label] += 1
+        made.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
+    return made
+
+
+def write_label(value: Any) -> str:
+    return shorten(shown(value) if value is None or isinstance(value, bool) else str(value), LABEL_CHARS)
+
+
+def shorten(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+# How it is written ----------------------------------------------------------------------------------------------------
+
+
+def write_point(point: Point, plan: Plan) -> dict[str, Any]:
+    label = point.label
+    if plan.grain in ("year", "month"):
+        label += "-01-01" if plan.grain == "year" else "-01"
+    return {"label": label, "value": point.value} | ({"series": point.series} if plan.series else {})
+
+
+def encode(plan: Plan, *, is_chinese: bool) -> dict[str, Any]:
+    """Return mark and encoding. Fields have fixed names, since a column's name may hold signs that Vega-Lite reads."""
+    value = {"field": "value", "type": "quantitative", "title": plan.value or None, **format_axis(plan)}
+    tips = [
+        {"field": "label", **encode_label_type(plan), "title": plan.label},
+        *([{"field": "series", "type": "nominal", "title": plan.series}] if plan.series else []),
+        {"field": "value", "type": "quantitative", "title": plan.value or "Value", "format": format_of(plan)},
+    ]
+    if plan.kind == "pie":
+        slices = {"field": "label", "type": "nominal", "title": plan.label, "sort": None}
+        theta = {"field": "value", "type": "quantitative", "stack": True}
+        order = {"field": "value", "type": "quantitative", "sort": "descending"}
+        return {
+            "mark": {"type": "arc", "outerRadius": 110},
+            "encoding": {"theta": theta, "color": slices, "order": order, "tooltip": tips},
+        }
+    if plan.kind == "scatter":
+        x = {"field": "label", "type": "quantitative", "title": plan.label, "scale": {"zero": False}}
+        return {"mark": {"type": "point", "filled": True}, "encoding": {"x": x, "y": value, "tooltip": tips}}
+    return encode_axes(plan, value, tips, is_chinese)
+
+
+def encode_axes(
+    plan: Plan, value: dict[str, Any], tips: list[dict[str, Any]], is_chinese: bool
+) -> dict[str, Any]:  # fmt: skip
+    label = {"field": "label", **encode_label_type(plan), "title": plan.label}
+    if plan.grain:
+        label["axis"] = format_time_axis(plan, is_chinese)
+    else:
+        label["sort"] = sort_of(plan)
+        label["axis"] = {"labelAngle": 0, "labelOverlap": True}
+    sides = ("y", "x") if plan.kind == "barh" else ("x", "y")
+    encoding = {sides[0]: label, sides[1]: value, "tooltip": tips}
+    if plan.series:
+        series = {"field": "series", "type": "nominal", "title": plan.series if plan.value else None, "sort": None}
+        encoding["color"] = series
+        if plan.kind == "bar":
+            encoding["xOffset"] = {"field": "series", "type": "nominal", "sort": None}
+    mark = {"type": "line", "point": len(plan.points) <= 60} if plan.kind == "line" else {"type": "bar"}
+    return {"mark": mark, "encoding": encoding}
+
+
+def encode_label_type(plan: Plan) -> dict[str, Any]:
+    if plan.grain is None or plan.kind == "pie":
+        return {"type": "quantitative" if plan.kind == "scatter" else "ordinal" if plan.is_ordered else "nominal"}
+    unit = UNITS.get(plan.grain)
+    if unit and plan.kind == "bar":  # each bar has its place, and a gap to the next
+        return {"type": "ordinal", "timeUnit": unit}
+    return {"type": "temporal", "scale": {"type": "utc"}, **({"timeUnit": unit} if unit else {})}
+
+
+def format_time_axis(plan: Plan, is_chinese: bool) -> dict[str, Any]:
+    """Return the axis of dates: where they are few, one tick for each unit, so that no label repeats."""
+    grain = plan.grain or "day"
+    axis: dict[str, Any] = {"format": (FORMATS_ZH if is_chinese else FORMATS)[grain], "labelOverlap": True}
+    if plan.kind == "bar":
+        return axis | {"labelAngle": 0}
+    if grain != "time" and count_units(plan, grain) <= MAX_TICKS[grain]:
+        axis["tickCount"] = {"interval": grain, "step": 1}
+    return axis
+
+
+def count_units(plan: Plan, grain: Grain) -> int:
+    labels = [str(point.label) for point in plan.points]
+    first, last = min(labels), max(labels)
+    years = int(last[:4]) - int(first[:4])
+    if grain == "year":
+        return years + 1
+    if grain == "month":
+        return 12 * years + int(last[5:7]) - int(first[5:7]) + 1
+    return (date.fromisoformat(last[:10]) - date.fromisoformat(first[:10])).days + 1
+
+
+def sort_of(plan: Plan) -> list[str] | str | None:
+    """Return how bars are sorted: by their own order, as the rows are if those are sorted by the figure, else the
+    largest first."""
+    if plan.is_ordered:
+        return "ascending"
+    values = [point.value or 0 for point in plan.points]
+    if plan.series or values in (sorted(values), sorted(values, reverse=True)):
+        return None
+    return "-x" if plan.kind == "barh" else "-y"
+
+
+def format_of(plan: Plan) -> str:
+    """Return the number format of d3: thousands with commas; small fractions with four digits."""
+    largest = max((abs(point.value) for point in plan.points if point.value is not None), default=0)
+    return ",.2~f" if largest >= 1 else ".4~g"
+
+
+def format_axis(plan: Plan) -> dict[str, Any]:
+    largest = max((abs(point.value) for point in plan.points if point.value is not None), default=0)
+    if largest >= 1e6:
+        return {"axis": {"labelExpr": "replace(format(datum.value, '~s'), 'G', 'B')"}}
+    return {"axis": {"format": format_of(plan)}}

@@ -1,0 +1,88 @@
+"""Composing: a left-to-right beam over the links, with operators that wait for their operand.
+
+Every word may be skipped at a price, so no word ends an interpretation. `compose` returns the best final states;
+finish.py turns them into frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from recollect.apps.ask.interpret.compose_names import apply_column, apply_entity
+from recollect.apps.ask.interpret.compose_operators import STRUCTURE, apply_operator
+from recollect.apps.ask.interpret.compose_values import (
+    apply_definition,
+    apply_number,
+    apply_period,
+    apply_role,
+    apply_text,
+    apply_value,
+)
+from recollect.apps.ask.interpret.link import Link, Linked
+from recollect.apps.ask.interpret.state import State
+from recollect.apps.ask.interpret.words import find_operators
+
+WIDTH = 40
+Apply = Callable[[State, Link, Linked], Iterator[State]]
+
+
+def compose(linked: Linked, width: int = WIDTH) -> list[State]:
+    """Return the best readings of the whole question, best first."""
+    total = len(linked.tokens)
+    levels: list[list[State]] = [[] for _ in range(total + 1)]
+    levels[0] = [State()]
+    for at in range(total):
+        for state in narrow(levels[at], width):
+            for following in advance(state, linked):
+                levels[following.at].append(following)
+    return narrow(levels[total], width)
+
+
+def narrow(states: list[State], width: int) -> list[State]:
+    """Keep the best states, one for each signature."""
+    best: dict[tuple[object, ...], State] = {}
+    for state in sorted(states, key=lambda each: -each.score):
+        best.setdefault(state.signature(), state)
+        if len(best) == width:
+            break
+    return list(best.values())
+
+
+def advance(state: State, linked: Linked) -> Iterator[State]:
+    for link in linked.links[state.at]:
+        yield from APPLY[link.kind](state, link, linked)
+    yield skip(state, linked)
+
+
+def skip(state: State, linked: Linked) -> State:
+    """Leave a word out; content words cost, and more so if they could have been linked."""
+    at = state.at
+    token = linked.tokens[at]
+    kinds = {operator.kind: operator.value for operator in find_operators([token])}
+    if token.quote:
+        kinds = {}
+    if "beyond" in kinds:
+        return state.move(at + 1, ("skip_beyond", 1), skipped=(*state.skipped, at))
+    if kinds.get("glue") == "free":
+        return state.move(at + 1, ("by_not_group", 1.0)) if "group" in kinds else state.move(at + 1)
+    if kinds.get("glue") == "light" and "compute" not in kinds:
+        return state.move(at + 1, ("skip_light", 1))
+    if kinds:
+        return state.move(at + 1, ("skip_operator", 0.0 if set(kinds) & STRUCTURE and "compute" not in kinds else 1.0))
+    features = [("skip", 1.0)]
+    if token.is_strong:
+        features.append(("skip_strong", 1.0))
+    covering = linked.covering(at)
+    if covering:
+        features.append(("skip_linkable", 1.0))
+    # What somebody taught is never left out silently.
+    if any(link.tier for link in covering):
+        features.append(("skip_taught", 1.0))
+    return state.move(at + 1, *features, skipped=(*state.skipped, at))
+
+
+APPLY: dict[str, Apply] = {
+    "entity": apply_entity, "column": apply_column, "measure": apply_column, "value": apply_value,
+    "number": apply_number, "period": apply_period, "definition": apply_definition, "operator": apply_operator,
+    "role": apply_role, "text": apply_text,
+}  # fmt: skip

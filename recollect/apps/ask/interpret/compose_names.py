@@ -1,0 +1,357 @@
+"""Transitions for names: tables, columns and measures fill the slot of the operator that waits for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from recollect.apps.ask.interpret.compose_values import number_features
+from recollect.apps.ask.interpret.index import ColumnInfo, Target
+from recollect.apps.ask.interpret.joins import is_many_to_one
+from recollect.apps.ask.interpret.link import Link, Linked
+from recollect.apps.ask.interpret.operands import (
+    DETERMINERS,
+    is_coordinated,
+    is_measure,
+    is_pending_figure,
+    is_same_column,
+    lead_word,
+    name_features,
+)
+from recollect.apps.ask.interpret.rank import Feature
+from recollect.apps.ask.interpret.state import Fact, FactKind, State
+
+OF_WORDS = DETERMINERS | {"of", "for"}
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name that is being read: the state before it, its link, and what changes however it is read."""
+
+    state: State
+    link: Link
+    info: ColumnInfo | None
+    features: list[Feature]
+    changes: dict[str, Any]
+
+    @property
+    def rows(self) -> Target:
+        """The rows of the table; what is counted needs no role."""
+        return Target("entity", self.link.target.table)
+
+    @property
+    def is_measure(self) -> bool:
+        return is_measure(self.link, self.info)
+
+    @property
+    def opened(self) -> dict[str, Any]:
+        return {"open": self.link.target, "open_at": self.link.start}
+
+    def fact(self, kind: FactKind, aggregate: str = "", **details: Any) -> Fact:
+        return Fact(kind, self.link.start, details.pop("target", self.link.target), aggregate, **details)
+
+    def top(self, aggregate: str = "", **details: Any) -> Fact:
+        """Return the fact of a superlative that waited for this name."""
+        is_descending = self.state.superlative.startswith(("desc", "last"))
+        return self.fact("superlative", aggregate, is_descending=is_descending, number=self.state.limit, **details)
+
+    def order(self, aggregate: str = "", **details: Any) -> Fact:
+        return self.fact("order", aggregate, is_descending=self.state.order == "desc", **details)
+
+    def move(self, fact: Fact | None, *features: Feature, **changes: Any) -> State:
+        return self.state.move(self.link.end, *self.features, *features, fact=fact, **{**self.changes, **changes})
+
+
+Reading = Callable[[Name], Iterator[State]]
+
+
+def add_use(state: State, link: Link) -> tuple[tuple[int, int, Target], ...]:
+    return (*state.used, (link.start, link.end, link.target))
+
+
+def apply_entity(state: State, link: Link, linked: Linked) -> Iterator[State]:
+    changes = {"entity": link.target.table, "used": add_use(state, link), "junction": ""}
+    name = Name(state, link, None, name_features(link), changes)
+    if state.counts:
+        yield from count_entity(name)
+        return
+    for read in ENTITY_READINGS:
+        yield from read(name)
+    mention = name.fact("entity", in_where=state.in_where, lead=lead_word(linked, link.start), junction=state.junction,
+                        role=state.role, in_figure=bool(state.aggregates))  # fmt: skip
+    if state.numbers and not state.compare and not state.superlative:
+        limit = Fact("limit", link.start, number=state.limit)
+        yield name.move(mention, facts=(*state.facts, limit), numbers=())
+    # A negation that reaches past a noun rarely means what comes after it.
+    yield name.move(mention, *([("operator_past_noun", 1.0)] if state.negates else []))
+
+
+def count_entity(name: Name) -> Iterator[State]:
+    """`number of X`: a figure, or what the rows are ordered or limited by."""
+    state = name.state
+    changes: dict[str, Any] = {"counts": False, "last_aggregates": ("count",)}
+    if state.order:
+        yield name.move(name.order("count", target=name.rows), **changes, order="")
+        return
+    if state.superlative:
+        yield name.move(name.top("count", target=name.rows), **changes, superlative="", numbers=())
+    yield name.move(name.fact("metric", "count", target=name.rows), **changes)
+
+
+def compare_count(name: Name) -> Iterator[State]:
+    """`more than 3 orders`."""
+    state = name.state
+    if state.compare and state.numbers:
+        having = name.fact("having", "count", target=name.rows, op=state.compare, values=state.values,
+                           is_negated=state.negates)  # fmt: skip
+        yield name.move(having, compare="", numbers=(), negates=False)
+
+
+def rank_by_count(name: Name) -> Iterator[State]:
+    """`the most orders`."""
+    if name.state.superlative in ("desc", "asc"):
+        top = name.top("count", target=name.rows, in_where=name.state.in_where)
+        has_ranked = any(fact.kind in ("show", "entity", "group") for fact in name.state.facts)
+        yield name.move(top, *([] if has_ranked else [("ranked_nothing", 1.0)]), superlative="", numbers=())
+
+
+def group_by_entity(name: Name) -> Iterator[State]:
+    if name.state.groups or is_coordinated(name.state):
+        yield name.move(name.fact("group", role=name.state.role), groups=False)
+
+
+def require_absence(name: Name) -> Iterator[State]:
+    if name.state.negates:
+        yield name.move(name.fact("exists", is_negated=True, role=name.state.role), negates=False)
+
+
+def count_total(name: Name) -> Iterator[State]:
+    """`total orders` is their number."""
+    if name.state.aggregates == ("sum",):
+        yield name.move(name.fact("metric", "count", target=name.rows), ("counted_total", 1.0), aggregates=())
+
+
+ENTITY_READINGS: tuple[Reading, ...] = (compare_count, rank_by_count, group_by_entity, require_absence, count_total)
+
+
+def apply_column(state: State, link: Link, linked: Linked) -> Iterator[State]:
+    features = [*name_features(link), *owner_features(state, link, linked)]
+    if link.kind == "measure" and link.score == 1:
+        features.append(("counted_figure" if state.counts else "named_figure", 1.0))
+    if state.waits:
+        features.append(("open_unused", 1.0))
+    info = linked.index.column(link.target.table, link.target.column)
+    name = Name(state, link, info, features, {"used": add_use(state, link), "junction": "", "waits": False})
+    found = [following for read in COLUMN_READINGS for following in read(name)]
+    yield from found
+    if not found or state.negates or state.superlative or is_coordinated(state):
+        yield from read_plain(name)
+
+
+def owner_features(state: State, link: Link, linked: Linked) -> list[Feature]:
+    """A column belongs to the noun after "of", else to the noun before it."""
+    if link.score >= 1 and link.end - link.start > 1:
+        return []
+    after = find_owners(link.end, linked)
+    if after:
+        return [("owner_matches" if link.target.table in after else "owner_differs", 1.0)]
+    if not state.entity or is_figure_of(state.entity, link, linked):
+        return []
+    return [("owner_matches", 0.6)] if state.entity == link.target.table else [("owner_differs", 0.5)]
+
+
+def is_figure_of(entity: str, link: Link, linked: Linked) -> bool:
+    """Whether a measure is recorded in rows that belong to the entity: "products by revenue" adds them up."""
+    path = linked.index.joins.path(link.target.table, entity)
+    is_below = bool(path) and is_many_to_one(path or ())
+    return is_below and is_measure(link, linked.index.column(link.target.table, link.target.column))
+
+
+def find_owners(at: int, linked: Linked) -> set[str]:
+    """Return the tables that "of" and the noun after it name."""
+    start = at
+    while at < len(linked.tokens) and linked.tokens[at].lower in OF_WORDS:
+        at += 1
+    return linked.tables_at(at) if at > start else set()
+
+
+def count_column(name: Name) -> Iterator[State]:
+    """Read "number of X": count the different values, add up a measure, or show a column with that name."""
+    if not name.state.counts:
+        return
+    if name.state.order:
+        yield name.move(name.order(), counts=False, order="")
+        return
+    doubt = ("count_then_column", 1.0)
+    yield name.move(name.fact("metric", "count_distinct"), *([] if name.is_measure else [doubt]), counts=False)
+    if name.is_measure:
+        yield name.move(name.fact("metric", "sum"), counts=False)
+        yield name.move(name.fact("show"), doubt, counts=False)
+
+
+def aggregate_column(name: Name) -> Iterator[State]:
+    state = name.state
+    is_repeated = state.junction == "and" and state.last_aggregates != ("count",)
+    aggregates = state.aggregates or (state.last_aggregates if is_repeated else ())
+    if not aggregates or state.counts:
+        return
+    extra = measure_features(name, aggregates)
+    changes: dict[str, Any] = {"aggregates": (), "last_aggregates": aggregates}
+    if len(aggregates) > 1:
+        facts = tuple(name.fact("metric", each) for each in aggregates)
+        yield name.move(None, *extra, **changes, facts=(*state.facts, *facts))
+        return
+    for fact, more in place_aggregate(name, aggregates[0]):
+        yield name.move(fact, *extra, **changes, **more)
+
+
+def place_aggregate(name: Name, aggregate: str) -> Iterator[tuple[Fact, dict[str, Any]]]:
+    """Yield what an aggregated column is used for: to order, rank or compare, else as a figure."""
+    state = name.state
+    if state.order:
+        yield name.order(aggregate), {"order": ""}
+    elif state.superlative:
+        yield name.top(aggregate), {"superlative": "", "groups": False, "numbers": ()}
+    elif state.compare and state.numbers:
+        yield name.fact("having", aggregate, op=state.compare, values=state.values), {"compare": "", "numbers": ()}
+    else:
+        if state.in_where and aggregate in ("max", "min"):
+            top = name.fact("superlative", is_descending=aggregate == "max", number=state.limit)
+            yield top, {"numbers": ()}
+        yield name.fact("metric", aggregate), name.opened
+
+
+def measure_features(name: Name, aggregates: tuple[str, ...]) -> list[Feature]:
+    """Keys, texts and dates are rarely measured."""
+    info, is_extreme = name.info, set(aggregates) <= {"min", "max"}
+    if info is None or name.link.kind == "measure":
+        return []
+    if info.is_key:
+        return [("key_as_measure", 1.0)]
+    if info.role == "moment":
+        return [] if is_extreme else [("text_as_measure", 1.0)]
+    return [] if info.is_number else [("text_as_measure", 0.4 if is_extreme else 1.0)]
+
+
+def order_by_column(name: Name) -> Iterator[State]:
+    if name.state.order and not is_pending_figure(name.state):
+        yield name.move(name.order(), order="")
+
+
+def rank_by_column(name: Name) -> Iterator[State]:
+    """`the highest price`: rows ranked by the column, its maximum, or groups ranked by their sum or count."""
+    state, info = name.state, name.info
+    if not state.superlative or ":" in state.superlative or is_pending_figure(state):
+        return
+    extra = superlative_features(name)
+    changes: dict[str, Any] = {"superlative": "", "groups": False, "numbers": ()}
+    total = name.top("sum", in_where=state.in_where)
+    if state.last.kind == "grain" and name.is_measure:
+        # "best month for sales": the months are ranked, not the single sales
+        yield name.move(total, *extra, **changes)
+        return
+    yield name.move(replace(total, aggregate=""), *extra, **changes)
+    if not state.numbers and not state.in_where:
+        # "Which orders have the highest amount" asks for the orders.
+        is_about_rows = any(fact.kind == "entity" and not fact.in_where for fact in state.facts)
+        doubt = ("superlative_as_aggregate", 4.0 if is_about_rows else 1.0)
+        yield name.move(name.fact("metric", "max" if total.is_descending else "min"), *extra, doubt, **changes)
+    if name.is_measure:
+        yield name.move(total, *extra, **changes)
+    if info is not None and info.role in ("dimension", "foreign"):
+        # "most common citizenship": the value that most rows have.
+        yield name.move(name.top("count"), **changes)
+
+
+def superlative_features(name: Name) -> list[Feature]:
+    info = name.info
+    if info is None or name.link.kind == "measure":
+        return []
+    if info.role in ("measure", "moment") or info.is_number:
+        return [("key_as_measure", 1.0)] if info.is_key else []
+    return [("superlative_of_text", 1.0)]
+
+
+def compare_column(name: Name) -> Iterator[State]:
+    """`more than 300 sales`: the number came first."""
+    state = name.state
+    if not state.compare or is_pending_figure(state):
+        return
+    condition = name.fact("filter", op=state.compare, values=state.values, is_text=False)
+    if state.compare.endswith("average"):
+        yield name.move(replace(condition, values=()), compare="")
+    elif state.numbers:
+        yield name.move(condition, *number_features(name.info, state.numbers), compare="", numbers=())
+
+
+def group_by_column(name: Name) -> Iterator[State]:
+    state = name.state
+    if state.superlative or not (state.groups or is_coordinated(state)):
+        return
+    extra: list[Feature] = [("group_by_measure", 1.0)] if name.is_measure else []
+    group = name.fact("group", role=state.role)
+    yield name.move(group, *extra, groups=False, entity=name.link.target.table)
+
+
+COLUMN_READINGS: tuple[Reading, ...] = (
+    count_column, aggregate_column, order_by_column, rank_by_column, compare_column, group_by_column,
+)  # fmt: skip
+
+
+def read_plain(name: Name) -> Iterator[State]:
+    """A column without operator: shown in the select part, waiting for its value in the where part."""
+    state, link = name.state, name.link
+    if any(fact.kind in ("metric", "superlative") and fact.target == link.target for fact in state.facts):
+        yield state.move(link.end, ("unit_of_figure", 1.0), **name.changes)
+        return
+    if state.superlative or is_pending_figure(state):
+        name = replace(name, features=[*name.features, ("operator_past_noun", 1.0)])
+    for read in PLAIN_READINGS:
+        yield from read(name)
+
+
+def sum_measure(name: Name) -> Iterator[State]:
+    """A measure that is named loosely ("sales") is summed, or stands for the rows of its table."""
+    state, link = name.state, name.link
+    if not name.is_measure or (link.score >= 1 and link.kind != "measure"):
+        return
+    extra = [("shown_in_where", 1.0)] if state.in_where else []
+    metric = name.fact("metric", "sum", in_where=state.in_where)
+    yield name.move(metric, *extra, **name.opened)
+    if state.entity and link.target.table != state.entity:
+        # "tracks that were never sold": a verb that stands for rows of another table
+        yield name.move(name.fact("exists", target=name.rows, is_negated=state.negates), negates=False)
+
+
+def show_column(name: Name) -> Iterator[State]:
+    state, info = name.state, name.info
+    if name.link.kind == "measure":
+        return
+    extra = [("shown_in_where", 1.0)] if state.in_where else []
+    if info is not None and info.role == "foreign" and info.type != "text":
+        extra.append(("foreign_key_shown", 1.0))
+    if name.is_measure and name.link.score < 1:
+        extra.append(("measure_listed", 1.0))
+    show = name.fact("show", in_where=state.in_where, junction=state.junction, role=state.role)
+    yield name.move(show, *extra, **name.opened)
+
+
+def require_missing(name: Name) -> Iterator[State]:
+    if name.state.negates and name.link.kind != "measure":
+        yield name.move(name.fact("filter", op="is null"), negates=False)
+
+
+def repeat_condition(name: Name) -> Iterator[State]:
+    """The column of a value that was given before."""
+    filtered = [fact.target for fact in name.state.facts if fact.kind == "filter"]
+    if any(is_same_column(name.link.target, each) for each in filtered):
+        yield name.move(None, ("column_beside_value", 0.6))
+
+
+def wait_for_value(name: Name) -> Iterator[State]:
+    extra = [] if name.state.in_where else [("open_in_select", 1.0)]
+    yield name.move(None, *extra, **name.opened, waits=True)
+
+
+PLAIN_READINGS: tuple[Reading, ...] = (sum_measure, show_column, require_missing, repeat_condition, wait_for_value)

@@ -1,0 +1,202 @@
+"""Transitions for operators: most only wait for an operand, some change the fact before them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from recollect.apps.ask.interpret.link import Link, Linked
+from recollect.apps.ask.interpret.operands import is_coordinated, is_when, without_shown
+from recollect.apps.ask.interpret.state import Fact, State
+from recollect.apps.ask.interpret.words import find_operators
+
+STRUCTURE = frozenset(("select", "where", "junction", "follow", "exists", "chart", "glue"))
+BARE_GRAINS = frozenset(("month", "year", "quarter", "week", "day"))
+NO_COLUMN: dict[str, Any] = {"open": None, "waits": False}  # the column named before has its condition
+Changes = Iterator[dict[str, Any]]
+
+
+def apply_operator(state: State, link: Link, linked: Linked) -> Iterator[State]:
+    operator = link.operator
+    handler = OPERATORS.get(operator.kind) if operator else None
+    if operator is None or handler is None:
+        return
+    length = min(link.end - link.start, 4)
+    features = [] if operator.kind in STRUCTURE else [("operator", 1.0), ("long_operator", length - 1.0)]
+    # "Last year" is a period, not the last row by year.
+    if any(each.kind == "period" and each.end > link.end for each in linked.links_at(link.start)):
+        features.append(("period_split", 1.0))
+    for changes in handler(state, link, operator.value, linked):
+        extra = changes.pop("features", ())
+        yield state.move(link.end, *features, *extra, **changes)
+
+
+def is_clause_start(state: State, link: Link, linked: Linked) -> bool:
+    return link.start == 0 or bool(linked.tokens[link.start].mark) or not state.facts or state.junction != ""
+
+
+def leave_where(state: State, link: Link, linked: Linked) -> dict[str, Any]:
+    """A figure at the start of a clause is shown, not a condition."""
+    return {"in_where": False} if is_clause_start(state, link, linked) else {}
+
+
+def on_select(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    if is_clause_start(state, link, linked):
+        yield {"in_where": False, "open": None}
+
+
+def on_when(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    if is_clause_start(state, link, linked):
+        yield {"fact": Fact("when", link.start), "in_where": False}
+
+
+def on_where(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    if link.start > 0 or value == "place":
+        yield {"in_where": True}
+
+
+def on_count(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    features = (("noun_number", 1.0),) if is_noun_number(link, linked) else ()
+    yield {"counts": True, "features": features, **leave_where(state, link, linked)}
+
+
+def is_noun_number(link: Link, linked: Linked) -> bool:
+    """`flight number` is a column, `the number of flights` a count."""
+    token = linked.tokens[link.start]
+    if not link.start or token.stem != "number" or token.mark:
+        return False
+    return not find_operators([linked.tokens[link.start - 1]])
+
+
+def on_aggregate(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    if state.counts and value == "sum":
+        yield {}
+        return
+    yield {"aggregates": (*state.aggregates, value), **leave_where(state, link, linked)}
+    # "in total" after a condition or a figure: the figure is a sum.
+    if value == "sum" and state.last.kind in ("metric", "having"):
+        yield {}
+
+
+def on_superlative(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    # "longest on top, first 4": only one of several can be meant, the other is lost.
+    is_other = state.superlative[:1] not in ("", value[0])
+    yield {"superlative": value, "compare": "", "groups": False, "features": (("left_over", 1.0),) if is_other else ()}
+    if value in ("desc", "asc") and is_ranked(state, link, linked):
+        # "spent the most": what is ranked was named before
+        last = state.last
+        top = Fact("superlative", link.start, last.target, last.aggregate, number=state.limit)
+        top = replace(top, is_descending=value == "desc")
+        yield {"facts": state.facts[:-1], "fact": top, "numbers": (), **NO_COLUMN}
+    if value in ("last", "first") and state.open is not None and is_when(state.open, linked):
+        # "hired last": the date was named before
+        top = Fact("superlative", link.start, state.open, is_descending=value == "last", in_where=True)
+        yield {"facts": without_shown(state, state.open), "fact": top, **NO_COLUMN}
+
+
+def is_ranked(state: State, link: Link, linked: Linked) -> bool:
+    """Whether a measure was named just before the superlative."""
+    last = state.last
+    if last.kind not in ("metric", "show") or last.target != state.open or link.start - state.open_at > 3:
+        return False
+    info = linked.index.column(last.target.table, last.target.column)
+    return last.target.kind == "measure" or (info is not None and info.role == "measure")
+
+
+def on_compare(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    if not state.numbers:
+        yield {"compare": value}
+
+
+def on_postfix(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    """`4 or more`: the comparison comes after its number."""
+    last = state.last
+    if state.numbers and not state.compare:
+        yield {"compare": value, "in_where": True}
+    if last.kind == "filter" and last.op == "=" and not last.is_text:
+        changed = Fact("filter", last.at, last.target, op=value, values=last.values, is_text=False)
+        yield {"facts": state.facts[:-1], "fact": changed}
+
+
+def on_average(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    op = "> average" if value == "above" else "< average"
+    if state.open is not None:
+        facts = without_shown(state, state.open)
+        yield {"facts": facts, "fact": Fact("filter", link.start, state.open, op=op, is_text=False), **NO_COLUMN}
+    yield {"compare": op}
+
+
+def on_order(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    last = state.last
+    if value != "by" and last.kind == "order":
+        changed = Fact("order", last.at, last.target, last.aggregate, is_descending=value == "desc")
+        yield {"facts": state.facts[:-1], "fact": changed}
+    is_said = value == "by" and state.order
+    yield {"order": state.order if is_said else value, "in_where": True}
+
+
+def on_group(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    if value != "by":
+        yield {"groups": True}
+    elif state.order:
+        yield {}
+    else:
+        yield {"groups": True, "in_where": True}
+        yield {"in_where": True, "features": (("by_not_group", 1.0),)}
+
+
+def on_negate(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    if value == "not":
+        yield {"negates": True, "in_where": state.in_where or bool(state.facts)}
+
+
+def on_junction(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    yield {"fact": Fact("both", link.start)} if value == "both" else {"junction": value}
+
+
+def on_distinct(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    yield {"fact": Fact("distinct", link.start)}
+
+
+def on_like(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    yield {"like": value, "in_where": True}
+
+
+def on_missing(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    if state.open is not None:
+        op = "not null" if state.negates else "is null"
+        yield {"fact": Fact("filter", link.start, state.open, op=op), "negates": False, **NO_COLUMN}
+
+
+def on_grain(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    """A bare "month" or "year" only groups after "by", "each" or a superlative."""
+    is_bare = link.end - link.start == 1 and linked.tokens[link.start].lower in BARE_GRAINS
+    is_expected = state.groups or state.superlative or state.counts or is_coordinated(state)
+    if is_expected or not is_bare:
+        yield {"fact": Fact("grain", link.start, text=value), "groups": False}
+
+
+def on_compute(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    yield {"fact": Fact("compute", link.start, text=value)}
+
+
+def on_versus(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    yield {"fact": Fact("compare", link.start), "junction": "and" if state.facts else ""}
+
+
+def on_chart(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    yield {"fact": Fact("chart", link.start, text=value)}
+
+
+def on_nothing(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    yield {}
+
+
+OPERATORS: dict[str, Callable[[State, Link, str, Linked], Changes]] = {
+    "select": on_select, "when": on_when, "where": on_where, "count": on_count, "aggregate": on_aggregate,
+    "superlative": on_superlative, "adjective": on_superlative, "compare": on_compare, "postfix": on_postfix,
+    "average": on_average, "order": on_order, "group": on_group, "negate": on_negate, "junction": on_junction,
+    "exists": on_nothing, "distinct": on_distinct, "like": on_like, "missing": on_missing, "grain": on_grain,
+    "compute": on_compute, "versus": on_versus, "chart": on_chart, "follow": on_nothing,
+}  # fmt: skip

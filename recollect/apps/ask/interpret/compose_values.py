@@ -1,0 +1,191 @@
+"""Transitions for values, numbers, periods, taught definitions, role words and quoted texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from recollect.apps.ask.interpret.index import NOWHERE, ColumnInfo, Target
+from recollect.apps.ask.interpret.link import CLEAR, Link, Linked
+from recollect.apps.ask.interpret.operands import is_same_column, is_when, span_features, without_shown
+from recollect.apps.ask.interpret.rank import Feature
+from recollect.apps.ask.interpret.state import Fact, State, write_number
+from recollect.apps.ask.interpret.words import find_operators
+
+NEAR_VALUE, NEAR_NUMBER = 4, 6  # words between a column and its value
+LIMITS = range(1, 1000)  # numbers that can say how many rows are wanted
+
+
+def apply_value(state: State, link: Link, linked: Linked) -> Iterator[State]:
+    target = link.target
+    features = [("imperfect_value", 1 - link.score), *span_features(link), *beside_features(state, link, linked)]
+    role, extra = match_role(state, target, linked)
+    is_negated = state.negates or is_coordinated_negation(state, target)
+    facts = [Fact("filter", link.start, target, op=state.like or "=", values=(link.value,), is_negated=is_negated,
+                  junction=state.junction, role=role, text=link.value, in_where=state.in_where)]  # fmt: skip
+    if link.second is not None:
+        facts.append(Fact("filter", link.start, link.second, op="=", values=(link.second_value,), role=role,
+                          is_negated=is_negated, text=link.second_value))  # fmt: skip
+    is_answered = state.open is not None and state.open.table == target.table
+    yield state.move(
+        link.end, *features, *extra, facts=(*without_shown(state, target), *facts), negates=False, role="", like="",
+        used=(*state.used, (link.start, link.end, target)), junction="", open=None,
+        waits=state.waits and not is_answered,
+    )  # fmt: skip
+
+
+def is_coordinated_negation(state: State, target: Target) -> bool:
+    """`excluding A and B`: the negation holds for both."""
+    last = state.last
+    is_excluded = last.kind == "filter" and last.is_negated
+    return bool(state.junction) and is_excluded and is_same_column(last.target, target)
+
+
+def beside_features(state: State, link: Link, linked: Linked) -> list[Feature]:
+    """A value next to the name of its column is certain; next to another column it is doubtful."""
+    target = link.target
+    is_measured = state.last.kind == "metric" and state.last.target == state.open
+    if state.open is not None and link.start - state.open_at <= NEAR_VALUE and not is_measured:
+        return [("column_beside_value", 1.0)] if is_same_column(state.open, target) else []
+    if is_alternative(state, target) or is_column_after(link, linked):
+        return [("column_beside_value", 0.8)]
+    is_mentioned = target.table in {state.entity, *linked.tables_at(link.end)}
+    return [("value_of_mentioned_table", 1.0)] if is_mentioned else []
+
+
+def is_alternative(state: State, target: Target) -> bool:
+    """Whether the value before is of the same column: "France and Spain"."""
+    previous = [fact.target for fact in state.facts if fact.kind == "filter"]
+    return bool(previous and state.junction) and is_same_column(previous[-1], target)
+
+
+def is_column_after(link: Link, linked: Linked) -> bool:
+    """Whether the value's column is named after it: "rock genre"."""
+    return any(
+        each.kind == "column" and each.score > CLEAR and is_same_column(each.target, link.target)
+        for each in linked.links_at(link.end)
+    )
+
+
+def match_role(state: State, target: Target, linked: Linked) -> tuple[str, list[Feature]]:
+    """Match a waiting role word ("depart") with the column, or pass it on to the join that reaches its table."""
+    info = linked.index.column(target.table, target.column)
+    concepts = info.concepts if info else frozenset()
+    if not state.role or not concepts & linked.index.roles:
+        return state.role, []
+    return "", [("role_matched", 1.0)] if state.role in concepts else []
+
+
+def apply_number(state: State, link: Link, linked: Linked) -> Iterator[State]:
+    number = link.number or 0.0
+    if state.superlative and not state.numbers and not state.compare and number in LIMITS:
+        yield state.move(link.end, numbers=(number,))
+        return
+    yield from compare_open(state, link, linked)
+    if state.compare and not state.compare.endswith("average"):
+        yield state.move(link.end, numbers=(*state.numbers, number))
+    elif not state.numbers and number in LIMITS:
+        yield state.move(link.end, numbers=(number,))
+    last = state.last
+    if state.junction and last.kind == "filter" and last.op == "=" and not last.is_text:
+        # Alternatives of the condition before: "grade 9 or 10".
+        again = Fact("filter", link.start, last.target, op="=", values=(write_number(number),), is_text=False,
+                     junction=state.junction)  # fmt: skip
+        yield state.move(link.end, fact=again, junction="")
+
+
+def compare_open(state: State, link: Link, linked: Linked) -> Iterator[State]:
+    """Compare the column that was named before with the number."""
+    target, numbers = state.open, (*state.numbers, link.number or 0.0)
+    is_complete = state.compare != "between" or len(numbers) == 2
+    if target is None or not is_complete or link.start - state.open_at > NEAR_NUMBER:
+        return
+    facts, last, op = state.facts, state.last, state.compare or "="
+    values = tuple(map(write_number, numbers))
+    if last.kind in ("metric", "show") and last.target == target:
+        # The column was read as a figure; with a comparison it is a condition instead.
+        facts = facts[:-1]
+        if last.aggregate in ("sum", "avg") and state.compare:
+            having = Fact("having", link.start, target, last.aggregate, op, values)
+            yield state.move(link.end, facts=facts, fact=having, compare="", numbers=(), open=None, negates=False)
+    features = number_features(linked.index.column(target.table, target.column), numbers)
+    if not state.compare and any(each.kind == "period" for each in linked.links_at(link.start)):
+        features.append(("number_for_period", 1.0))
+    condition = Fact("filter", link.start, target, op=op, values=values, is_text=False, is_negated=state.negates,
+                     junction=state.junction)  # fmt: skip
+    changes: dict[str, Any] = {"compare": "", "numbers": (), "negates": False, "junction": "", "waits": False}
+    yield state.move(link.end, *features, facts=facts, fact=condition, **changes)
+
+
+def number_features(info: ColumnInfo | None, numbers: tuple[float, ...]) -> list[Feature]:
+    """A number needs a column whose range fits it."""
+    if info is None:
+        return []
+    if not info.is_number:
+        return [("number_on_text", 1.0)]
+    if info.is_key:
+        return [("key_compared", 1.0)]
+    return [] if all(map(info.is_near, numbers)) else [("number_out_of_range", 1.0)]
+
+
+def apply_period(state: State, link: Link, linked: Linked) -> Iterator[State]:
+    text = link.period.text if link.period else ""
+    kinds = {fact.kind for fact in state.facts}
+    # Periods that are compared are alternatives, whatever stands between them.
+    junction = "and" if {"compare", "period"} <= kinds else state.junction
+    fact = Fact("period", link.start, state.open or NOWHERE, op=state.compare, is_negated=state.negates, text=text,
+                junction=junction, span=link.period)  # fmt: skip
+    facts = without_shown(state, state.open) if state.open and is_when(state.open, linked) else state.facts
+    compare = "between" if state.compare == "between" else ""
+    yield state.move(
+        link.end,
+        *period_features(link, linked),
+        facts=facts,
+        fact=fact,
+        negates=False,
+        compare=compare,
+        junction="",
+        waits=False,
+    )
+
+
+def period_features(link: Link, linked: Linked) -> list[Feature]:
+    """A period of several words ("last year") explains as much as its words would one by one."""
+    words = linked.tokens[link.start : link.end]
+    operators = sum(bool(find_operators([token])) for token in words) if len(words) > 1 else 0
+    return [*span_features(link), ("operator", float(operators))]
+
+
+def apply_definition(state: State, link: Link, linked: Linked) -> Iterator[State]:
+    if link.fragment is None:
+        yield state.move(link.end, ("definition_missed", 1), skipped=(*state.skipped, link.start))
+        return
+    op = "" if link.score >= 1 else "guess"
+    fact = Fact("define", link.start, fragment=link.fragment, is_negated=state.negates, text=link.text, op=op)
+    yield state.move(link.end, ("taught", 1), ("imperfect_name", 1 - link.score), fact=fact, negates=False)
+
+
+def apply_role(state: State, link: Link, linked: Linked) -> Iterator[State]:
+    is_weak = linked.tokens[link.start].lower in ("from", "to", "into")
+    if not is_weak or not state.role:
+        yield state.move(link.end, role=link.value, in_where=True)
+
+
+def apply_text(state: State, link: Link, linked: Linked) -> Iterator[State]:
+    """A quotation that is no known value: a pattern, or a value of the column named before it."""
+    features = [] if state.like else [("unknown_text", 1.0)]
+    target = state.open or label_target(state.entity, linked)
+    info = linked.index.column(target.table, target.column)
+    if info is None or info.type != "text":
+        return
+    fact = Fact("filter", link.start, target, op=state.like or "=", values=(link.text,), is_negated=state.negates,
+                junction=state.junction, text=link.text)  # fmt: skip
+    is_named = state.last.kind == "show" and state.last.target == target and state.last.in_where
+    facts = state.facts[:-1] if is_named else state.facts
+    yield state.move(link.end, *features, facts=facts, fact=fact, like="", negates=False, junction="", waits=False)
+
+
+def label_target(table: str, linked: Linked) -> Target:
+    """Return the column that a row of the table is named by."""
+    info = linked.index.tables.get(table)
+    return Target("column", table, info.label[0]) if info and info.label else NOWHERE

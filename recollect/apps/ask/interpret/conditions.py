@@ -1,0 +1,229 @@
+"""Conditions of a frame: filters, periods, figures of related rows, and taught definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Period, Ref
+from recollect.apps.ask.interpret.index import ColumnInfo, Target
+from recollect.apps.ask.interpret.joins import is_many_to_one
+from recollect.apps.ask.interpret.periods import Unit
+from recollect.apps.ask.interpret.render import base_table
+from recollect.apps.ask.interpret.state import Fact
+from recollect.apps.ask.interpret.work import Work, make_ref, negate
+
+Range = tuple[str | None, str | None]
+NEAR = 2  # words between two periods that belong together
+
+
+def add_conditions(work: Work) -> None:
+    for fact in work.facts("filter"):
+        ref = with_role(make_ref(fact.target, work.index), fact.role, work)
+        work.filters.append((Filter(ref, negate(fact.op, fact.is_negated), fact.values, fact.is_text), fact))
+    for fact in work.facts("having"):
+        add_having(work, fact)
+    for fact in work.facts("exists"):
+        if fact.target.table == work.subject:
+            work.note("left_over")
+        else:
+            work.existence.append(Existence(fact.target.table, fact.is_negated, via=fact.target.via))
+    base = base_table(work.frame(), work.index)
+    for period in merge_periods(work.facts("period")):
+        add_period(work, base, period)
+    for fact in work.facts("grain"):
+        add_grain(work, base, fact)
+
+
+def with_role(ref: Ref, role: str, work: Work) -> Ref:
+    """Return the reference through the key that a role word names: the airport that a flight departs from."""
+    if not role or ref.via:
+        return ref
+    for name, join in work.index.joins.by_name.items():
+        info = work.index.column(join.table, join.columns[0])
+        if join.to == ref.table and info is not None and role in info.concepts:
+            work.note("role_matched")
+            return replace(ref, via=(name,))
+    return ref
+
+
+def add_having(work: Work, fact: Fact) -> None:
+    """Add a condition on a count or a sum: of the related rows of each subject, or of each group."""
+    ref = make_ref(fact.target, work.index)
+    having = Having(Metric(fact.aggregate, ref), negate(fact.op, fact.is_negated), fact.values)
+    path = work.index.joins.path(work.subject, ref.table, ref.via)
+    is_of_rows = not work.columns or work.subject in {each.target.table for each in work.facts("entity")}
+    if path and not is_many_to_one(path) and is_of_rows and not work.groups:
+        work.existence.append(Existence(ref.table, having=having, via=ref.via))
+        return
+    if not work.metrics and not work.groups:
+        work.groups, work.columns = [Group(each) for each in work.columns], []
+    if work.metrics or work.groups:
+        work.having.append(having)
+    else:
+        work.note("left_over")
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Periods of a question that belong together: one range, or alternatives."""
+
+    target: Target
+    unit: Unit
+    text: str
+    ranges: tuple[Range, ...]
+    op: str
+    at: int
+    last: int  # where its last word ends
+    is_negated: bool
+
+
+def merge_periods(facts: Sequence[Fact]) -> list[Interval]:
+    """Join "from June to August" into one range and "2021 and 2023" into alternatives."""
+    merged: list[Interval] = []
+    for fact in facts:
+        span = fact.span
+        if span is None:
+            continue
+        bounds = find_bounds(fact.op, span.start.isoformat(), span.end.isoformat())
+        made = Interval(fact.target, span.unit, fact.text, (bounds,), fact.op, fact.at, span.last, fact.is_negated)
+        before = merged[-1] if merged else None
+        if before is None or before.target != fact.target or span.first - before.last > NEAR:
+            merged.append(made)
+        elif is_one_range(before, fact, bounds):
+            ranges = ((before.ranges[0][0], bounds[1]), *before.ranges[1:])
+            merged[-1] = replace(before, text=f"{before.text} - {fact.text}", ranges=ranges)
+        elif fact.junction and not fact.op and not before.op:
+            merged[-1] = replace(before, text=f"{before.text}, {fact.text}", ranges=(*before.ranges, bounds))
+        else:
+            merged.append(made)
+    return merged
+
+
+def is_one_range(before: Interval, fact: Fact, bounds: Range) -> bool:
+    """Whether a period ends the range that the one before begins."""
+    start = before.ranges[0][0]
+    is_continued = before.op == "between" or fact.op == "<=" or not fact.junction
+    return is_continued and start is not None and start < (bounds[1] or "")
+
+
+def find_bounds(op: str, start: str, end: str) -> Range:
+    """Return the half-open range of `after 2008`, `before May`, `since 2020`."""
+    ranges: dict[str, Range] = {">": (end, None), ">=": (start, None), "<": (None, start), "<=": (None, end)}
+    return ranges.get(op, (start, end))
+
+
+def make_period(ref: Ref, interval: Interval) -> Period:
+    (start, end), *others = interval.ranges
+    return Period(ref, start, end, interval.text, tuple(others), interval.is_negated)
+
+
+def add_period(work: Work, base: str, interval: Interval) -> None:
+    info = work.index.column(interval.target.table, interval.target.column)
+    year = find_year(work, base, info) if interval.unit == "year" else None
+    if year is not None:
+        fact = Fact("filter", interval.at)
+        work.filters.append((filter_year(year, interval), fact))
+        work.note("year_column")
+        return
+    moment = (find_mentioned_moment(work, interval.at) if info is None else None) or find_moment(work, base, info)
+    if moment is None:
+        work.note("left_over")
+    else:
+        work.periods.append(make_period(moment, interval))
+
+
+def add_grain(work: Work, base: str, fact: Fact) -> None:
+    moment = find_moment(work, base)
+    if moment is None:
+        work.note("left_over")
+        return
+    grain: Grain = fact.text  # type: ignore[assignment]
+    work.groups.append(Group(moment, grain))
+    if not work.metrics:
+        work.metrics.append(Metric("count", Ref(work.subject)))
+        work.note("default_aggregate", 2)
+
+
+def find_mentioned_moment(work: Work, at: int) -> Ref | None:
+    """Return the date of the rows named just before the period: "without orders in 2025" means the orders' date."""
+    before = [fact.target.table for fact in work.facts("entity", "exists", "having") if fact.at < at]
+    if not before or before[-1] == work.subject:
+        return None
+    moment = work.index.tables[before[-1]].main_moment
+    return Ref(before[-1], moment) if moment else None
+
+
+def find_year(work: Work, base: str, info: ColumnInfo | None) -> Ref | None:
+    """Return a column of years: the one named before, or the only one of the tables in play where no date is."""
+    if info is not None:
+        is_year = info.is_year or (info.is_number and "year" in info.words)
+        return Ref(info.table, info.name) if is_year else None
+    for table in dict.fromkeys((base, work.subject, *(fact.target.table for fact in work.facts("entity")))):
+        if work.index.tables[table].main_moment:
+            return None
+        years = [each for each in work.index.tables[table].columns.values() if each.is_year]
+        if years:
+            return Ref(table, years[0].name)
+    return None
+
+
+def filter_year(ref: Ref, interval: Interval) -> Filter:
+    """Compare a column of years with the numbers of the years."""
+    start, end = interval.ranges[0]
+    first, last = (start or "")[:4], str(int(end[:4]) - 1) if end else ""
+    if len(interval.ranges) > 1:
+        years = tuple(begin[:4] for begin, _ in interval.ranges if begin)
+        return Filter(ref, negate("in", interval.is_negated), years, is_text=False)
+    if first == last:
+        return Filter(ref, negate("=", interval.is_negated), (first,), is_text=False)
+    if first and last:
+        return Filter(ref, "between", (first, last), is_text=False)
+    return Filter(ref, ">=" if first else "<=", (first or last,), is_text=False)
+
+
+def find_moment(work: Work, base: str, info: ColumnInfo | None = None) -> Ref | None:
+    """Return the date column that is meant: the one named, or the main one of the nearest table that has one."""
+    named = [work.index.column(target.table, target.column) for _, _, target in work.state.used]
+    for column in (info, *named):
+        if column is not None and column.role == "moment":
+            return Ref(column.table, column.name)
+    return find_nearest_moment(work, base)
+
+
+def find_nearest_moment(work: Work, base: str) -> Ref | None:
+    """Return the main date of the base, of a table that was named, or of the nearest table."""
+    mentioned = {fact.target.table for fact in work.facts("entity", "exists", "having", "metric")}
+    if work.metrics:
+        # Rows that a figure is grouped by have dates of their own; "top customers in 2024" is about the sales.
+        mentioned -= {group.of.table for group in work.groups}
+    mentioned.add(base)
+    near: list[tuple[bool, int, bool, str]] = []
+    for table, info in work.index.tables.items():
+        path = work.index.joins.path(base, table)
+        if info.main_moment and path is not None:
+            near.append((table not in mentioned, len(path), not is_many_to_one(path), table))
+    if not near:
+        return None
+    table = min(near)[-1]
+    info = work.index.tables[table]
+    if info.moments > 1:
+        work.guess(info.main_moment)
+    return Ref(table, info.main_moment)
+
+
+def add_definitions(work: Work) -> None:
+    """Add the conditions that taught words stand for."""
+    for fact in work.facts("define"):
+        fragment = fact.fragment or Frame(work.subject)
+        if fact.op:
+            work.guesses.append(fact.text)
+            work.note("definition_unsure")
+        existence = [replace(each, is_negated=each.is_negated != fact.is_negated) for each in fragment.existence]
+        work.existence += existence
+        if existence and (fact.is_negated or fragment.subject != work.subject):
+            continue
+        is_single = len(fragment.filters) == 1 and not fragment.periods
+        filters = [replace(each, op=negate(each.op, fact.is_negated and is_single)) for each in fragment.filters]
+        work.filters += [(each, fact) for each in filters]
+        work.periods += fragment.periods

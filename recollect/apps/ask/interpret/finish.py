@@ -1,0 +1,374 @@
+"""Finishing: the facts that a reading collected become frames, with the features of their shape.
+
+`finish` returns one or more drafts per state: which of several keys is meant, with or without a table that was only
+named, and "both" as one condition or two are separate drafts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, find_moment
+from recollect.apps.ask.interpret.frame import Compute, Filter, Frame, Group, Metric, Order, Ref
+from recollect.apps.ask.interpret.index import SchemaIndex, Target
+from recollect.apps.ask.interpret.joins import is_many_to_one
+from recollect.apps.ask.interpret.link import Linked
+from recollect.apps.ask.interpret.rank import score
+from recollect.apps.ask.interpret.render import base_table
+from recollect.apps.ask.interpret.state import Fact, State
+from recollect.apps.ask.interpret.variants import spread
+from recollect.apps.ask.interpret.work import Draft, Work, is_identifying, make_ref, negate
+
+HEADLINES = 4  # figures that are offered where a question names none
+
+
+def finish(state: State, linked: Linked) -> Iterator[Draft]:
+    """Yield the frames that a reading of the whole question allows."""
+    work = Work(linked, state)
+    work.subject = find_subject(work)
+    if work.subject:
+        yield from finish_work(work)
+        return
+    # "The best month in 2024" names no figure: each figure of money with a date is offered.
+    for target in list_headline_figures(linked.index) if work.facts("grain") else ():
+        fact = Fact("metric", 0, target, target.aggregate or "sum")
+        guessed = Work(linked, replace(state, facts=(fact, *state.facts)), target.table)
+        guessed.guess(target.column or "amount")
+        guessed.note("figure_guessed")
+        yield from finish_work(guessed)
+
+
+def list_headline_figures(index: SchemaIndex) -> list[Target]:
+    """Return the measures of money in tables that have a date, the best known names first."""
+    found = index.by_concept.get("money", {})
+    dated = [each for each in found if index.tables[each.table].main_moment and (each.aggregate or each.expression)]
+    return sorted(dated, key=lambda each: -found[each])[:HEADLINES]
+
+
+def finish_work(work: Work) -> Iterator[Draft]:
+    state = work.state
+    for add in STEPS:
+        add(work)
+    frame = work.frame()
+    if not says_something(frame, work):
+        return
+    chart = next((fact.text for fact in work.facts("chart")), "")
+    for made, features, guesses in spread(frame, work):
+        total = state.features + tuple(work.features) + tuple(features)
+        yield Draft(made, total, score(total), state, chart, (*work.guesses, *guesses))
+
+
+def says_something(frame: Frame, work: Work) -> bool:
+    return bool(frame.metrics or frame.columns or frame.conditions or work.facts("entity", "define"))
+
+
+def find_subject(work: Work) -> str:
+    """Return the table that the question is about."""
+    counted = [fact for fact in work.facts("metric") if fact.aggregate == "count"]
+    later = [*work.facts("show", "metric", "group", "superlative"), *work.facts("entity", "having", "filter", "order")]
+    tables = [fact.target.table for fact in (*counted, *work.named_entities, *later)]
+    tables += [fact.fragment.subject for fact in work.facts("define") if fact.fragment]
+    return tables[0] if tables else ""
+
+
+def add_metrics(work: Work) -> None:
+    work.metrics = [Metric(fact.aggregate, make_ref(fact.target, work.index)) for fact in work.facts("metric")]
+    work.groups = [Group(make_ref(fact.target, work.index)) for fact in work.facts("group")]
+    if work.groups and not work.metrics and not work.facts("superlative", "order", "show"):
+        work.metrics.append(Metric("count", Ref(work.subject)))
+        # "Orders by channel" can only be counted; without "by" the figure is a guess.
+        work.note("default_aggregate", 1 if work.named_entities else 2)
+
+
+def add_shown(work: Work) -> None:
+    """Choose the columns to show: those in the question, and the names of the rows beside them."""
+    for ref in [make_ref(fact.target, work.index) for fact in work.facts("show")]:
+        if work.metrics and ref.table not in {group.of.table for group in work.groups if not group.of.column}:
+            group_by_shown(work, ref)
+        else:
+            work.columns.append(ref)
+    note_shown_tables(work)
+    if work.metrics:
+        group_by_entity_before(work)
+    else:
+        show_entities(work)
+
+
+def note_shown_tables(work: Work) -> None:
+    """Columns are mostly shown of one table, and of one that was named."""
+    entities = {fact.target.table for fact in work.facts("entity", "group")}
+    shown = [*work.columns, *(group.of for group in work.groups if group.of.column)]
+    strays = [ref for ref in shown if ref.table not in entities]
+    if entities and strays:
+        work.note("shown_off_entity", len(strays))
+    if not work.metrics and len({fact.target.table for fact in work.facts("show")}) > 1:
+        work.note("mixed_tables")
+
+
+def group_by_shown(work: Work, ref: Ref) -> None:
+    """A column beside a figure groups it; a key or a label stands for the row itself."""
+    is_each = work.state.groups and not work.facts("group")
+    if is_identifying(ref, work.index):
+        work.groups.append(Group(Ref(ref.table, via=ref.via)))
+        work.columns.append(ref)
+    else:
+        work.groups.append(Group(ref))
+    is_asked = is_each or bool(work.facts("group"))
+    work.note("aggregate_grouped_by_entity" if is_asked else "plain_beside_aggregate")
+
+
+def group_by_entity_before(work: Work) -> None:
+    """A table named before the figure groups it: "customers and their number of orders"."""
+    shown = {fact.target.table for fact in work.facts("show")} | {work.metrics[0].of.table}
+    figure_at = min((fact.at for fact in work.facts("metric")), default=-1)
+    before = [
+        fact for fact in work.named_entities
+        if fact.at < figure_at and not fact.in_figure and fact.lead != "of" and fact.target.table not in shown
+    ]  # fmt: skip
+    if before and not work.groups and not work.facts("compute"):
+        work.groups.append(Group(make_ref(before[0].target, work.index)))
+        work.note("plain_beside_aggregate", 0.1 if work.state.groups else 0.7)
+
+
+def show_entities(work: Work) -> None:
+    """Show tables that "and" connects with a column by their label."""
+    shows = work.facts("show")
+    tables = {fact.target.table for fact in shows}
+    first_at = min((fact.at for fact in shows), default=99)
+    first = work.facts("entity")[:1]
+    for fact in work.named_entities:
+        is_first = fact in first and fact.at < first_at and bool(shows) and shows[0].junction == "and"
+        if fact.target.table not in tables and (fact.junction == "and" or is_first):
+            work.columns.insert(0 if fact.at < first_at else len(work.columns), make_ref(fact.target, work.index))
+
+
+def add_trailing_count(work: Work) -> None:
+    """`invoices above 10: how many?` counts the subject."""
+    state = work.state
+    if state.counts and not state.order and not work.metrics:
+        work.metrics, work.columns = [Metric("count", Ref(work.subject))], []
+
+
+def add_when(work: Work) -> None:
+    """`when was ...` shows the date of the subject."""
+    moment = work.index.tables[work.subject].main_moment
+    if not work.facts("when"):
+        return
+    if not moment:
+        work.note("left_over")
+    elif moment not in {ref.column for ref in work.columns}:
+        work.columns.append(Ref(work.subject, moment))
+
+
+def add_superlatives(work: Work) -> None:
+    limit = next((fact.number for fact in work.facts("limit")), None)
+    for fact in work.facts("superlative"):
+        ref = make_ref(fact.target, work.index)
+        work.set_limit(fact.number or limit)
+        if fact.aggregate:
+            rank_groups(work, fact, ref)
+        else:
+            rank_rows(work, fact, ref)
+    if work.order:
+        return
+    if work.state.superlative:
+        resolve_superlative(work, work.state.limit or limit)
+    elif limit:
+        work.limit = limit
+        work.note("left_over", 0.5)
+
+
+def rank_rows(work: Work, fact: Fact, ref: Ref) -> None:
+    """Order the rows by a column, and show it where nothing else is shown."""
+    work.order.append(Order("column", is_descending=fact.is_descending, of=ref))
+    if work.metrics:
+        work.note("left_over")
+    elif not work.columns and not work.named_entities and work.linked.tokens[0].lower not in ("who", "谁"):
+        work.columns.append(ref)
+
+
+def rank_groups(work: Work, fact: Fact, ref: Ref) -> None:
+    """Rank groups by a count or a sum: "the city with most flights", "top 5 customers by total spending"."""
+    metric = Metric(fact.aggregate, ref)
+    if fact.aggregate == "count" and ref.column:
+        work.groups.append(Group(ref))
+        metric = Metric("count", Ref(ref.table))
+    move_columns_to_groups(work, metric)
+    if not work.groups and not work.facts("grain"):
+        work.note("ranked_nothing")
+    work.metrics = [metric, *(each for each in work.metrics if each != metric)]
+    work.order.append(Order("metric", 0, fact.is_descending))
+
+
+def move_columns_to_groups(work: Work, metric: Metric) -> None:
+    """What was shown becomes what the figure is grouped by; columns of an entity are shown beside it."""
+    if work.groups:
+        return
+    owner = next((fact.target for fact in work.named_entities if fact.target.table != metric.of.table), None)
+    if owner is not None and {ref.table for ref in work.columns} <= {owner.table}:
+        work.groups = [Group(make_ref(owner, work.index))]
+    else:
+        work.groups, work.columns = [Group(ref) for ref in work.columns], []
+
+
+def resolve_superlative(work: Work, number: int | None) -> None:
+    """Find what a superlative without a column orders: a figure, a column of the adjective's concept, a date."""
+    direction, _, concept = work.state.superlative.partition(":")
+    is_descending = direction in ("desc", "last")
+    if work.metrics and (work.groups or work.facts("grain")) and not concept:
+        work.order.append(Order("metric", 0, is_descending))
+    elif direction in ("last", "first"):
+        order_by_date(work, is_descending)
+    elif not order_by_concept(work, concept or "money", is_descending, 0.3 if concept else 0.7):
+        rank_by_money(work, concept or "money", is_descending)
+    if work.order:
+        work.set_limit(number)
+    else:
+        work.note("left_over")
+
+
+def order_by_date(work: Work, is_descending: bool) -> None:
+    info = work.index.tables[work.subject]
+    if info.main_moment:
+        work.guess(info.main_moment)
+        work.note("superlative_guessed", 0.3 if info.moments == 1 else 1.0)
+        work.order.append(Order("column", is_descending=is_descending, of=Ref(work.subject, info.main_moment)))
+
+
+def order_by_concept(work: Work, concept: str, is_descending: bool, doubt: float) -> bool:
+    """Order by the subject's column of a concept; the oldest person has the earliest birth date."""
+    found = work.index.best_of_concept(concept, work.subject)
+    if found is None and concept == "age":
+        found, is_descending = work.index.best_of_concept("birth", work.subject), not is_descending
+    if found is None:
+        return False
+    work.guess(found.column or "amount")
+    work.note("superlative_guessed", doubt)
+    work.order.append(Order("column", is_descending=is_descending, of=make_ref(found, work.index)))
+    return True
+
+
+def rank_by_money(work: Work, concept: str, is_descending: bool) -> None:
+    """Rank the subject by the sum of a measure of money in a table whose rows belong to it."""
+    targets = work.index.by_concept.get("money", {}) if concept == "money" else {}
+    for target in sorted(targets, key=lambda each: -targets[each]):
+        path = work.index.joins.path(target.table, work.subject)
+        if path and is_many_to_one(path) and (target.kind == "measure" or target.aggregate):
+            metric = Metric("sum", replace(make_ref(target, work.index), name="amount"))
+            move_columns_to_groups(work, metric)
+            work.groups = work.groups or [Group(Ref(work.subject))]
+            work.metrics.insert(0, metric)
+            work.order.append(Order("metric", 0, is_descending))
+            work.guess("amount")
+            work.note("superlative_guessed")
+            return
+
+
+def add_orders(work: Work) -> None:
+    for fact in work.facts("order"):
+        ref = make_ref(fact.target, work.index)
+        at = find_metric(work.metrics, ref)
+        if fact.aggregate and at is None:
+            metric = Metric(fact.aggregate, ref)
+            move_columns_to_groups(work, metric)
+            work.metrics.append(metric)
+            at = len(work.metrics) - 1
+        if at is not None:
+            work.order.append(Order("metric", at, fact.is_descending))
+        elif ref.column or ref.expression:
+            work.order.append(Order("column", is_descending=fact.is_descending, of=ref))
+    if work.state.order and not work.order:
+        order_by_figure(work)
+
+
+def find_metric(metrics: Sequence[Metric], ref: Ref) -> int | None:
+    return next((n for n, metric in enumerate(metrics) if metric.of == ref), None)
+
+
+def order_by_figure(work: Work) -> None:
+    """`highest first`, `in ascending order of count`: order by the figure there is, by the count, or by what is
+    shown."""
+    is_descending = work.state.order == "desc"
+    labels = [Ref(work.subject, name) for name in work.index.tables[work.subject].label]
+    if work.state.counts and work.columns and not work.metrics:
+        work.groups, work.columns = [Group(ref) for ref in work.columns], []
+        work.metrics.append(Metric("count", Ref(work.subject)))
+    shown = [ref for ref in (*work.columns[:1], *labels) if ref.column]
+    if work.metrics:
+        work.order.append(Order("metric", 0, is_descending))
+    elif shown:
+        work.order.append(Order("column", is_descending=is_descending, of=shown[0]))
+    else:
+        work.note("left_over")
+
+
+def add_compute(work: Work) -> None:
+    """Shares and growth change how the first figure is shown."""
+    for fact in work.facts("compute"):
+        is_possible = bool(work.metrics) and (bool(work.groups) if fact.text == "share" else has_grain(work))
+        if is_possible:
+            compute: Compute = "share" if fact.text == "share" else "growth"
+            work.metrics = [replace(work.metrics[0], compute=compute), *work.metrics[1:]]
+        else:
+            work.note("left_over")
+
+
+def has_grain(work: Work) -> bool:
+    """Group by month, unless the question groups by another span of time; return whether there is a date."""
+    if any(group.grain for group in work.groups):
+        return True
+    moment = find_moment(work, base_table(work.frame(), work.index))
+    if moment is not None:
+        work.groups.append(Group(moment, "month"))
+    return moment is not None
+
+
+def add_comparison(work: Work) -> None:
+    """`compare 2021 and 2022`: a figure for each year, or for each value of the column."""
+    if not work.facts("compare") or not work.metrics or work.groups:
+        return
+    years = [Group(period.of, "year") for period in work.periods if period.others]
+    values = [each.of for each, _ in work.filters if each.op == "="]
+    repeated = [Group(ref) for ref in values[:1] if values.count(ref) > 1]
+    work.groups = (years or repeated)[:1]
+    if not work.groups:
+        work.note("left_over", 0.5)
+
+
+def add_left_over(work: Work) -> None:
+    """Operators that found no operand cost."""
+    state = work.state
+    is_ordered = bool(work.order)
+    resolved = (
+        is_ordered and state.superlative,
+        is_ordered and state.superlative and state.numbers,
+        is_ordered and state.order,
+        state.groups and work.groups,
+        state.counts and ((state.order and is_ordered) or work.metrics),
+        state.compare == "between" and work.periods,
+    )
+    pending = state.left_over - sum(map(bool, resolved)) - add_threshold(work) + state.negates
+    if pending > 0:
+        work.note("left_over", pending)
+    if state.waits:
+        work.note("open_unused")
+
+
+def add_threshold(work: Work) -> int:
+    """`invoices over 10`: a number without a column is compared with what a row is worth. Return the operators used."""
+    state = work.state
+    target = work.index.best_of_concept("money", work.subject)
+    if target is None or not state.numbers or state.compare in ("", "> average", "< average"):
+        return 0
+    op = negate(state.compare, state.negates)
+    fact = Fact("filter", len(work.linked.tokens), target, op=op, values=state.values, is_text=False)
+    work.filters.append((Filter(make_ref(target, work.index), op, state.values, is_text=False), fact))
+    work.guess(target.column or "amount")
+    return 2
+
+
+STEPS = (
+    add_metrics, add_shown, add_trailing_count, add_when, add_superlatives, add_orders, add_conditions,
+    add_definitions, add_compute, add_comparison, add_left_over,
+)  # fmt: skip

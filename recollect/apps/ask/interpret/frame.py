@@ -1,0 +1,219 @@
+"""Frame: an interpretation of a question as data. What is measured, by what, of which rows, and when.
+
+compose.py builds frames, followup.py changes them, render.py writes their SQL and explain.py their words. A frame names
+tables and columns as the database does and is stored as JSON with the turn or the choice. Joins are not part of it:
+they follow from the tables, except where `via` says which of several keys is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+VERSION = 3
+Op = Literal[
+    "=", "!=", "in", "not in", ">", ">=", "<", "<=", "between", "is null", "not null", "where", "not where",
+    "> average", "< average", "contains", "starts", "ends", "not contains",
+]  # fmt: skip
+Grain = Literal["", "hour", "day", "weekday", "week", "month", "quarter", "year"]
+Compute = Literal["", "share", "growth"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A column, or an SQL expression over the table's columns; without either, the row itself."""
+
+    table: str
+    column: str = ""
+    expression: str = ""
+    name: str = ""
+    via: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    of: Ref
+    grain: Grain = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """`aggregate` is count, count_distinct, sum, avg, min or max. `compute` shows it
+    as a share of the total or as the growth since the row before."""
+
+    aggregate: str
+    of: Ref
+    compute: Compute = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """`is_text`: the values are texts. With `where` the value is an SQL condition over the table's columns. Filters
+    with the same `either` number above 0 are alternatives."""
+
+    of: Ref
+    op: Op
+    values: tuple[str, ...] = ()
+    is_text: bool = True
+    either: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From `start` until before `end`; ISO dates. `others` are further ranges of the same column, any of which fits."""
+
+    of: Ref
+    start: str | None
+    end: str | None
+    text: str = ""
+    others: tuple[tuple[str | None, str | None], ...] = ()
+    is_negated: bool = False
+
+    @property
+    def ranges(self) -> tuple[tuple[str | None, str | None], ...]:
+        return ((self.start, self.end), *self.others)
+
+
+@dataclass(frozen=True, slots=True)
+class Having:
+    """A condition on a figure of each group."""
+
+    metric: Metric
+    op: Op
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Existence:
+    """Rows for which a related row of `table` exists (or none does), one that meets the conditions. With `having` the
+    related rows are counted or summed. `on` compares a column of the subject instead of its key."""
+
+    table: str
+    is_negated: bool = False
+    filters: tuple[Filter, ...] = ()
+    periods: tuple[Period, ...] = ()
+    having: Having | None = None
+    on: Ref | None = None
+    via: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """By the metric with this number, or by a column."""
+
+    by: Literal["metric", "column"]
+    at: int = 0
+    is_descending: bool = False
+    of: Ref | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """With metrics a table of figures by `groups` (showing `columns` of them); otherwise a list of rows of `subject`
+    that shows `columns`. `with_ties` keeps all rows that share the last place."""
+
+    subject: str
+    metrics: tuple[Metric, ...] = ()
+    groups: tuple[Group, ...] = ()
+    columns: tuple[Ref, ...] = ()
+    filters: tuple[Filter, ...] = ()
+    periods: tuple[Period, ...] = ()
+    having: tuple[Having, ...] = ()
+    existence: tuple[Existence, ...] = ()
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+    with_ties: bool = False
+    is_distinct: bool = False
+    version: int = VERSION
+
+    @property
+    def conditions(self) -> int:
+        return len(self.filters) + len(self.periods) + len(self.having) + len(self.existence)
+
+    def refs(self) -> Iterable[Ref]:
+        """Yield every place that the outer query touches, the subject aside."""
+        yield from (metric.of for metric in self.metrics)
+        yield from (group.of for group in self.groups)
+        yield from self.columns
+        yield from (each.of for each in self.filters)
+        yield from (each.of for each in self.periods)
+        yield from (each.metric.of for each in self.having)
+        yield from (each.of for each in self.order if each.of)
+
+    @property
+    def tables(self) -> frozenset[str]:
+        inner = (ref.table for each in self.existence for ref in existence_refs(each))
+        return frozenset((self.subject, *(ref.table for ref in self.refs()), *inner))
+
+    def to_data(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Frame | None:
+        """Return the frame, or None if another version wrote it: then the next question stands alone."""
+        if data.get("version") != VERSION:
+            return None
+        parts = {slot: tuple(map(read, data[slot])) for slot, read in READERS.items()}
+        return cls(**{**data, **parts})
+
+
+def existence_refs(existence: Existence) -> Iterable[Ref]:
+    yield Ref(existence.table)
+    yield from (each.of for each in existence.filters)
+    yield from (each.of for each in existence.periods)
+    if existence.having:
+        yield existence.having.metric.of
+
+
+def ref_from(data: Mapping[str, Any]) -> Ref:
+    return Ref(**{**data, "via": tuple(data["via"])})
+
+
+def group_from(data: Mapping[str, Any]) -> Group:
+    return Group(ref_from(data["of"]), data["grain"])
+
+
+def metric_from(data: Mapping[str, Any]) -> Metric:
+    return Metric(**{**data, "of": ref_from(data["of"])})
+
+
+def filter_from(data: Mapping[str, Any]) -> Filter:
+    return Filter(**{**data, "of": ref_from(data["of"]), "values": tuple(data["values"])})
+
+
+def period_from(data: Mapping[str, Any]) -> Period:
+    others = tuple((start, end) for start, end in data["others"])
+    return Period(**{**data, "of": ref_from(data["of"]), "others": others})
+
+
+def having_from(data: Mapping[str, Any]) -> Having:
+    return Having(metric_from(data["metric"]), data["op"], tuple(data["values"]))
+
+
+def existence_from(data: Mapping[str, Any]) -> Existence:
+    return Existence(
+        data["table"],
+        data["is_negated"],
+        tuple(filter_from(each) for each in data["filters"]),
+        tuple(period_from(each) for each in data["periods"]),
+        having_from(data["having"]) if data["having"] else None,
+        ref_from(data["on"]) if data["on"] else None,
+        tuple(data["via"]),
+    )
+
+
+def order_from(data: Mapping[str, Any]) -> Order:
+    return Order(data["by"], data["at"], data["is_descending"], ref_from(data["of"]) if data["of"] else None)
+
+
+READERS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
+    "metrics": metric_from,
+    "groups": group_from,
+    "columns": ref_from,
+    "filters": filter_from,
+    "periods": period_from,
+    "having": having_from,
+    "existence": existence_from,
+    "order": order_from,
+}

@@ -1,0 +1,110 @@
+"""Join graph: how the tables of a source are connected, and the shortest way between two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from recollect.apps.ask.semantic.model import Join
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One join on a path. Forward goes from the row that holds the key to the row it names (many to one)."""
+
+    join: Join
+    is_forward: bool
+
+    @property
+    def source(self) -> str:
+        return self.join.table if self.is_forward else self.join.to
+
+    @property
+    def target(self) -> str:
+        return self.join.to if self.is_forward else self.join.table
+
+    @property
+    def name(self) -> str:
+        return join_name(self.join)
+
+
+Path = tuple[Step, ...]
+LONGEST = 5  # joins on a path
+
+
+def join_name(join: Join) -> str:
+    return f"{join.table}.{','.join(join.columns)}"
+
+
+def is_many_to_one(path: Iterable[Step]) -> bool:
+    return all(step.is_forward for step in path)
+
+
+@dataclass(slots=True)
+class JoinGraph:
+    """Joins by table, with the paths found so far."""
+
+    steps: dict[str, list[Step]] = field(default_factory=dict)
+    by_name: dict[str, Join] = field(default_factory=dict)
+    found: dict[tuple[str, str, tuple[str, ...]], Path | None] = field(default_factory=dict)
+
+    @classmethod
+    def build(cls, joins: Sequence[Join]) -> JoinGraph:
+        graph = cls()
+        for join in joins:
+            graph.by_name[join_name(join)] = join
+            graph.steps.setdefault(join.table, []).append(Step(join, True))
+            graph.steps.setdefault(join.to, []).append(Step(join, False))
+        return graph
+
+    def path(self, start: str, end: str, via: tuple[str, ...] = ()) -> Path | None:
+        """Return the shortest path, which ends with the join named in `via` if one is; None if there is none."""
+        key = (start, end, via)
+        if key not in self.found:
+            self.found[key] = self.path_via(start, end, via) if via else self.search(start, end)
+        return self.found[key]
+
+    def path_via(self, start: str, end: str, via: tuple[str, ...]) -> Path | None:
+        """A join in `via` names the table's role, so it is the last one on the way from the row that holds the key."""
+        join = self.by_name.get(via[-1])
+        if join is None:
+            return self.search(start, end)
+        if join.to == end:
+            head = self.search(start, join.table)
+            return None if head is None else (*head, Step(join, True))
+        head = self.search(start, join.to)
+        return None if head is None else (*head, Step(join, False))
+
+    def search(self, start: str, end: str) -> Path | None:
+        """Breadth first; among paths of the same length, one with fewer steps from one row to many."""
+        if start == end:
+            return ()
+        found: list[Path] = []
+        paths: list[Path] = [(step,) for step in self.steps.get(start, ())]
+        while paths and not found and len(paths[0]) <= LONGEST:
+            found = [path for path in paths if path[-1].target == end]
+            paths = [longer for path in paths for longer in self.extend(path)]
+        return min(found, key=fan_outs, default=None)
+
+    def extend(self, path: Path) -> Iterator[Path]:
+        """Yield the path with one more step, to tables that are not on it yet."""
+        seen = {path[0].source, *(step.target for step in path)}
+        steps = self.steps.get(path[-1].target, ())
+        yield from ((*path, step) for step in steps if step.target not in seen)
+
+    def parallel(self, start: str, end: str) -> list[Join]:
+        """Return the joins that name `end` from the table before it on the path, where there is a choice."""
+        path = self.path(start, end)
+        if not path:
+            return []
+        last = path[-1]
+        same = [
+            step.join
+            for step in self.steps.get(last.source, ())
+            if step.target == end and step.is_forward == last.is_forward
+        ]
+        return same if len(same) > 1 else []
+
+
+def fan_outs(path: Path) -> int:
+    return sum(not step.is_forward for step in path)

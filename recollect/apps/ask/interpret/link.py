@@ -1,0 +1,446 @@
+"""Linking: every span of the question that may name something, with a score and a tier.
+
+`link_question` returns the links by position. A link of a higher tier (session > user > project > glossary > schema)
+removes the links of lower tiers for the same words, so what a user taught always wins over a column of that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from itertools import takewhile
+from typing import Literal
+
+from recollect.apps.ask.interpret.frame import Filter, Frame, Ref
+from recollect.apps.ask.interpret.index import NOWHERE, ROLES, SchemaIndex, Target, plain_name
+from recollect.apps.ask.interpret.periods import Span, find_periods
+from recollect.apps.ask.interpret.values import FoundValue, ValueIndex
+from recollect.apps.ask.interpret.words import (
+    Operator,
+    Phrase,
+    Token,
+    find_operators,
+    load_concepts,
+    longest_operator,
+    stem_phrase,
+    stem_word,
+    tokenize,
+)  # fmt: skip
+from recollect.apps.ask.semantic import draft
+
+Tier = Literal["schema", "glossary", "project", "user", "session"]
+TIERS: dict[Tier, int] = {"schema": 0, "glossary": 1, "project": 2, "user": 3, "session": 4}
+LinkKind = Literal["entity", "column", "measure", "value", "period", "number", "definition", "operator", "role", "text"]
+LONGEST_SPAN = 6
+VALUES = frozenset(("value", "period"))
+CLEAR = 0.8  # score above which a name is clear
+GOOD = 0.9  # score from which nothing else needs to be looked up
+JOINED = 6  # letters above which a single word may be two of a name
+MIN_ABBREVIATION, ABBREVIATED = 3, 0.9  # letters of an abbreviation, and how alike it and its word are
+VOWELS = frozenset("aeiou")
+PREFIX = 4  # letters that a shortened word must share with a name
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word that somebody taught: another name of a `target` ("customers", "orders.amount"), an SQL `condition` on a
+    table, an SQL `expression` of a table with its `aggregate`, or a `meaning` in words."""
+
+    names: tuple[str, ...]
+    tier: Tier = "project"
+    target: str = ""
+    table: str = ""
+    condition: str = ""
+    meaning: str = ""
+    expression: str = ""
+    aggregate: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultFilter:
+    """A condition for every question that touches the table, unless the question says otherwise."""
+
+    table: str
+    condition: str
+    text: str = ""
+    tier: Tier = "project"
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What memory and the session say, as plain values. `focus` is a period in words ("last quarter")."""
+
+    words: tuple[Word, ...] = ()
+    filters: tuple[DefaultFilter, ...] = ()
+    focus: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What tokens [start, end) may mean; score 1 is an exact name."""
+
+    start: int
+    end: int
+    kind: LinkKind
+    score: float = 1.0
+    tier: int = 0
+    target: Target = NOWHERE
+    value: str = ""
+    second: Target | None = None  # the last name, where a person is named by two columns
+    second_value: str = ""
+    operator: Operator | None = None
+    period: Span | None = None
+    number: float | None = None
+    fragment: Frame | None = None  # the conditions that a definition stands for
+    text: str = ""
+
+
+@dataclass(slots=True)
+class Linked:
+    """The tokens of a question with their links by first token, and the names to look up in the database."""
+
+    question: str
+    tokens: tuple[Token, ...]
+    index: SchemaIndex
+    links: list[list[Link]] = field(default_factory=list)
+    lookups: tuple[str, ...] = ()
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    today: date = date.min
+    last: Frame | None = None
+
+    def links_at(self, at: int) -> Sequence[Link]:
+        return self.links[at] if at < len(self.links) else ()
+
+    def tables_at(self, at: int) -> set[str]:
+        """Return the tables that the words from here on clearly name."""
+        return {link.target.table for link in self.links_at(at) if link.kind == "entity" and link.score > CLEAR}
+
+    def covering(self, at: int) -> list[Link]:
+        """Return the links other than operators that explain the token."""
+        return [
+            link for links in self.links for link in links
+            if link.kind not in ("operator", "role", "text") and link.start <= at < link.end
+        ]  # fmt: skip
+
+
+def link_question(
+    question: str, index: SchemaIndex, vocabulary: Vocabulary | None = None, *, today: date | None = None,
+    last: Frame | None = None, values: Sequence[FoundValue] = (),
+) -> Linked:  # fmt: skip
+    """Return the question's tokens and links. Call again with `values` after looking up `lookups`."""
+    vocabulary, day = vocabulary or Vocabulary(), today or date.today()
+    tokens = tokenize(question)
+    linked = Linked(question, tokens, index, vocabulary=vocabulary, today=day, last=last)
+    known = index.values.with_values(values)
+    found: list[Link] = [
+        *(Link(s.first, s.last, "period", period=s) for s in find_periods(tokens, day, find_anchor(last))),
+        *link_names(tokens, index),
+        *link_values(tokens, index, known),
+        *link_numbers(tokens),
+        *without_contained(list(link_operators(tokens, index))),
+        *link_words(tokens, linked),
+    ]
+    found = keep_highest_tier(found)
+    found += link_texts(tokens, found)
+    linked.links = [[] for _ in tokens]
+    for link in dict.fromkeys(found):
+        linked.links[link.start].append(link)
+    for links in linked.links:
+        links.sort(key=lambda link: (-link.tier, -link.end, -link.score))
+    linked.lookups = find_lookups(found) if not values else ()
+    return linked
+
+
+def find_anchor(last: Frame | None) -> date | None:
+    """Return the start of the period that was asked about before."""
+    start = last.periods[0].start if last and last.periods else None
+    return date.fromisoformat(start[:10]) if start else None
+
+
+def keep_highest_tier(links: Sequence[Link]) -> list[Link]:
+    """Drop the links that overlap with one of a higher tier."""
+    taught = [link for link in links if link.tier]
+    return [link for link in links if not any(overrules(each, link) for each in taught)]
+
+
+def overrules(taught: Link, link: Link) -> bool:
+    """Whether a taught link replaces another one; an operator is only replaced by a span of its length."""
+    is_overlapping = taught.start < link.end and link.start < taught.end
+    is_longer = taught.end - taught.start >= link.end - link.start
+    return taught.tier > link.tier and is_overlapping and (link.kind != "operator" or is_longer)
+
+
+def spans(tokens: Sequence[Token], longest: int = LONGEST_SPAN) -> Iterator[tuple[int, int, Phrase]]:
+    for start in range(len(tokens)):
+        for end in range(start + 1, min(start + longest, len(tokens)) + 1):
+            if end > start + 1 and tokens[end - 1].mark:
+                break
+            yield start, end, tuple(token.stem for token in tokens[start:end])
+
+
+def link_names(tokens: Sequence[Token], index: SchemaIndex) -> Iterator[Link]:
+    """Link names of the schema: whole, in part, joined, by concept, and shortened where nothing else fits."""
+    matched: set[int] = set()
+    for start, end, stems in spans(tokens):
+        found = drop_keys(find_names(tokens[start:end], stems, index), index)
+        if found:
+            matched.update(range(start, end))
+        yield from (make_name_link(start, end, target, score) for target, score in found.items())
+    for at, token in enumerate(tokens):
+        if at not in matched and can_be_shortened(token):
+            yield from (make_name_link(at, at + 1, target, score) for target, score in shortened(token, index))
+
+
+def find_names(tokens: Sequence[Token], stems: Phrase, index: SchemaIndex) -> dict[Target, float]:
+    """Return what the words name, with the best score of each."""
+    tables = [index.names.get(stems, {})]
+    if len(stems) > 1 or len(stems[0]) > JOINED:
+        tables.append(index.joined.get(stem_word("".join(token.lower for token in tokens)), {}))
+    if len(stems) == 2:
+        # A verb and its particle are one word as a noun: "logged in" and "login".
+        tables.append(index.names.get(("".join(stems),), {}))
+    if all(operator.kind != "aggregate" for operator in find_operators(tokens)):
+        tables += [index.by_concept.get(concept, {}) for concept in load_concepts().get(stems, frozenset()) - ROLES]
+    found: dict[Target, float] = {}
+    for table in tables:
+        for target, score in table.items():
+            found[target] = max(found.get(target, 0.0), score)
+    return found
+
+
+def drop_keys(found: Mapping[Target, float], index: SchemaIndex) -> dict[Target, float]:
+    """Return the targets without the keys that refer to rows of the same name: "region" is the region."""
+    best = max((score for target, score in found.items() if target.kind == "entity"), default=0.0)
+    return {target: score for target, score in found.items() if score > best or not is_foreign(target, index)}
+
+
+def is_foreign(target: Target, index: SchemaIndex) -> bool:
+    info = index.column(target.table, target.column)
+    return info is not None and info.role == "foreign"
+
+
+def can_be_shortened(token: Token) -> bool:
+    return len(token.stem) >= PREFIX and token.lower.isalpha() and not is_operator(token)
+
+
+def make_name_link(start: int, end: int, target: Target, score: float) -> Link:
+    return Link(start, end, target.kind, score, target=target)
+
+
+def is_operator(token: Token) -> bool:
+    return bool(find_operators([token]))
+
+
+def shortened(token: Token, index: SchemaIndex) -> Iterator[tuple[Target, float]]:
+    """Yield names that begin with the word or that the word begins with: abbreviations and word families."""
+    for phrase, targets in index.names.items():
+        likeness = compare_words(phrase[0], token.stem) if len(phrase) == 1 else 0.0
+        if likeness:
+            yield from ((target, score * (0.45 + 0.3 * likeness)) for target, score in targets.items())
+
+
+def compare_words(one: str, other: str) -> float:
+    """Return the share of the longer word that both begin with; 0 if the words are not related."""
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    shorter, longer = sorted((len(one), len(other)))
+    is_related = shared >= max(PREFIX, 0.7 * shorter) and (shared >= 0.6 * longer or shared == shorter)
+    if not is_related and is_abbreviation(one, other):
+        return ABBREVIATED
+    return shared / longer if is_related else 0.0
+
+
+def is_abbreviation(short: str, word: str) -> bool:
+    """Whether a name is a word without most of its vowels: `flt` for flight, `arpt` for airport."""
+    if not MIN_ABBREVIATION <= len(short) < len(word) - 1 or short[0] != word[0] or set(short[1:]) & VOWELS:
+        return False
+    letters = iter(word)
+    return all(letter in letters for letter in short)
+
+
+def link_values(tokens: Sequence[Token], index: SchemaIndex, values: ValueIndex) -> Iterator[Link]:
+    """Link values of the data; a first name followed by a last name of the same table is one link."""
+    found: dict[int, list[Link]] = {}
+    for at in range(len(tokens)):
+        for end, entry, is_exact in values.match(tokens, at):
+            target = Target("column", entry.table, entry.column)
+            link = Link(at, end, "value", value_score(tokens, at, end, is_exact), target=target, value=entry.value)
+            if link.score > 0:
+                found.setdefault(at, []).append(link)
+                yield link
+    pairs = ((first, last) for links in found.values() for first in links for last in found.get(first.end, ()))
+    for first, last in pairs:
+        if is_person(first, last, index):
+            yield replace(first, end=last.end, score=1.0, second=last.target, second_value=last.value)
+
+
+def value_score(tokens: Sequence[Token], at: int, end: int, is_exact: bool) -> float:
+    """An ordinary word is a weak value; a capital, quotes or several words make it a strong one. The length of the
+    quotation must be that of the value."""
+    span, first = tokens[at:end], tokens[at]
+    if first.quote:
+        inside = sum(token.quote == first.quote for token in tokens)
+        return 1.0 if inside == len(span) else 0.4
+    if all(token.number is not None for token in span):
+        return 0.0
+    return max(0.0, word_strength(first) if len(span) == 1 else 1.0) - (0.0 if is_exact else 0.1)
+
+
+def word_strength(token: Token) -> float:
+    """Return how likely a single word outside of quotes is a value."""
+    if not token.is_capital and (is_operator(token) or len(token.lower) == 1):
+        return 0.0
+    if len(token.lower) == 1:
+        return 0.5
+    return 1.0 if token.is_capital else 0.8
+
+
+def is_person(first: Link, last: Link, index: SchemaIndex) -> bool:
+    label = index.tables[first.target.table].label
+    is_one_table = first.target.table == last.target.table
+    return is_one_table and len(label) == 2 and {first.target.column, last.target.column} == set(label)
+
+
+def link_numbers(tokens: Sequence[Token]) -> Iterator[Link]:
+    for at, token in enumerate(tokens):
+        if token.number is not None:
+            yield Link(at, at + 1, "number", number=token.number, text=token.text)
+
+
+def link_operators(tokens: Sequence[Token], index: SchemaIndex) -> Iterator[Link]:
+    concepts = load_concepts()
+    for start, end, stems in spans(tokens, longest_operator()):
+        if any(token.quote for token in tokens[start:end]):
+            continue
+        for operator in find_operators(tokens[start:end]):
+            if operator.kind != "glue":
+                yield Link(start, end, "operator", operator=operator)
+        for concept in concepts.get(stems, ()):
+            if concept in index.roles:
+                yield Link(start, end, "role", value=concept)
+
+
+def without_contained(links: Sequence[Link]) -> list[Link]:
+    """Drop operators inside a longer one: "least" in "at least"."""
+    longer = [set(range(link.start, link.end)) for link in links if link.kind == "operator"]
+    return [link for link in links if not any(set(range(link.start, link.end)) < each for each in longer)]
+
+
+def find_explained(found: Sequence[Link], kinds: frozenset[str]) -> set[int]:
+    """Return the tokens that good links of these kinds cover."""
+    good = [link for link in found if link.kind in kinds and link.score >= GOOD]
+    return {at for link in good for at in range(link.start, link.end)}
+
+
+def link_texts(tokens: Sequence[Token], found: Sequence[Link]) -> Iterator[Link]:
+    """Link quotations and capitalised runs as plain texts, for "contains" and for values that nobody knows."""
+    valued = find_explained(found, VALUES)
+    start = 0
+    while start < len(tokens):
+        end = start + 1
+        first = tokens[start]
+        while end < len(tokens) and is_same_run(first, tokens[end]):
+            end += 1
+        if first.quote or (first.is_capital and not set(range(start, end)) <= valued):
+            yield Link(start, end, "text", 0.5, text=" ".join(token.text for token in tokens[start:end]))
+        start = end
+
+
+def is_same_run(first: Token, other: Token) -> bool:
+    if first.quote:
+        return other.quote == first.quote
+    return first.is_capital and other.is_capital and not other.mark and not other.quote
+
+
+def find_lookups(found: Sequence[Link]) -> tuple[str, ...]:
+    """Return quoted and capitalised names that no value, name or period explains."""
+    explained = find_explained(found, VALUES | {"entity", "column", "definition"})
+    names = [link.text for link in found if link.kind == "text" and not set(range(link.start, link.end)) <= explained]
+    return tuple(dict.fromkeys(names))
+
+
+def link_words(tokens: Sequence[Token], linked: Linked) -> Iterator[Link]:
+    """Link taught words and definitions of the semantic model."""
+    taught = [*linked.vocabulary.words, *glossary(linked.index)]
+    by_stems: dict[Phrase, list[Word]] = {}
+    for word in taught:
+        for name in word.names:
+            by_stems.setdefault(stem_phrase(name), []).append(word)
+    for start, end, stems in spans(tokens):
+        for word in by_stems.get(stems, ()):
+            yield from word_links(start, end, word, linked)
+
+
+def glossary(index: SchemaIndex) -> Iterator[Word]:
+    for each in index.model.definitions:
+        yield Word(each.names, "glossary", "", each.table, each.condition, each.meaning)
+
+
+def word_links(start: int, end: int, word: Word, linked: Linked) -> Iterator[Link]:
+    """A name of something in the schema links to it; a condition or a meaning becomes a definition."""
+    tier, index = TIERS[word.tier], linked.index
+    text = " ".join(token.text for token in linked.tokens[start:end])
+    if word.target:
+        for target in named_targets(word.target, index):
+            yield Link(start, end, target.kind, 1.0, tier, target, text=text)
+        return
+    if word.expression:
+        yield from (Link(start, end, each.kind, 1.0, tier, each, text=text) for each in taught_figures(word, index))
+        return
+    fragments = read_condition(word, text, index) if word.condition else read_meaning(word, linked)
+    for fragment, score in fragments:
+        yield Link(start, end, "definition", score, tier, fragment=fragment, text=text)
+    if word.meaning and not fragments:
+        # Keeps columns of the same name away: a taught meaning is never replaced silently.
+        yield Link(start, end, "definition", 0.0, tier, text=text)
+
+
+def taught_figures(word: Word, index: SchemaIndex) -> list[Target]:
+    """Return the figure that a taught expression names; none if its table is unknown."""
+    table = find_table(word.table, index)
+    if not table:
+        return []
+    is_column = index.column(table, word.expression) is not None
+    # A module, because draft imports words from this package.
+    expression = draft.quote_name(word.expression) if is_column else word.expression
+    return [Target("measure", table, "", expression, word.aggregate)]
+
+
+def read_condition(word: Word, text: str, index: SchemaIndex) -> list[tuple[Frame, float]]:
+    """Return the frame of a taught SQL condition, with its score."""
+    table = find_table(word.table, index)
+    condition = Filter(Ref(table, name=text), "where", (word.condition,), is_text=False)
+    return [(Frame(table, filters=(condition,)), 1.0)] if table else []
+
+
+def read_meaning(word: Word, linked: Linked) -> list[tuple[Frame, float]]:
+    # definitions.py composes, and composing needs links.
+    from recollect.apps.ask.interpret import definitions
+
+    return definitions.read_meaning(word, linked) if word.meaning else []
+
+
+def find_table(name: str, index: SchemaIndex) -> str:
+    return next((each for each in index.tables if each.casefold() == name.casefold()), "")
+
+
+def find_figure(table: str, column: str, index: SchemaIndex) -> Target | None:
+    """Return the measure of a column that is added up or averaged when it is named; None if it is no measure."""
+    for each in index.model.measures:
+        if each.table == table and plain_name(each.expression) == column:
+            return Target("measure", table, "", each.expression, each.aggregate)
+    return None
+
+
+def named_targets(name: str, index: SchemaIndex) -> list[Target]:
+    """Return what a taught target names: a table, `table.column`, or a name of the schema."""
+    table, _, column = name.rpartition(".")
+    if found := find_table(name, index):
+        return [Target("entity", found)]
+    owner = find_table(table, index)
+    for each in index.tables[owner].columns if owner else ():
+        if each.casefold() == column.casefold():
+            return [find_figure(owner, each, index) or index.column_target(owner, each)]
+    exact = index.names.get(stem_phrase(name), {})
+    best = max(exact.values(), default=0.0)
+    return [target for target, score in exact.items() if score == best]

@@ -1,0 +1,269 @@
+"""Periods: dates, years, months, quarters and relative spans in a question, as half-open ISO ranges.
+
+`find_periods` returns every span of tokens that names a period, English and Chinese.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Literal
+
+from recollect.apps.ask.interpret.words import Token, read_number
+
+Unit = Literal["day", "week", "month", "quarter", "year"]
+MONTHS = {
+    name: number
+    for number, names in enumerate(
+        ("january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug",
+         "september sep sept", "october oct", "november nov", "december dec"), 1)
+    for name in names.split()
+}  # fmt: skip
+UNITS: dict[str, Unit] = {
+    "day": "day", "days": "day", "week": "week", "weeks": "week", "month": "month", "months": "month",
+    "quarter": "quarter", "quarters": "quarter", "year": "year", "years": "year",
+    "天": "day", "日": "day", "周": "week", "星期": "week", "月": "month", "个月": "month", "季度": "quarter",
+    "年": "year",
+}  # fmt: skip
+ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "q1": 1, "q2": 2,
+            "q3": 3, "q4": 4}  # fmt: skip
+YEARS = range(1900, 2100)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Tokens [first, last) name the dates [start, end). `unit` is what was named."""
+
+    first: int
+    last: int
+    start: date
+    end: date
+    unit: Unit
+    text: str
+
+
+def add_months(day: date, months: int) -> date:
+    years, month = divmod(day.month - 1 + months, 12)
+    return date(day.year + years, month + 1, 1)
+
+
+def start_of(day: date, unit: Unit) -> date:
+    if unit == "day":
+        return day
+    if unit == "week":
+        return day - timedelta(days=day.weekday())
+    month = {"month": day.month, "quarter": 3 * ((day.month - 1) // 3) + 1, "year": 1}[unit]
+    return date(day.year, month, 1)
+
+
+def shift(day: date, unit: Unit, count: int) -> date:
+    """Return the start of the unit `count` units after the one that begins on `day`."""
+    if unit in ("day", "week"):
+        return day + timedelta(days=count * (7 if unit == "week" else 1))
+    return add_months(day, count * {"month": 1, "quarter": 3, "year": 12}[unit])
+
+
+def unit_range(day: date, unit: Unit) -> tuple[date, date]:
+    start = start_of(day, unit)
+    return start, shift(start, unit, 1)
+
+
+def find_periods(tokens: Sequence[Token], today: date, anchor: date | None = None) -> list[Span]:
+    """Return every period named in the tokens. `anchor`, the start of the period asked about before, completes a bare
+    month or quarter and is what "the year before" counts from."""
+    found: list[Span] = []
+    year = anchor.year if anchor else None
+    for at in range(len(tokens)):
+        if tokens[at].quote:
+            continue
+        for read in (read_iso, read_day, read_month, read_quarter, read_year, read_relative, read_chinese):
+            found += read(tokens, at, today, year)
+        if anchor is not None:
+            found += read_anchored(tokens, at, anchor)
+    return [each for each in found if each.start < each.end]
+
+
+def word(tokens: Sequence[Token], at: int) -> str:
+    return tokens[at].lower if 0 <= at < len(tokens) else ""
+
+
+def year_at(tokens: Sequence[Token], at: int) -> int | None:
+    text = word(tokens, at)
+    return int(text) if re.fullmatch(r"\d{4}", text) and int(text) in YEARS else None
+
+
+def span_text(tokens: Sequence[Token], first: int, last: int) -> str:
+    return " ".join(token.text for token in tokens[first:last])
+
+
+def make_span(tokens: Sequence[Token], first: int, last: int, day: date, unit: Unit) -> Span:
+    start, end = unit_range(day, unit)
+    return Span(first, last, start, end, unit, span_text(tokens, first, last))
+
+
+def read_iso(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
+    match = re.fullmatch(r"(\d{4})-(\d\d)(?:-(\d\d))?", word(tokens, at))
+    if not match:
+        return
+    try:
+        day = date(int(match[1]), int(match[2]), int(match[3] or 1))
+    except ValueError:
+        return
+    yield make_span(tokens, at, at + 1, day, "day" if match[3] else "month")
+
+
+def read_year(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
+    if (found := year_at(tokens, at)) is not None:
+        last = at + 2 if word(tokens, at + 1) == "年" else at + 1
+        yield make_span(tokens, at, last, date(found, 1, 1), "year")
+
+
+def read_month(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
+    month = MONTHS.get(word(tokens, at))
+    if month is None or (word(tokens, at) in ("may", "mar") and not tokens[at].is_capital and at > 0):
+        return
+    for gap in (1, 2):
+        said = year_at(tokens, at + gap)
+        if said is not None and (gap == 1 or word(tokens, at + 1) == "of"):
+            yield make_span(tokens, at, at + gap + 1, date(said, month, 1), "month")
+            return
+    if read_number(word(tokens, at + 1)) is None:
+        yield make_span(tokens, at, at + 1, date(year or last_year_of(today, month), month, 1), "month")
+
+
+def last_year_of(today: date, month: int) -> int:
+    """A month without a year is the last one that has begun."""
+    return today.year if month <= today.month else today.year - 1
+
+
+def read_day(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
+    """`April 1 2023`, `Apr 1st, 2023`, `1 April 2023`."""
+    for month_at, day_at in ((at, at + 1), (at + 1, at)):
+        month, number = MONTHS.get(word(tokens, month_at)), re.fullmatch(r"(\d\d?)(st|nd|rd|th)?", word(tokens, day_at))
+        said = year_at(tokens, at + 2)
+        if month is None or not number:
+            continue
+        try:
+            day = date(said or year or last_year_of(today, month), month, int(number[1]))
+        except ValueError:
+            continue
+        yield make_span(tokens, at, at + (3 if said else 2), day, "day")
+
+
+def read_quarter(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
+    """`Q1 2024`, `the first quarter of 2024`, `2024 Q1`, `the second quarter`."""
+    number, last = ORDINALS.get(word(tokens, at)), at + 1
+    if number is None:
+        return
+    if not word(tokens, at).startswith("q"):
+        if word(tokens, last) != "quarter":
+            return
+        last += 1
+    gap = 1 if word(tokens, last) in ("of", "in") else 0
+    said = year_at(tokens, last + gap)
+    if said is not None:
+        last += gap + 1
+    day = date(said or year or today.year, 3 * number - 2, 1)
+    yield make_span(tokens, at, last, day, "quarter")
+
+
+def read_relative(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
+    """`today`, `last month`, `this year`, `the last 90 days`, `the past six months`, `3 days ago`."""
+    first, second, third = word(tokens, at), word(tokens, at + 1), word(tokens, at + 2)
+    if first in ("today", "yesterday"):
+        day = today - timedelta(days=first == "yesterday")
+        yield make_span(tokens, at, at + 1, day, "day")
+    if second in UNITS and first in ("this", "current", "last", "previous", "past", "prior"):
+        unit = UNITS[second]
+        day = shift(start_of(today, unit), unit, 0 if first in ("this", "current") else -1)
+        yield make_span(tokens, at, at + 2, day, unit)
+    number = read_number(second)
+    if first in ("last", "past", "previous", "within") and number and third in UNITS:
+        yield span_until_today(at, at + 3, today, UNITS[third], int(number), span_text(tokens, at, at + 3))
+
+
+def span_until_today(first: int, last: int, today: date, unit: Unit, count: int, text: str) -> Span:
+    """Return the last so many units, counted back from today, today included."""
+    if unit in ("day", "week"):
+        start = shift(today, unit, -count)
+    else:
+        start = same_day(today, shift(today.replace(day=1), unit, -count))
+    return Span(first, last, start, today + timedelta(days=1), "day", text)
+
+
+def read_anchored(tokens: Sequence[Token], at: int, anchor: date) -> Iterator[Span]:
+    """`the year before`, `the previous month`, `the following quarter`, counted from the period asked about before."""
+    first, second = word(tokens, at), word(tokens, at + 1)
+    for unit_word, direction in ((first, second), (second, first)):
+        count = {"before": -1, "earlier": -1, "previous": -1, "prior": -1, "after": 1, "later": 1, "following": 1}.get(
+            direction
+        )
+        if unit_word in UNITS and count is not None:
+            unit = UNITS[unit_word]
+            yield make_span(tokens, at, at + 2, shift(start_of(anchor, unit), unit, count), unit)
+
+
+def same_day(day: date, month: date) -> date:
+    """Return the day of `month` with the number of `day`, or the last one there is."""
+    return min(month + timedelta(days=day.day - 1), add_months(month, 1) - timedelta(days=1))
+
+
+CHINESE = re.compile(
+    r"(?P<relative>今天|昨天|今年|去年|前年|本月|这个月|上个月|上月|本季度|上季度|上个季度|本周|上周)"
+    r"|(?:最近|过去)(?P<count>[0-9]+|[一二两三四五六七八九十]+)(?P<unit>天|日|周|个月|月|个季度|年)"
+    r"|(?P<year>\d{4})年(?:(?P<month>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?|第?(?P<quarter>[一二三四1-4])季度)?"
+    r"|(?P<bare>\d{1,2})月份?|第(?P<only>[一二三四1-4])季度"
+)
+RELATIVE: dict[str, tuple[Unit, int]] = {
+    "今天": ("day", 0), "昨天": ("day", -1), "今年": ("year", 0), "去年": ("year", -1), "前年": ("year", -2),
+    "本月": ("month", 0), "这个月": ("month", 0), "上个月": ("month", -1), "上月": ("month", -1),
+    "本季度": ("quarter", 0), "上季度": ("quarter", -1), "上个季度": ("quarter", -1), "本周": ("week", 0),
+    "上周": ("week", -1),
+}  # fmt: skip
+
+
+def read_chinese(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
+    texts = [token.lower for token in tokens[at : at + 9]]
+    match = CHINESE.match("".join(texts))
+    if not match:
+        return
+    last, length = at, 0
+    while length < match.end():
+        length += len(tokens[last].lower)
+        last += 1
+    try:
+        yield chinese_span(tokens, at, last, match, today, year)
+    except ValueError:
+        return
+
+
+def chinese_span(
+    tokens: Sequence[Token], at: int, last: int, match: re.Match[str], today: date, year: int | None
+) -> Span:
+    part = match.groupdict()
+    if part["relative"]:
+        unit, count = RELATIVE[part["relative"]]
+        return make_span(tokens, at, last, shift(start_of(today, unit), unit, count), unit)
+    if part["count"]:
+        count = int(read_number(part["count"]) or 0)
+        return span_until_today(at, last, today, UNITS[part["unit"].removeprefix("个")], count, match.group())
+    if part["bare"]:
+        month = int(part["bare"])
+        return make_span(tokens, at, last, date(year or last_year_of(today, month), month, 1), "month")
+    if part["only"]:
+        return make_span(tokens, at, last, date(year or today.year, first_month(part["only"]), 1), "quarter")
+    day, unit = chinese_date(part)
+    return make_span(tokens, at, last, day, unit)
+
+
+def chinese_date(part: Mapping[str, str | None]) -> tuple[date, Unit]:
+    """Return the day that a year, with month, day or quarter if there are any, begins with."""
+    unit: Unit = next((unit for unit in ("day", "month", "quarter") if part[unit]), "year")
+    month = int(part["month"]) if part["month"] else first_month(part["quarter"] or "1")
+    return date(int(part["year"] or 0), month, int(part["day"] or 1)), unit
+
+
+def first_month(quarter: str) -> int:
+    return 3 * int(read_number(quarter) or 1) - 2

@@ -1,0 +1,73 @@
+"""Value index: which values of the data a span of words names. Trimmed, without case; built once per source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from recollect.apps.ask.interpret.words import Token, stem_word, tokenize
+from recollect.apps.ask.semantic.catalog import Catalog
+
+LONGEST = 8  # words in a value that can be named
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    words: tuple[str, ...]
+    stems: tuple[str, ...]
+    table: str
+    column: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundValue:
+    """A value that the caller looked up in the database, because the catalog does not hold all of them."""
+
+    table: str
+    column: str
+    value: str
+
+
+@dataclass(slots=True)
+class ValueIndex:
+    """Values by the stem of their first word."""
+
+    entries: dict[str, list[Entry]] = field(default_factory=dict)
+
+    @classmethod
+    def build(cls, catalog: Catalog) -> ValueIndex:
+        index = cls()
+        for table in catalog.tables:
+            for column in table.columns:
+                if column.type == "text" and not column.is_sensitive:
+                    index.add(FoundValue(table.name, column.name, value) for value in column.values)
+        return index
+
+    def add(self, values: Iterable[FoundValue]) -> None:
+        for each in values:
+            words = tuple(token.lower for token in tokenize(each.value))
+            if 0 < len(words) <= LONGEST:
+                stems = tuple(stem_word(word) for word in words)
+                entry = Entry(words, stems, each.table, each.column, each.value.strip())
+                self.entries.setdefault(stems[0], []).append(entry)
+
+    def with_values(self, values: Sequence[FoundValue]) -> ValueIndex:
+        """Return an index that also knows these values."""
+        if not values:
+            return self
+        made = ValueIndex({key: list(entries) for key, entries in self.entries.items()})
+        made.add(values)
+        return made
+
+    def match(self, tokens: Sequence[Token], at: int) -> Iterator[tuple[int, Entry, bool]]:
+        """Yield (end, value, whether it is exact) for the values named from this token on."""
+        for entry in self.entries.get(tokens[at].stem, ()):
+            end = at + len(entry.words)
+            if end > len(tokens):
+                continue
+            span = tokens[at:end]
+            if all(token.lower == word for token, word in zip(span, entry.words, strict=True)):
+                yield end, entry, True
+            elif all(token.stem == stem for token, stem in zip(span, entry.stems, strict=True)):
+                yield end, entry, False

@@ -1,0 +1,113 @@
+"""Work: a frame in the making, from the facts of a reading."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import cast
+
+from recollect.apps.ask.interpret.frame import (
+    Existence,
+    Filter,
+    Frame,
+    Group,
+    Having,
+    Metric,
+    Op,
+    Order,
+    Period,
+    Ref,
+)  # fmt: skip
+from recollect.apps.ask.interpret.index import SchemaIndex, Target
+from recollect.apps.ask.interpret.link import Linked
+from recollect.apps.ask.interpret.rank import Features
+from recollect.apps.ask.interpret.state import Fact, State
+
+NEGATED = {
+    "=": "!=", ">": "<=", ">=": "<", "<": ">=", "<=": ">", "contains": "not contains", "is null": "not null",
+    "in": "not in", "where": "not where",
+}  # fmt: skip
+
+
+def negate(op: str, is_negated: bool) -> Op:
+    """Return the comparison, or its opposite if it is negated and has one."""
+    return cast(Op, NEGATED.get(op, op) if is_negated else op)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A frame with everything that was observed about it."""
+
+    frame: Frame
+    features: Features
+    score: float
+    state: State
+    chart: str = ""
+    guesses: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()  # slots that a follow-up changed
+    assumptions: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Work:
+    """The frame in the making."""
+
+    linked: Linked
+    state: State
+    subject: str = ""
+    metrics: list[Metric] = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)
+    columns: list[Ref] = field(default_factory=list)
+    filters: list[tuple[Filter, Fact]] = field(default_factory=list)
+    periods: list[Period] = field(default_factory=list)
+    having: list[Having] = field(default_factory=list)
+    existence: list[Existence] = field(default_factory=list)
+    order: list[Order] = field(default_factory=list)
+    limit: int | None = None
+    with_ties: bool = False
+    features: list[tuple[str, float]] = field(default_factory=list)
+    guesses: list[str] = field(default_factory=list)
+
+    @property
+    def index(self) -> SchemaIndex:
+        return self.linked.index
+
+    def facts(self, *kinds: str) -> list[Fact]:
+        return [fact for fact in self.state.facts if fact.kind in kinds]
+
+    @property
+    def named_entities(self) -> list[Fact]:
+        """The tables that were named outside of conditions."""
+        return [fact for fact in self.facts("entity") if not fact.in_where]
+
+    def set_limit(self, number: int | None) -> None:
+        """Keep so many rows; without a number, the first one and all that share its place."""
+        self.limit, self.with_ties = number or 1, number is None
+
+    def note(self, name: str, amount: float = 1.0) -> None:
+        self.features.append((name, amount))
+
+    def guess(self, text: str) -> None:
+        self.guesses.append(text)
+
+    def frame(self) -> Frame:
+        distinct = bool(self.facts("distinct"))
+        return Frame(
+            self.subject, tuple(dict.fromkeys(self.metrics)), tuple(dict.fromkeys(self.groups)),
+            tuple(dict.fromkeys(self.columns)), tuple(dict.fromkeys(each for each, _ in self.filters)),
+            tuple(self.periods), tuple(self.having), tuple(self.existence), tuple(self.order), self.limit,
+            self.with_ties, distinct,
+        )  # fmt: skip
+
+
+def make_ref(target: Target, index: SchemaIndex) -> Ref:
+    name = "" if target.column or target.kind == "entity" else first_name(target, index)
+    return Ref(target.table, target.column, target.expression, name, target.via)
+
+
+def first_name(target: Target, index: SchemaIndex) -> str:
+    return next((each.names[0] for each in index.model.measures if each.expression == target.expression), "amount")
+
+
+def is_identifying(ref: Ref, index: SchemaIndex) -> bool:
+    info = index.tables[ref.table]
+    return not ref.column or ref.column in info.key or ref.column in info.label

@@ -1,0 +1,167 @@
+"""Interpreting a question at one source: link its words, look up names, propose candidates, run them, decide.
+
+`interpret_question` is the entry point; interpret/ holds the pure parts. Candidates pass the gate and the role's row
+rules and run with a small row cap, a few at a time and for a few seconds in all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from recollect.apps.ask.choices import find_category
+from recollect.apps.ask.gate.check import passed
+from recollect.apps.ask.interpret import (
+    Candidate,
+    Decision,
+    FoundValue,
+    Frame,
+    Linked,
+    Result,
+    Vocabulary,
+    decide,
+    link_question,
+    propose,
+)  # fmt: skip
+from recollect.apps.ask.interpret.decide import result_features
+from recollect.apps.ask.interpret.words import find_operators, tokenize
+from recollect.apps.ask.meanings import Suggestion, suggest_meanings
+from recollect.apps.ask.semantic.access import restricted
+from recollect.apps.ask.source_registry import View
+from recollect.apps.ask.sources.running import Rows
+from recollect.apps.ask.sources.source import Source
+from recollect.errors import InvalidInput, QueryFailed
+
+log = logging.getLogger("recollect.ask")
+MOST_WORDS = 60  # in a question; composing takes longer than linearly
+PROBE_ROWS = 200
+AT_ONCE = 3  # statements of one question at a time
+PROBE_SECONDS = 5.0  # for all candidates together
+MOST_MISSING = 5  # words that are named as not understood
+MAX_SUGGESTED = 3  # meanings of one of them
+
+
+@dataclass(frozen=True, slots=True)
+class Interpretation:
+    """The decision about a question at a source. `rows` are what candidates gave, by their id; `missing` are words that
+    nothing in the source explains."""
+
+    decision: Decision
+    rows: Mapping[str, Rows] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()  # meanings for the first word that was not understood
+    is_too_long: bool = False
+
+
+async def interpret_question(
+    source: Source,
+    view: View,
+    question: str,
+    vocabulary: Vocabulary,
+    *,
+    last: Frame | None,
+    today: date,
+    user: str | None,
+) -> Interpretation:
+    """Return the decision about a question, `last` being the frame of the last answer in the session."""
+    if len(tokenize(question)) > MOST_WORDS:
+        return Interpretation(Decision("unclear"), is_too_long=True)
+    linked = await asyncio.to_thread(link_question, question, view.index, vocabulary, today=today, last=last)
+    if linked.lookups and (found := await look_up(source, view, linked.lookups, user)):
+        linked = await asyncio.to_thread(
+            link_question, question, view.index, vocabulary, today=today, last=last, values=found
+        )
+    candidates = await asyncio.to_thread(propose, linked)
+    rows, results = await run_candidates(candidates, source, view, user)
+    decision = decide(candidates, results)
+    suggestions = await suggest(decision, linked, source, view, user)
+    return Interpretation(decision, rows, decision.unexplained or list_missing(linked), suggestions)
+
+
+async def suggest(
+    decision: Decision, linked: Linked, source: Source, view: View, user: str | None
+) -> tuple[Suggestion, ...]:
+    """Return meanings for a word that was not understood; those that select some of the rows come first."""
+    if decision.kind != "choices" or not decision.unexplained:
+        return ()
+    word, subject = decision.unexplained[0], decision.candidates[0].frame.subject
+    found = await asyncio.to_thread(suggest_meanings, word, find_category(word), subject, linked)
+    _, results = await run_candidates([each.candidate for each in found], source, view, user)
+    runnable = [each for each in found if not results[each.candidate.id].error]
+    return tuple(sorted(runnable, key=lambda each: bool(result_features(results[each.candidate.id])))[:MAX_SUGGESTED])
+
+
+def is_clear(question: str, view: View, today: date, last: Frame | None = None) -> bool:
+    """Return whether a question would be answered at once, judged without running anything."""
+    candidates = propose(link_question(question, view.index, today=today, last=last), most=4)
+    decision = decide(candidates, {each.id: not_run(each) for each in candidates})
+    return decision.kind in ("answer", "assume") and decision.candidates[0].frame != last
+
+
+def list_missing(linked: Linked) -> tuple[str, ...]:
+    """Return the words that nothing explains, neither a name, a value nor an operator."""
+    words = [
+        token.text for at, token in enumerate(linked.tokens)
+        if not is_linked(at, linked) and not find_operators([token]) and token.number is None
+    ]  # fmt: skip
+    return tuple(dict.fromkeys(words))[:MOST_MISSING]
+
+
+def is_linked(at: int, linked: Linked) -> bool:
+    return any(link.start <= at < link.end for links in linked.links for link in links)
+
+
+async def look_up(source: Source, view: View, names: Sequence[str], user: str | None) -> list[FoundValue]:
+    """Return where names stand in text columns of which the catalog does not show all values, under the row rules."""
+    places = [
+        (table.name, column.name)
+        for table in view.catalog.tables
+        for column in table.columns
+        if column.type == "text" and not column.is_complete and not column.is_sensitive
+    ]
+    if not places:
+        return []
+    try:
+        found = await source.values_like(places, names, rules=view.access.rows, user=user)
+    except QueryFailed as error:
+        log.warning("names could not be looked up: %s", error)
+        return []
+    return [FoundValue(each.table, each.column, each.value) for each in found]
+
+
+async def run_candidates(
+    candidates: Sequence[Candidate], source: Source, view: View, user: str | None
+) -> tuple[dict[str, Rows], dict[str, Result]]:
+    """Return the rows of the candidates that ran, and the results that are decided by. A candidate that did not run in
+    time counts as different from all others."""
+    turn, rows, results = asyncio.Semaphore(AT_ONCE), dict[str, Rows](), dict[str, Result]()
+
+    async def run(candidate: Candidate) -> None:
+        async with turn:
+            try:
+                made = passed(candidate.sql, source.dialect, view.allowed, rows=PROBE_ROWS)
+                sql = restricted(made.sql, source.dialect, view.access)
+                found = await source.run(sql, rows=PROBE_ROWS, timeout=PROBE_SECONDS, user=user)
+            except (InvalidInput, QueryFailed) as error:
+                results[candidate.id] = Result(error=str(error), is_denied=isinstance(error, InvalidInput))
+                return
+        rows[candidate.id] = found
+        results[candidate.id] = Result(found.rows, is_truncated=found.is_truncated)
+
+    tasks = [asyncio.create_task(run(each)) for each in candidates]
+    try:
+        done, _ = await asyncio.wait(tasks, timeout=PROBE_SECONDS) if tasks else (set(), set())
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()  # a source that cannot be reached is an error of the question
+    return rows, {each.id: results.get(each.id) or not_run(each) for each in candidates}
+
+
+def not_run(candidate: Candidate) -> Result:
+    return Result((("not run", candidate.id),))

@@ -1,0 +1,185 @@
+"""Ask and Answer: a question to a database, and what came of it, as every door of this host knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from recollect.apps.ask.session_context import SessionContext
+from recollect.apps.ask.sources.running import Rows
+from recollect.errors import InvalidInput
+from recollect.values.conversation import Conversation
+from recollect.values.lesson import Owner
+from recollect.values.query import MAX_QUERY_CHARS, check_range
+from recollect.values.scope import MemoryId, RequestId
+from recollect.values.text import check_text
+
+Way = Literal["repeat", "pattern", "frame", "edit", "model", "given"]
+MAX_ROWS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """What a word was taken to mean, and who says so."""
+
+    term: str
+    meaning: str
+    source: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An interpretation that is offered. `frame` is enough to answer it later; `teaches` are pairs of a word and what
+    choosing this says that it means, empty where the choice is about this question only."""
+
+    id: str
+    label: str
+    frame: Mapping[str, Any] = field(default_factory=dict)
+    teaches: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Clarification:
+    """What has to be known before a question can be answered. `suggestions` are the labels of the choices, or texts
+    that a model proposes."""
+
+    term: str
+    question: str
+    suggestions: tuple[str, ...] = ()
+    category: str = "unknown"
+    id: str = ""
+    choices: tuple[Choice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A memory that an answer taught; deleting it by its id takes that back."""
+
+    id: str
+    term: str
+    meaning: str
+    scope: Owner
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How much of a database a model is shown."""
+
+    tables: int = 5  # that speak to the question; what joins them comes on top
+    most: int = 20
+    values: int = 3  # of a column
+    column_chars: int = 200  # of a description
+    table_chars: int = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """`source` None: the project's, if it has one; else the one whose words fit. `role` decides what may be seen."""
+
+    question: str
+    source: str | None = None
+    sources: tuple[str, ...] = ()  # those that come into question; none: all of the project
+    tags: tuple[str, ...] = ()
+    role: str = "admin"
+    remembers: bool = True  # somebody asks whose memory counts
+    context: SessionContext = field(default_factory=SessionContext)
+    history: int | None = None  # interactions that are looked back at; None: the setting
+    similar: int | None = None  # earlier questions that are looked for; 0: none
+    views: tuple[str, ...] = ()  # tables that must be there, `source.table` or `table`
+    only_views: bool = False  # and no others
+    instructions: str = ""
+    rows: int = 100
+    execute: bool = True
+    clarify: bool = True  # ask rather than assume
+    fix: bool = True
+    review: bool = False
+    by_model: bool = True
+    told_rows: int = 100  # rows that a model is shown for its answer
+    shown: Shown = Shown()
+    verbose: bool = True
+    markdown: bool = True
+    model: str = ""  # another one at the same server
+    temperature: float = 0.0
+    max_tokens: int = 4096
+    choice: Choice | None = None  # one that was offered for an earlier question; answered as it stands
+    learns: bool = True  # whether a choice may teach
+    learned: tuple[Learned, ...] = ()  # what was taught with this question
+
+    def __post_init__(self) -> None:
+        check_text("question", self.question, MAX_QUERY_CHARS)
+        if not self.question.strip():
+            raise InvalidInput("question", "is empty")
+        check_range("rows", self.rows, 1, MAX_ROWS)
+        if self.history is not None:
+            check_range("max_history_messages", self.history, 1, 50)
+        if self.similar is not None:
+            check_range("semantic_search_k", self.similar, 0, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Tokens and seconds."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    llm: float = 0.0
+    search: float = 0.0
+    sql: float = 0.0
+    memory: float = 0.0
+    whole: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUsed:
+    """What memory gave; history and similar count interactions. `conversation` is as it stands after this one."""
+
+    history: int = 0
+    similar: int = 0
+    tokens: int = 0
+    truncated: bool = False
+    request_id: RequestId | None = None
+    conversation: Conversation | None = None
+    is_summarized: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Without `sql` it is a question back (`clarifications`), or a refusal that `text` explains. `memory` None: it took
+    no part, or failed; the answer may be in the log all the same."""
+
+    question: str
+    text: str
+    source: str = ""
+    dialect: str = ""
+    sql: str = ""
+    explanation: str = ""
+    title: str = ""  # what the rows are, in words
+    headers: tuple[str, ...] = ()  # of the columns, in words
+    rows: Rows | None = None
+    full_sql: str = ""  # `sql` without the row cap
+    error: str | None = None
+    tables: tuple[str, ...] = ()
+    way: Way | None = None
+    pattern: str | None = None
+    examples: int = 0
+    confidence: float = 0.0
+    clarifications: tuple[Clarification, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    frame: Mapping[str, Any] | None = None
+    standalone: str | None = None
+    related: tuple[str, ...] = ()
+    related_tables: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    model: str | None = None
+    spent: Spent = field(default_factory=Spent)
+    memory: MemoryUsed | None = None
+    ref: str | None = None  # the answer in the log
+    session: str | None = None
+    used: tuple[MemoryId, ...] = ()
+    learned: tuple[Learned, ...] = ()
+
+    @property
+    def needs_clarification(self) -> bool:
+        return not self.sql and bool(self.clarifications)

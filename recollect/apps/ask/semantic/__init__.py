@@ -1,0 +1,1 @@
+"""The semantic model of a data source, and its draft from the catalog."""

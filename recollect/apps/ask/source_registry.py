@@ -1,0 +1,370 @@
+"""Library: the data sources of all projects, opened when first asked and kept open.
+
+What is kept of a source (its catalog, its model, who may see what) is in the engine; here it is held ready for
+questions, per role, and looked at again every few seconds, because another process may have changed it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from recollect.apps.ask.gate.check import Allowed
+from recollect.apps.ask.interpret import Frame, SchemaIndex
+from recollect.apps.ask.interpret.frame import existence_refs
+from recollect.apps.ask.question import Ask
+from recollect.apps.ask.semantic.access import (
+    EVERYTHING,
+    Access,
+    access_of,
+    checked_access,
+    seen,
+    visible,
+    without_read_codes,
+)
+from recollect.apps.ask.semantic.catalog import Catalog
+from recollect.apps.ask.semantic.draft import draft_model
+from recollect.apps.ask.semantic.model import SemanticModel
+from recollect.apps.ask.semantic.model_file import model_data, read_model
+from recollect.apps.ask.semantic.model_terms import ontology_terms
+from recollect.apps.ask.sources.address_rules import SourceRules, rules_for
+from recollect.apps.ask.sources.source import Source, open_source
+from recollect.deadline import run_in_time
+from recollect.engine import Engine
+from recollect.errors import InvalidInput, NotFound, RecollectError
+from recollect.settings import Settings
+from recollect.values.data_source import DataSource, ServerIdentity
+from recollect.values.scope import Scope
+from recollect.values.term import TermKind
+
+MOST_AT_ONCE = 5  # sources that a question is tried at
+FRESH = 5.0  # seconds for which what is kept of a source is not looked at again
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A source as one role sees it."""
+
+    catalog: Catalog
+    model: SemanticModel
+    access: Access
+    hides: bool = False  # the source has tables that this role does not see
+    names: frozenset[str] = field(init=False, compare=False)  # of its tables, in lower case
+    _index: list[SchemaIndex] = field(init=False, compare=False, repr=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", frozenset(table.name.casefold() for table in self.catalog.tables))
+
+    @property
+    def is_whole(self) -> bool:
+        return self.access == EVERYTHING
+
+    @property
+    def index(self) -> SchemaIndex:
+        """The schema index that questions are interpreted with; built when first used."""
+        if not self._index:
+            self._index.append(SchemaIndex.build(self.model, self.catalog))
+        return self._index[0]
+
+    def has(self, frame: Frame) -> bool:
+        """Whether everything that a frame names is to be seen."""
+        refs = [*frame.refs(), *(ref for each in frame.existence for ref in existence_refs(each))]
+        columns = ((self.catalog.table(ref.table), ref.column) for ref in refs)
+        return all(self.catalog.table(name) for name in frame.tables) and all(
+            table is not None and (not column or table.column(column)) for table, column in columns
+        )
+
+    @property
+    def allowed(self) -> Allowed:
+        return Allowed({table.name: [column.name for column in table.columns] for table in self.catalog.tables})
+
+
+@dataclass(slots=True)
+class Shelf:
+    """An open source and what is known of it."""
+
+    kept: DataSource
+    source: Source
+    catalog: Catalog
+    model: SemanticModel
+    checked: float
+    views: dict[str, View] = field(default_factory=dict)
+
+    def view(self, role: str) -> View:
+        if role not in self.views:
+            access = access_of(self.kept.access, role)
+            catalog = seen(self.catalog, access)
+            hides = len(catalog.tables) < len(self.catalog.tables)
+            model = without_read_codes(visible(self.model, catalog), catalog, access)
+            self.views[role] = View(catalog, model, access, hides)
+        return self.views[role]
+
+
+class Library:
+    """`rules` are those of network callers. `local` in `add` says that the caller has the server's own rights: the
+    source keeps that, and is opened by the rules of local callers from then on."""
+
+    def __init__(self, engine: Engine, settings: Settings, rules: SourceRules) -> None:
+        self._engine = engine
+        self._settings = settings
+        self._rules = rules
+        self._own: ServerIdentity | None = None
+        self._shelves: dict[tuple[str, str], Shelf] = {}
+        self._opening = asyncio.Lock()
+        self._listed: dict[str, list[str]] = {}  # names per project, for when memory does not answer
+
+    async def listed(self, scope: Scope) -> list[DataSource]:
+        return await self._engine.sources.find(scope)
+
+    async def find(self, scope: Scope, name: str) -> Shelf:
+        """Open, and as fresh as it must be."""
+        shelf = self._shelves.get((scope.project, name))
+        if shelf is not None and time.monotonic() - shelf.checked < FRESH:
+            return shelf
+        async with self._opening:
+            with self._engine.runtime.deadline():
+                return await self._fresh(scope, name)
+
+    async def add(
+        self,
+        scope: Scope,
+        name: str,
+        dsn: str,
+        *,
+        access: Mapping[str, Any] | None = None,
+        local: bool = False,
+    ) -> Shelf:
+        """Opens a database, reads it, drafts its model, and keeps all that for the project; or nothing of it."""
+        source = await self._open(scope, dsn, local)
+        try:
+            catalog = await source.read_catalog()
+            model = draft_model(catalog)
+            rules = checked_access(access or {}, catalog)
+            made = DataSource(
+                name,
+                dsn,
+                catalog.dialect,
+                catalog.fingerprint,
+                catalog.to_data(),
+                model_data(model),
+                dict(rules),
+                is_local=local,
+            )
+            return await self._keep(scope, made, catalog, model, source)
+        except BaseException:
+            await source.close()
+            raise
+
+    async def refresh(self, scope: Scope, name: str) -> tuple[Shelf, bool]:
+        """Reads the database again; whether its shape has changed. What people edited in the model stays as long as it
+        fits; a new shape is drafted anew around it."""
+        shelf = await self.find(scope, name)
+        catalog = await shelf.source.read_catalog()
+        has_changed = catalog.fingerprint != shelf.kept.fingerprint
+        model = merged(draft_model(catalog), visible(shelf.model, catalog)) if has_changed else shelf.model
+        made = replace(shelf.kept, fingerprint=catalog.fingerprint, catalog=catalog.to_data(), model=model_data(model))
+        return await self._keep(scope, made, catalog, model), has_changed
+
+    async def edit(
+        self, scope: Scope, name: str, *, model: Any = None, access: Mapping[str, Any] | None = None
+    ) -> Shelf:
+        """Takes a model (YAML or a mapping) or rules of access in the place of the old ones."""
+        shelf = await self.find(scope, name)
+        wanted = shelf.model if model is None else read_model(model, shelf.catalog)
+        rules = shelf.kept.access if access is None else checked_access(access, shelf.catalog)
+        made = replace(shelf.kept, model=model_data(wanted), access=dict(rules))
+        return await self._keep(scope, made, shelf.catalog, wanted)
+
+    async def drop(self, scope: Scope, name: str) -> None:
+        kept = await self._engine.sources.get(scope, name)
+        await self._engine.sources.drop(scope, name)
+        await self._shut(scope.project, name)
+        catalog = Catalog.from_data(kept.catalog)
+        await self._untold(scope, hidden(catalog, Catalog(catalog.dialect)))
+
+    async def close(self) -> None:
+        for project, name in list(self._shelves):
+            await self._shut(project, name)
+
+    async def empty(self, scope: Scope, name: str) -> None:
+        """Forgets what a database contains, until it is read again."""
+        shelf = await self.find(scope, name)
+        bare = Catalog(shelf.catalog.dialect)
+        made = replace(shelf.kept, catalog=bare.to_data(), model=model_data(SemanticModel()), fingerprint="")
+        await self._keep(scope, made, bare, SemanticModel())
+
+    async def choose(
+        self, scope: Scope, wanted: str | None, among: Sequence[str] = (), views: Sequence[str] = ()
+    ) -> list[Shelf]:
+        """The source that was named, or those that come into question, a few: those that views name first."""
+        if wanted:
+            return [await self.find(scope, wanted)]
+        names = await self.wanted(scope, among)
+        owners = [name for name in names if any(view.startswith(f"{name}.") for view in views)]
+        return [await self.find(scope, name) for name in (owners or names)[:MOST_AT_ONCE]]
+
+    async def wanted(self, scope: Scope, among: Sequence[str] = ()) -> list[str]:
+        """The names of the project's sources, or those of some; that there is none is an error."""
+        names = await self._names(scope)
+        if not names:
+            raise NotFound(
+                f"project {scope.project!r} has no data source: nothing can be asked; add one with"
+                " `recollect sources add NAME DSN`"
+            )
+        chosen = [name for name in names if not among or name in among]
+        if not chosen:
+            raise NotFound(
+                f"nothing matches these filters: project {scope.project!r} has no data source {', '.join(among)}"
+            )
+        return chosen
+
+    async def _names(self, scope: Scope) -> list[str]:
+        """The names of the project's sources; while memory does not answer, those it listed last."""
+        try:
+            with self._engine.runtime.deadline():
+                found = await run_in_time(self._engine.sources.find(scope))
+        except RecollectError:
+            if scope.project not in self._listed:
+                raise
+            return self._listed[scope.project]
+        self._listed[scope.project] = [source.name for source in found]
+        return self._listed[scope.project]
+
+    async def one(self, scope: Scope, name: str | None) -> str:
+        """The source that is meant where only one can be."""
+        if name:
+            return name
+        names = await self.wanted(scope)
+        if len(names) > 1:
+            raise InvalidInput("source", f"say which of {', '.join(names)}")
+        return names[0]
+
+    async def _fresh(self, scope: Scope, name: str) -> Shelf:
+        shelf = self._shelves.get((scope.project, name))
+        try:
+            kept = await run_in_time(self._engine.sources.get(scope, name))
+        except NotFound:
+            await self._shut(scope.project, name)
+            raise
+        except RecollectError:
+            if shelf is None:
+                raise
+            return shelf
+        if shelf is not None and kept.updated_at == shelf.kept.updated_at:
+            shelf.checked = time.monotonic()
+            return shelf
+        catalog = Catalog.from_data(kept.catalog)
+        return await self._hold(scope, kept, catalog, read_model(kept.model, catalog))
+
+    async def _keep(
+        self, scope: Scope, made: DataSource, catalog: Catalog, model: SemanticModel, source: Source | None = None
+    ) -> Shelf:
+        """Keep a source with what the ontology says of its tables, in one transaction; hold it open. Everybody reads
+        the ontology, so it has what every role may see."""
+        shown, shared = catalog, model
+        for role in made.access:
+            access = access_of(made.access, role)
+            shown = seen(shown, access)
+            shared = without_read_codes(shared, catalog, access)
+        terms = ontology_terms(visible(shared, shown), shown, made.name) if shown.tables else None
+        kept = await self._engine.sources.put(scope, made, terms=terms, hidden=list(hidden(catalog, shown)))
+        async with self._opening:
+            return await self._hold(scope, kept, catalog, model, source)
+
+    async def _untold(self, scope: Scope, names: Iterable[tuple[TermKind, str]]) -> None:
+        for kind, name in names:
+            try:
+                await self._engine.terms.drop(scope, name, kind=kind)
+            except NotFound:
+                continue
+
+    async def _hold(
+        self,
+        scope: Scope,
+        kept: DataSource,
+        catalog: Catalog,
+        model: SemanticModel,
+        source: Source | None = None,
+    ) -> Shelf:
+        """Hold a source ready: the one that is open at this address, or the one that is given, or a new one."""
+        old = self._shelves.get((scope.project, kept.name))
+        if old is not None and (old.kept.dsn, old.kept.is_local) == (kept.dsn, kept.is_local):
+            if source is not None:
+                await source.close()
+            source = old.source
+        else:
+            source = source or await self._open(scope, kept.dsn, kept.is_local)
+            await self._shut(scope.project, kept.name)
+        self._shelves[scope.project, kept.name] = shelf = Shelf(kept, source, catalog, model, time.monotonic())
+        return shelf
+
+    async def _open(self, scope: Scope, dsn: str, local: bool) -> Source:
+        """Open an address under the present rules for the kind of caller that added it. Our own database is refused."""
+        if self._own is None:
+            self._own = await self._engine.runtime.server_identity()
+        rules = rules_for(self._rules, self._settings, scope.project, local=local)
+        return await open_source(dsn, rules=rules, own=self._own)
+
+    async def _shut(self, project: str, name: str) -> None:
+        shelf = self._shelves.pop((project, name), None)
+        if shelf is not None:
+            await shelf.source.close()
+
+
+def hidden(catalog: Catalog, shown: Catalog) -> Iterator[tuple[TermKind, str]]:
+    """The tables and columns that one has and the other has not, and columns of which only one shows values."""
+    for table in catalog.tables:
+        there = shown.table(table.name)
+        if there is None:
+            yield "table", table.name
+            continue
+        values = {column.name: column.values for column in there.columns}
+        changed = (each for each in table.columns if values.get(each.name) != each.values)
+        yield from (("column", f"{table.name}.{each.name}") for each in changed)
+
+
+def merged(drafted: SemanticModel, edited: SemanticModel) -> SemanticModel:
+    """What people wrote, and what is new in the database beside it."""
+
+    def both(old: tuple[Any, ...], new: tuple[Any, ...], *keys: str) -> tuple[Any, ...]:
+        known = {tuple(getattr(each, key) for key in keys) for each in old}
+        return (*old, *(each for each in new if tuple(getattr(each, key) for key in keys) not in known))
+
+    return SemanticModel(
+        entities=both(edited.entities, drafted.entities, "table"),
+        dimensions=both(edited.dimensions, drafted.dimensions, "table", "column"),
+        measures=both(edited.measures, drafted.measures, "table", "expression"),
+        moments=both(edited.moments, drafted.moments, "table", "column"),
+        joins=both(edited.joins, drafted.joins, "table", "columns", "to"),
+        definitions=edited.definitions,
+    )
+
+
+# What comes into question, and the five ways in which nothing does --------------------------------------------------
+
+
+def narrowed(view: View, source: str, ask: Ask) -> View:
+    """What of a source comes into question; where that is nothing, an error says why."""
+    if not view.catalog.tables:
+        raise NotFound(nothing_there(view, source))
+    if ask.tags:
+        raise NotFound(f"nothing matches these filters: no table of {source!r} has the tag {', '.join(ask.tags)}")
+    if not ask.views:
+        return view
+    names = [name.removeprefix(f"{source}.") for name in ask.views]
+    missing = [name for name in names if view.catalog.table(name) is None]
+    if missing:
+        raise NotFound(f"views not found: {source!r} has no {', '.join(missing)} that you may see")
+    if not ask.only_views:
+        return view
+    catalog = view.catalog.only(names)
+    return View(catalog, visible(view.model, catalog), view.access)
+
+
+def nothing_there(view: View, source: str) -> str:
+    if view.hides:
+        return f"no permission: you may see no table of the data source {source!r}; ask whoever keeps it"
+    return f"the data source {source!r} is not synchronised: its tables are not known; read it again (/getMetadata)"

@@ -1,0 +1,237 @@
+"""Opening: an engine that can only read, from an address that the rules allow (address_rules.py). Hosts are resolved
+and links followed here, and checked again, for each new connection.
+
+SQLite: opened read-only, query_only set, and an authorizer that lets nothing but reading through. DuckDB, CSV and
+Parquet files: duckdb_files.py. PostgreSQL: psycopg; MySQL and MariaDB: mysql.py; each transaction is made read-only in
+statement.py. Others as SQLAlchemy knows them: give them an account that may only read.
+"""
+
+from __future__ import annotations
+
+import socket
+import sqlite3
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import quote
+
+from recollect.apps.ask.sources.address_rules import FIELD, MYSQL, POSTGRES, Address, SourceRules, check_url
+from recollect.apps.ask.sources.host_rules import HostRules, check_addresses, may_resolve, parse_address
+from recollect.apps.ask.sources.postgres import read_identity
+from recollect.apps.ask.sources.postgres_parameters import libpq_parameters
+from recollect.apps.ask.sources.statement import NotConnected
+from recollect.errors import InvalidInput
+from recollect.values.data_source import ServerIdentity
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL, Engine
+
+Resolve: TypeAlias = Callable[[str], Sequence[str]]
+THREADS = 4  # statements at one time; each has its connection
+LONGEST_VALUE = 10_000_000  # bytes of one value in SQLite, so that no function call fills the memory
+FOLD = "recollect_lower"  # SQLite's own knows the case of A to Z only
+READING = frozenset(
+    (
+        sqlite3.SQLITE_SELECT,
+        sqlite3.SQLITE_READ,
+        sqlite3.SQLITE_FUNCTION,
+        sqlite3.SQLITE_RECURSIVE,
+        sqlite3.SQLITE_TRANSACTION,
+    )
+)
+# What reflection asks for; none of them changes anything, whatever its argument.
+PRAGMAS = frozenset(
+    (
+        "table_info",
+        "table_xinfo",
+        "table_list",
+        "index_list",
+        "index_info",
+        "index_xinfo",
+        "foreign_key_list",
+        "database_list",
+    )
+)
+FORBIDDEN_FUNCTIONS = frozenset(("load_extension", "writefile", "readfile", "edit", "fts3_tokenizer"))
+
+
+def resolve_host(host: str) -> list[str]:
+    """Return the addresses of a name, as the system's resolver knows them."""
+    return [str(found[4][0]) for found in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
+
+
+def open_engine(
+    url: URL,
+    rules: SourceRules,
+    *,
+    own: ServerIdentity | None = None,
+    resolve: Resolve = resolve_host,
+) -> Engine:
+    """Return an engine for an address that the rules allow. Nothing is connected yet: each new connection resolves the
+    host, checks all its addresses and goes to one of those. `own` is the server that may not be a source."""
+    from sqlalchemy import create_engine, event
+    from sqlalchemy.exc import NoSuchModuleError
+    from sqlalchemy.pool import QueuePool
+
+    address = check_url(url, rules)
+    options: dict[str, Any] = {"pool_size": THREADS, "max_overflow": 0, "poolclass": QueuePool, "hide_parameters": True}
+    if address.driver == MYSQL:
+        require_driver("pymysql", "PyMySQL", "mysql")
+        from recollect.apps.ask.sources.mysql import mysql_opener
+
+        connect = mysql_opener(address, lambda host: find_addresses(host, rules.hosts, resolve))
+        return create_engine(f"{MYSQL}://", creator=connect, pool_pre_ping=True, **options)
+    if address.file and address.driver != "sqlite":
+        return open_duckdb(address, rules)
+    if address.file:
+        # Said at once to a local caller; for others a missing file is a connection that fails.
+        opener = sqlite_opener(address, rules, find_file(address.file, rules) if rules.is_local else None)
+        return create_engine("sqlite://", creator=opener, **options)
+    if address.driver != POSTGRES:
+        try:
+            return create_engine(url, pool_pre_ping=True, **options)
+        except NoSuchModuleError:
+            raise InvalidInput(FIELD, f"{url.drivername!r} is not a database that SQLAlchemy knows") from None
+        except ImportError as error:
+            raise InvalidInput(
+                FIELD, f"{url.drivername!r} needs a driver that is not installed ({error}); install it"
+            ) from None
+    # The URL names nothing: all that libpq is told comes from the hook.
+    engine = create_engine(f"{POSTGRES}://", pool_pre_ping=True, connect_args={"prepare_threshold": None}, **options)
+
+    def set_parameters(dialect: Any, record: Any, arguments: Any, parameters: dict[str, Any]) -> None:
+        found = find_addresses(address.host, rules.hosts, resolve) if address.host else ()
+        parameters.update(libpq_parameters(address, found, rules))
+
+    event.listen(engine, "do_connect", set_parameters)
+    # First of all: before SQLAlchemy itself asks the server anything.
+    event.listen(engine, "connect", lambda driver, _: check_identity(driver, own, rules), insert=True)
+    event.listen(engine, "connect", lambda driver, _: read_any_date(driver))
+    return engine
+
+
+def require_driver(module: str, package: str, extra: str) -> None:
+    """Raise an InvalidInput that names the package and the extra, if the driver is not installed."""
+    if find_spec(module) is None:
+        raise InvalidInput(
+            FIELD, f"needs the driver {package}, which is not installed; install it: pip install 'recollect[{extra}]'"
+        )
+
+
+def open_duckdb(address: Address, rules: SourceRules) -> Engine:
+    """Return an engine for a DuckDB file or for CSV or Parquet files. Connections are not pooled: opening one is cheap,
+    and finds files that have changed."""
+    require_driver("duckdb", "duckdb", "duckdb")
+    from sqlalchemy import create_engine
+    from sqlalchemy.dialects import registry
+    from sqlalchemy.pool import NullPool
+
+    from recollect.apps.ask.sources.duckdb_files import duckdb_opener
+
+    if rules.is_local:  # said at once to a local caller, as for SQLite
+        find_place(address.file, rules)
+    connect = duckdb_opener(address, lambda file: find_file(file, rules), lambda folder: find_place(folder, rules))
+    registry.register("recollect_duckdb", "recollect.apps.ask.sources.duckdb_dialect", "DuckDBDialect")
+    return create_engine("recollect_duckdb://", creator=connect, poolclass=NullPool, hide_parameters=True)
+
+
+def find_addresses(host: str, rules: HostRules, resolve: Resolve) -> tuple[str, ...]:
+    """Return the checked addresses of a host. A name is resolved once: what is checked is what is connected to."""
+    if not may_resolve(host, rules):
+        raise NotConnected(f"the host {host} is not allowed (RECOLLECT_SOURCE_HOSTS, RECOLLECT_SOURCE_DENIED_HOSTS)")
+    try:
+        found = [host] if parse_address(host) is not None else resolve(host)
+    except (OSError, UnicodeError) as error:
+        raise NotConnected(f"the host {host} cannot be resolved: {error}") from None
+    checked = check_addresses(host, found, rules)
+    if not checked:
+        raise NotConnected(f"the host {host} has an address that is not allowed: {', '.join(found)}")
+    return checked
+
+
+def find_file(file: str, rules: SourceRules) -> Path:
+    """Return the file to open, with all links followed; it must be below one of the folders, unless the caller is
+    local."""
+    path = find_place(file, rules)
+    if path.is_file():
+        return path
+    if rules.is_local:
+        raise InvalidInput(FIELD, f"there is no file {path}; check the path (an absolute one has four slashes)")
+    raise NotConnected(f"{path} is not a file")
+
+
+def find_place(place: str, rules: SourceRules) -> Path:
+    """Return a file or folder, with all links followed. Unless the caller is local, a file must be below one of the
+    allowed folders, and a folder may also be one of them."""
+    if rules.is_local:
+        path = Path(place).expanduser()
+        if not path.exists():
+            raise InvalidInput(FIELD, f"there is no file {path}; check the path (an absolute one has four slashes)")
+        return path.absolute()
+    try:
+        path = Path(place).resolve(strict=True)
+        folders = [folder.resolve() for folder in rules.folders]
+    except (OSError, RuntimeError) as error:
+        raise NotConnected(f"the file cannot be found: {error}") from None
+    if not any(folder in (path, *path.parents) for folder in folders):
+        raise NotConnected(f"{path} is not below {', '.join(map(str, folders))}")
+    return path
+
+
+def check_identity(driver: Any, own: ServerIdentity | None, rules: SourceRules) -> None:
+    """Refuse Recollect's own server, whatever it is called in the address; close the connection to it."""
+    if own is None:
+        return
+    try:
+        found = read_identity(driver)
+        if found is not None and found.system == own.system:
+            if not rules.same_server:
+                raise InvalidInput(
+                    FIELD, "is Recollect's own database server; RECOLLECT_SOURCE_SAME_SERVER allows its other databases"
+                )
+            if found.database == own.database:
+                raise InvalidInput(FIELD, "is Recollect's own database, which cannot be a data source")
+    except BaseException:
+        driver.close()
+        raise
+
+
+def sqlite_opener(address: Address, rules: SourceRules, file: Path | None) -> Callable[[], sqlite3.Connection]:
+    """Return a function that opens the file read-only. Without `file` it finds the file at each call, because a link
+    may have changed."""
+
+    def connect() -> sqlite3.Connection:
+        path = file or find_file(address.file, rules)
+        # A connection belongs to one thread at a time, but not always to the same.
+        connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, check_same_thread=False, timeout=5.0)
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+        for pragma in ("query_only = on", "trusted_schema = off"):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.create_function(FOLD, 1, lambda value: str(value).lower(), deterministic=True)
+        connection.set_authorizer(allowed)
+        return connection
+
+    return connect
+
+
+def allowed(action: int, first: str | None, second: str | None, database: str | None, trigger: str | None) -> int:
+    """SQLite asks for every part of a statement whether it may be."""
+    if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in FORBIDDEN_FUNCTIONS:
+        return sqlite3.SQLITE_DENY
+    reads = action in READING or (action == sqlite3.SQLITE_PRAGMA and is_reading((first or "").lower(), second))
+    return sqlite3.SQLITE_OK if reads else sqlite3.SQLITE_DENY
+
+
+def is_reading(pragma: str, value: str | None) -> bool:
+    """SQLAlchemy asks for the isolation level when it first connects; setting it has a value."""
+    return pragma in PRAGMAS or (pragma == "read_uncommitted" and value is None)
+
+
+def read_any_date(driver: Any) -> None:
+    """PostgreSQL has dates that Python has not ('infinity', 44 BC): they stay text."""
+    from recollect.apps.ask.sources.postgres_dates import LOADERS
+
+    for name, loader in LOADERS.items():
+        driver.adapters.register_loader(name, loader)

@@ -1,0 +1,161 @@
+"""Source: a customer's database, opened to be read: its catalog, values by name, and the rows of a checked statement.
+
+The SQL host opens one per data source and closes it at the end. Work is done by a few threads with SQLAlchemy's
+drivers; nothing here ever writes, and a task that is cancelled stops its statement on the server too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+from recollect.apps.ask.semantic.catalog import Catalog
+from recollect.apps.ask.sources.address_rules import SourceRules
+from recollect.apps.ask.sources.catalog_reader import Reading, read
+from recollect.apps.ask.sources.dsn import dialect_of, read_dsn
+from recollect.apps.ask.sources.fair_share import FairShare
+from recollect.apps.ask.sources.opening import THREADS, Resolve, open_engine, resolve_host
+from recollect.apps.ask.sources.postgres_parameters import CONNECT_SECONDS
+from recollect.apps.ask.sources.running import Rows, run_statement
+from recollect.apps.ask.sources.statement import CANCEL_SECONDS, Job, NotConnected, read_only, too_slow
+from recollect.apps.ask.sources.value_lookup import Found, find_values
+from recollect.errors import QueryFailed, SourceUnavailable
+from recollect.values.data_source import ServerIdentity, mask_dsn
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+log = logging.getLogger("recollect.ask")
+T = TypeVar("T")
+LOOKUP_SECONDS = 5.0
+SCHEMA_SECONDS = 60.0
+GRACE = 2.0  # seconds that a statement has to stop by itself
+
+
+async def open_source(
+    dsn: str,
+    *,
+    rules: SourceRules,
+    own: ServerIdentity | None = None,
+    role: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    resolve: Resolve = resolve_host,
+) -> Source:
+    """Return a source at an address that the rules allow. It connects once, so that a wrong address or password is an
+    error here. `own` is the server that is not opened as a source: Recollect's."""
+    url = read_dsn(dsn, environment)
+    engine = open_engine(url, rules, own=own, resolve=resolve)
+    address = mask_dsn(dsn)
+    source = Source(engine, dialect=dialect_of(url), address=address, role=role, tells_why=rules.is_local)
+    try:
+        await source.check()
+    except BaseException:
+        await source.close()
+        raise
+    return source
+
+
+class Source:
+    """`dialect` as sqlglot names it; `address` has no password; `role` is taken on for each statement (PostgreSQL).
+    Unless it `tells_why`, every failure to connect has the same message, which does not say which files and ports there
+    are; the log has the reason."""
+
+    def __init__(
+        self, engine: Engine, *, dialect: str, address: str, role: str | None = None, tells_why: bool = False
+    ) -> None:
+        self.dialect = dialect
+        self.address = address
+        self._engine = engine
+        self._role = role
+        self._tells_why = tells_why
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="recollect-source")
+        self._share = FairShare(THREADS)
+
+    async def check(self) -> None:
+        """Whether it answers; otherwise an error that says why."""
+
+        def look(job: Job) -> None:
+            with read_only(self._engine, job, self._role) as connection:
+                # In SQLite the file itself is first read when a table is.
+                connection.exec_driver_sql("SELECT 1" + " FROM sqlite_master" * (self.dialect == "sqlite"))
+
+        try:
+            await self._do(None, CONNECT_SECONDS, look)
+        except QueryFailed as error:
+            raise self._explain(str(error)) from None
+
+    def _explain(self, reason: str) -> SourceUnavailable:
+        """Return the error for a source that cannot be reached, and log the reason."""
+        log.warning("cannot connect to %s: %s", self.address, reason)
+        if self._tells_why:
+            return SourceUnavailable(f"cannot open {self.address}: {reason}")
+        return SourceUnavailable(
+            f"cannot connect to {self.address}; check the address and the account (the server's log has the reason)"
+        )
+
+    async def read_catalog(self, reading: Reading | None = None) -> Catalog:
+        """Tables, columns, keys and some values; bounded in time."""
+        asked = reading or Reading()
+        seconds = SCHEMA_SECONDS + asked.seconds
+        return await self._do(None, seconds, lambda job: read(self._engine, job, self.dialect, self._role, asked))
+
+    async def values_like(
+        self,
+        refs: Sequence[tuple[str, str]],
+        phrases: Sequence[str],
+        *,
+        rules: Mapping[str, str] | None = None,
+        seconds: float = LOOKUP_SECONDS,
+        user: str | None = None,
+    ) -> list[Found]:
+        """Return which of the phrases are values of these columns (table, column), ignoring case. For a table with a
+        rule, only rows that meet it are searched."""
+        return await self._do(
+            user, seconds, lambda job: find_values(self._engine, job, self._role, refs, phrases, rules or {})
+        )
+
+    # The time is kept by the server, which asyncio.timeout around this call would not tell.
+    async def run(
+        self,
+        sql: str,
+        *,
+        rows: int = 100,
+        timeout: float = 10.0,  # noqa: ASYNC109
+        user: str | None = None,
+    ) -> Rows:
+        """Return the rows of a statement that the gate let through, at most this many. Statements of one `user` share
+        the source fairly with those of others."""
+        return await self._do(user, timeout, lambda job: run_statement(self._engine, job, self._role, sql, rows))
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._engine.dispose)
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _do(self, user: str | None, seconds: float, work: Callable[[Job], T]) -> T:
+        """In a thread, as soon as the user's share allows; if the wait ends before the work does, so does the work."""
+        async with self._share.slot(user):
+            job = Job(seconds)
+            future = asyncio.get_running_loop().run_in_executor(self._threads, work, job)
+            try:
+                return await asyncio.wait_for(asyncio.shield(future), job.seconds + GRACE)
+            except TimeoutError:
+                raise QueryFailed(too_slow(job.seconds)) from None
+            except NotConnected as error:
+                raise self._explain(str(error)) from None
+            finally:
+                if not future.done():
+                    await self._stopped(job, future)
+
+    async def _stopped(self, job: Job, future: asyncio.Future[T]) -> None:
+        future.cancel()
+        await asyncio.to_thread(job.stop)
+        done, _ = await asyncio.wait({future}, timeout=CANCEL_SECONDS)
+        for each in done:
+            if not each.cancelled():
+                each.exception()
+
+
+__all__ = ["Found", "Reading", "Rows", "Source", "open_source"]

@@ -1,0 +1,147 @@
+"""Replies from memory alone, and the corrections that a plain statement makes. answers.py decides what to say; this
+module loads what that needs.
+
+Learning is awaited only if the message taught something, so that the reply can report it. A statement may also close a
+task or correct a value by naming the old one (learning/amendments.py finds the memory). If it is unclear which memory
+is meant, nothing changes, and the reply says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from recollect.apps.chat.answers import (
+    MAX_PROFILE,
+    answer_from_memory,
+    answer_profile,
+    confirm_changes,
+    explain_reply,
+    find_unanswered_keys,
+)
+from recollect.apps.chat.message import ChatReply, Message
+from recollect.apps.chat.phrases import Phrases
+from recollect.engine import Engine
+from recollect.errors import NotFound
+from recollect.learning.amendments import DoneReport, Swap, find_finished, find_replaced, find_report, find_swap
+from recollect.learning.rules import rulebooks
+from recollect.values.conversation import Turn
+from recollect.values.explanation import Explanation
+from recollect.values.lesson import Lesson
+from recollect.values.memory import Memory, classify_fact, is_single
+from recollect.values.query import Context
+from recollect.values.scope import Scope
+
+MAX_RETRACTED = 1000
+MAX_MEMORIES = 1000
+MAX_TASKS = 10  # in a reply
+
+
+async def reply_from_memory(
+    engine: Engine, scope: Scope, message: Message, context: Context | None, history: Sequence[Turn], words: Phrases
+) -> ChatReply:
+    """Return the reply. `history` ends with the message itself."""
+    match message.intent:
+        case "small talk":
+            return ChatReply(words.small_talk(message.text))
+        case "profile":
+            return answer_profile(await engine.memories(scope, status=("active",), limit=MAX_PROFILE), words)
+        case "why":
+            last = next((turn for turn in reversed(history) if turn.role == "assistant"), None)
+            return explain_reply(last, await load_explanation(engine, scope, last), words)
+        case "teaching":
+            return await reply_to_teaching(engine, scope, message, context, history[-1], words)
+        case "question":
+            if context is None:
+                return ChatReply(words.unreachable, error_stage="retrieval")
+            return answer_from_memory(
+                message, context, words, rulebooks(), await load_ended_values(engine, scope, context)
+            )
+        case "statement":
+            return await apply_amendment(engine, scope, message, history, words) or ChatReply(words.kept)
+
+
+async def reply_to_teaching(
+    engine: Engine, scope: Scope, message: Message, context: Context | None, turn: Turn, words: Phrases
+) -> ChatReply:
+    """Return what was learned or forgotten, and the answer if the message also asks. A command is not a question."""
+    await engine.settle(scope)
+    done = confirm_changes(message, turn, await load_affected_memories(engine, scope, message), words)
+    if message.read.commands or not message.asks or context is None:
+        return done
+    answer = answer_from_memory(message, context, words, rulebooks())
+    return ChatReply(f"{done.text}\n{answer.text}", done.sources + answer.sources) if answer.sources else done
+
+
+async def load_ended_values(engine: Engine, scope: Scope, context: Context) -> list[Memory]:
+    """Return earlier values of the requested keys that have no value now, the latest first."""
+    keys = find_unanswered_keys(context.recall, rulebooks())
+    ended = await engine.memories(scope, key=keys, status=("superseded",)) if keys else []
+    return sorted(ended, key=lambda memory: memory.valid_to or memory.valid_from, reverse=True)
+
+
+async def load_affected_memories(engine: Engine, scope: Scope, message: Message) -> list[Memory]:
+    """Return current and earlier memories under the keys of a message, and all retracted ones if it forgets
+    something."""
+    keys = dict.fromkeys(classify_fact(fact)[1] for fact in message.read.facts)
+    known = [memory for key in keys for memory in await engine.memories(scope, key=key, status=None)]
+    if any(command.verb == "forget" for command in message.read.commands):
+        known += await engine.memories(scope, status=("retracted",), limit=MAX_RETRACTED)
+    return list({memory.id: memory for memory in known}.values())
+
+
+async def load_explanation(engine: Engine, scope: Scope, last: Turn | None) -> Explanation | None:
+    """Return the explanation of the request behind a reply, if it is still stored."""
+    request = ((last.data or {}).get("memory") or {}).get("request_id") if last else None
+    try:
+        return await engine.explain(scope, request) if request else None
+    except NotFound:
+        return None
+
+
+async def apply_amendment(
+    engine: Engine, scope: Scope, message: Message, history: Sequence[Turn], words: Phrases
+) -> ChatReply | None:
+    """Return the reply, or None if the statement changes nothing. `history` ends with the message."""
+    if (swap := find_swap(message.text, rulebooks())) is not None:
+        return await apply_correction(engine, scope, swap, history[-1], words)
+    if (report := find_report(message.text, rulebooks())) is not None:
+        return await close_reported_task(engine, scope, report, history[:-1], words)
+    return None
+
+
+async def apply_correction(engine: Engine, scope: Scope, swap: Swap, turn: Turn, words: Phrases) -> ChatReply:
+    await engine.settle(scope)
+    meant = find_replaced(swap, await engine.memories(scope, status=("active",), limit=MAX_MEMORIES))
+    if len(meant) != 1:
+        return ChatReply(words.not_corrected.format(old=swap.old))
+    [old] = meant
+    ending = () if is_single(old.kind, old.key) else (old.id,)
+    lesson = Lesson(swap.value, old.key, old.kind, "correction", "user", importance=old.importance, said_in=turn.ref)
+    new = await engine.learn(scope, lesson, ending=ending)
+    fact = words.brief(new)
+    return ChatReply(words.corrected.format(fact=fact, ref=turn.ref, old=old.value), (new.ref,))
+
+
+async def close_reported_task(
+    engine: Engine, scope: Scope, report: DoneReport, before: Sequence[Turn], words: Phrases
+) -> ChatReply | None:
+    if not report.is_plain:
+        await engine.settle(scope)
+    tasks = await engine.memories(scope, kinds=("todo",), status=("active",))
+    done = find_finished(report, tasks) if report.what else find_mentioned_tasks(tasks, before)
+    if len(done) == 1:
+        closed = await engine.close(scope, done[0].id, owner="user")
+        return ChatReply(words.closed.format(task=closed.value), (closed.ref,), ended=(closed.ref,))
+    if not tasks or (report.is_plain and not done):
+        return None
+    shown = (done or tasks)[:MAX_TASKS]
+    return ChatReply("\n".join([words.which_task, *(f"- {task.value}" for task in shown)]), tuple(t.ref for t in shown))
+
+
+def find_mentioned_tasks(tasks: Sequence[Memory], before: Sequence[Turn]) -> list[Memory]:
+    """Return the tasks that the last reply named or suggested."""
+    last = next((turn for turn in reversed(before) if turn.role == "assistant"), None)
+    if last is None:
+        return []
+    said = "\n".join([last.text, *(last.data or {}).get("suggestions", ())])
+    return [task for task in tasks if task.value.rstrip(".。") in said]

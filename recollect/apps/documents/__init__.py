@@ -1,0 +1,1 @@
+"""Questions about documents, with conversation history and memories."""

@@ -1,0 +1,201 @@
+"""A question about documents, from start to end: record it, make it standalone from the trimmed history, search
+documents and memory, make an answer, record it with its sources, and remember it if it came from documents. This order
+loses no question.
+
+A question is finished even if the client disconnects. If memory fails, the answer is made without it; if the model
+fails, documents are quoted. Interfaces call `query`, `log` and `drop`; bootstrap.py makes a Librarian and closes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from recollect.apps.background_tasks import BackgroundTasks
+from recollect.apps.documents.answer_log import Entry, answer_turn, load_answer, load_entries
+from recollect.apps.documents.answer_text import Evidence, make_reply, trim_history
+from recollect.apps.documents.memory import (
+    drop_unreadable,
+    forget_answers,
+    learn_answer,
+    recall_memories,
+    select_memories,
+)
+from recollect.apps.documents.question import MAX_DOCUMENTS, Answered, Question, Recollection, Reply, make_source
+from recollect.engine import Engine
+from recollect.errors import NotFound
+from recollect.learning.document_turns import HOST
+from recollect.ports import Reasoner
+from recollect.settings import Settings
+from recollect.values.audit import Receipt
+from recollect.values.conversation import Turn
+from recollect.values.document import ChunkHit, DocumentId, DocumentQuery
+from recollect.values.lesson import Owner
+from recollect.values.query import MAX_QUERY_CHARS
+from recollect.values.scope import Scope
+from recollect.values.sensitive_data import mask_text
+
+log = logging.getLogger("recollect.documents")
+MAX_HISTORY = 50
+PAGE = 200
+MAX_NAMED = 20  # in an error message
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedQuestion:
+    """The question in the log, with the history that fits before it."""
+
+    scope: Scope
+    ref: str
+    question: Question
+    standalone: str
+    history: Sequence[Turn] = ()
+    tokens: int = 0
+
+
+class Librarian:
+    """Answers questions about documents. Without a `reasoner` it quotes."""
+
+    def __init__(self, engine: Engine, settings: Settings, reasoner: Reasoner | None = None) -> None:
+        self._engine = engine
+        self._settings = settings
+        self._reasoner = reasoner
+        self._tasks = BackgroundTasks()
+
+    async def query(self, scope: Scope, question: Question) -> Answered:
+        """Return the answer. Without a session in the scope, a new one is started; its id is in the answer. A question
+        about documents that do not exist is rejected and not recorded."""
+        await check_documents_exist(self._engine, scope, question.documents or ())
+        return await self._tasks.finish(self._answer(scope, question))
+
+    async def again(self, scope: Scope, ref: str) -> Answered:
+        """Return an earlier answer from the log."""
+        return await load_answer(self._engine, scope, ref)
+
+    async def log(self, scope: Scope, *, limit: int = 50, before: int | None = None) -> list[Entry]:
+        """Return the questions of the scope's session with their answers, oldest first."""
+        turns = await self._engine.history(scope, limit=limit, before=before)
+        return await load_entries(self._engine, scope, turns)
+
+    async def drop(self, scope: Scope, document: DocumentId | str, *, owner: Owner | None = None) -> Receipt:
+        """Erase a document with everything derived from it, and the user's memories of answers from it."""
+        found = await self._engine.documents.get(scope, document, owner=owner)
+        receipt = await self._engine.documents.drop(scope, found.id, owner=found.owner)
+        await forget_answers(self._engine, scope, found.id)
+        return receipt
+
+    async def backfill(self, scope: Scope) -> int:
+        """Make memories from answers in the log that have none yet, the newest first, and return how many. Repeating it
+        adds none."""
+        made, offset = 0, 0
+        while talks := await self._engine.conversations(scope, limit=PAGE, offset=offset):
+            for talk in talks:
+                made += await self._backfill(replace(scope, session=talk.session), talk.turns)
+            offset += len(talks)
+        return made
+
+    async def close(self) -> None:
+        """Wait for running answers. Call this before the engine is closed."""
+        await self._tasks.close()
+
+    async def _answer(self, scope: Scope, question: Question) -> Answered:
+        started = time.perf_counter()
+        if self._settings.mask_sensitive:
+            question = replace(question, query=mask_text(question.query)[:MAX_QUERY_CHARS])
+        heard = await self._record_question(scope, question)
+        hits, memories = await asyncio.gather(self._search(heard), self._recall(heard))
+        chosen = select_memories(memories, [hit.text for hit in hits], question.top_memories)
+        found = Evidence(question.query, heard.standalone, hits, chosen, heard.history)
+        reply = await make_reply(self._reasoner, found)
+        taken = round((time.perf_counter() - started) * 1000)
+        answer = await self._record_answer(heard, reply, build_answer(heard, found, reply, taken))
+        await self._learn(heard.scope, answer)
+        return answer
+
+    async def _record_question(self, scope: Scope, question: Question) -> RecordedQuestion:
+        done = await self._engine.record(scope, [Turn("user", question.query, data={"host": HOST})])
+        place = replace(scope, session=done.conversation.session)
+        heard = RecordedQuestion(place, done.refs[0], question, question.query)
+        if not question.include_history or not question.history_tokens or not done.first:
+            return heard
+        before = await self._engine.history(place, limit=MAX_HISTORY, before=done.first)
+        # Only a model uses earlier answers; the rules use earlier questions.
+        spoken = before if self._reasoner else [turn for turn in before if turn.role == "user"]
+        history, tokens = trim_history(spoken, question.history_tokens)
+        previous = [turn.text for turn in history if turn.role == "user"]
+        standalone = await self._engine.standalone(question.query, previous)
+        return replace(heard, standalone=standalone, history=history, tokens=tokens)
+
+    async def _search(self, heard: RecordedQuestion) -> list[ChunkHit]:
+        asked = heard.question
+        query = DocumentQuery(heard.standalone, documents=asked.documents, limit=asked.top_k, mmr=asked.mmr)
+        return await self._engine.documents.search(heard.scope, query)
+
+    async def _recall(self, heard: RecordedQuestion) -> list[Recollection]:
+        if not heard.question.top_memories or not self._settings.enabled:
+            return []
+        shown = [heard.ref, *(turn.ref for turn in heard.history)]
+        found = await recall_memories(self._engine, heard.scope, heard.standalone, shown)
+        return await drop_unreadable(self._engine, heard.scope, found)
+
+    async def _record_answer(self, heard: RecordedQuestion, reply: Reply, answer: Answered) -> Answered:
+        try:
+            done = await self._engine.record(heard.scope, [answer_turn(heard.ref, reply, answer)])
+        # The answer exists and is returned; the question is in the log.
+        except Exception:
+            log.exception("an answer could not be recorded")
+            return answer
+        return replace(answer, ref=done.refs[0])
+
+    async def _learn(self, scope: Scope, answer: Answered) -> None:
+        if not self._settings.enabled:
+            return
+        try:
+            await learn_answer(self._engine, scope, answer)
+        # As above: the answer is in the log even if it cannot be remembered.
+        except Exception:
+            log.exception("an answer could not be remembered")
+
+    async def _backfill(self, scope: Scope, turns: int) -> int:
+        made, before = 0, turns
+        while before > 0:
+            page = await self._engine.history(scope, limit=PAGE, before=before)
+            if not page:
+                break
+            for entry in reversed(await load_entries(self._engine, scope, page, previews=False)):
+                made += await learn_answer(self._engine, scope, entry.answered, newest=False)
+            # Overlap by one turn, so that a question stays with its answer.
+            first = page[0].index or 0
+            before = 0 if first == 0 or len(page) < PAGE else first + 1
+        return made
+
+
+async def check_documents_exist(engine: Engine, scope: Scope, wanted: Sequence[DocumentId | str]) -> None:
+    """Raise NotFound with the documents that neither the user nor the project has."""
+    ids = list(dict.fromkeys(map(str, wanted)))
+    known = (
+        {str(each.id) for each in await engine.documents.find(scope, ids=ids, limit=MAX_DOCUMENTS)} if ids else set()
+    )
+    if missing := [each for each in ids if each not in known]:
+        more = f" and {len(missing) - MAX_NAMED} more" if len(missing) > MAX_NAMED else ""
+        raise NotFound(
+            f"neither user {scope.user!r} nor the project has document {', '.join(missing[:MAX_NAMED])}{more}"
+        )
+
+
+def build_answer(heard: RecordedQuestion, found: Evidence, reply: Reply, taken: int) -> Answered:
+    return Answered(
+        session=heard.scope.session or "",
+        answer=reply.text,
+        sources=tuple(make_source(hit, reply) for hit in found.hits),
+        memories=tuple(found.memories),
+        used_history_tokens=heard.tokens,
+        latency_ms=taken,
+        model=reply.model,
+        refused=reply.refused,
+        standalone=heard.standalone,
+        error_stage=reply.error_stage,
+    )

@@ -1,0 +1,200 @@
+"""Memories for a question about documents, and answers that become memories. librarian.py calls this.
+
+One recall with the standalone question finds memories, summaries and turns of other sessions. Memories and summaries
+that cite documents are dropped if the user can no longer read one of them. An answer from documents becomes a memory of
+its question (`qa_turn`) that names them. A memory's score is its similarity, raised slightly by importance and recency.
+If memory fails, the answer is made without it.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from uuid import UUID
+
+from recollect.apps.chat.answers import select_relevant_turns, shared_weight, weigh_words
+from recollect.apps.chat.message import has_question
+from recollect.apps.documents.question import Answered, Recollection
+from recollect.engine import Engine
+from recollect.errors import NotFound
+from recollect.learning.document_turns import asks_documents, is_stopgap, list_cited
+from recollect.learning.rules import rulebooks
+from recollect.recall.lexemes import lexemes
+from recollect.values.conversation import Episode, Turn
+from recollect.values.lesson import Lesson
+from recollect.values.memory import Memory
+from recollect.values.query import EpisodeHit, Hit, MemoryHit, Query, Recall
+from recollect.values.scope import MAX_NAME, Scope
+
+log = logging.getLogger("recollect.documents")
+MAX_TURNS = 20  # that are searched for those of other sessions
+IMPORTANCE = 0.3
+TURN_IMPORTANCE = 0.1  # turns and summaries have no importance of their own
+SUMMARY_IMPORTANCE = 0.3
+VALUE_CHARS = 2_000
+# Questions to databases have the same kind; no database has this name.
+NO_DATABASE = "(documents)"
+# Questions quoted in an extractive summary.
+QUOTED_QUESTION = re.compile(r'[^"\s][^"]*?(?: asked: |问：)(?:"[^"]*"\s*)+')
+BY_IMPORTANCE = 0.05
+BY_RECENCY = 0.1  # for something said just now; half of it after HALF_LIFE
+HALF_LIFE = 30.0  # days
+MAX_BOOST = 1.15
+SAME_TEXT = 0.8  # share of common words from which two texts say the same
+
+
+async def recall_memories(
+    engine: Engine, scope: Scope, question: str, exclude: Sequence[str]
+) -> list[tuple[Recollection, tuple[str, ...]]]:
+    """Return what is relevant to the question, with the documents that it cites."""
+    query = Query(question, scope="user", limit=MAX_TURNS, exclude=tuple(exclude))
+    try:
+        recall, now = await engine.recall(scope, query), datetime.now(UTC)
+        summaries = [hit for hit in recall.episodes if not is_in_history(hit.episode, exclude)]
+        behind = [(hit, await load_episode_turns(engine, scope, hit.episode)) for hit in summaries]
+        summed = [
+            (from_episode(hit, now), tuple(sorted(list_cited(turns))))
+            for hit, turns in behind
+            if has_content(hit, turns)
+        ]
+        return [*score_memories(recall, scope.session, now), *summed]
+    # A failure of memory must not break an answer from documents.
+    except Exception:
+        log.exception("memory could not be searched")
+        return []
+
+
+def score_memories(
+    recall: Recall, session: str | None, now: datetime
+) -> Iterator[tuple[Recollection, tuple[str, ...]]]:
+    books, worth = rulebooks(), weigh_words(recall)
+    for known in recall.memories:
+        if known.score > 0:
+            yield from_memory(known, now), cited_documents(known.memory)
+    for hit in select_relevant_turns(recall, books):
+        if hit.turn.session != session and not is_stopgap(hit.turn) and not has_question(hit.text, books):
+            near = hit.arms["vector"].score if "vector" in hit.arms else 0.0
+            yield from_turn(hit, max(shared_weight(hit.words, worth), near), now), ()
+
+
+def from_memory(hit: MemoryHit, now: datetime) -> Recollection:
+    memory = hit.memory
+    score = score_memory(hit.score, memory.importance, memory.valid_from, now)
+    return Recollection(str(memory.id), memory.source, hit.text, score)
+
+
+def from_episode(hit: EpisodeHit, now: datetime) -> Recollection:
+    score = score_memory(hit.score, SUMMARY_IMPORTANCE, hit.episode.said_from, now)
+    return Recollection(hit.source, "summary", hit.text, score)
+
+
+def from_turn(hit: Hit, similarity: float, now: datetime) -> Recollection:
+    return Recollection(hit.source, "turn", hit.text, score_memory(similarity, TURN_IMPORTANCE, hit.turn.at, now))
+
+
+def is_in_history(episode: Episode, exclude: Sequence[str]) -> bool:
+    """Whether the model sees an episode's turns anyway: the history shown is always the end of a session."""
+    return f"{episode.session}#{episode.first}" in exclude
+
+
+async def load_episode_turns(engine: Engine, scope: Scope, episode: Episode) -> list[Turn]:
+    """Return the turns that an episode summarises."""
+    place = Scope(scope.user, episode.session, scope.project)
+    return await engine.history(place, limit=episode.last - episode.first + 1, before=episode.last + 1)
+
+
+def has_content(hit: EpisodeHit, turns: Sequence[Turn]) -> bool:
+    """Whether a summary says more than the questions. It says nothing about questions that documents did not answer."""
+    if not asks_documents(turns):
+        return True
+    return bool(list_cited(turns)) and bool(QUOTED_QUESTION.sub("", hit.episode.summary).strip())
+
+
+def cited_documents(memory: Memory) -> tuple[str, ...]:
+    return tuple(map(str, (memory.data or {}).get("documents") or ()))
+
+
+async def drop_unreadable(
+    engine: Engine, scope: Scope, found: Sequence[tuple[Recollection, tuple[str, ...]]]
+) -> list[Recollection]:
+    """Return the memories without those that cite a document the user cannot read."""
+    wanted = {document for _, documents in found for document in documents}
+    gone = {document for document in wanted if not await is_readable(engine, scope, document)}
+    return [each for each, documents in found if gone.isdisjoint(documents)]
+
+
+async def is_readable(engine: Engine, scope: Scope, document: str) -> bool:
+    try:
+        return (await engine.documents.get(scope, document)).status == "processed"
+    except NotFound:
+        return False
+
+
+async def learn_answer(engine: Engine, scope: Scope, answer: Answered, *, newest: bool = True) -> bool:
+    """Make an answer from documents a memory of its question, replacing an older one. Return whether it did."""
+    cited = sorted({str(source.document) for source in answer.sources if source.cited})
+    if answer.refused or answer.error_stage or not cited:
+        return False
+    key, value = " ".join(answer.standalone.split())[:MAX_NAME].strip(), answer.answer[:VALUE_CHARS]
+    for old in await load_earlier_answers(engine, scope, key):
+        if old.value == value.strip() or not newest:
+            return False
+        await engine.close(scope, old.id, owner="user")
+    lesson = Lesson(
+        value,
+        key=key,
+        kind="question",
+        source="qa_turn",
+        owner="user",
+        importance=IMPORTANCE,
+        data={"host": "documents", "source": NO_DATABASE, "documents": cited, "ref": answer.ref},
+        said_in=answer.ref,
+        learned_by="model" if answer.model else "rules",
+    )
+    await engine.learn(scope, lesson)
+    return True
+
+
+async def load_earlier_answers(engine: Engine, scope: Scope, key: str) -> list[Memory]:
+    found = await engine.memories(scope, kinds=("question",), key=key, status=("active",))
+    return [memory for memory in found if (memory.data or {}).get("source") == NO_DATABASE]
+
+
+async def forget_answers(engine: Engine, scope: Scope, document: UUID) -> int:
+    """Erase the user's memories of answers that cite a document, and return how many."""
+    found = await engine.memories(scope, kinds=("question",), status=None, limit=1000)
+    resting = [memory for memory in found if str(document) in cited_documents(memory)]
+    for memory in resting:
+        await engine.forget(scope, memory=memory.id, owner="user")
+    return len(resting)
+
+
+def score_memory(similarity: float, importance: float, said_at: datetime | None, now: datetime) -> float:
+    boost = (1 + BY_IMPORTANCE * importance) * recency_boost(said_at, now)
+    return round(min(max(similarity, 0.0), 1.0) * min(boost, MAX_BOOST), 4)
+
+
+def recency_boost(said_at: datetime | None, now: datetime) -> float:
+    if said_at is None:
+        return 1.0
+    days = max((now - said_at).total_seconds() / 86_400, 0.0)
+    return float(1 + BY_RECENCY * 0.5 ** (days / HALF_LIFE))
+
+
+def jaccard(one: str, other: str) -> float:
+    """Return the share of words that two texts have in common."""
+    mine, yours = set(lexemes(one)), set(lexemes(other))
+    return len(mine & yours) / (len(mine | yours) or 1)
+
+
+def select_memories(found: Iterable[Recollection], chunks: Sequence[str], most: int) -> tuple[Recollection, ...]:
+    """Return the best memories, each text once, without those that a chunk repeats."""
+    chosen: list[Recollection] = []
+    for each in sorted(found, key=lambda each: -each.score):
+        if len(chosen) == most:
+            break
+        if not any(jaccard(each.text, text) > SAME_TEXT for text in (*chunks, *(other.text for other in chosen))):
+            chosen.append(each)
+    return tuple(chosen)

@@ -1,0 +1,241 @@
+"""Answers by quotation, without a model: the sentences of the found chunks that share most with the question, each with
+its citation and exact range; a refusal if none shares enough. Pure.
+
+A sentence is scored by the question's words in it, weighted by rarity. Words around it (in the heading, the column
+names, the sentence before) count less. A refusal says that nothing was found, and shows the nearest sentence.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from recollect.apps.chat.answers import ASKING_WORDS
+from recollect.apps.documents.question import Place, Recollection, Reply
+from recollect.recall.lexemes import lexemes
+from recollect.recall.sentences import sentences
+from recollect.values.document import ChunkHit
+from recollect.values.text import is_cjk
+
+# Of the weight of the question's words that a sentence must have. More than for a turn: documents have more words.
+MIN_SHARE = 0.6
+MIN_NEAR = 0.25  # share from which a sentence is shown with a refusal
+MIN_MEMORY = 0.6  # score from which a memory answers if no document does
+MAX_QUOTES = 3
+NEAR_BEST = 0.85  # of the best sentence's share, for another to be quoted too
+QUOTE_CHARS = 600
+NO_NUMBER_WEIGHT = 0.55  # of a sentence without a number if one is asked for
+TITLE_WEIGHT = 0.75  # of a line that seems to be a title
+HEADING_WEIGHT = 0.6  # of a word in a heading above the sentence
+BEFORE_WEIGHT = 0.4  # of a word in the sentence before
+LEAD_WEIGHT = 0.9  # of a word in a question or heading that introduces the sentence
+ABBREVIATIONS = frozenset(("e.g", "i.e", "etc", "vs", "cf", "no", "fig", "approx", "dr", "mr", "mrs", "st", "inc"))
+WRAPPED = re.compile(r"(?<![.:!?;|\n])\n(?=[a-z(])")  # a line end inside a sentence
+ROW = " | "
+TITLED = re.compile(r"(?=\D{2,60}$)[^\s:;|,=(]+(?: [^\s:;|,=(]+){0,5}")
+# Only words were searched for, so a refusal must not claim that the documents do not contain the answer.
+UNKNOWN = "I do not know: I did not find it in the documents."
+NOTHING = "I do not know: I did not find it in the documents that have been read."
+NEAREST = "{unknown} Nearest passage ({where}): “{text}”"
+REMEMBERED = "I did not find it in the documents. Remembered: “{text}” [{id}]"
+UNKNOWN_ZH = "我不知道：我在文档里没有找到。"
+NOTHING_ZH = "我不知道：我在已读入的文档里没有找到。"
+NEAREST_ZH = "{unknown}最接近的段落（{where}）：“{text}”"
+REMEMBERED_ZH = "我在文档里没有找到。记忆中有：“{text}” [{id}]"
+OWN_SHARE = 0.65  # of the weight of a follow-up, for the words of the message itself
+MIN_SENTENCES = 20  # with fewer, rarity is not reliable
+KIND_WEIGHT = 0.5  # for a word that names the kind of thing: "period" in "notice period"
+# Words of a question that no answer repeats.
+ASKING_FORM = re.compile(
+    r"\bhow (?:much|many|long|often|far|large|big|do|does|can|should|is|are)\b|\bwhat (?:kinds?|sorts?|types?) of\b"
+    r"|\b(?:does|do) (?:it|they|you|i|we|one) (?:mean|say|happen)\b|\b(?:tell me|explain|describe|please|happens?)\b"
+    r"|\b(?:may|must|might|shall)(?= (?:i|we|you|one|they|it|he|she|a|an|the|be)\b)"
+    r"|\b(?:called|named)(?=\s*\?)|\b(?:is|are) (?:needed|required|necessary)\b"
+    r"|几(?:天|个|年|月|日|次|条|位|人|种|点|小时|分钟|元|岁|周)?|多(?:久|长|大|高|远|重)|请问|谁|可以|能不能|是否|需要",
+    re.IGNORECASE,
+)
+KIND_WORDS = frozenset(lexemes("period duration length amount number name date price time"))
+WANTS_NUMBER = re.compile(
+    r"\bhow (?:much|many|long|often|far|large|big|old|high)\b|多少|几|多(?:久|长|大|高|远|重)", re.I
+)
+NAMED_THING = re.compile(
+    r"\b[Ww](?:hat|hich)(?:['’]s| is| are| was| were)?(?: the| a| an| my| our)? (\w+)|\b[Ww]ho (\w+)"
+    r"|(?<=[\w,] )([A-Z0-9]\w+)"
+)
+NUMBER = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|sixty|ninety"
+    r"|half|quarter|dozen|hundred|thousand|million|once|twice|daily|weekly|monthly|yearly|annually|every|each|free|no"
+    r"|none|unlimited|never|always|until|as long as)\b|[零一二两三四五六七八九十百千万半每]|免费|直到",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a chunk; `share` is the share of the question's weight that it has."""
+
+    hit: ChunkHit
+    rank: int
+    place: Place  # in the document
+    text: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A sentence before scoring: its words, and the words around it with their weights."""
+
+    place: Place  # in the chunk
+    words: frozenset[str]
+    around: Mapping[str, float]
+    factor: float = 1.0
+
+
+def quote_answer(
+    question: str, hits: Sequence[ChunkHit], memories: Sequence[Recollection] = (), asked: str | None = None
+) -> Reply:
+    """Return the answer. `asked` is the user's own message if it differs from the question; its words count most."""
+    judged = sorted(
+        score_sentences(question, hits, asked or question),
+        key=lambda each: (-round(each.share, 2), each.rank, each.place.start),
+    )
+    chosen = select_quotes(judged)
+    if chosen:
+        lines = [f"{each.text} ({each.hit.source})" for each in chosen]
+        return Reply("\n".join(lines), {each.hit.source: each.place for each in reversed(chosen)})
+    told = next((each for each in memories if each.score >= MIN_MEMORY and is_about(each.text, question)), None)
+    if told is not None:
+        said = (REMEMBERED_ZH if is_cjk(question) else REMEMBERED).format(text=told.preview, id=told.id)
+        return Reply(said, {}, memory=told.id)
+    near = next((each for each in judged if each.share >= MIN_NEAR), None)
+    return make_refusal(question, near, bool(hits))
+
+
+def is_about(memory: str, question: str) -> bool:
+    """Whether a memory has every word that is asked for: Seville's rent does not answer a question about Malmo's."""
+    return set(find_wanted_words(question)) <= set(lexemes(memory))
+
+
+def make_refusal(question: str, near: Sentence | None, is_any: bool) -> Reply:
+    """Return a refusal. It cites no passage; the nearest one is named by title and page."""
+    is_chinese = is_cjk(question)
+    unknown, nothing, nearest = (UNKNOWN_ZH, NOTHING_ZH, NEAREST_ZH) if is_chinese else (UNKNOWN, NOTHING, NEAREST)
+    if near is None:
+        return Reply(unknown if is_any else nothing, {})
+    said = nearest.format(unknown=unknown, where=format_place(near, is_chinese), text=" ".join(near.text.split()))
+    return Reply(said, {}, near=(near.hit.source, near.place))
+
+
+def format_place(said: Sentence, is_chinese: bool) -> str:
+    title, (page, page_end) = said.hit.document.title, said.hit.chunk.pages(said.place.start, said.place.end)
+    if page is None or page != page_end:
+        return title
+    return f"{title}，第 {page} 页" if is_chinese else f"{title}, page {page}"
+
+
+def select_quotes(judged: Sequence[Sentence]) -> list[Sentence]:
+    """Return the sentences to quote, best first."""
+    if not judged or judged[0].share < MIN_SHARE:
+        return []
+    least = max(MIN_SHARE, NEAR_BEST * judged[0].share)
+    chosen: dict[str, Sentence] = {}
+    for each in judged:
+        if each.share >= least:
+            chosen.setdefault(" ".join(each.text.split()).casefold(), each)
+    return list(chosen.values())[:MAX_QUOTES]
+
+
+def score_sentences(question: str, hits: Sequence[ChunkHit], asked: str) -> Iterator[Sentence]:
+    lines = [(rank, hit, line) for rank, hit in enumerate(hits) for line in split_lines(hit)]
+    worth = normalize_weights(weigh_words(question, [line.words for _, _, line in lines]), lexemes(asked))
+    wants_number = WANTS_NUMBER.search(question) is not None
+    for rank, hit, line in lines:
+        share = line.factor * sum(worth[word] * word_share(line, word) for word in worth)
+        if share:
+            said = make_sentence(hit, rank, line, share)
+            yield (
+                said if not wants_number or NUMBER.search(said.text) else replace(said, share=share * NO_NUMBER_WEIGHT)
+            )
+
+
+def word_share(line: Line, word: str) -> float:
+    return 1.0 if word in line.words else line.around.get(word, 0.0)
+
+
+def make_sentence(hit: ChunkHit, rank: int, line: Line, share: float) -> Sentence:
+    start, end = line.place.start, min(line.place.end, line.place.start + QUOTE_CHARS)
+    text = WRAPPED.sub(" ", hit.chunk.text[start:end])
+    return Sentence(hit, rank, Place(hit.chunk.start + start, hit.chunk.start + end), text, share)
+
+
+def split_lines(hit: ChunkHit) -> Iterator[Line]:
+    """Yield the sentences with content. Headings and questions add their words to the next sentence; a row of column
+    names adds its words to the rows below."""
+    chunk = hit.chunk
+    above = dict.fromkeys(lexemes(" ".join((hit.document.title, *chunk.headings, chunk.lead))), HEADING_WEIGHT)
+    headings = {heading.strip() for heading in chunk.headings}
+    around, columns = dict(above), dict[str, float]()
+    text = WRAPPED.sub(" ", chunk.text)
+    for start, end in sentences(text, ABBREVIATIONS):
+        said = text[start:end]
+        words = frozenset(lexemes(said))
+        is_row = ROW in said
+        if said.strip() in headings or said.endswith(("?", "？", ":", "：")):
+            around = around | dict.fromkeys(words, LEAD_WEIGHT)
+            continue
+        names_columns = is_row and not columns and not chunk.lead
+        is_heading = names_columns or is_title(text, start, end)
+        yield Line(Place(start, end), words, columns | around, TITLE_WEIGHT if is_heading else 1.0)
+        columns = dict.fromkeys(words, HEADING_WEIGHT) if names_columns else columns if is_row else {}
+        around = (
+            around | dict.fromkeys(words, LEAD_WEIGHT) if is_heading else dict.fromkeys(words, BEFORE_WEIGHT) | above
+        )
+
+
+def is_title(text: str, start: int, end: int) -> bool:
+    """Whether a line is an unmarked title: few words, no number, at the beginning of a line, with text after it."""
+    line = text.rfind("\n", 0, start) + 1
+    if text[line:start].strip() or not text[end:].strip() or not TITLED.fullmatch(text[start:end]):
+        return False
+    return text[end:].startswith("\n\n") != text[start:end].endswith(".")
+
+
+def find_wanted_words(question: str) -> list[str]:
+    return list(lexemes(ASKING_FORM.sub(" ", ASKING_WORDS.sub(" ", question))) or lexemes(question))
+
+
+def weigh_words(question: str, sentences: Sequence[Collection[str]]) -> dict[str, float]:
+    """Return how rare each word is among the sentences. A word that no sentence has gets the highest weight; among few
+    sentences only if the question is about it, otherwise that of a word that occurs once."""
+    words, pointed = find_wanted_words(question), find_named_things(question)
+    many, is_few = max(len(sentences), MIN_SENTENCES), len(sentences) <= MIN_SENTENCES
+    having = {word: sum(word in each for each in sentences) for word in words}
+    if is_few:
+        having |= {word: 1 for word, n in having.items() if n == 0 and word.isascii() and word not in pointed}
+    rare = {word: math.log(1 + (many - n + 0.5) / (n + 0.5)) for word, n in having.items()}
+    return (
+        rare
+        if KIND_WORDS.issuperset(rare)
+        else {word: rare[word] * (KIND_WEIGHT if word in KIND_WORDS else 1.0) for word in rare}
+    )
+
+
+def find_named_things(question: str) -> set[str]:
+    """Return names and the words after "what is the" and "who": an answer without them answers another question."""
+    return set(lexemes(" ".join(found[found.lastindex or 0] for found in NAMED_THING.finditer(question))))
+
+
+def normalize_weights(worth: Mapping[str, float], asked: Collection[str]) -> dict[str, float]:
+    """Return weights that add up to one. In a follow-up the words of the message itself get OWN_SHARE of it."""
+    now = {word: value for word, value in worth.items() if word in asked}
+    if not now or len(now) == len(worth):
+        return scale(worth, 1.0)
+    carried = {word: value for word, value in worth.items() if word not in asked}
+    return scale(now, OWN_SHARE) | scale(carried, 1 - OWN_SHARE)
+
+
+def scale(worth: Mapping[str, float], whole: float) -> dict[str, float]:
+    total = sum(worth.values()) or 1.0
+    return {word: whole * value / total for word, value in worth.items()}

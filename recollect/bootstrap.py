@@ -1,0 +1,318 @@
+"""Bootstrap: the only module that chooses adapters. `connect` builds an Engine and closes it again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from recollect.engine import Engine
+from recollect.errors import InvalidSetting, StoreUnavailable
+from recollect.extras import require_extra
+from recollect.flows.background_tasks import BackgroundTasks
+from recollect.flows.dependencies import Dependencies
+from recollect.flows.embed import Embedding, Policy
+from recollect.flows.request_log import RequestLog, UsageCounter
+from recollect.ports import Clock, Embedder, FileReader, Reasoner, SystemClock, Upstream
+from recollect.providers.jwt import token_reader
+from recollect.settings import Settings, read_settings
+from recollect.store.connection import (
+    APP_ROLE,
+    EmbeddedServer,
+    embedded_server,
+    make_database,
+    normalize_dsn,
+    open_database,
+)
+from recollect.store.database import first_line
+from recollect.store.embedded import default_home
+from recollect.store.migrate import SchemaStatus, prepare
+from recollect.store.store import Store
+from recollect.sync import SyncEngine
+from recollect.values.log_masking import mask_logs
+from recollect.worker.worker import DocumentWorker, UpkeepWorker, Worker
+
+if TYPE_CHECKING:
+    from recollect.apps.ask.analyst import Analyst
+    from recollect.apps.chat.assistant import Assistant
+    from recollect.apps.chat.proxy import Proxy
+    from recollect.apps.documents.librarian import Librarian
+    from recollect.flows.cache import TurnCache
+
+
+@asynccontextmanager
+async def connect(
+    settings: Settings | None = None,
+    *,
+    embedder: Embedder | str | None = None,
+    reasoner: Reasoner | None = None,
+    clock: Clock | None = None,
+    worker: bool = True,
+    **given: Any,
+) -> AsyncIterator[Engine]:
+    """Yield an Engine, on the embedded server unless the settings name another. Settings come from the environment;
+    those passed by name win. `embedder` is an object or a setting's value. `worker=False` starts no background
+    worker."""
+    mask_logs()
+    if isinstance(embedder, str):
+        given["embedder"], embedder = embedder, None
+    settings = settings or read_settings(**given)
+    async with AsyncExitStack() as stack:
+        deps = await build_dependencies(stack, settings, embedder, clock or SystemClock(), reasoner)
+        if worker:
+            # Documents are read even if memory is switched off.
+            learning = (Worker(deps, at_once=settings.workers), UpkeepWorker(deps)) if settings.enabled else ()
+            await stack.enter_async_context(run_workers(DocumentWorker(deps), *learning))
+        yield Engine(deps)
+
+
+@asynccontextmanager
+async def open_assistant(
+    engine: Engine, settings: Settings, reasoner: Reasoner | None = None
+) -> AsyncIterator[Assistant]:
+    """Yield an assistant on an open engine, with the configured language model unless another is given. Exiting waits
+    for running replies."""
+    from recollect.apps.chat.assistant import Assistant
+
+    reasoner = reasoner or make_reasoner(settings)
+    assistant = Assistant(engine, settings, reasoner)
+    try:
+        yield assistant
+    finally:
+        await assistant.close()
+        if reasoner is not None:
+            await reasoner.close()
+
+
+@asynccontextmanager
+async def open_proxy(engine: Engine, settings: Settings) -> AsyncIterator[Proxy]:
+    """Yield a proxy on an open engine, in front of the configured language model. Exiting waits for running
+    requests."""
+    from recollect.apps.chat.proxy import Proxy
+
+    upstream = make_upstream(settings)
+    proxy = Proxy(engine, upstream, masks=settings.mask_sensitive)
+    try:
+        yield proxy
+    finally:
+        await proxy.close()
+        if upstream is not None:
+            await upstream.close()
+
+
+@asynccontextmanager
+async def open_analyst(engine: Engine, settings: Settings, reasoner: Reasoner | None = None) -> AsyncIterator[Analyst]:
+    """Yield an analyst on an open engine, which queries the project's databases. Exiting closes them."""
+    require_extra("ask", "asking a database")
+    from recollect.apps.ask.analyst import Analyst
+    from recollect.apps.ask.sources.address_rules import read_rules
+
+    rules = read_rules(settings, get_home(settings))
+    reasoner = reasoner or make_reasoner(settings)
+    analyst = Analyst(engine, settings, rules, reasoner, lambda name: make_reasoner(replace(settings, model=name)))
+    try:
+        yield analyst
+    finally:
+        await analyst.close()
+        if reasoner is not None:
+            await reasoner.close()
+
+
+@asynccontextmanager
+async def open_librarian(
+    engine: Engine, settings: Settings, reasoner: Reasoner | None = None
+) -> AsyncIterator[Librarian]:
+    """Yield a librarian on an open engine, which answers from documents. Exiting waits for running answers."""
+    from recollect.apps.documents.librarian import Librarian
+
+    reasoner = reasoner or make_reasoner(settings)
+    librarian = Librarian(engine, settings, reasoner)
+    try:
+        yield librarian
+    finally:
+        await librarian.close()
+        if reasoner is not None:
+            await reasoner.close()
+
+
+def get_home(settings: Settings) -> Path:
+    """Return Recollect's folder on this machine, as an absolute path."""
+    return (Path(settings.home) if settings.home else default_home()).resolve()
+
+
+def connect_sync(settings: Settings | None = None, **given: Any) -> SyncEngine:
+    """Return a blocking engine: `with recollect.connect_sync() as memory: ...`"""
+    return SyncEngine(connect(settings, **given))
+
+
+async def build_dependencies(
+    stack: AsyncExitStack,
+    settings: Settings,
+    embedder: Embedder | None,
+    clock: Clock,
+    reasoner: Reasoner | None = None,
+) -> Dependencies:
+    """Return what an engine works with; the stack closes it in the right order."""
+    tokens = token_reader(settings)
+    admin_dsn, app_dsn, server = await find_server(stack, settings)
+    await prepare_schema(admin_dsn)
+    store = Store(await open_database(app_dsn, settings, server))
+    stack.push_async_callback(store.close)
+    embedder = embedder or make_embedder(settings)
+    if embedder is not None:
+        stack.push_async_callback(embedder.close)
+    reasoner = reasoner or make_reasoner(settings)
+    if reasoner is not None:
+        stack.push_async_callback(reasoner.close)
+    summariser = make_summariser(settings) or reasoner
+    if summariser is not None and summariser is not reasoner:
+        stack.push_async_callback(summariser.close)
+    request_log = RequestLog(store)
+    stack.push_async_callback(request_log.close)
+    usage = UsageCounter(store, clock)
+    stack.push_async_callback(usage.close)
+    background_tasks = BackgroundTasks()
+    stack.push_async_callback(background_tasks.close)
+    cache = await make_cache(stack, settings, store)
+    embedding = Embedding(embedder, choose_embedding_policy(settings, embedder), store, cache)
+    return Dependencies(
+        settings,
+        store,
+        embedding,
+        reasoner,
+        summariser,
+        request_log,
+        usage,
+        background_tasks,
+        clock,
+        make_file_reader(),
+        tokens,
+        cache=cache,
+    )
+
+
+async def find_server(stack: AsyncExitStack, settings: Settings) -> tuple[str, str, EmbeddedServer | None]:
+    """Return the owner's DSN, the application's DSN, and the embedded server if it is used."""
+    if settings.dsn:
+        dsn = normalize_dsn("MEMORY_DB_CONNECTION_STRING", settings.dsn)
+        admin = normalize_dsn("MEMORY_DB_ADMIN_CONNECTION_STRING", settings.admin_dsn) if settings.admin_dsn else dsn
+        return admin, dsn, None
+    server = embedded_server(settings)
+    superuser = await asyncio.to_thread(server.start)
+    stack.push_async_callback(asyncio.to_thread, server.stop)
+    admin = await make_database(superuser)
+    return admin, make_conninfo(admin, user=APP_ROLE), server
+
+
+async def prepare_schema(admin_dsn: str, *, migrate: bool = True) -> SchemaStatus:
+    """Check the server, apply pending migrations and return the schema's status."""
+    try:
+        return await prepare(admin_dsn, migrate=migrate)
+    except psycopg.OperationalError as error:
+        raise StoreUnavailable(
+            f"PostgreSQL does not answer ({first_line(error)}); check MEMORY_DB_CONNECTION_STRING, or unset it to use"
+            " the embedded server"
+        ) from error
+
+
+async def make_cache(stack: AsyncExitStack, settings: Settings, store: Store) -> TurnCache | None:
+    if not settings.redis_cache:
+        return None
+    from recollect.flows.cache import TurnCache
+    from recollect.providers.redis import open_cache
+
+    cache = await open_cache(settings.redis_url, settings.redis_ttl)
+    stack.push_async_callback(cache.close)
+    return TurnCache(cache, store)
+
+
+def make_file_reader() -> FileReader:
+    from recollect.providers.files.reader import ConfinedReader
+
+    return ConfinedReader()
+
+
+def make_embedder(settings: Settings) -> Embedder | None:
+    match settings.embedder:
+        case "local":
+            from recollect.providers.local import LocalEmbedder
+
+            return LocalEmbedder()
+        case "openai":
+            from recollect.providers.openai import OpenAIEmbedder
+
+            if not settings.embedder_url or not settings.embedder_model:
+                raise InvalidSetting("RECOLLECT_EMBEDDER", "openai needs RECOLLECT_EMBEDDER_URL and _MODEL too")
+            return OpenAIEmbedder(
+                settings.embedder_url,
+                settings.embedder_model,
+                settings.embedder_key,
+                batch=settings.embedding_batch,
+                timeout=settings.embedder_timeout,
+            )
+        case _:
+            return None
+
+
+def make_reasoner(settings: Settings) -> Reasoner | None:
+    """Return the configured language model, or None: then rules do its work."""
+    if not settings.model_url and not settings.model:
+        return None
+    from recollect.providers.openai_stream import StreamingReasoner
+
+    if not settings.model_url or not settings.model:
+        raise InvalidSetting("RECOLLECT_MODEL", "a language model needs RECOLLECT_MODEL_URL and RECOLLECT_MODEL")
+    return StreamingReasoner(settings.model_url, settings.model, settings.model_key, timeout=settings.model_timeout)
+
+
+def make_upstream(settings: Settings) -> Upstream | None:
+    """Return the server the proxy forwards requests to; each request names its model."""
+    if not settings.model_url:
+        return None
+    from recollect.providers.openai_upstream import OpenAIUpstream
+
+    return OpenAIUpstream(settings.model_url, settings.model_key, timeout=settings.model_timeout)
+
+
+def make_summariser(settings: Settings) -> Reasoner | None:
+    """Return the model configured for summaries, at the same server, or None."""
+    if not settings.model_url or not settings.summary_model:
+        return None
+    from recollect.providers.openai_chat import OpenAIReasoner
+
+    return OpenAIReasoner(
+        settings.model_url, settings.summary_model, settings.model_key, timeout=settings.model_timeout
+    )
+
+
+def choose_embedding_policy(settings: Settings, embedder: Embedder | None) -> Policy:
+    """Return which turns to embed: every turn with a local embedder, marked turns with a paid one, unless
+    configured."""
+    match settings.embed_turns:
+        case "all" | "high_value" | "none" as chosen:
+            return chosen
+        case _:
+            return "all" if embedder is not None and embedder.is_local else "high_value"
+
+
+@asynccontextmanager
+async def run_workers(*workers: Worker | UpkeepWorker | DocumentWorker) -> AsyncIterator[None]:
+    """Run workers as tasks; cancel them and finish recent conversations on exit."""
+    tasks = [asyncio.create_task(each.run()) for each in workers]
+    try:
+        yield
+    finally:
+        # More than once if need be: a statement that fails while it is being cancelled swallows the cancellation.
+        while unfinished := [task for task in tasks if not task.done()]:
+            for task in unfinished:
+                task.cancel()
+            await asyncio.wait(unfinished, timeout=0.5)
+        for each in workers:
+            if isinstance(each, Worker):
+                await each.finish()

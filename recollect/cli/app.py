@@ -1,0 +1,113 @@
+"""The program: all commands, and `main`, which turns errors into messages and exit codes."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from typer.main import get_command
+
+from recollect.cli import db, docs, keys, log, memories, sources, terms, work
+from recollect.cli.ask import ask
+from recollect.cli.chat import chat
+from recollect.cli.demo import demo
+from recollect.cli.mcp import mcp
+from recollect.cli.output import FAILED, print_error, report_error, report_usage
+from recollect.cli.recall import context, explain, recall
+from recollect.cli.record import record
+from recollect.cli.report import report as show_report
+from recollect.cli.serve import serve
+from recollect.cli.settings import settings
+from recollect.errors import RecollectError
+
+HELP = (
+    "Long-term memory for chat and agent applications.\n\nBy default the data is in an embedded PostgreSQL server that"
+    " starts on demand. Set MEMORY_DB_CONNECTION_STRING to use another server."
+)
+EPILOG = (
+    "Exit codes: 0 success; 1 failed (conflict, schema, embedder, a check); 2 invalid command line, input or setting;"
+    " 3 not found; 4 PostgreSQL is unavailable, try again; 130 interrupted. Errors are one line on stderr; with --json"
+    ' an object {"error": {"code", "message", "field"}}.'
+)
+
+app = typer.Typer(
+    help=HELP,
+    epilog=EPILOG,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for panel, commands in {
+    "Remember": (
+        record,
+        recall,
+        context,
+        terms.resolve,
+        chat,
+        ask,
+        log.conversations,
+        log.rename,
+        log.history,
+        log.episodes,
+    ),
+    "Teach": (memories.learn, memories.correct, log.mark),
+    "Explain, export and erase": (explain, log.export, log.forget, log.audit, log.rejections),
+    "Try": (demo,),
+    "Operate": (serve, mcp, settings, work.worker, work.maintain),
+}.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(command)
+app.command("report", rich_help_panel="Operate")(show_report)
+app.add_typer(memories.app, name="memory", rich_help_panel="Teach")
+app.add_typer(terms.app, name="ontology", no_args_is_help=False, rich_help_panel="Teach")
+app.add_typer(sources.app, name="sources", rich_help_panel="Teach")
+app.add_typer(docs.app, name="docs", rich_help_panel="Remember")
+app.add_typer(work.app, name="work", rich_help_panel="Operate")
+app.add_typer(keys.app, name="keys", rich_help_panel="Operate")
+app.add_typer(db.app, name="db", rich_help_panel="Operate")
+
+
+def show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"recollect {version('recollect')}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    invocation: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    if invocation.invoked_subcommand is None:
+        typer.echo(invocation.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    return run_command(app, "recollect", arguments)
+
+
+def run_command(program: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> int:
+    """Run one command of a program and return its exit code; errors are reported on stderr."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    as_json = "--json" in given
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that cannot show Chinese text still shows the rest.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        code = get_command(program).main(given, prog_name=name, standalone_mode=False)
+    except RecollectError as error:
+        return report_error(error, as_json)
+    except typer.TyperException as error:
+        return report_usage(error, as_json)
+    except typer.Abort:
+        print_error("aborted", "nothing was done", None, as_json)
+        return FAILED
+    return code if isinstance(code, int) else 0

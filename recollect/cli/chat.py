@@ -1,0 +1,174 @@
+"""`recollect chat`: talk to an assistant with memory, on a terminal or through a pipe, one message a line.
+
+/why              explain the last reply             /session          list the sessions; the current one is marked
+/facts            list what is known about you       /session NAME     continue or start that session
+/forget 2         forget the second of /facts        /session new      start a new session
+/forget           forget this session                /exit             leave
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from recollect.apps.chat.message import Answer, Ask
+from recollect.cli.options import Json, Project, SearchScope, Session, User, make_scope
+from recollect.cli.output import (
+    print_json,
+    print_note,
+    print_text,
+    read_line,
+    replace_control_chars,
+    show_spinner,
+    stdout_console,
+)
+from recollect.cli.tables import format_time, make_explanation_tree, make_table, show_receipt
+from recollect.errors import RecollectError
+from recollect.values.memory import Memory
+from recollect.values.query import Reach
+from recollect.values.scope import Scope
+from recollect.values.serialization import to_json
+
+if TYPE_CHECKING:
+    from recollect.apps.chat.assistant import Assistant
+    from recollect.engine import Engine
+
+Message = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="MESSAGE", help="The message; without it, one message per line is read.", show_default=False
+    ),
+]
+COMMANDS = "/why  /facts  /forget [NUMBER]  /session [NAME or new]  /exit"
+
+
+@dataclass(slots=True)
+class Chat:
+    """The current conversation, its last answer, and the facts as /facts last listed them."""
+
+    engine: Engine
+    assistant: Assistant
+    scope: Scope
+    reach: Reach
+    last: Answer | None = None
+    facts: list[Memory] = field(default_factory=list)
+
+
+def chat(
+    message: Message = None,
+    session: Session = None,
+    scope: SearchScope = "auto",
+    user: User = None,
+    project: Project = None,
+    json: Json = False,
+) -> None:
+    """Talk to an assistant with memory. Without a language model it answers from memory alone. Commands: /why, /facts,
+    /forget, /session, /exit."""
+    asyncio.run(run_chat(make_scope(user, session, project), message, cast("Reach", scope), json))
+
+
+async def run_chat(scope: Scope, message: str | None, reach: Reach, as_json: bool) -> None:
+    """Answer one message, or each line that is typed; all in one session."""
+    from recollect.bootstrap import connect, open_assistant
+    from recollect.settings import read_settings
+
+    settings = read_settings()
+    async with AsyncExitStack() as stack:
+        with show_spinner("opening the memory"):
+            engine = await stack.enter_async_context(connect(settings))
+        assistant = await stack.enter_async_context(open_assistant(engine, settings))
+        current = Chat(engine, assistant, scope, reach)
+        if message is not None:
+            if message.strip():
+                await send_message(current, message, as_json)
+            return
+        while (line := await asyncio.to_thread(read_line, "> ")) is not None:
+            await (run_chat_command(current, line) if line.startswith("/") else send_message(current, line, as_json))
+
+
+async def send_message(chat: Chat, text: str, as_json: bool) -> None:
+    """Print the reply as it arrives, and what memory contributed."""
+    answer: Answer | None = None
+    async for piece in chat.assistant.stream(chat.scope, Ask(text, chat.reach)):
+        if isinstance(piece, Answer):
+            answer = piece
+        elif not as_json:
+            typer.echo(replace_control_chars(piece) if stdout_console().is_terminal else piece, nl=False)
+    assert answer is not None
+    chat.last, chat.scope = answer, replace(chat.scope, session=answer.session)
+    use = answer.memory
+    if as_json:
+        print_json(to_json(answer))
+        return
+    typer.echo()
+    if use.request_id:
+        facts = f"{use.facts} facts, {use.hits_used} of {use.hits_found} turns, {use.tokens} tokens"
+        print_note(f"{facts}; recollect explain {use.request_id}")
+    for note in use.notes:
+        print_note(note, "yellow")
+
+
+async def run_chat_command(chat: Chat, line: str) -> None:
+    """Run a command; the conversation continues after an error."""
+    name, _, rest = line.partition(" ")
+    commands = {"/why": explain_reply, "/facts": list_facts, "/forget": forget, "/session": choose_session}
+    command = commands.get(name.lower())
+    if command is None:
+        print_note(COMMANDS)
+        return
+    try:
+        await command(chat, rest.strip())
+    except RecollectError as error:
+        print_note(str(error), "red")
+
+
+async def explain_reply(chat: Chat, rest: str) -> None:
+    request = chat.last.memory.request_id if chat.last else None
+    if request is None:
+        print_text("Nothing was recalled for the last reply." if chat.last else "There is no reply yet.")
+        return
+    stdout_console().print(make_explanation_tree(await chat.engine.explain(chat.scope, request)))
+
+
+async def list_facts(chat: Chat, rest: str) -> None:
+    chat.facts = await chat.engine.memories(chat.scope)
+    if not chat.facts:
+        print_text("Nothing is known about you yet.")
+        return
+    table = make_table("#", "kind", "known", "since", "from")
+    for number, memory in enumerate(chat.facts, 1):
+        since, origin = format_time(memory.valid_from), ", ".join(memory.refs[:2])
+        table.add_row(str(number), memory.kind, memory.text, since, origin)
+    stdout_console().print(table)
+
+
+async def forget(chat: Chat, rest: str) -> None:
+    """Forget one of the listed facts, or the whole session."""
+    if rest:
+        if not rest.isdecimal() or not 1 <= int(rest) <= len(chat.facts):
+            print_note("use /facts first, then /forget with a number of the list", "yellow")
+            return
+        fact = chat.facts.pop(int(rest) - 1)
+        show_receipt(stdout_console(), await chat.engine.forget(chat.scope, memory=fact.id, owner="user"))
+    elif chat.scope.session is None:
+        print_note("this session has no messages yet", "yellow")
+    else:
+        show_receipt(stdout_console(), await chat.engine.forget(chat.scope))
+        chat.scope, chat.last = replace(chat.scope, session=None), None
+
+
+async def choose_session(chat: Chat, rest: str) -> None:
+    if rest:
+        chat.scope = replace(chat.scope, session=None if rest.lower() == "new" else rest)
+        chat.last = None
+        print_text("New session." if chat.scope.session is None else f"In session {rest}.")
+        return
+    table = make_table("", "session", "name", "questions", "last")
+    for each in await chat.engine.conversations(chat.scope, limit=20):
+        mark = "*" if each.session == chat.scope.session else ""
+        table.add_row(mark, each.session, each.name, str(each.interactions), format_time(each.updated_at))
+    stdout_console().print(table)

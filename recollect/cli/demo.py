@@ -1,0 +1,206 @@
+"""`recollect demo`: a tour on sample data, then a prompt to try it. `make run` ends with it.
+
+The sample is recorded in its own project under idempotency keys, so a second tour does not record it again. Without a
+terminal (CI, a pipe) there is no prompt after the tour.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.padding import Padding
+
+from recollect.cli import demo_story as story
+from recollect.cli.options import Json
+from recollect.cli.output import make_text, open_engine, print_json, stdout_console
+from recollect.cli.tables import (
+    describe_context,
+    format_origin,
+    make_explanation_tree,
+    shorten,
+    show_history,
+    show_memories,
+    show_recall,
+    show_receipt,
+)
+from recollect.errors import RecollectError
+from recollect.settings import Settings, read_settings
+from recollect.values.query import Query
+from recollect.values.serialization import recorded_json, to_json
+
+if TYPE_CHECKING:
+    from recollect.sync import SyncEngine
+    from recollect.values.conversation import Recorded
+    from recollect.values.scope import RequestId
+
+TOUR_HITS, PROMPT_HITS = 2, 3
+PROMPT_QUERY = Query(story.PROMPT_QUESTION, budget=story.PROMPT_BUDGET)
+COMMANDS = "Commands: /why, /known, /history, /forget and /quit."
+WELCOME = """
+Your turn. A statement is remembered; a line that ends with ? is answered from memory.
+/why explains the last answer, /known lists what was learned, /history your messages, /forget erases the demo, /quit
+leaves."""
+
+
+def demo(json: Json = False) -> None:
+    """Take a short tour on sample data, then try it at a prompt."""
+    # The sample must still be there when the tour is taken again after the retention time.
+    settings = replace(read_settings(), retention_days=0)
+    console = stdout_console()
+    if not json:
+        announce_server(console, settings)
+    with open_engine(settings) as engine:
+        if json:
+            print_json(collect_tour(engine))
+            return
+        show_tour(console, engine)
+        if sys.stdin.isatty():
+            run_prompt(console, engine)
+
+
+def announce_server(console: Console, settings: Settings) -> None:
+    """Say which server is used, since the first start takes a few seconds."""
+    console.print("Recollect: long-term memory for chat and agent applications.\n", style="bold")
+    if settings.dsn:
+        console.print("Using the PostgreSQL server of MEMORY_DB_CONNECTION_STRING.", style="dim")
+        return
+    from recollect.admin import database_status
+
+    embedded = asyncio.run(database_status(settings)).embedded
+    if embedded and embedded.is_new:
+        console.print("First start: creating an embedded PostgreSQL server, which takes a few seconds.", style="dim")
+    elif embedded and not embedded.running:
+        console.print("Starting the embedded PostgreSQL server.", style="dim")
+    if embedded:
+        console.print(make_text(f"Data directory: {embedded.home} (RECOLLECT_HOME changes it).", "dim"))
+
+
+def record_story(engine: SyncEngine) -> list[Recorded]:
+    """Record the sample and wait until it is learned from."""
+    recorded = [
+        engine.record(replace(story.DANA, session=session), turns, idempotency_key=f"{story.KEY}/{session}")
+        for session, turns in story.STORY.items()
+    ]
+    engine.settle(story.DANA)
+    return recorded
+
+
+def collect_tour(engine: SyncEngine) -> dict[str, object]:
+    """Return the tour as JSON."""
+    return {
+        "user": story.DANA.user,
+        "project": story.DANA.project,
+        "recorded": recorded_json(record_story(engine)),
+        "learned": [to_json(memory) for memory in engine.memories(story.DANA)],
+        "recalled": [to_json(engine.recall(story.DANA, Query(q, limit=TOUR_HITS))) for q in story.QUESTIONS],
+        "context": to_json(engine.context(story.DANA, PROMPT_QUERY)),
+    }
+
+
+def show_tour(console: Console, engine: SyncEngine) -> None:
+    def heading(text: str) -> None:
+        console.print(f"\n{text}", style="bold cyan", markup=False)
+
+    sessions = record_story(engine)
+    count = sum(len(each.refs) for each in sessions)
+    state = "already there from an earlier tour" if all(each.replayed for each in sessions) else "recorded"
+    heading(f"1. The conversation: {count} messages in {len(sessions)} sessions, {state}")
+    for turns in story.STORY.values():
+        for turn in turns[:3]:
+            print_indented(console, 3, f"{turn.speaker or turn.role}: {turn.text}")
+        print_indented(console, 3, "...", "dim")
+
+    heading("2. What was learned from it, by rules and without a model")
+    for memory in engine.memories(story.DANA):
+        print_indented(console, 3, f"{shorten(memory.text)}  ({memory.kind}, from {format_origin(memory)})")
+
+    heading("3. What is recalled, and why")
+    for question in story.QUESTIONS:
+        show_recalled(console, engine, question)
+
+    heading("4. What goes into a prompt, within a token budget")
+    context = engine.context(story.DANA, PROMPT_QUERY)
+    console.print()
+    print_indented(console, 3, PROMPT_QUERY.text, "bold")
+    console.print()
+    print_indented(console, 5, context.text)
+    for fact in describe_context(context):
+        print_indented(console, 5, fact, "dim")
+
+
+def show_recalled(console: Console, engine: SyncEngine, question: str) -> None:
+    recall = engine.recall(story.DANA, Query(question, limit=TOUR_HITS))
+    console.print()
+    print_indented(console, 3, question, "bold")
+    for known in recall.memories[:TOUR_HITS]:
+        print_indented(console, 5, f"known  {shorten(known.text)}")
+        print_indented(console, 7, f"because: {known.why}", "dim")
+    for hit in recall.hits:
+        print_indented(console, 5, f"{hit.source}  {hit.turn.speaker or hit.turn.role}: {shorten(hit.text)}")
+        print_indented(console, 7, f"because: {hit.why}", "dim")
+
+
+def print_indented(console: Console, indent: int, text: str, style: str = "") -> None:
+    console.print(Padding.indent(make_text(text, style), indent))
+
+
+def run_prompt(console: Console, engine: SyncEngine) -> None:
+    """Answer lines until /quit, the end of the input, or Ctrl-C."""
+    with contextlib.suppress(ImportError):
+        # Importing it makes the line of input() editable.
+        import readline  # noqa: F401
+    console.print(WELCOME, markup=False)
+    last: RequestId | None = None
+    while True:
+        try:
+            line = input("\n> ").strip()
+        except (EOFError, KeyboardInterrupt):
+            console.print()
+            return
+        if line.lower() in ("/quit", "/exit", "/q"):
+            return
+        if line:
+            try:
+                last = handle_line(console, engine, line, last)
+            except RecollectError as error:
+                console.print(make_text(str(error), "red"))
+
+
+def handle_line(console: Console, engine: SyncEngine, line: str, last: RequestId | None) -> RequestId | None:
+    """Run a command, a question or a statement, and return the request that /why explains."""
+    match line.split()[0].lower():
+        case "/why" if last is None:
+            console.print("Ask a question first.")
+        case "/why" if last is not None:
+            console.print(make_explanation_tree(engine.explain(story.TRYING, last)))
+        case "/known":
+            show_memories(console, engine.memories(story.TRYING))
+        case "/history":
+            show_history(console, engine.history(story.TRYING))
+        case "/forget":
+            show_receipt(console, engine.forget(story.DANA))
+            console.print("The next `recollect demo` records the sample again.", style="dim")
+        case word if word.startswith("/"):
+            console.print(COMMANDS)
+        case _ if line.endswith(("?", "\N{FULLWIDTH QUESTION MARK}")):
+            recall = engine.recall(story.TRYING, Query(line, limit=PROMPT_HITS))
+            show_recall(console, recall)
+            return recall.request_id
+        case _:
+            remember_line(console, engine, line)
+    return last
+
+
+def remember_line(console: Console, engine: SyncEngine, line: str) -> None:
+    """Record a statement and show what was learned from it."""
+    [ref] = engine.record(story.TRYING, [("user", line)]).refs
+    console.print(make_text(f"remembered as {ref}", "dim"))
+    engine.settle(story.TRYING)
+    for memory in engine.memories(story.TRYING):
+        if ref in memory.refs:
+            console.print(make_text(f"learned: {memory.text} ({memory.kind})", "dim"))

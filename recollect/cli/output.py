@@ -1,0 +1,144 @@
+"""Output of the commands: results go to stdout, everything else (progress, notes, errors) to stderr.
+
+Rich decides what a terminal can show; a pipe, or NO_COLOR, gets plain text.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from recollect.errors import InvalidInput, InvalidSetting, RecollectError
+
+if TYPE_CHECKING:
+    from recollect.settings import Settings
+    from recollect.sync import SyncEngine
+
+PIPE_WIDTH = 160
+CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+END_COMMANDS = ("/exit", "/quit", "/bye")
+FAILED, UNUSABLE, NOT_FOUND, UNAVAILABLE = 1, 2, 3, 4
+EXIT_CODES = {
+    "invalid_request": UNUSABLE,
+    "invalid_setting": UNUSABLE,
+    "not_found": NOT_FOUND,
+    "unavailable": UNAVAILABLE,
+}
+
+
+def stdout_console() -> Console:
+    console = Console(highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = PIPE_WIDTH
+    return console
+
+
+def stderr_console() -> Console:
+    return Console(stderr=True, highlight=False)
+
+
+def replace_control_chars(text: str) -> str:
+    """Recorded text may contain escape sequences, which a terminal must not execute."""
+    return CONTROL_CHARS.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def make_text(text: str, style: str = "") -> Text:
+    """Return text that Rich shows literally, never as markup."""
+    return Text(replace_control_chars(text), style=style)
+
+
+def print_text(text: str, style: str = "") -> None:
+    """Print a result."""
+    stdout_console().print(make_text(text, style))
+
+
+def print_note(text: str, style: str = "dim") -> None:
+    """Print an indented line about a result to stderr."""
+    stderr_console().print(make_text(f"  {text}", style))
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    can_show_all = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    typer.echo(json.dumps(value, default=encode_value, ensure_ascii=not can_show_all))
+
+
+def encode_value(value: object) -> str:
+    """Return a value that JSON has no form for as a string."""
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def read_line(prompt: str) -> str | None:
+    """Return the next line that is not blank; None at the end of the input or on a command such as /exit."""
+    while True:
+        if sys.stdin.isatty():
+            stderr_console().print(prompt, end="", style="bold")
+        line = sys.stdin.readline()
+        if not line or line.strip().lower() in END_COMMANDS:
+            return None
+        if line.strip():
+            return line.strip()
+
+
+def make_progress() -> Progress:
+    """Return progress bars for a terminal; a pipe gets none."""
+    console = stderr_console()
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+@contextmanager
+def show_spinner(message: str) -> Iterator[None]:
+    """Show a message while the block runs, on a terminal only."""
+    console = stderr_console()
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(message):
+        yield
+
+
+@contextmanager
+def open_engine(settings: Settings | None = None, *, worker: bool = False) -> Iterator[SyncEngine]:
+    """Open the engine. Without the worker a command ends sooner; with it, new messages are learned from first."""
+    from recollect import connect_sync
+
+    with ExitStack() as stack:
+        with show_spinner("opening the memory"):
+            engine = stack.enter_context(connect_sync(settings, worker=worker))
+        yield engine
+
+
+def report_error(error: RecollectError, as_json: bool) -> int:
+    """Print an error as one line (with --json as one object) on stderr, and return the exit code."""
+    field = error.field if isinstance(error, InvalidInput) else None
+    if isinstance(error, InvalidSetting):
+        field = error.setting
+    print_error(error.code, str(error), field, as_json)
+    return EXIT_CODES.get(error.code, FAILED)
+
+
+def report_usage(error: typer.TyperException, as_json: bool) -> int:
+    context = getattr(error, "ctx", None)
+    hint = f" (see `{context.command_path} --help`)" if context else ""
+    print_error("usage", f"{error.format_message().rstrip('.')}{hint}", None, as_json)
+    return error.exit_code
+
+
+def print_error(code: str, message: str, field: str | None, as_json: bool) -> None:
+    line = " ".join(message.split())
+    if as_json:
+        error = {"code": code, "message": line} | ({"field": field} if field else {})
+        typer.echo(json.dumps({"error": error}), err=True)
+    else:
+        typer.echo(f"recollect: {line}", err=True)

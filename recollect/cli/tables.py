@@ -1,0 +1,289 @@
+"""Results as people read them: tables, a tree for explanations, and dim lines for details."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.style import StyleType
+from rich.table import Table
+from rich.tree import Tree
+
+from recollect.cli.output import make_text
+from recollect.values.audit import Audit, Receipt
+from recollect.values.conversation import Episode, Turn
+from recollect.values.explanation import ExplainedHit, ExplainedMemory, Explanation
+from recollect.values.memory import Memory
+from recollect.values.query import Context, Hit, Recall
+
+WIDE_COLUMNS = 110  # from this width on, reasons have a column of their own
+MAX_CELL_CHARS = 400  # characters of a turn in a table; --json and history show all of it
+
+
+class TextTable(Table):
+    """A table that shows string cells literally, never as markup."""
+
+    def add_row(
+        self, *renderables: RenderableType | None, style: StyleType | None = None, end_section: bool = False
+    ) -> None:
+        cells = [make_text(cell) if isinstance(cell, str) else cell for cell in renderables]
+        super().add_row(*cells, style=style, end_section=end_section)
+
+
+def make_table(*headings: str, title: str | None = None) -> TextTable:
+    table = TextTable(box=box.SIMPLE_HEAD, title=title and make_text(title), title_justify="left", pad_edge=False)
+    for heading in headings:
+        table.add_column(make_text(heading), overflow="fold")
+    return table
+
+
+def make_fact_table(facts: Mapping[str, str]) -> TextTable:
+    """Return a table of names and values without a heading."""
+    table = make_table("", "")
+    table.show_header = False
+    for name, fact in facts.items():
+        table.add_row(name, fact)
+    return table
+
+
+def format_time(at: datetime | None) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}" if at else ""
+
+
+def format_day(at: datetime | None) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%d}" if at else ""
+
+
+def format_counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items()) or "none"
+
+
+def shorten(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_CELL_CHARS else line[: MAX_CELL_CHARS - 1] + "…"
+
+
+def format_origin(memory: Memory) -> str:
+    """Return the turns a memory was learned from, or how it was learned without any."""
+    return ", ".join(memory.refs) or memory.source
+
+
+def show_recall(console: Console, recall: Recall) -> None:
+    is_wide = console.width >= WIDE_COLUMNS
+    if recall.memories or recall.episodes or recall.resolved:
+        console.print(make_known_table(recall, is_wide))
+    if recall.hits:
+        console.print(make_hits_table(recall.hits, is_wide))
+    else:
+        console.print("No message was found." if recall.memories else "Nothing was found.")
+    show_notes(console, recall)
+    console.print(
+        make_text(f"{len(recall.hits)} of {recall.found} found, by {recall.path}, in the {recall.scope_used}", "dim"),
+        make_text(f"request {recall.request_id}", "dim"),
+        sep="\n",
+    )
+
+
+def make_hits_table(hits: Sequence[Hit], is_wide: bool) -> TextTable:
+    table = make_table("#", "source", "when (UTC)", "who", *reason_headings("text", is_wide))
+    for rank, hit in enumerate(hits, 1):
+        turn = hit.turn
+        reason = reason_cells(turn.text, hit.why, is_wide)
+        table.add_row(str(rank), turn.ref, format_time(turn.at), turn.speaker or turn.role, *reason)
+    return table
+
+
+def make_known_table(recall: Recall, is_wide: bool) -> TextTable:
+    """Return the terms, memories and episodes of a recall."""
+    table = make_table("kind", "source", "tier", *reason_headings("known", is_wide))
+    for resolved in recall.resolved:
+        meaning = f"{resolved.term}: {resolved.meaning}"
+        table.add_row("term", resolved.source or "", resolved.tier, *reason_cells(meaning, resolved.why, is_wide))
+    for hit in recall.memories:
+        origin = format_origin(hit.memory)
+        table.add_row(hit.memory.kind, origin, hit.tier, *reason_cells(hit.text, hit.why, is_wide))
+    for episode in recall.episodes:
+        table.add_row("episode", episode.source, episode.tier, *reason_cells(episode.text, episode.why, is_wide))
+    return table
+
+
+def reason_headings(name: str, is_wide: bool) -> tuple[str, ...]:
+    return (name, "why") if is_wide else (f"{name}, and why",)
+
+
+def reason_cells(text: str, why: str, is_wide: bool) -> tuple[RenderableType, ...]:
+    """Return the text and its reason in two cells, or in one below the other if there is little space."""
+    cells = (make_text(shorten(text)), make_text(why, "dim"))
+    return cells if is_wide else (Group(*cells),)
+
+
+def show_memories(console: Console, memories: Sequence[Memory]) -> None:
+    if not memories:
+        console.print("No memories.")
+        return
+    table = make_table("id", "kind", "key", "value", "sure", "from", "to", "source")
+    table.columns[0].no_wrap = True  # so that it can be copied
+    for memory in memories:
+        reason = f": {memory.reason}" if memory.reason else ""
+        status = "" if memory.status == "active" else f" ({memory.status}{reason})"
+        table.add_row(
+            str(memory.id),
+            memory.kind,
+            memory.key,
+            make_text(shorten(memory.value)) + make_text(status, "dim"),
+            f"{memory.confidence:.2f}",
+            format_day(memory.valid_from),
+            format_day(memory.valid_to),
+            format_origin(memory),
+        )
+    console.print(table)
+
+
+def show_episodes(console: Console, episodes: Sequence[Episode]) -> None:
+    if not episodes:
+        console.print("No session is long enough for a summary yet.")
+        return
+    table = make_table("source", "from (UTC)", "to", "summary")
+    for episode in episodes:
+        table.add_row(episode.ref, format_time(episode.said_from), format_time(episode.said_to), episode.text)
+    console.print(table)
+
+
+def show_audit(console: Console, entries: Sequence[Audit]) -> None:
+    if not entries:
+        console.print("Nothing was changed.")
+        return
+    table = make_table("when (UTC)", "who", "action", "subject", "detail")
+    for entry in entries:
+        detail = ", ".join(f"{name} {format_detail(value)}" for name, value in entry.detail.items())
+        table.add_row(format_time(entry.at), entry.actor, entry.action, entry.subject, make_text(detail, "dim"))
+    console.print(table)
+
+
+def format_detail(value: object) -> str:
+    """Return a value; of counts per table only those above zero."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    return "; ".join(f"{name} {count}" for name, count in value.items() if count)
+
+
+def show_rejections(console: Console, counts: Mapping[str, int]) -> None:
+    if not counts:
+        console.print("Nothing was rejected.")
+        return
+    table = make_table("not remembered because", "times")
+    for name, count in counts.items():
+        table.add_row(name, f"{count:,}")
+    console.print(table)
+
+
+def show_notes(console: Console, recall: Recall) -> None:
+    """Show why the search was widened, and what could not be done."""
+    widened = [f"widened: {recall.widened}"] if recall.widened else []
+    for note in [*widened, *(f"note: {note}" for note in recall.notes)]:
+        console.print(make_text(note, "yellow"))
+
+
+def describe_context(context: Context) -> list[str]:
+    """Return lines about a context: tokens, lines, and the request to explain it by."""
+    facts = [f"{context.tokens} of {context.recall.query.budget} tokens", f"{len(context.lines)} lines"]
+    if context.left_out:
+        facts.append(f"{len(context.left_out)} left out")
+    return [", ".join(facts), f"request {context.request_id}"]
+
+
+def show_history(console: Console, turns: Sequence[Turn]) -> None:
+    table = make_table("source", "when (UTC)", "who", "text")
+    for turn in turns:
+        table.add_row(turn.ref, format_time(turn.at), turn.speaker or turn.role, turn.text)
+    console.print(table)
+
+
+def show_receipt(console: Console, receipt: Receipt, verb: str = "Forgotten", heading: str = "rows erased") -> None:
+    if receipt.memory:
+        subject = f"memory {receipt.memory}"
+    else:
+        subject = f"session {receipt.session}" if receipt.session else "everything"
+    console.print(make_text(f"{verb}: {subject} of {receipt.user}"))
+    table = make_table("table", heading)
+    for name, count in receipt.rows.items():
+        table.add_row(name, f"{count:,}")
+    table.add_section()
+    table.add_row("total", f"{receipt.total:,}")
+    console.print(table)
+    if receipt.rebuilt:
+        console.print(f"Memories rebuilt from their other evidence: {receipt.rebuilt:,}")
+
+
+def make_explanation_tree(explanation: Explanation) -> Tree:
+    tree = Tree(make_text(f"{explanation.verb}: {explanation.query}", "bold"), guide_style="dim")
+    for name, fact in describe_request(explanation).items():
+        tree.add(make_text(f"{name:7}{fact}"))
+    branches: dict[str, list[RenderableType]] = {
+        "known": explain_memories(explanation.memories),
+        "episodes": [make_text(source) for source in explanation.episodes],
+        "hits": [explain_hit(rank, hit) for rank, hit in enumerate(explanation.hits, 1)],
+        "left out": [make_text(f"{each.source}: {each.reason}") for each in explanation.left_out],
+        "notes": [make_text(note) for note in explanation.notes],
+    }
+    for name, leaves in branches.items():
+        if leaves:
+            branch = tree.add(make_text(name))
+            for leaf in leaves:
+                branch.add(leaf)
+    return tree
+
+
+def describe_request(explanation: Explanation) -> dict[str, str]:
+    session = f", in session {explanation.session}" if explanation.session else ""
+    widened = f" (widened: {explanation.widened})" if explanation.widened else ""
+    tokens = f" in {explanation.tokens} of {explanation.budget} tokens" if explanation.verb == "context" else ""
+    return {
+        "asked": f"{format_time(explanation.created_at)} UTC{session}",
+        "looked": f"in the {explanation.scope_used}{widened}, by {explanation.path}, {explanation.latency_ms} ms",
+        "found": f"{explanation.found}, used {explanation.used}{tokens}",
+        "words": format_weights(explanation.terms),
+    }
+
+
+def explain_hit(rank: int, hit: ExplainedHit) -> RenderableType:
+    text = "(forgotten since)" if hit.text is None else shorten(hit.text)
+    unused = "" if hit.packed else ", not packed"
+    arms = ", ".join(f"{name} #{arm.rank} ({arm.score:.2f})" for name, arm in hit.arms.items()) or "none"
+    return Group(
+        make_text(f"{rank}. {hit.source} ({hit.tier}, score {hit.score:.2f}{unused})  {text}"),
+        make_text(f"   {hit.why}", "dim"),
+        make_text(f"   arms: {arms}; parts: {format_weights(hit.parts)}", "dim"),
+    )
+
+
+def explain_memories(memories: Iterable[ExplainedMemory]) -> list[RenderableType]:
+    """Return each memory with its reason. The history of a key is shown once, with its first value."""
+    shown_keys: set[tuple[str, str]] = set()
+    shown: list[RenderableType] = []
+    for used in memories:
+        key = (used.memory.kind, used.memory.key) if used.memory else (used.source, "")
+        history = used.history if key not in shown_keys and len(used.history) > 1 else ()
+        shown_keys.add(key)
+        text = shorten(used.memory.text) if used.memory else used.source
+        unused = "" if used.packed else ", not packed"
+        shown.append(
+            Group(
+                make_text(f"{text} ({used.tier}, score {used.score:.2f}{unused})"),
+                make_text(f"   {used.why}", "dim"),
+                *(make_text(f"   {format_validity(memory)}", "dim") for memory in history),
+            )
+        )
+    return shown
+
+
+def format_validity(memory: Memory) -> str:
+    until = f"to {format_time(memory.valid_to)}" if memory.valid_to else "on"
+    reason = f": {memory.reason}" if memory.reason else ""
+    return f"from {format_time(memory.valid_from)} {until}, {shorten(memory.value)}{reason}"
+
+
+def format_weights(weights: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:.2f}" for name, value in weights.items() if f"{value:.2f}" != "0.00") or "none"

@@ -1,1 +1,0 @@
-"""The host "upload and ask": questions to documents, with what was said before and what is remembered."""

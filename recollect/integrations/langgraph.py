@@ -1,0 +1,246 @@
+"""RecollectStore: LangGraph's BaseStore on the engine. Needs the extra `recollect[langgraph]`.
+
+    put      adds a new version of the item's note (langgraph_items.py); the old version ends and stays in the history
+    delete   forgets the note with all its versions
+    search   ranks by the words of the query, then lists the rest; without a query, the last changed first
+
+Every item belongs to a user. `user` is their name, or its position in the namespace: with 1, the item of ("memories",
+"alex") is alex's. An operation that names no user is refused: there is no search across users.
+
+In a batch, reads come first and do not see its writes, and the last write of an item counts, as in LangGraph's own
+stores. All gets of a user are one read; all puts of a user are one read and one transaction. Deletes run one by one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+from recollect.engine import Engine
+from recollect.errors import InvalidInput, NotFound
+from recollect.integrations.engine_loop import EngineLoop
+from recollect.integrations.filters import matches_filter
+from recollect.integrations.langgraph_items import (
+    Namespace,
+    StoredItem,
+    is_under,
+    make_key,
+    make_lesson,
+    matches_path,
+    rank_items,
+    render_value,
+    select_latest,
+)
+from recollect.sync import SyncEngine
+from recollect.values.lesson import Lesson
+from recollect.values.memory import Memory, Status
+from recollect.values.scope import Scope
+
+try:
+    from langgraph.store.base import (
+        BaseStore,
+        GetOp,
+        Item,
+        ListNamespacesOp,
+        Op,
+        PutOp,
+        Result,
+        SearchItem,
+        SearchOp,
+        get_text_at_path,
+        validate_op_namespace,
+    )
+except ImportError:
+    raise ImportError("RecollectStore needs LangGraph; run `pip install recollect[langgraph]`") from None
+
+PAGE_SIZE = 10_000
+ACTIVE: tuple[Status, ...] = ("active",)
+Items = Mapping[str, StoredItem]  # by the memory's key, the last changed first
+Put = tuple[PutOp, Mapping[str, Any]]
+AnyOp = TypeVar("AnyOp")
+
+
+class RecollectStore(BaseStore):
+    """`engine` is from `connect` or `connect_sync`. With `connect`, create the store where the engine was opened."""
+
+    __slots__ = ("_engine", "_locks", "_loop", "_project", "_user")
+
+    def __init__(self, engine: Engine | SyncEngine, *, user: str | int, project: str = "default") -> None:
+        self._loop = EngineLoop(engine)
+        self._engine = self._loop.engine
+        self._user, self._project = user, project
+        self._locks: WeakValueDictionary[Scope, asyncio.Lock] = WeakValueDictionary()
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        return self._loop.wait(self._run(list(ops)))
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        return await self._loop.run(self._run(list(ops)))
+
+    async def _run(self, ops: Sequence[Op]) -> list[Result]:
+        for op in ops:
+            validate_op_namespace(op)
+        wanted = [(self._scope(op), op) for op in ops]
+        results = await self._read(wanted)
+        await self._write({(op.namespace, op.key): (scope, op) for scope, op in wanted if isinstance(op, PutOp)})
+        return results
+
+    def _scope(self, op: Op) -> Scope:
+        return Scope(
+            self._user if isinstance(self._user, str) else self._find_user(op, self._user), project=self._project
+        )
+
+    def _find_user(self, op: Op, position: int) -> str:
+        for path in list_namespaces(op):
+            if len(path) > position and path[position] != "*":
+                return path[position]
+        raise InvalidInput("namespace", f"{list_namespaces(op)} names no user; element {position} must be the user")
+
+    async def _read(self, wanted: Sequence[tuple[Scope, Op]]) -> list[Result]:
+        asked = group_by_scope((scope, op) for scope, op in wanted if not isinstance(op, PutOp))
+        results = await asyncio.gather(*(self._read_items(scope, ops) for scope, ops in asked.items()))
+        found = dict(zip(asked, results, strict=True))
+        return [await self._answer(scope, op, found.get(scope, {})) for scope, op in wanted]
+
+    async def _read_items(self, scope: Scope, ops: Sequence[Op]) -> Items:
+        """Return the items that a batch reads of one user, in one read: the named ones, or all if it searches."""
+        named = [make_key(op.namespace, op.key) for op in ops if isinstance(op, GetOp)]
+        memories = await (self._versions(scope, named) if len(named) == len(ops) else self._read_all(scope))
+        return {item.memory.key: item for item in select_latest(memories)}
+
+    async def _answer(self, scope: Scope, op: Op, items: Items) -> Result:
+        match op:
+            case GetOp():
+                item = items.get(make_key(op.namespace, op.key))
+                await self._engine.runtime.count_use(scope, [item.memory.id] if item else [])
+                return make_item(item)
+            case SearchOp():
+                found = search_items(list(items.values()), op)
+                await self._engine.runtime.count_use(scope, [item.memory.id for item, _ in found])
+                return [make_search_item(item, score) for item, score in found]
+            case ListNamespacesOp():
+                return select_namespaces(list(items.values()), op)
+        return None
+
+    async def _versions(
+        self, scope: Scope, keys: Sequence[str], status: Sequence[Status] | None = ACTIVE
+    ) -> list[Memory]:
+        return await self._engine.memories(scope, key=keys, status=status, limit=PAGE_SIZE)
+
+    async def _read_all(self, scope: Scope) -> list[Memory]:
+        """Return all active notes of a user."""
+        notes: list[Memory] = []
+        page: list[Memory] = []
+        while not notes or len(page) == PAGE_SIZE:
+            after = page[-1].id if page else None
+            page = await self._engine.memories(scope, kinds=("note",), status=ACTIVE, limit=PAGE_SIZE, after=after)
+            if not page:
+                break
+            notes += page
+        return notes
+
+    async def _write(self, puts: Mapping[Any, tuple[Scope, PutOp]]) -> None:
+        """Write the changes of each user; the lock of a user prevents two changes at once from conflicting."""
+        written = group_by_scope(puts.values())
+        await asyncio.gather(*(self._write_of(scope, ops) for scope, ops in written.items()))
+
+    async def _write_of(self, scope: Scope, puts: Sequence[PutOp]) -> None:
+        lock = self._locks.setdefault(scope, asyncio.Lock())
+        async with lock:
+            await self._put(scope, [(op, op.value) for op in puts if op.value is not None])
+            for op in puts:
+                if op.value is None:
+                    await self._delete(scope, op)
+
+    async def _put(self, scope: Scope, puts: Sequence[Put]) -> None:
+        """Add all new versions in one transaction that ends the old ones."""
+        if not puts:
+            return
+        before = await self._versions(scope, [make_key(op.namespace, op.key) for op, _ in puts])
+        lessons = make_lessons(puts, {item.memory.key: item for item in select_latest(before)})
+        await self._engine.learn(scope, lessons, ending=[memory.id for memory in before])
+
+    async def _delete(self, scope: Scope, op: PutOp) -> None:
+        """Forget the oldest version first, so that a replaced value does not become active again."""
+        versions = await self._versions(scope, [make_key(op.namespace, op.key)], status=None)
+        for memory in sorted(versions, key=lambda memory: (memory.valid_from, memory.id)):
+            try:
+                await self._engine.forget(scope, memory=memory.id, owner="user")
+            except NotFound:
+                continue  # already deleted
+
+
+def group_by_scope(wanted: Iterable[tuple[Scope, AnyOp]]) -> dict[Scope, list[AnyOp]]:
+    found: dict[Scope, list[AnyOp]] = {}
+    for scope, op in wanted:
+        found.setdefault(scope, []).append(op)
+    return found
+
+
+def list_namespaces(op: Op) -> list[Namespace]:
+    """Return the namespaces that may name the user of an operation."""
+    match op:
+        case GetOp() | PutOp():
+            return [op.namespace]
+        case SearchOp():
+            return [op.namespace_prefix]
+        case ListNamespacesOp():
+            return [condition.path for condition in op.match_conditions or () if condition.match_type == "prefix"]
+    raise InvalidInput("op", f"a {type(op).__name__} is not a store operation")
+
+
+def make_lessons(puts: Sequence[Put], old: Items) -> list[Lesson]:
+    return [
+        make_lesson(op.namespace, op.key, value, select_text(op, value), old.get(make_key(op.namespace, op.key)), place)
+        for place, (op, value) in enumerate(puts)
+    ]
+
+
+def select_text(op: PutOp, value: Mapping[str, Any]) -> str:
+    """Return the searchable text of a value: all of it, the paths in `index`, or nothing."""
+    if op.index is False:
+        return ""
+    if op.index is None:
+        return render_value(value)
+    return "; ".join(text for path in op.index for text in get_text_at_path(value, path))
+
+
+def search_items(items: Sequence[StoredItem], op: SearchOp) -> list[tuple[StoredItem, float | None]]:
+    within = [
+        item
+        for item in items
+        if is_under(item.namespace, op.namespace_prefix) and matches_filter(item.value, op.filter or {})
+    ]
+    query = (op.query or "").strip()
+    found: list[tuple[StoredItem, float | None]] = (
+        rank_items(within, query) if query else [(item, None) for item in within]
+    )
+    return found[op.offset : op.offset + op.limit]
+
+
+def select_namespaces(items: Sequence[StoredItem], op: ListNamespacesOp) -> list[Namespace]:
+    conditions = op.match_conditions or ()
+    found = {
+        item.namespace[: op.max_depth]
+        for item in items
+        if all(matches_path(item.namespace, condition.match_type, condition.path) for condition in conditions)
+    }
+    return sorted(found)[op.offset : op.offset + op.limit]
+
+
+def make_item(item: StoredItem | None) -> Item | None:
+    if item is None:
+        return None
+    return Item(
+        value=item.value,
+        key=item.key,
+        namespace=item.namespace,
+        created_at=item.created_at,
+        updated_at=item.updated_at,
+    )
+
+
+def make_search_item(item: StoredItem, score: float | None) -> SearchItem:
+    return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)

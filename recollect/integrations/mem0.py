@@ -1,0 +1,384 @@
+"""Memory and AsyncMemory: mem0's interface on the engine. Code written for mem0 runs with another import line.
+
+    add          records the messages and learns from them at once; infer=False stores them as notes, and so is a plain
+                 text from which nothing was learned
+    search       finds memories by their own words, or through the turns they were learned from
+    update       corrects a memory: the old value ends and stays in `history`
+    delete       forgets a memory with its history; the audit log keeps that it was deleted
+
+mem0_facts.py converts ids and dicts. Memory has no logic of its own: it waits for AsyncMemory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from recollect.bootstrap import connect
+from recollect.engine import Engine
+from recollect.errors import InvalidInput, NotFound
+from recollect.integrations.engine_loop import EngineLoop, OwnEngine
+from recollect.integrations.filters import matches_mem0_filter, split_filters
+from recollect.integrations.mem0_facts import (
+    DATA,
+    Fact,
+    MemoryVersions,
+    Messages,
+    Owner,
+    list_turns,
+    make_event,
+    make_events,
+    make_fact,
+    make_history,
+    make_id,
+    parse_id,
+    parse_messages,
+    read_data,
+)
+from recollect.recall.lexemes import lexemes
+from recollect.recall.memory_ranking import LEAST
+from recollect.recall.question import read_question
+from recollect.recall.word_lists import REQUEST_WORDS
+from recollect.sync import SyncEngine
+from recollect.values.conversation import Turn
+from recollect.values.lesson import Lesson
+from recollect.values.memory import Memory as MemoryValue
+from recollect.values.query import Query
+from recollect.values.scope import MemoryId, Scope
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Results = dict[str, list[Fact]]
+log = logging.getLogger("recollect")
+PAGE_SIZE = 10_000
+SESSION_PAGE_SIZE = 200
+MAX_TURNS = 50  # found by vectors, through which memories are found
+
+
+class AsyncMemory:
+    """Uses the given engine, or opens its own with the given settings when it is first used."""
+
+    def __init__(self, engine: Engine | None = None, *, project: str = "default", **settings: Any) -> None:
+        self._engine = engine
+        self._project = project
+        self._settings = settings
+        self._stack = AsyncExitStack()
+        self._opening = asyncio.Lock()
+        self._users: set[str] = set()
+
+    @classmethod
+    def from_config(cls, config_dict: Mapping[str, Any]) -> Self:
+        return cls(**read_config(config_dict))
+
+    async def add(
+        self,
+        messages: Messages,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        infer: bool = True,
+    ) -> Results:
+        owner = Owner(user_id, agent_id, run_id)
+        turns = parse_messages(messages, metadata)
+        if not infer:
+            return {"results": await self._note(owner, [turn for turn in turns if turn.role != "system"])}
+        results = await self._learn(owner, turns)
+        if not results and isinstance(messages, str):
+            results = await self._note(owner, turns)
+        return {"results": results}
+
+    async def search(
+        self,
+        query: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        limit: int | None = None,
+        top_k: int = 20,
+        filters: Mapping[str, Any] | None = None,
+        threshold: float | None = 0.1,
+    ) -> Results:
+        owner, more = split_filters(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
+        known = await self._load(owner.user)
+        scores = await self._scores(owner, query, known)
+        relevant = [memory for memory in known.active if scores.get(memory.id, 0.0) >= (threshold or 1e-9)]
+        best = sorted(relevant, key=lambda memory: -scores[memory.id])
+        found = await self._facts(owner, known, best, more, limit or top_k)
+        return {"results": [{**each, "score": round(scores[memory.id], 4)} for memory, each in found]}
+
+    async def get_all(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        limit: int | None = None,
+        top_k: int = 20,
+        filters: Mapping[str, Any] | None = None,
+    ) -> Results:
+        owner, more = split_filters(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
+        known = await self._load(owner.user)
+        found = await self._facts(owner, known, known.active, more, limit or top_k)
+        return {"results": [each for _, each in found]}
+
+    async def get(self, memory_id: str) -> Fact | None:
+        user, memory = parse_id(memory_id)
+        known = await self._load(user)
+        current = known.current(memory)
+        return None if current is None else await self._fact(user, known, current)
+
+    async def update(self, memory_id: str, text: str | None = None, *, data: str | None = None) -> dict[str, str]:
+        """`data` is the older name of `text`."""
+        wanted = text if text is not None else data
+        if wanted is None:
+            raise InvalidInput("text", "is required")
+        user, current = await self._current(memory_id)
+        await (await self._open()).correct(self._scope(user), current.id, wanted, owner="user")
+        return {"message": "Memory updated successfully!"}
+
+    async def delete(self, memory_id: str) -> dict[str, str]:
+        user, current = await self._current(memory_id)
+        await self._forget(user, (await self._load(user)).versions(current))
+        return {"message": "Memory deleted successfully!"}
+
+    async def delete_all(
+        self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
+    ) -> dict[str, str]:
+        """Delete all data of a user including the log, or what was learned from one of their agents or runs."""
+        if not (user_id or agent_id or run_id):
+            raise InvalidInput("delete_all", "user_id, agent_id or run_id is required; `reset` erases all users")
+        owner = Owner(user_id, agent_id, run_id)
+        if owner.place == (None, None):
+            await (await self._open()).forget(self._scope(owner.user))
+        else:
+            await self._forget_place(owner)
+        return {"message": "Memories deleted successfully!"}
+
+    async def history(self, memory_id: str) -> list[Fact]:
+        user, memory = parse_id(memory_id)
+        known = await self._load(user)
+        current = known.current(memory)
+        events = make_history(user, known.versions(current)) if current else []
+        return events + await self._deletions(user, memory)
+
+    async def reset(self) -> None:
+        """Forget all users that this object was used for. Use `delete_all` for others: no verb acts across users."""
+        for user in list(self._users):
+            await (await self._open()).forget(self._scope(user))
+        self._users.clear()
+
+    async def close(self) -> None:
+        await self._stack.aclose()
+
+    async def _open(self) -> Engine:
+        async with self._opening:
+            if self._engine is None:
+                self._engine = await self._stack.enter_async_context(connect(**self._settings))
+        return self._engine
+
+    def _scope(self, user: str, session: str | None = None) -> Scope:
+        self._users.add(user)
+        return Scope(user, session, self._project)
+
+    async def _learn(self, owner: Owner, turns: Sequence[Turn]) -> list[Fact]:
+        engine, scope = await self._open(), self._scope(owner.user, owner.session)
+        before = {memory.id for memory in (await self._load(owner.user)).active}
+        recorded = await engine.record(scope, turns)
+        await engine.settle(scope)
+        return make_events(owner.user, await self._load(owner.user), before, recorded.refs)
+
+    async def _note(self, owner: Owner, turns: Sequence[Turn]) -> list[Fact]:
+        before = {memory.id for memory in (await self._load(owner.user)).active}
+        lessons = [Lesson(turn.text, owner.note_key, owner="user", data=self._make_data(owner, turn)) for turn in turns]
+        learned = [await (await self._open()).learn(self._scope(owner.user), lesson) for lesson in lessons]
+        return [
+            {**make_event(owner.user, [memory], memory.id in before), "role": turn.role}
+            for turn, memory in zip(turns, learned, strict=True)
+        ]
+
+    def _make_data(self, owner: Owner, turn: Turn) -> dict[str, Any]:
+        agent, run = owner.place
+        fields = {**read_data(turn.data), "agent_id": agent, "run_id": run, "role": turn.role}
+        return {DATA: {name: value for name, value in fields.items() if value is not None}}
+
+    async def _load(self, user: str) -> MemoryVersions:
+        """Return all memories of a user, including ended ones."""
+        engine, scope, memories = await self._open(), self._scope(user), list[MemoryValue]()
+        while page := await engine.memories(
+            scope, status=None, limit=PAGE_SIZE, after=memories[-1].id if memories else None
+        ):
+            memories += page
+            if len(page) < PAGE_SIZE:
+                break
+        return MemoryVersions(memories)
+
+    async def _current(self, memory_id: str) -> tuple[str, MemoryValue]:
+        user, memory = parse_id(memory_id)
+        current = (await self._load(user)).current(memory)
+        if current is None:
+            raise NotFound(f"there is no memory {memory_id}")
+        return user, current
+
+    async def _scores(self, owner: Owner, query: str, known: MemoryVersions) -> dict[MemoryId, float]:
+        """Return the score of each active memory: its own, or that of the turns it was learned from."""
+        recall = await (await self._open()).recall(self._scope(owner.user), Query(query, scope="user", limit=MAX_TURNS))
+        own = {hit.memory.id: hit.score for hit in recall.memories}
+        near = {hit.source: hit.arms["vector"].score for hit in recall.hits if "vector" in hit.arms}
+        return {
+            memory.id: min(
+                1.0, max(own.get(memory.id, 0.0), *score_turns(memory, near), score_open_question(memory, query))
+            )
+            for memory in known.active
+        }
+
+    async def _facts(
+        self,
+        owner: Owner,
+        known: MemoryVersions,
+        memories: Iterable[MemoryValue],
+        filters: Mapping[str, Any],
+        limit: int,
+    ) -> list[tuple[MemoryValue, Fact]]:
+        """Return the first memories that the ids own and that match the filters."""
+        found = [memory for memory in memories if owner.owns(memory)]
+        if not filters:
+            found = found[:limit]
+        facts = await asyncio.gather(*(self._fact(owner.user, known, memory) for memory in found))
+        return [pair for pair in zip(found, facts, strict=True) if matches_mem0_filter(pair[1], filters)][:limit]
+
+    async def _fact(self, user: str, known: MemoryVersions, memory: MemoryValue) -> Fact:
+        return make_fact(user, known.versions(memory), await self._metadata(user, memory))
+
+    async def _metadata(self, user: str, memory: MemoryValue) -> Mapping[str, Any] | None:
+        """Return the metadata of the note, or of the turn that the memory was learned from, while it is in the log."""
+        if data := read_data(memory.data):
+            return data.get("metadata")
+        for session, index in list_turns(memory)[:1]:
+            try:
+                turns = await (await self._open()).history(self._scope(user, session), limit=1, before=index + 1)
+            except NotFound:
+                continue  # expired
+            return read_data(turns[-1].data).get("metadata") if turns else None
+        return None
+
+    async def _forget(self, user: str, versions: Iterable[MemoryValue]) -> None:
+        """Forget the oldest version first, so that a replaced value does not become active again."""
+        for memory in versions:
+            try:
+                await (await self._open()).forget(self._scope(user), memory=memory.id, owner="user")
+            except NotFound:
+                continue  # already forgotten with another
+
+    async def _forget_place(self, owner: Owner) -> None:
+        """Forget the notes of an agent or run, and its sessions with what was learned from them."""
+        known = await self._load(owner.user)
+        for memory in [each for each in known.active if read_data(each.data) and owner.owns(each)]:
+            await self._forget(owner.user, known.versions(memory))
+        for session in [session for session in await self._sessions(owner.user) if owner.owns_session(session)]:
+            await self._forget_session(owner.user, session)
+
+    async def _sessions(self, user: str) -> list[str]:
+        engine, sessions = await self._open(), list[str]()
+        while page := await engine.conversations(self._scope(user), limit=SESSION_PAGE_SIZE, offset=len(sessions)):
+            sessions += [conversation.session for conversation in page]
+        return sessions
+
+    async def _forget_session(self, user: str, session: str) -> None:
+        try:
+            await (await self._open()).forget(self._scope(user, session))
+        except NotFound:
+            return  # it does not exist
+
+    async def _deletions(self, user: str, memory: MemoryId) -> list[Fact]:
+        """Return deletions from the audit log, which has ids and no content."""
+        entries = await (await self._open()).audit(self._scope(user))
+        return [
+            {
+                "id": str(entry.id),
+                "memory_id": make_id(user, memory),
+                "old_memory": None,
+                "new_memory": None,
+                "event": "DELETE",
+                "created_at": entry.at.isoformat(),
+                "updated_at": None,
+                "is_deleted": True,
+            }
+            for entry in entries
+            if entry.action == "forgot" and entry.subject == f"memory:{memory}"
+        ]
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+
+def make_sync(
+    verb: Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[Memory, P], T]:
+    """Return a blocking version of a method."""
+
+    @wraps(verb)
+    def wait(memory: Memory, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return memory._loop.wait(verb(memory._memory, *args, **kwargs))
+
+    return wait
+
+
+class Memory:
+    """Blocking version, on the given SyncEngine or its own. Call `close`, or use `with`."""
+
+    def __init__(self, engine: SyncEngine | None = None, *, project: str = "default", **settings: Any) -> None:
+        self._engine = engine or OwnEngine(connect(**settings))
+        self._loop = EngineLoop(self._engine)
+        self._memory = AsyncMemory(self._loop.engine, project=project)
+
+    @classmethod
+    def from_config(cls, config_dict: Mapping[str, Any]) -> Self:
+        return cls(**read_config(config_dict))
+
+    add = make_sync(AsyncMemory.add)
+    search = make_sync(AsyncMemory.search)
+    get_all = make_sync(AsyncMemory.get_all)
+    get = make_sync(AsyncMemory.get)
+    update = make_sync(AsyncMemory.update)
+    delete = make_sync(AsyncMemory.delete)
+    delete_all = make_sync(AsyncMemory.delete_all)
+    history = make_sync(AsyncMemory.history)
+    reset = make_sync(AsyncMemory.reset)
+
+    def close(self) -> None:
+        if isinstance(self._engine, OwnEngine):
+            self._engine.shut_down()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def read_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings under "recollect". mem0's own sections do not apply and are reported."""
+    if left := [name for name in config if name != "recollect"]:
+        log.warning("not used by recollect.integrations.mem0: %s; its settings go under 'recollect'", ", ".join(left))
+    return dict(config.get("recollect") or {})
+
+
+def score_turns(memory: MemoryValue, near: Mapping[str, float]) -> list[float]:
+    """Return the vector scores of the turns a memory was learned from; 0 for turns that were not found."""
+    return [0.0, *(near.get(ref, 0.0) for ref in memory.refs)]
+
+
+def score_open_question(memory: MemoryValue, query: str) -> float:
+    """Return a minimal score by importance for a question without a subject, which matches every memory."""
+    is_open = read_question(query).overview or not lexemes(query, without=REQUEST_WORDS)
+    return LEAST * (1 + memory.importance) / 2 if is_open else 0.0

@@ -1,0 +1,85 @@
+"""Messages that change memories without naming a key: "I called the dentist" closes a todo; "it's Braga, not Lisbon"
+replaces a value. Pure: apps/chat/amend.py passes what is known and applies the result, only if exactly one memory can
+be meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from recollect.learning.extract import MARKS
+from recollect.learning.rulebook import Rulebook, compile_pattern
+from recollect.learning.similarity import is_same
+from recollect.recall.lexemes import lexemes
+from recollect.recall.word_lists import BASES, CJK_TIME, TIME_WORDS
+from recollect.values.memory import Memory
+from recollect.values.text import is_cjk
+
+LEAST_WORDS = 2  # of what was to be done, that name it without the rest
+NOT_TOLD = TIME_WORDS | {"finish", "finished", "complete", "completed"}  # "finish the report" is done when it is
+MODAL = re.compile("必须|需要|之前|以前|[得要前过了]")
+WORD = re.compile(r"[a-z]+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class DoneReport:
+    """A report that something is done. Without `what` it refers to the topic of the conversation; `is_plain` if any
+    statement may look like it."""
+
+    what: str
+    is_plain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """A correction that names the new and the old value."""
+
+    value: str
+    old: str
+
+
+def find_report(text: str, books: Iterable[Rulebook]) -> DoneReport | None:
+    for book in books:
+        match = compile_pattern(book.done).match(text.strip()) if compile_pattern(book.script).search(text) else None
+        if match is not None and (group := match.lastgroup):
+            what = match[group].strip(MARKS)
+            is_it = group == "bare" or compile_pattern(book.it).fullmatch(what) is not None
+            return DoneReport("" if is_it else what, is_plain=group == "did")
+    return None
+
+
+def find_swap(text: str, books: Iterable[Rulebook]) -> Swap | None:
+    patterns = (pattern for book in books if compile_pattern(book.script).search(text) for pattern in book.swaps)
+    match = next(filter(None, (compile_pattern(pattern).match(text.strip()) for pattern in patterns)), None)
+    return Swap(match["value"].strip(MARKS), match["old"].strip(MARKS)) if match else None
+
+
+def find_finished(report: DoneReport, open_tasks: Sequence[Memory]) -> list[Memory]:
+    """Return the open tasks that a report names."""
+    return [task for task in open_tasks if is_named(report, task.value)]
+
+
+def is_named(report: DoneReport, task: str) -> bool:
+    """Return whether a report names a task."""
+    said, wanted = list_content_words(report.what), list_content_words(task)
+    if not said or not wanted:
+        return False
+    if report.is_plain and not is_cjk(task) and not list_content_words(report.what.split()[0]) & wanted:
+        return False
+    is_part = said <= wanted and len(said) >= min(LEAST_WORDS, len(wanted))
+    return wanted <= said or (is_part and not (report.is_plain and is_cjk(task)))
+
+
+def list_content_words(text: str) -> frozenset[str]:
+    """Return the words that say what is to be done, verbs in their base form, without times. Of Chinese return the
+    characters, because reports reorder them."""
+    if is_cjk(text):
+        plain = MODAL.sub("", CJK_TIME.sub("", text))
+        return frozenset(letter for word in lexemes(plain) for letter in word)
+    plain = WORD.sub(lambda word: BASES.get(word[0].lower(), word[0]), text)
+    return frozenset(word for word in lexemes(plain, without=NOT_TOLD) if not word.isdigit())
+
+
+def find_replaced(swap: Swap, known: Iterable[Memory]) -> list[Memory]:
+    return [memory for memory in known if is_same(memory.value, swap.old)]

@@ -1,0 +1,175 @@
+"""Claims: what a language model says a user stated, and the checks that each claim must pass to become a fact.
+
+A model invents, follows instructions in the text and takes the assistant's words for the user's. So it must quote, and
+the quote is looked up: in a turn of the user, in their own words, where no gate of the rulebooks is closed. An accepted
+claim is a `Fact` with the rule "model"; a refused one is a `Rejection` with its reason. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Annotated, cast, get_args
+
+import msgspec
+
+from recollect.learning.extract import AFFIRMED, APOSTROPHES, TurnReader
+from recollect.learning.quote_location import (
+    NEGATED,
+    OwnText,
+    find_closing_reason,
+    find_ground,
+    find_phrase,
+    find_quote,
+    is_negated,
+    is_said,
+    number_turns,
+    read_own_text,
+)
+from recollect.learning.rulebook import Rulebook, compile_pattern
+from recollect.recall.lexemes import lexemes
+from recollect.values.conversation import Turn
+from recollect.values.memory import Category, Extraction, Fact, Rejection, Span
+
+CATEGORIES = get_args(Category)
+RULE = "model"
+MOST_CLAIMS = 16  # requested at once: small models do not stop by themselves
+MOST_VALUE = 300
+MOST_KEY = 60
+MOST_PLACES = 8  # where a quote stands, that are looked at
+STANDING = ("instruction", "todo", "decision")  # forgiven by category: their keys are hardly ever the rules' own
+DENIALS = ("dislike",)  # of these "I don't like" is the point
+DEFINITION = "definition:"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    turn: int
+    category: Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(CATEGORIES)})]
+    key: str
+    value: str
+    quote: str
+    confidence: float = 0.7
+    importance: float = 0.5
+    corrects: bool = False
+    old: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    facts: Annotated[tuple[Claim, ...], msgspec.Meta(extra_json_schema={"maxItems": MOST_CLAIMS})]
+
+
+def accept_claims(claims: Claims, turns: Sequence[Turn], books: Sequence[Rulebook]) -> dict[int, Extraction]:
+    """Return an extraction for every turn, by its number (see `number_turns`). A claim about no turn is counted with
+    the last one."""
+    heard = {number: read_own_text(turn, books) for number, turn in number_turns(turns).items()}
+    readings = {number: TurnReader(turn.said) for number, turn in heard.items()}
+    for claim in claims.facts if turns else ():
+        if claim.turn in heard:
+            before = [turn for number, turn in heard.items() if number <= claim.turn]
+            add_result(judge_claim(claim, heard[claim.turn], before, books), readings[claim.turn])
+        else:
+            add_result(Rejection("no such turn", clean_text(claim.value)), readings[max(readings)])
+    return {number: reading.done() for number, reading in readings.items()}
+
+
+def add_result(made: Fact | Rejection, reading: TurnReader) -> None:
+    if isinstance(made, Fact):
+        reading.facts.append(made)
+    else:
+        reading.rejected.append(made)
+
+
+def judge_claim(claim: Claim, turn: OwnText, before: Sequence[OwnText], books: Sequence[Rulebook]) -> Fact | Rejection:
+    """Return a fact, or why the claim is refused. `before` are the turns up to this one."""
+    value = clean_text(claim.value)
+    category, key = normalize_key(claim, books)
+    spans = list(islice(find_quote(claim.quote, turn), MOST_PLACES))
+    reason = turn.reason or check_shape(category, key, value, books) or check_grounds(claim, value, turn, spans, books)
+    if reason:
+        return Rejection(reason, value)
+    pardoned = list_pardons(category, key, books)
+    closed = [find_closing_reason(find_ground(turn.own, span, value, pardoned, books), books) for span in spans]
+    if None not in closed:
+        return Rejection(str(closed[0]), value)
+    span = spans[closed.index(None)]
+    verbatim = find_phrase(value, turn.own, span)
+    return Fact(
+        category=cast(Category, category),
+        key=key,
+        value=turn.said[slice(*verbatim)] if verbatim else value,
+        confidence=clamp(claim.confidence),
+        importance=clamp(claim.importance),
+        span=span,
+        corrects=claim.corrects,
+        old=find_replaced(claim.old, before),
+        rule=RULE,
+    )
+
+
+def check_shape(category: str, key: str, value: str, books: Sequence[Rulebook]) -> str | None:
+    if category not in CATEGORIES:
+        return "no such category"
+    if not key or len(key) > MOST_KEY:
+        return "no usable key"
+    if len(value) < min(book.shortest for book in books) and not value.isdigit():
+        return "too short"
+    if len(value) > MOST_VALUE:
+        return "too long"
+    if category == "identity" and is_negated(value, books):
+        return NEGATED
+    return "vague" if any(compile_pattern(book.vague).fullmatch(value) for book in books) else None
+
+
+def check_grounds(
+    claim: Claim, value: str, turn: OwnText, spans: Sequence[Span], books: Sequence[Rulebook]
+) -> str | None:
+    if not spans:
+        return "quoted" if find_phrase(claim.quote, turn.said.translate(APOSTROPHES)) else "not in the text"
+    is_turned = is_negated(value, books) and not is_negated(claim.quote, books)
+    is_there = find_phrase(value, claim.quote.translate(APOSTROPHES)) or is_said(value, lexemes(claim.quote))
+    return "not in the quote" if is_turned or not is_there else None
+
+
+def list_pardons(category: str, key: str, books: Iterable[Rulebook]) -> frozenset[str]:
+    """Return the gates that rules for the same thing ignore."""
+    rules = (rule for book in books for rule in book.rules if rule.category == category)
+    alike = (rule for rule in rules if category in STANDING or rule.key == key or is_definition(rule.key, key))
+    negative = {NEGATED} if category not in AFFIRMED or key in DENIALS else set[str]()
+    return frozenset(reason for rule in alike for reason in rule.despite) | negative
+
+
+def is_definition(one: str, other: str) -> bool:
+    return one.startswith(DEFINITION) and other.startswith(DEFINITION)
+
+
+def normalize_key(claim: Claim, books: Iterable[Rulebook]) -> tuple[str, str]:
+    """Return category and key as the rules name them, so that both use the same key for the same thing."""
+    words = re.findall(r"[^\W_]+", claim.key.lower())
+    if claim.key.lower().startswith(DEFINITION):
+        return clean_text(claim.category).lower(), DEFINITION + " ".join(words[1:])
+    key, homes = "_".join(words), set[str]()
+    for book in books:
+        if " ".join(words) in book.aliases:
+            return book.aliases[" ".join(words)]
+        named = [*book.aliases.values(), *((rule.category, rule.key) for rule in book.rules)]
+        homes |= {category for category, known in named if known == key}
+    return homes.pop() if len(homes) == 1 else clean_text(claim.category).lower(), key
+
+
+def find_replaced(old: str | None, heard: Iterable[OwnText]) -> str | None:
+    """Return what a claim says it replaces, if the user said it here: a model's guess must not end a memory."""
+    said = old is not None and any(find_phrase(old, turn.own) for turn in heard)
+    return clean_text(old) if old and said else None
+
+
+def clean_text(text: str) -> str:
+    """Return the text on one line, without NUL, which PostgreSQL cannot store."""
+    return " ".join(text.replace("\0", " ").split())
+
+
+def clamp(number: float) -> float:
+    return round(min(max(number, 0.0), 1.0), 2)

@@ -1,0 +1,275 @@
+"""Extract what a turn says about its user, by rules alone. Pure: text in, facts out.
+
+Turns that are not the user's are rejected; quotations, code and recalled text are blanked; the rest is split into
+sentences and clauses; gates close clauses that state nothing (questions, hypotheses, small talk, temporary states);
+rules find values in the sentence, and a value in an open clause becomes a fact. Repeated statements are one fact, and
+one turn yields a few facts at most. All words are in the rulebooks (learning/rules).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from recollect.learning.gates import Clause, blank_spans, find_quoted_spans, find_text_reason, gate_clauses
+from recollect.learning.rulebook import Order, Rule, Rulebook, compile_pattern
+from recollect.recall.sentences import sentences
+from recollect.values.memory import Category, Command, Extraction, Fact, Rejection, Span
+
+HEDGED = 0.7  # what "I think" leaves of the confidence
+AFFIRMED = ("identity", "preference", "fact")  # elsewhere a negation is the point: "never use emojis"
+MARKS = " \t\n,.;:!?，。；：！？、…~～*_()（）\"'“”"
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """`text` as the rules read it, `said` as the user wrote it: of the same length, from `start` on in the turn."""
+
+    text: str
+    said: str
+    start: int
+    clauses: Sequence[Clause]
+    corrects: bool
+    hedged: bool
+
+
+def select_rules(text: str, book: Rulebook) -> list[Rule]:
+    """Return the rules that can match anywhere in a text: most cannot."""
+    lowered = text.lower()
+    return [rule for rule in book.rules if any(word in lowered for word in rule.words)]
+
+
+def find_facts(sentence: Sentence, book: Rulebook, rules: Sequence[Rule]) -> Iterator[Fact | Rejection]:
+    """Yield facts and rejections. A value that an earlier rule took is not taken again."""
+    lowered, taken = sentence.text.lower(), list[Span]()
+    for rule in rules:
+        if not any(word in lowered for word in rule.words):
+            continue
+        for match in compile_pattern(rule.pattern).finditer(sentence.text):
+            made = judge_match(sentence, rule, match, book)
+            if isinstance(made, Rejection):
+                yield made
+            elif made and not any(made.span[0] < end and start < made.span[1] for start, end in taken):
+                taken.append(made.span)
+                yield made
+
+
+def judge_match(sentence: Sentence, rule: Rule, match: re.Match[str], book: Rulebook) -> Fact | Rejection | None:
+    """Return a fact or why it is refused; None if a gate is closed, which is already counted."""
+    if list_closed_gates(sentence.clauses, match) - rule.despite:
+        return None
+    start, end = trim_value(sentence.text, match.span("value"), book)
+    value = sentence.said[start:end]
+    reason = find_refusal(value, rule, book)
+    if reason:
+        return Rejection(reason, match[0].strip())
+    category, key = name_fact(rule, match, value, book)
+    return Fact(
+        category=category,
+        key=key,
+        value=value,
+        confidence=round(rule.confidence * (HEDGED if sentence.hedged else 1), 2),
+        importance=rule.importance,
+        span=(sentence.start + start, sentence.start + end),
+        corrects=rule.corrects or sentence.corrects,
+        old=match.groupdict().get("old"),
+        rule=rule.name,
+    )
+
+
+def list_closed_gates(clauses: Sequence[Clause], match: re.Match[str]) -> frozenset[str]:
+    """Return the reasons of the clauses from the match's first word to the value's."""
+    first = match.end() - len(match[0].lstrip(MARKS))
+    met = [clause for clause in clauses if clause.span[1] > first and clause.span[0] <= match.start("value")]
+    return frozenset(reason for clause in met for reason in clause.reasons)
+
+
+def trim_value(text: str, span: Span, book: Rulebook) -> Span:
+    start, end = span
+    before = None
+    while before != (start, end):
+        before = start, end
+        start = end - len(text[start:end].lstrip(MARKS))
+        end = start + len(text[start:end].rstrip(MARKS))
+        if leading := compile_pattern(book.leading).match(text, start, end):
+            start = leading.end()
+        if trailing := compile_pattern(book.trailing).search(text[start:end]):
+            end = start + trailing.start()
+    return start, end
+
+
+def find_refusal(value: str, rule: Rule, book: Rulebook) -> str | None:
+    if len(value) < book.shortest and not value.isdigit():
+        return "too short"
+    if len(value) > (rule.most or book.longest):
+        return "too long"
+    if rule.category in AFFIRMED and not rule.defines and compile_pattern(book.negation).match(value):
+        return "negated"
+    if compile_pattern(book.vague).fullmatch(value) or (rule.stop and compile_pattern(rule.stop).search(value)):
+        return "vague"
+    return None
+
+
+def name_fact(rule: Rule, match: re.Match[str], value: str, book: Rulebook) -> tuple[Category, str]:
+    """Return category and canonical key: of the word used, of the value's topic, of the defined term, or the rule's
+    own."""
+    groups = {name: (found or "").lower().strip(MARKS) for name, found in match.groupdict().items()}
+    if "key" in groups:
+        return book.aliases[" ".join(groups["key"].split())]
+    if rule.by_topic:
+        topics = (key for key, pattern in book.topics.items() if compile_pattern(pattern).search(value))
+        return rule.category, next(topics, rule.key)
+    return rule.category, rule.key.format(**groups) if "{" in rule.key else rule.key
+
+
+MOST_FACTS = 6
+MOST_CHARS = 8_000  # what follows is a pasted document, not something said
+LONGEST_SENTENCE = 1_000  # characters; the time that rules take grows faster than a sentence
+GAP = re.compile(r"[^\S\n]{25,}")  # ends a sentence; patterns that try each blank would take too long
+SHORT_CORRECTION = 40  # characters of "No, that's wrong.", which speaks of the sentence after it
+TOLD = 0.95  # confidence of what the user told to remember
+NOTE_IMPORTANCE = 0.6
+APOSTROPHES = str.maketrans("’‘＇", "'''")
+
+
+def extract(text: str, role: str, books: Sequence[Rulebook]) -> Extraction:
+    if role != "user":
+        return Extraction(rejected=[Rejection("not the user", text)])
+    reading = TurnReader(text[:MOST_CHARS])
+    if not reading.is_turned_away(books):
+        abbreviations = frozenset[str]().union(*(book.abbreviations for book in books))
+        for span in sentences(reading.text, abbreviations):
+            reading.read(span, books)
+    return reading.done()
+
+
+@dataclass(slots=True)
+class TurnReader:
+    """Reads one turn and collects what it finds."""
+
+    said: str
+    text: str = ""
+    facts: list[Fact] = field(default_factory=list)
+    rejected: list[Rejection] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
+    corrects: bool = False  # the sentence before was a correction and nothing else
+    likely: dict[str, Sequence[Rule]] = field(default_factory=dict)  # by language
+
+    def is_turned_away(self, books: Sequence[Rulebook]) -> bool:
+        """Blank what is not the user's own; return whether the whole text is rejected."""
+        self.text = self.said.translate(APOSTROPHES)
+        quoted = list(find_quoted_spans(self.text, books))
+        self.rejected += [Rejection("quoted", self.said[start:end]) for start, end in quoted]
+        self.text = GAP.sub(lambda gap: "\n" * len(gap[0]), blank_spans(self.text, quoted))
+        reason = next(filter(None, (find_text_reason(self.text, book) for book in books)), None)
+        if reason:
+            self.rejected.append(Rejection(reason, self.said))
+        return reason is not None
+
+    def read(self, span: Span, books: Iterable[Rulebook]) -> None:
+        text, found = self.text[slice(*span)], len(self.facts)
+        if len(text) > LONGEST_SENTENCE:
+            self.rejected.append(Rejection("too long", self.said[slice(*span)]))
+            return
+        corrects = False
+        for book in books:
+            if compile_pattern(book.script).search(text):
+                corrects |= compile_pattern(book.correction).search(text) is not None
+                if not self.obey(span, book):
+                    self.learn(span, book, corrects or self.corrects)
+        self.corrects = corrects and len(self.facts) == found and len(text) <= SHORT_CORRECTION
+
+    def obey(self, span: Span, book: Rulebook) -> bool:
+        """Return whether the sentence is a command to the memory; what is to be remembered is learned here."""
+        text = self.text[slice(*span)]
+        lowered = text.lower()
+        for order in book.orders:
+            if any(word in lowered for word in order.words) and (match := compile_pattern(order.pattern).match(text)):
+                start = span[0] + match.start("value")
+                end = span[0] + len(text[: match.end("value")].rstrip(MARKS))
+                self.execute(order, (start, end), book)
+                return True
+        return False
+
+    def execute(self, order: Order, span: Span, book: Rulebook) -> None:
+        told = self.said[slice(*span)]
+        self.commands.append(Command(order.verb, told, span))
+        if order.verb == "forget":
+            self.rejected.append(Rejection("forget", told))
+            return
+        found = len(self.facts)
+        self.learn(span, book, corrects=False)
+        learned = self.facts[found:] or [Fact("fact", "note", told, TOLD, NOTE_IMPORTANCE, span, rule="note")]
+        self.facts[found:] = [mark_explicit(fact) for fact in learned]
+
+    def learn(self, span: Span, book: Rulebook, corrects: bool) -> None:
+        text, said = self.text[slice(*span)], self.said[slice(*span)]
+        clauses = gate_clauses(text, book)
+        self.rejected += list_rejections(said, clauses)
+        hedged = compile_pattern(book.hedge).search(text) is not None
+        for made in find_facts(Sentence(text, said, span[0], clauses, corrects, hedged), book, self.rules_of(book)):
+            if isinstance(made, Fact):
+                self.facts.append(made)
+            else:
+                self.rejected.append(made)
+
+    def rules_of(self, book: Rulebook) -> Sequence[Rule]:
+        if book.language not in self.likely:
+            self.likely[book.language] = select_rules(self.text, book)
+        return self.likely[book.language]
+
+    def done(self) -> Extraction:
+        facts = merge_facts(self.facts)
+        kept = [fact for fact in facts if fact.is_kept]
+        first = sorted(kept, key=lambda fact: -fact.importance)[:MOST_FACTS]
+        weak = [Rejection("weak", fact.value) for fact in facts if not fact.is_kept]
+        extra = [Rejection("too many", fact.value) for fact in kept if fact not in first]
+        rejected = list(dict.fromkeys([*self.rejected, *weak, *extra]))
+        return Extraction([fact for fact in kept if fact in first], rejected, self.commands)
+
+
+def mark_explicit(fact: Fact) -> Fact:
+    importance = max(fact.importance, NOTE_IMPORTANCE)
+    return replace(fact, explicit=True, confidence=max(fact.confidence, TOLD), importance=importance)
+
+
+def list_rejections(said: str, clauses: Sequence[Clause]) -> list[Rejection]:
+    """Return one rejection per run of clauses that are closed for the same reason."""
+    runs: list[tuple[str, str]] = []
+    for clause in clauses:
+        part = said[slice(*clause.span)]
+        for reason in clause.reasons[:1]:
+            if runs and runs[-1][0] == reason:
+                runs[-1] = reason, runs[-1][1] + part
+            else:
+                runs.append((reason, part))
+    return [Rejection(reason, text.strip()) for reason, text in runs]
+
+
+def merge_facts(facts: Sequence[Fact]) -> list[Fact]:
+    """Merge repeated facts, keeping the better values; of two values that contain each other the longer one."""
+    kept: list[Fact] = []
+    for fact in facts:
+        twin = next((i for i, other in enumerate(kept) if is_same_fact(fact, other)), None)
+        if twin is None:
+            kept.append(fact)
+        else:
+            kept[twin] = merge_two(kept[twin], fact)
+    return kept
+
+
+def is_same_fact(one: Fact, other: Fact) -> bool:
+    first, second = one.value.casefold(), other.value.casefold()
+    return (one.category, one.key) == (other.category, other.key) and (first in second or second in first)
+
+
+def merge_two(one: Fact, other: Fact) -> Fact:
+    fuller = max(one, other, key=lambda fact: len(fact.value))
+    return replace(
+        fuller,
+        confidence=max(one.confidence, other.confidence),
+        importance=max(one.importance, other.importance),
+        explicit=one.explicit or other.explicit,
+        corrects=one.corrects or other.corrects,
+    )

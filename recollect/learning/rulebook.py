@@ -1,0 +1,147 @@
+"""Rulebook: what the extraction knows about one language, read from a data file. The code contains no words.
+
+A rule finds a value by a regular expression with a group `value` (and perhaps `old`, `term` or `key`). A gate rejects
+what is no statement of the user. `{name}` in a pattern stands for the macro of that name. Patterns are compiled when
+first needed, so a process that only sees English never compiles Chinese ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Literal
+
+from recollect.values.memory import Category, Verb
+
+Reach = Literal["text", "sentence", "rest", "clause"]
+MACRO = re.compile(r"\{([a-z_]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`words`: at least one of them is in every text the rule can match. `despite`: gates that do not stop it."""
+
+    name: str
+    category: Category
+    key: str
+    pattern: str
+    words: Sequence[str]
+    confidence: float
+    importance: float
+    corrects: bool = False
+    by_topic: bool = False
+    despite: frozenset[str] = frozenset()
+    most: int = 0
+    stop: str = ""
+    examples: Sequence[Sequence[str]] = ()
+    never: Sequence[str] = ()
+
+    @property
+    def defines(self) -> bool:
+        return self.key.startswith("definition:")
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What `pattern` finds in a clause (or, for `text` and `sentence`, in those) is rejected that far."""
+
+    reason: str
+    reach: Reach
+    pattern: str
+    words: Sequence[str] = ()
+    examples: Sequence[str] = ()
+    never: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How a user tells the memory to remember or to forget; the group `value` is what."""
+
+    verb: Verb
+    pattern: str
+    words: Sequence[str]
+    examples: Sequence[Sequence[str]] = ()
+    never: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rulebook:
+    language: str
+    script: str  # a sentence with a match of this is read by this book
+    clause: str  # what stands between clauses
+    abbreviations: frozenset[str]
+    rules: Sequence[Rule]
+    gates: Sequence[Gate]
+    orders: Sequence[Order]
+    injected: str  # text that is data, up to the end of the match
+    correction: str
+    hedge: str
+    negation: str  # a value that begins so says the opposite
+    vague: str  # a value that is nothing but this says nothing
+    leading: str  # trimmed from the beginning of a value
+    trailing: str  # trimmed from its end
+    shortest: int
+    longest: int
+    naming: str  # a key without its value, as orders name it; `word` is what it is called
+    everything: str  # all that is known at once
+    done: str  # a report that something is done; the one group that matched is what
+    it: str  # a `what` that only points at what was spoken of
+    swaps: Sequence[str]  # corrections that name nothing but the new `value` and the `old` one
+    aliases: Mapping[str, tuple[Category, str]] = field(default_factory=dict)  # word -> category and canonical key
+    topics: Mapping[str, str] = field(default_factory=dict)  # key -> pattern of values that belong to it
+    asked: Mapping[str, str] = field(default_factory=dict)  # key -> pattern of questions that ask for it
+
+    @property
+    def vocabulary(self) -> frozenset[str]:
+        """The words that keys are called by."""
+        keys = {*self.aliases, *self.asked, *(rule.key for rule in self.rules)}
+        return frozenset(key for key in keys if key.isalpha())
+
+
+@cache
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def read_rulebook(table: Mapping[str, Any]) -> Rulebook:
+    """Return the rulebook of a data file; a mistake in our own file is a plain exception."""
+    aliases = {word: (category, key) for category, words in table["aliases"].items() for word, key in words.items()}
+    macros = dict(table["macros"]) | {"alias": "|".join(sorted(map(re.escape, aliases), key=len, reverse=True))}
+    value: dict[str, Any] = {
+        name: expand_macros(given, macros) if isinstance(given, str) else given
+        for name, given in table["value"].items()
+    }
+    return Rulebook(
+        language=table["language"],
+        script=table["script"],
+        clause=expand_macros(table["clause"], macros),
+        abbreviations=frozenset(table["abbreviations"]),
+        rules=[Rule(**read_entry(entry, macros)) for entry in table["rule"]],
+        gates=[Gate(**read_entry(entry, macros)) for entry in table["gate"]],
+        orders=[Order(**read_entry(entry, macros)) for entry in table["order"]],
+        injected=expand_macros(table["injected"], macros),
+        correction=expand_macros(table["correction"], macros),
+        aliases=aliases,
+        topics={key: expand_macros(pattern, macros) for key, pattern in table["topics"].items()},
+        asked=table["asked"],
+        **value,
+    )
+
+
+def read_entry(entry: Mapping[str, Any], macros: Mapping[str, str]) -> dict[str, Any]:
+    """An entry's fields, its macros expanded."""
+    made = {"never" if name == "not" else name: value for name, value in entry.items()}
+    for name in {"pattern", "stop"} & entry.keys():
+        made[name] = expand_macros(entry[name], macros)
+    if "despite" in entry:
+        made["despite"] = frozenset(entry["despite"])
+    return made
+
+
+def expand_macros(pattern: str, macros: Mapping[str, str]) -> str:
+    """Return the pattern with macros expanded, also nested ones; `re` reports unknown names."""
+    while (found := MACRO.search(pattern)) is not None:
+        pattern = pattern[: found.start()] + macros[found[1]] + pattern[found.end() :]
+    return pattern

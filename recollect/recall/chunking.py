@@ -1,0 +1,189 @@
+"""Chunking: blocks in, chunks out, one at a time. Memory is bounded by one block and one chunk.
+
+A chunk has at most `size` tokens. It ends at the end of a block unless it would be less than half full. A heading
+starts a new chunk if the last is at least half full, and never ends one. The next chunk repeats up to `overlap` tokens
+of whole rows, list items or sentences, but nothing from before a heading. Ranges are exact: the canonical text
+(values/document.py) from `start` to `end` is the chunk's text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from recollect.recall.chunk_boundaries import MAX_CHARS, pieces, tail_start
+from recollect.recall.excerpt import whole_character
+from recollect.recall.tokens import count_tokens
+from recollect.values.blocks import Block, Chunk, get_separator, is_blank
+
+MAX_HEADING = 200  # characters of a heading in a path
+MAX_LEAD = 1_000  # characters of the row that names the columns
+
+
+def chunks(blocks: Iterable[Block], *, size: int = 800, overlap: int = 80) -> Iterator[Chunk]:
+    packing = Packing(size, overlap)
+    for block in blocks:
+        yield from packing.take(block)
+    yield from packing.finish()
+
+
+@dataclass(slots=True)
+class Piece:
+    """A block or a part of one, and its place."""
+
+    text: str
+    before: str  # what joins it to the piece before it
+    start: int  # of the text, in the canonical text
+    tokens: int  # with the joint
+    block: Block
+    path: tuple[str, ...]
+    lead: str
+
+
+@dataclass(slots=True)
+class Packing:
+    """The chunk being filled. To chunk blocks in batches, call `take` for each and then `finish`."""
+
+    size: int
+    overlap: int
+    held: list[Piece] = field(default_factory=list)
+    tokens: int = 0  # of what is held; the chunk's own count is never more
+    old: int = 0  # how many of the pieces held are repeated from the chunk before
+    made: int = 0
+    at: int = 0  # the end of the last block in the canonical text
+    last: Block | None = None
+    open: list[tuple[int, str]] = field(default_factory=list)  # headings
+    path: tuple[str, ...] = ()
+    lead: str = ""
+
+    def __post_init__(self) -> None:
+        if self.size < 2 or not 0 <= self.overlap <= self.size // 2:
+            raise ValueError(f"a chunk of {self.size} tokens cannot overlap the next by {self.overlap}")
+
+    def take(self, block: Block) -> Iterator[Chunk]:
+        if is_blank(block.text):
+            return
+        before = get_separator(self.last, block) if self.last else ""
+        self.note(block)
+        if block.kind == "heading" and self.is_half_full():
+            yield from self.close(0, 0)
+        start = self.at + len(before)
+        tokens = bounded_count(block.text, self.size) + len(before)
+        if self.tokens + tokens <= self.size:
+            self.hold(Piece(block.text, before, start, tokens, block, self.path, self.lead))
+        elif tokens <= self.size and self.is_half_full():
+            yield from self.close(self.overlap, tokens)
+            self.hold(Piece(block.text, before, start, tokens, block, self.path, self.lead))
+        else:
+            yield from self.take_in_pieces(block, before, start)
+        self.at, self.last = start + len(block.text), block
+
+    def take_in_pieces(self, block: Block, before: str, start: int) -> Iterator[Chunk]:
+        for low, high, tokens in pieces(block.text, max(1, self.size - len(before))):
+            tokens += len(before)
+            if self.tokens + tokens > self.size:
+                yield from self.close(self.overlap, tokens)
+            self.hold(Piece(block.text[low:high], before, start + low, tokens, block, self.path, self.lead))
+            before = ""
+
+    def finish(self) -> Iterator[Chunk]:
+        yield from self.chunk(self.held, self.old)
+
+    def note(self, block: Block) -> None:
+        """Update the path of headings and the row of column names."""
+        if block.kind == "heading":
+            level = max(1, block.level)
+            self.open = [each for each in self.open if each[0] < level]
+            self.open.append((level, shortened(" ".join(block.text.split()), MAX_HEADING)))
+            self.path = tuple(text for _, text in self.open)
+        if block.kind != "row":
+            self.lead = ""
+        elif block.level == 1:
+            self.lead = shortened(block.text, MAX_LEAD)
+
+    def hold(self, piece: Piece) -> None:
+        self.held.append(piece)
+        self.tokens += piece.tokens
+
+    def close(self, overlap: int, coming: int) -> Iterator[Chunk]:
+        """Yield the chunk and keep what the next one begins with, as far as the `coming` tokens leave room."""
+        headings = self.trailing_headings()
+        full = self.held[: len(self.held) - len(headings)]
+        yield from self.chunk(full, self.old)
+        kept = headings if headings else repeated(full, overlap)
+        if not full or sum(piece.tokens for piece in kept) + coming > self.size:
+            yield from self.chunk(headings)
+            kept = []
+        self.held, self.old = kept, 0 if headings else len(kept)
+        self.tokens = sum(piece.tokens for piece in kept)
+
+    def trailing_headings(self) -> list[Piece]:
+        count = 0
+        while count < len(self.held) and self.held[-1 - count].block.kind == "heading":
+            count += 1
+        return self.held[len(self.held) - count :]
+
+    def chunk(self, held: list[Piece], old: int = 0) -> Iterator[Chunk]:
+        """Yield one chunk of these pieces without blanks at its ends; none if all but the `old` pieces are blank."""
+        if all(is_blank(piece.text) for piece in held[old:]):
+            return
+        whole = held[0].text + "".join([piece.before + piece.text for piece in held[1:]])
+        text = whole.strip()
+        first, start = held[0], held[0].start + len(whole) - len(whole.lstrip())
+        yield Chunk(
+            index=self.made,
+            text=text,
+            start=start,
+            end=start + len(text),
+            page=first.block.page,
+            page_end=held[-1].block.page,
+            headings=next((piece for piece in held if piece.block.kind != "heading"), first).path,
+            lead=first.lead if first.block.level != 1 else "",
+            tokens=count_tokens(text),
+            breaks=tuple(page_breaks(held, start)),
+        )
+        self.made += 1
+
+    def is_half_full(self) -> bool:
+        return self.tokens * 2 >= self.size
+
+
+def page_breaks(held: list[Piece], start: int) -> Iterator[int]:
+    """Yield where each page after the first begins; a page without text begins where the next one does."""
+    page = held[0].block.page or 0
+    for piece in held:
+        for _ in range(page, piece.block.page or 0):
+            yield max(piece.start - start, 0)
+        page = max(page, piece.block.page or 0)
+
+
+def repeated(full: list[Piece], overlap: int) -> list[Piece]:
+    """Return the last whole pieces that fit into the overlap, or the last sentences of the last piece; never
+    everything."""
+    kept: list[Piece] = []
+    for piece in reversed(full):
+        overlap -= piece.tokens
+        if overlap < 0 or piece.block.kind == "heading":
+            break
+        kept.append(piece)
+    if len(kept) == len(full):
+        return []
+    return kept[::-1] if kept else ending(full[-1], overlap + full[-1].tokens)
+
+
+def ending(piece: Piece, overlap: int) -> list[Piece]:
+    """Return the last sentences of a piece; a row is repeated whole or not at all."""
+    if piece.block.kind in ("row", "heading") or overlap < 1:
+        return []
+    at = tail_start(piece.text, overlap)
+    text = piece.text[at:]
+    return [Piece(text, "", piece.start + at, count_tokens(text), piece.block, piece.path, piece.lead)] if text else []
+
+
+def bounded_count(text: str, size: int) -> int:
+    """Return the tokens of the text; for one longer than any chunk just more than `size`."""
+    return count_tokens(text) if len(text) <= size * MAX_CHARS else size + 1
+
+
+def shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: whole_character(text, most)]

@@ -1,0 +1,77 @@
+"""Ranking of memories and episodes for a question. They are shown beside ranked turns (rank.py), never instead of
+them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from recollect.recall.question import Question
+from recollect.values.conversation import Episode
+from recollect.values.memory import DEFINES, Memory
+from recollect.values.query import EpisodeHit, MemoryHit
+from recollect.values.scope import Tier
+
+ASKED = 1.0  # score of a memory under the requested key
+DEFINED = 0.9  # of a definition of a term in the question
+WORDS = 0.8  # of a memory with all words of the question
+IMPORTANCE = 0.1
+ENDED = 0.3  # subtracted from ended memories; added if the question is about the past
+LEAST = 0.25  # below it a memory is not relevant
+NEAR = 0.3  # cosine from which an episode is relevant
+MAX_KNOWN = 10
+MAX_EPISODES = 3
+
+
+def weighed(
+    memories: Iterable[tuple[Memory, Sequence[str]]],
+    tier: Tier,
+    question: Question,
+    keys: Sequence[str],
+    terms: Sequence[str],
+) -> list[MemoryHit]:
+    """Return the memories, given with the lexemes they share with the question, as hits with scores; best first."""
+    used = frozenset(terms)
+    hits = [_weighed(memory, shared, tier, question, keys, used) for memory, shared in memories]
+    return sorted(hits, key=lambda hit: -hit.score)
+
+
+def _weighed(
+    memory: Memory,
+    shared: Sequence[str],
+    tier: Tier,
+    question: Question,
+    keys: Sequence[str],
+    terms: frozenset[str],
+) -> MemoryHit:
+    defines = memory.kind in DEFINES and not terms.isdisjoint(memory.terms)
+    score = max(
+        ASKED if memory.key in keys else 0.0,
+        DEFINED if defines else 0.0,
+        WORDS * len(shared) / max(len(question.lexemes), 1),
+    )
+    if score:
+        ended = memory.status != "active"
+        score += IMPORTANCE * memory.importance + (ENDED if ended and question.past else -ENDED if ended else 0.0)
+    surface = tuple(question.surface.get(word, word) for word in shared)
+    return MemoryHit(memory, tier, round(score, 4), surface, defines or memory.key in keys)
+
+
+def speaking(hits: Iterable[MemoryHit], limit: int = MAX_KNOWN) -> list[MemoryHit]:
+    """Return the relevant hits, each value once; a user's memory wins over the project's."""
+    chosen: dict[tuple[str, str], MemoryHit] = {}
+    for hit in hits:
+        if hit.score >= LEAST:
+            chosen.setdefault((hit.memory.key, hit.memory.value.casefold()), hit)
+    return list(chosen.values())[:limit]
+
+
+def chosen_episodes(hits: Iterable[EpisodeHit], limit: int = MAX_EPISODES) -> list[EpisodeHit]:
+    near = [hit for hit in hits if hit.words or (hit.cosine or 0.0) >= NEAR]
+    return sorted(near, key=lambda hit: -hit.score)[:limit]
+
+
+def weighed_episode(
+    episode: Episode, tier: Tier, cosine: float | None, shared: Sequence[str], question: Question
+) -> EpisodeHit:
+    score = (cosine or 0.0) + len(shared) / max(len(question.lexemes), 1)
+    return EpisodeHit(episode, tier, round(score, 4), cosine, tuple(question.surface.get(w, w) for w in shared))

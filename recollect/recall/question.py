@@ -1,0 +1,88 @@
+"""Questions: what a query's text asks for, analysed once before any search."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from recollect.recall.lexemes import lexemes
+from recollect.recall.sketch import speaker_key
+from recollect.recall.word_lists import (
+    ASKS_BEFORE,
+    ASKS_ORDER,
+    ASKS_OVERVIEW,
+    ASKS_PAST,
+    ASKS_SEVERAL,
+    ASKS_WHEN,
+    FIRST_PERSON,
+    POLITE_YOU,
+    REQUEST_WORDS,
+    SECOND_PERSON,
+)
+from recollect.values.text import CJK, CJK_CHARACTER, WORD, stemmer
+
+MAX_LEXEMES = 48  # a pasted page is searched by its first words
+HEAD_CHARS = 3_000  # of a longer text that are analysed, from its beginning
+END_CHARS = 1_000  # and from its end
+NAME_WORDS = 3
+_WORD = re.compile(rf"[^\W_{CJK}]+|[{CJK}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    lexemes: tuple[str, ...]
+    names: tuple[int, ...]  # keys of what may be a speaker's name, in order of mention
+    first_person: bool
+    second_person: bool
+    when: bool
+    overview: bool
+    order: bool  # what came first
+    several: bool  # the answer has several parts
+    before: bool  # speaks of an earlier session
+    past: bool  # asks for what was so, and may not be any more
+    surface: Mapping[str, str]  # each lexeme as the question spells it
+    respelt: tuple[str, ...] = ()  # lexemes that stand for misspelt ones
+
+
+def analysed_part(text: str) -> str:
+    """Return what is analysed: all of a question; of a pasted page its beginning and end, where a question usually
+    is."""
+    if len(text) <= HEAD_CHARS + END_CHARS:
+        return text
+    return f"{text[:HEAD_CHARS]}\n{text[-END_CHARS:]}"
+
+
+def read_question(text: str) -> Question:
+    found = lexemes(text, without=REQUEST_WORDS) or lexemes(text)
+    plain = POLITE_YOU.sub(" ", text)
+    return Question(
+        lexemes=tuple(found)[:MAX_LEXEMES],
+        names=tuple(dict.fromkeys(map(speaker_key, possible_names(text)))),
+        first_person=FIRST_PERSON.search(plain) is not None,
+        second_person=SECOND_PERSON.search(plain) is not None,
+        when=ASKS_WHEN.search(text) is not None,
+        overview=ASKS_OVERVIEW.search(text) is not None,
+        order=ASKS_ORDER.search(text) is not None,
+        several=ASKS_SEVERAL.search(text) is not None or ASKS_ORDER.search(text) is not None,
+        before=ASKS_BEFORE.search(text) is not None,
+        past=ASKS_PAST.search(text) is not None,
+        surface=surfaces(text),
+    )
+
+
+def surfaces(text: str) -> dict[str, str]:
+    stem = stemmer()
+    return {stem(word): word for word in reversed(WORD.findall(text.lower()))}
+
+
+def possible_names(text: str) -> list[str]:
+    """Return runs of up to three words, or of two to four Chinese characters, in order."""
+    words = _WORD.findall(text[:2000])
+    names = []
+    for i, word in enumerate(words):
+        if CJK_CHARACTER.match(word):
+            names += ["".join(words[i : i + n]) for n in (2, 3, 4)]
+        else:
+            names += [" ".join(words[i : i + n]) for n in range(1, NAME_WORDS + 1)]
+    return names

@@ -1,0 +1,221 @@
+"""From scored candidates to hits: how far to search, what counts as found, and which turns are chosen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from recollect.recall.candidates import Bools, Candidates, Floats, Ints
+from recollect.recall.fuse import Fused
+from recollect.recall.question import Question
+from recollect.values.conversation import Turn
+from recollect.values.query import Arm, Hit, Path, Query, Reached
+from recollect.values.scope import ConversationId
+
+FEW = 3  # hits in the session below which `auto` looks further
+Overtaken = tuple[tuple[ConversationId, int], tuple[ConversationId, int] | None]
+JUST_BEFORE = 1e-6  # ranks; so small that the last of many values does not pass what stands before the first
+CHARS_PER_TOKEN = 5
+HEADER_TOKENS = 8
+NEAR = 0.25  # cosine from which the vector arm alone speaks for a turn
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    rows: Ints  # of the candidates, best first
+    found: int
+    fts: int
+    vectors: int
+    trigrams: int
+    scope_used: Reached
+    widened: str | None
+    path: Path
+    last_turn: int  # index of the newest turn of the asking session; -1 if there is none
+
+    def places(self, found: Candidates) -> list[tuple[ConversationId, int]]:
+        owners, turns = found.conversation[self.rows].tolist(), found.turn[self.rows].tolist()
+        return [(found.conversations[owner], turn) for owner, turn in zip(owners, turns, strict=True)]
+
+
+class Weighed(NamedTuple):
+    """A chosen row of the candidates as plain values: reading them from numpy one by one is slow."""
+
+    conversation: ConversationId
+    score: float
+    words: Arm
+    meaning: Arm
+    parts: Sequence[float]
+    counts: Sequence[float]  # of each lexeme of the question
+
+
+def choose(
+    found: Candidates,
+    fused: Fused,
+    question: Question,
+    query: Query,
+    session: str | None,
+    limit: int,
+    budget: int | None = None,
+    overtaken: Sequence[Overtaken] = (),
+) -> Choice:
+    """Return the best turns within reach, no more than may fill the budget. One more than requested is chosen, because
+    one may be the question itself."""
+    by_words, by_meaning = fused.matched > 0, found.cosine >= NEAR
+    in_session = _in_session(found, session)
+    evident = by_words | by_meaning | (fused.parts["neighbours"] > 0) & bool(by_words.any())
+    eligible = evident & ~_excluded(found, query.exclude)
+    reach, widened = _reach(query, question, session, int((eligible & by_words & in_session).sum()))
+    if reach == "session":
+        eligible &= in_session
+    rows = np.flatnonzero(eligible if "turn" in query.kinds else np.zeros_like(eligible))
+    ranked = rows[np.argsort(-fused.total[rows], kind="stable")]
+    if overtaken and not question.past and query.as_of is None:
+        ranked = current_first(ranked, found, overtaken)
+    best = ranked[: limit + 1]
+    if budget is not None:
+        best = best[: _enough(found.tokens[best], query.turn_chars, budget)]
+    respelt = [i for i, word in enumerate(question.lexemes) if word in question.respelt]
+    return Choice(
+        rows=best,
+        found=len(rows),
+        fts=int((eligible & by_words).sum()),
+        vectors=int((eligible & by_meaning).sum()),
+        trigrams=int((eligible & fused.counts[:, respelt].any(axis=1)).sum()) if respelt else 0,
+        scope_used=reach,
+        widened=widened,
+        path=_path(best, by_words, by_meaning, bool(respelt)),
+        last_turn=int(found.turn[in_session].max(initial=-1)),
+    )
+
+
+def current_first(ranked: Ints, found: Candidates, overtaken: Sequence[Overtaken]) -> Ints:
+    """Return the ranking with turns that state outdated values after those with current ones, and without turns that
+    the user asked to forget."""
+    place = {conversation: n for n, conversation in enumerate(found.conversations)}
+    turns = zip(found.conversation[ranked].tolist(), found.turn[ranked].tolist(), strict=True)
+    rank = {turn: n for n, turn in enumerate(turns)}
+
+    def at(turn: tuple[ConversationId, int] | None) -> int | None:
+        return None if turn is None else rank.get((place.get(turn[0], -1), turn[1]))
+
+    keys = np.arange(len(ranked), dtype=np.float64)
+    gone = [old for turn, new in overtaken if new is None and (old := at(turn)) is not None]
+    pairs = [(old, now) for turn, new in overtaken if (old := at(turn)) is not None and (now := at(new)) is not None]
+    # In the order they were said, so that the newest of several values climbs past all of them.
+    said = found.said_at[ranked]
+    for old, now in sorted(pairs, key=lambda pair: (said[pair[0]], found.turn[ranked[pair[0]]])):
+        keys[now] = min(keys[now], keys[old] - JUST_BEFORE)
+    keys[gone] = np.inf
+    order = np.argsort(keys, kind="stable")
+    return ranked[order][: int(np.isfinite(keys).sum())]
+
+
+def _enough(tokens: Floats, turn_chars: int, budget: int) -> int:
+    """Return how many of these turns may fill the budget, generously: some will not fit."""
+    cost = np.minimum(tokens, turn_chars / CHARS_PER_TOKEN) + HEADER_TOKENS
+    return int(np.searchsorted(np.cumsum(cost), budget * 1.5)) + FEW
+
+
+def _reach(query: Query, question: Question, session: str | None, session_hits: int) -> tuple[Reached, str | None]:
+    if query.scope != "auto":
+        return query.scope, None
+    if session is None:
+        return "user", None
+    if question.before:
+        return "user", "the question speaks of an earlier time"
+    if session_hits < FEW:
+        return "user", f"{session_hits or 'nothing'} found in the session"
+    return "session", None
+
+
+def _path(rows: Ints, by_words: Bools, by_meaning: Bools, respelt: bool) -> Path:
+    words, meaning = bool(by_words[rows].any()), bool(by_meaning[rows].any())
+    if respelt and words:
+        return "trgm"
+    if words and meaning:
+        return "hybrid"
+    return "fts" if words else "vector" if meaning else "none"
+
+
+def _in_session(found: Candidates, session: str | None) -> Bools:
+    if session is None or session not in found.sessions:
+        return np.zeros(len(found), np.bool_)
+    return np.equal(found.conversation, found.sessions.index(session))
+
+
+def _excluded(found: Candidates, refs: Sequence[str]) -> Bools:
+    out = np.zeros(len(found), np.bool_)
+    for ref in refs:
+        session, _, index = ref.rpartition("#")
+        if index.isdecimal():
+            out |= _in_session(found, session) & (found.turn == int(index))
+    return out
+
+
+def made_hits(
+    turns: Sequence[Turn], found: Candidates, fused: Fused, question: Question, choice: Choice, session: str | None
+) -> list[Hit]:
+    """Return hits for the chosen rows whose turn still exists."""
+    by_ref = {turn.ref: turn for turn in turns}
+    rows = choice.rows
+    columns = zip(
+        [found.conversations[owner] for owner in found.conversation[rows].tolist()],
+        _rounded(fused.total[rows]),
+        _arms(fused.matched, rows),
+        _arms(found.cosine, rows),
+        zip(*(_rounded(part[rows]) for part in fused.parts.values()), strict=True),
+        fused.counts[rows].tolist(),
+        strict=True,
+    )
+    weighed = (Weighed(*row) for row in columns)
+    return [
+        _hit(by_ref[ref], each, tuple(fused.parts), question, session)
+        for ref, each in zip(_refs(found, rows), weighed, strict=True)
+        if ref in by_ref
+    ]
+
+
+def _refs(found: Candidates, rows: Ints) -> list[str]:
+    places = zip(found.conversation[rows].tolist(), found.turn[rows].tolist(), strict=True)
+    return [f"{found.sessions[owner]}#{turn}" for owner, turn in places]
+
+
+def _rounded(values: Floats) -> list[float]:
+    """Round as Python does, which numpy does not quite."""
+    return [round(value, 4) for value in values.tolist()] if values.any() else values.tolist()
+
+
+def _arms(scores: Floats, rows: Ints) -> list[Arm]:
+    """Return the rank and score of each row in one search."""
+    better = np.searchsorted(np.sort(-scores), -scores[rows], side="left").tolist()
+    return [Arm(rank + 1, score) for rank, score in zip(better, _rounded(scores[rows]), strict=True)]
+
+
+def _hit(turn: Turn, weighed: Weighed, names: Sequence[str], question: Question, session: str | None) -> Hit:
+    matched = [word for word, count in zip(question.lexemes, weighed.counts, strict=True) if count]
+    arms = {}
+    if matched:
+        arms["bm25"] = weighed.words
+    if question.respelt and set(matched) & set(question.respelt):
+        arms["trigram"] = weighed.words
+    if not math.isnan(weighed.meaning.score):
+        arms["vector"] = weighed.meaning
+    return Hit(
+        turn=turn,
+        conversation=weighed.conversation,
+        tier="session" if turn.session == session else "user",
+        score=weighed.score,
+        arms=arms,
+        parts=dict(zip(names, weighed.parts, strict=True)),
+        words=tuple(question.surface.get(word, word) for word in matched),
+    )
+
+
+def asks_itself(hit: Hit, query: Query, choice: Choice) -> bool:
+    """Whether a hit is the question itself: applications record it before they search."""
+    newest = hit.turn.index is not None and hit.turn.index >= choice.last_turn - 1
+    return hit.tier == "session" and newest and hit.turn.role == "user" and hit.turn.text == query.text

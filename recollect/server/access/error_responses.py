@@ -1,0 +1,102 @@
+"""Error responses: `{"error": {"code", "message", "field"?}}` for every error, never a traceback."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from recollect.errors import InvalidInput, RateLimited, RecollectError
+from recollect.server.access.json_response import Json
+
+log = logging.getLogger("recollect.http")
+
+STATUS: Mapping[str, int] = {
+    "invalid_request": 400,
+    "invalid_setting": 500,
+    "unauthorized": 401,
+    "forbidden": 403,
+    "not_found": 404,
+    "conflict": 409,
+    "query_failed": 400,
+    "too_large": 413,
+    "unsupported_media_type": 415,
+    "rate_limited": 429,
+    "missing_extra": 501,
+    "unavailable": 503,
+    "schema_mismatch": 503,
+    "embedder_failed": 502,
+    "reasoner_failed": 502,
+    "error": 500,
+}
+NAMES: Mapping[int, str] = {
+    400: "invalid_request",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "too_large",
+    415: "unsupported_media_type",
+    429: "rate_limited",
+}
+RETRY_SECONDS = "1"
+
+
+def error_response(status: int, code: str, message: str, field: str | None = None, **headers: str) -> Json:
+    # A message may quote a lone surrogate, which UTF-8 cannot encode.
+    message = message.encode(errors="backslashreplace").decode()
+    error = {"code": code, "message": message} | ({"field": field} if field else {})
+    return Json({"error": error}, status_code=status, headers={n.replace("_", "-"): v for n, v in headers.items()})
+
+
+def install(app: FastAPI) -> None:
+    app.add_exception_handler(RecollectError, handle_error)  # type: ignore[arg-type]
+    app.add_exception_handler(RequestValidationError, handle_validation_error)  # type: ignore[arg-type]
+    app.add_exception_handler(HTTPException, handle_http_error)  # type: ignore[arg-type]
+
+
+async def handle_error(request: Request, error: RecollectError) -> Json:
+    status = STATUS.get(error.code, 500)
+    headers = {"Retry_After": RETRY_SECONDS} if status == 503 else {}
+    if isinstance(error, RateLimited):
+        headers = {"Retry_After": str(math.ceil(error.seconds))}
+    if status == 401:
+        headers = {"WWW_Authenticate": "Bearer"}
+    field = error.field if isinstance(error, InvalidInput) else None
+    return error_response(status, error.code, str(error), field, **headers)
+
+
+async def handle_validation_error(request: Request, error: RequestValidationError) -> Json:
+    """Return the first problem, with the path of its field."""
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return error_response(
+            400, "invalid_request", f"the body is not JSON: {first['ctx']['error']}, at {first['loc'][-1]}"
+        )
+    field = format_path(first["loc"])
+    problem = first["msg"].removeprefix("Value error, ")
+    return error_response(400, "invalid_request", f"{field}: {problem}", field)
+
+
+async def handle_http_error(request: Request, error: HTTPException) -> Json:
+    code = NAMES.get(error.status_code, "error")
+    return error_response(error.status_code, code, str(error.detail), **dict(error.headers or {}))
+
+
+def format_path(places: Sequence[Any]) -> str:
+    """Return `("body", "turns", 0, "text")` as `turns[0].text`."""
+    path = ""
+    for place in places[1:] or places:
+        path += f"[{place}]" if isinstance(place, int) else f".{place}" if path else str(place)
+    return path
+
+
+def unexpected_error_response(error: Exception, request_id: str) -> Json:
+    """Log an unexpected error with its traceback, and return a response that only names the request."""
+    log.error("request %s failed", request_id, exc_info=error)
+    return error_response(500, "error", f"internal error; see the server's log for request {request_id}")

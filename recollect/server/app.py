@@ -1,0 +1,106 @@
+"""The ASGI application: HTTP API, MCP and console. `recollect serve` runs it; other ASGI servers can, too."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from fastapi.telemetry import TelemetryConfig
+
+from recollect.bootstrap import connect, open_analyst, open_assistant, open_librarian, open_proxy
+from recollect.server.access import error_responses
+from recollect.server.access.caller import RateLimiter
+from recollect.server.access.metrics import Metrics
+from recollect.server.access.middleware import RequestMiddleware, log_operation
+from recollect.server.access.tracing import Traces, read_traces
+from recollect.server.console import routes as console
+from recollect.server.console.documents import UPLOAD_PATH
+from recollect.server.http import (
+    answer_question,
+    chat,
+    completions,
+    data_sources,
+    memories,
+    openapi,
+    operate,
+    projects,
+    queries,
+    text2sql,
+    upload_ask,
+    verbs,
+)
+from recollect.server.http.operate import own_version
+from recollect.server.mcp.mount import mount
+from recollect.settings import Settings
+
+# FastAPI's own spans and logs would contain paths and messages that may name a user.
+NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "operation_spans": False}
+ROUTERS = (
+    verbs.router,
+    chat.router,
+    completions.router,
+    memories.router,
+    memories.ontology,
+    projects.router,
+    data_sources.router,
+    text2sql.router,
+    queries.router,
+    answer_question.router,
+    upload_ask.router,
+    operate.router,
+    operate.health_router,
+)
+DESCRIPTION = """Long-term memory for chat and agent applications. Every route is one verb of the library.
+
+Writes take an `Idempotency-Key`. Errors are `{"error": {"code", "message", "field"?}}`. Every response has an
+`X-Request-Id`; send one to use your own."""
+
+
+def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None = None) -> FastAPI:
+    """Return the application. `traced` is for applications with their own tracer; else OTEL_* configures traces."""
+    traced = traced or read_traces()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with connect(settings, worker=worker) as engine:
+            app.state.engine = app.state.metrics.time_calls(traced.trace_calls(engine) if traced else engine)
+            async with (
+                open_assistant(app.state.engine, settings) as assistant,
+                open_proxy(app.state.engine, settings) as proxy,
+                open_analyst(app.state.engine, settings) as analyst,
+                open_librarian(app.state.engine, settings) as librarian,
+            ):
+                app.state.assistant, app.state.proxy, app.state.analyst = assistant, proxy, analyst
+                app.state.librarian = librarian
+                yield
+        if traced:
+            await traced.close()
+
+    app = FastAPI(
+        title="Recollect",
+        version=own_version(),
+        description=DESCRIPTION,
+        openapi_tags=openapi.TAGS,
+        lifespan=lifespan,
+        docs_url=None,  # the console serves /docs, without assets from the network
+        redoc_url=None,
+        telemetry=NO_TELEMETRY,
+        generate_unique_id_function=openapi.operation_id,
+    )
+    app.state.settings = settings
+    app.state.rate_limiter = RateLimiter(settings.rate_limit)
+    app.state.metrics = Metrics()
+    error_responses.install(app)
+    openapi.install(app, ROUTERS)
+    mount(app)
+    console.mount(app)
+    app.add_middleware(
+        RequestMiddleware,
+        most_bytes=settings.max_body,
+        most_seconds=settings.request_timeout,
+        larger=dict.fromkeys((upload_ask.UPLOADS, UPLOAD_PATH), settings.max_document + upload_ask.FORM_BYTES),
+        observers=[app.state.metrics.observe_request, *([log_operation] if settings.log_operations else [])],
+        traces=traced,
+    )
+    return app

@@ -1,0 +1,11 @@
+"""The web console: pages for people, served under /console.
+
+Pages are rendered on the server. The scripts in static/ only add convenience; every page works without them. A page
+calls the engine and the applications under the same permissions as the HTTP API.
+
+    routes.py      all routes, sign-in, error pages; the application mounts it
+    visit.py       one request: cookies, form tokens, who is signed in, whose data is shown, what they may do
+    render.py      templates, response headers, links
+    chat.py, ...   one page each: its handlers. The values a template needs are built in the same file, or in
+                   <page>_view.py where the file would get too long
+"""

@@ -1,0 +1,462 @@
+"""The page that asks a database: each answer with its SQL, its rows, a chart and the assumptions that were made; and
+what users do with an answer: run it again, rate it, correct it, propose it as an example.
+
+A page shows a session from the log and runs no query. The log keeps only the first rows of a long result; a button runs
+the query again. The values that templates need are in ask_view.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from starlette.responses import RedirectResponse, Response
+
+from recollect.apps.ask import teaching
+from recollect.apps.ask.chart_images import Theme, can_draw, draw_svg
+from recollect.apps.ask.corrections.change import Change
+from recollect.apps.ask.csv_files import make_file_name, write_csv
+from recollect.apps.ask.history import asked_before
+from recollect.apps.ask.memory import is_seen
+from recollect.apps.ask.patterns import normal
+from recollect.apps.ask.question import MAX_ROWS as MAX_CSV_ROWS
+from recollect.apps.ask.question import Answer, Ask
+from recollect.apps.ask.source_registry import View
+from recollect.errors import InvalidInput, NotFound, RecollectError, describe_missing_extra
+from recollect.server.access.caller import check_environment_use
+from recollect.server.access.error_responses import STATUS
+from recollect.server.access.idempotency import find_memory
+from recollect.server.console.ask_view import (
+    CHANGES,
+    MAX_ROWS,
+    MEMORY_SOURCES,
+    ChartImages,
+    Exchange,
+    build_new_exchange,
+    highlight_sql,
+    is_empty_answer,
+    read_exchanges,
+    suggest_questions,
+)
+from recollect.server.console.memory_actions import scope_to_read
+from recollect.server.console.render import HEADERS, link, redirect, render_page
+from recollect.server.console.visit import Visit
+from recollect.values.conversation import Turn
+from recollect.values.data_source import DataSource
+from recollect.values.lesson import Owner
+from recollect.values.memory import Memory
+from recollect.values.scope import Scope
+
+PAGE_TURNS = 60
+RECENT_QUESTIONS = 60  # read from the log
+SHOWN_QUESTIONS = 20  # of them, shown beside the conversation
+MAX_LEARNED = 20  # memories made from one correction
+THEMES: tuple[Theme, Theme] = ("light", "dark")
+SVG = "image/svg+xml"
+NO_SOURCE: Mapping[str, Any] = {"view": None, "problem": "", "exchanges": [], "recent": [], "suggestions": []}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The database and the session that a request is about."""
+
+    source: str
+    session: str
+
+
+def read_target(visit: Visit) -> Target:
+    if visit.form is None:
+        return Target(visit.query("source"), visit.query("session"))
+    return Target(visit.field("source", ""), visit.field("session", ""))
+
+
+async def load_view(visit: Visit, source: str) -> tuple[View | None, str]:
+    """Return the database as the caller's role may see it, or what is wrong with it."""
+    try:
+        known = await visit.analyst.library.find(visit.scope("data_sources"), source)
+    except RecollectError as error:
+        return None, f"Could not open {source}: {plain_message(error)}"
+    return known.view(visit.caller.identity.role), ""
+
+
+def plain_message(error: RecollectError) -> str:
+    """Return an error without its field name, which is for programs."""
+    return str(error).removeprefix(f"{error.field}: ") if isinstance(error, InvalidInput) else str(error)
+
+
+def can_teach(visit: Visit, answer: Answer) -> bool:
+    return bool(answer.sql) and not answer.error and (visit.can("learn") or visit.can("learn_project"))
+
+
+def render_ask_page(visit: Visit, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
+    shared = {
+        "highlight_sql": highlight_sql,
+        "is_empty_answer": is_empty_answer,
+        "can_teach": can_teach,
+        "memory_sources": MEMORY_SOURCES,
+        "missing_charts": "" if can_draw() else describe_missing_extra("the chart", "charts", ["vl_convert"]),
+    }
+    return render_page(visit, template, {**shared, **values}, status)
+
+
+# The page -------------------------------------------------------------------------------------------------------------
+
+
+async def show_ask(visit: Visit) -> Response:
+    return await render_conversation(visit)
+
+
+async def render_conversation(
+    visit: Visit, problem: str = "", status: int = 200, unsaved: Sequence[Exchange] = (), **typed: str
+) -> Response:
+    """Return the whole page. `unsaved` are exchanges the log does not have; `typed` refills a form that failed."""
+    target = read_target(visit)
+    sources = await visit.engine.sources.find(visit.scope("data_sources"))
+    turns, lost = await load_turns(visit, target.session)
+    source = choose_source(sources, target.source, turns)
+    unknown = f"There is no database {target.source!r} in this project." if target.source and source is None else ""
+    found = await load_conversation(visit, source.name, turns) if source else NO_SOURCE
+    values = {
+        **found,
+        "sources": sources,
+        "source": source,
+        "session": "" if lost else target.session,
+        "problem": problem or unknown or lost or found["problem"],
+        "exchanges": [*found["exchanges"], *unsaved],
+        "other_messages": sum(turn.role == "user" for turn in turns) - len(found["exchanges"]),
+        "typed": typed,
+    }
+    return render_ask_page(visit, "ask.html", values, status)
+
+
+async def load_turns(visit: Visit, session: str) -> tuple[list[Turn], str]:
+    if not session or not visit.can("history"):
+        return [], ""
+    try:
+        return await visit.engine.history(visit.scope("history", session), limit=PAGE_TURNS), ""
+    except NotFound:
+        return [], "This session no longer exists. Your next question starts a new one."
+
+
+def choose_source(sources: Sequence[DataSource], wanted: str, turns: Sequence[Turn]) -> DataSource | None:
+    """Return the database that is named, else the one that the session used last, else the first."""
+    by_name = {each.name: each for each in sources}
+    if wanted:
+        return by_name.get(wanted)
+    used = [str(turn.data.get("source")) for turn in turns if turn.data and turn.data.get("host") == "sql"]
+    return by_name.get(used[-1] if used else "") or next(iter(sources), None)
+
+
+async def load_conversation(visit: Visit, source: str, turns: Sequence[Turn]) -> Mapping[str, Any]:
+    """Return the session's exchanges with a database, recent questions and suggestions."""
+    view, problem = await load_view(visit, source)
+    if view is None:
+        return {**NO_SOURCE, "problem": problem}
+    recent = await load_recent(visit, source, view)
+    exchanges = build_exchanges(turns, source, view, {each["ref"]: each["feedback"] for each in recent})
+    return {
+        "view": view,
+        "problem": "",
+        "exchanges": exchanges,
+        "recent": remove_repeated(recent)[:SHOWN_QUESTIONS],
+        "suggestions": suggest_questions(view, visit.analyst.today()) if not exchanges else [],
+    }
+
+
+async def load_recent(visit: Visit, source: str, view: View) -> list[dict[str, Any]]:
+    if not visit.can("history"):
+        return []
+    return await asked_before(visit.engine, visit.scope("history"), source, view, RECENT_QUESTIONS)
+
+
+def remove_repeated(questions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return each question once, the latest of repeated ones; newest first."""
+    latest: dict[str, Mapping[str, Any]] = {}
+    for each in questions:
+        latest.setdefault(normal(each["question"]), each)
+    return list(latest.values())
+
+
+def build_exchanges(turns: Sequence[Turn], source: str, view: View, ratings: Mapping[str, str]) -> list[Exchange]:
+    found = list(read_exchanges(turns))
+    next_questions = [*(question.text for question, _, _ in found[1:]), None]
+    return [
+        replace(
+            exchange,
+            rating=ratings.get(question.ref or ""),
+            is_visible=is_seen(reply, source, view),
+            is_clarified=exchange.answer.needs_clarification
+            and next_question in (question.text, *labels_of(exchange.answer)),
+        )
+        for (question, reply, exchange), next_question in zip(found, next_questions, strict=False)
+    ]
+
+
+def labels_of(answer: Answer) -> list[str]:
+    return [choice.label for each in answer.clarifications for choice in each.choices]
+
+
+# Asking ---------------------------------------------------------------------------------------------------------------
+
+
+async def ask_question(visit: Visit) -> Response:
+    """Answer a question, or a logged one again. "What about 2023?" is asked again in its standalone form."""
+    if not visit.field("again", ""):
+        return await respond(visit, visit.field("question").strip())
+    session, _, index = visit.field("again").rpartition("#")
+    turn = (await load_turns_until(visit, session, index, 1))[-1]
+    return await respond(visit, str((turn.data or {}).get("standalone") or turn.text))
+
+
+async def clarify(visit: Visit) -> Response:
+    """Answer the question by the choice that was clicked, or learn what a word means and ask the question again."""
+    question = visit.field("question")
+    scope, ask = make_ask(visit, question)
+    term, choice = visit.field("term"), visit.field("choice", "")
+    clarification = visit.field("clarification", "").rstrip("@")
+
+    async def answer() -> Answer:
+        if choice and clarification:
+            return await visit.analyst.choose(scope, ask, clarification, choice)
+        if choice:
+            return await visit.analyst.clarify(scope, ask, term, choice)
+        meaning = visit.field("answer").strip()
+        if not meaning:
+            raise InvalidInput("answer", "is empty; choose a suggestion or describe the meaning")
+        own, can_share = visit.scope("learn", read_target(visit).session), visit.caller.can("learn_project")
+        return await visit.analyst.clarify(own, ask, term, meaning, may_share=can_share)
+
+    return await respond(visit, question, answer)
+
+
+async def respond(
+    visit: Visit, question: str, answer_question: Callable[[], Awaitable[Answer]] | None = None
+) -> Response:
+    """Return the exchange alone for a script, else a redirect to the page that shows it. The question is asked now, or
+    answered by `answer_question`."""
+    try:
+        scope, ask = make_ask(visit, question)
+        answered = await (answer_question() if answer_question else visit.analyst.answer(scope, ask))
+        exchange = await draw_chart(build_new_exchange(answered))
+    except RecollectError as error:
+        if visit.wants_fragment:
+            raise
+        return await render_conversation(visit, plain_message(error), STATUS.get(error.code, 500), question=question)
+    answer = exchange.answer
+    if visit.wants_fragment:
+        return render_ask_page(visit, "ask_new.html", {"exchange": exchange, "source_name": answer.source})
+    if exchange.turn is None:
+        return await render_conversation(visit, unsaved=(exchange,))
+    return redirect(
+        "ask", source=answer.source, session=answer.session or "", notice="learned" if answer.learned else ""
+    )
+
+
+def make_ask(visit: Visit, question: str) -> tuple[Scope, Ask]:
+    """Return whose question it is, and the question. Callers that cannot act for a user ask without memory, as over
+    HTTP."""
+    target, remembers = read_target(visit), visit.can("record")
+    scope = visit.scope("record", target.session) if remembers else visit.scope("ask")
+    ask = Ask(
+        question=question,
+        source=target.source or None,
+        role=visit.caller.identity.role,
+        remembers=remembers,
+        rows=MAX_ROWS,
+        markdown=False,
+        learns=visit.can("learn"),
+    )
+    return scope, ask
+
+
+async def draw_chart(exchange: Exchange) -> Exchange:
+    """Return the exchange with images of its chart, where one suits and can be drawn."""
+    chart = exchange.chart
+    if chart is None or not can_draw():
+        return exchange
+    # Drawing takes a tenth of a second: a thread keeps the server responsive.
+    light, dark = [make_data_address(await asyncio.to_thread(draw_svg, chart, theme)) for theme in THEMES]
+    return replace(exchange, images=ChartImages(light, dark))
+
+
+def make_data_address(svg: str) -> str:
+    return f"data:{SVG};base64,{base64.b64encode(svg.encode()).decode()}"
+
+
+async def add_source(visit: Visit) -> Response:
+    """Connect a database. The address may hold a password, so it is never shown again."""
+    name, dsn = visit.field("name").strip(), visit.field("dsn").strip()
+    scope = visit.scope("put_data_source")
+    try:
+        check_environment_use(visit.caller, dsn)
+        await visit.analyst.library.add(scope, name, dsn)
+    except RecollectError as error:
+        return await render_conversation(visit, plain_message(error), STATUS.get(error.code, 500), name=name)
+    return redirect("ask", source=name, notice="source-added")
+
+
+# Answers of the past --------------------------------------------------------------------------------------------------
+
+
+async def load_turns_until(visit: Visit, session: str, index: str, limit: int) -> list[Turn]:
+    """Return the last messages up to the one at `index`."""
+    if not session or not index.isdecimal() or len(index) > 9:
+        raise InvalidInput("turn", "must name a message; open the page again")
+    turns = await visit.engine.history(visit.scope("history", session), limit=limit, before=int(index) + 1)
+    if not turns or turns[-1].index != int(index):
+        raise NotFound("This message no longer exists.")
+    return turns
+
+
+async def load_exchange(visit: Visit, session: str, turn: str) -> Exchange:
+    """Return a logged exchange, if the caller may see its tables now."""
+    for _, reply, exchange in read_exchanges(await load_turns_until(visit, session, turn, 2)):
+        view, problem = await load_view(visit, exchange.answer.source)
+        if view is None:
+            raise NotFound(problem)
+        if is_seen(reply, exchange.answer.source, view):
+            return exchange
+    raise NotFound("This message is not a database answer that you can see.")
+
+
+async def run_again(visit: Visit) -> Response:
+    """Run the SQL of a logged answer again, unchanged."""
+    exchange = await load_exchange(visit, visit.field("session"), visit.field("turn"))
+    answer, role = exchange.answer, visit.caller.identity.role
+    scope = visit.scope("ask")
+    try:
+        _, rows = await visit.analyst.run(scope, answer.source, role, answer.sql, MAX_ROWS)
+    except RecollectError as error:
+        return render_ask_page(visit, "ask_run.html", {"exchange": exchange, "problem": plain_message(error)})
+    new = replace(exchange, answer=replace(answer, rows=rows), is_logged=False)
+    return render_ask_page(visit, "ask_run.html", {"exchange": await draw_chart(new), "problem": ""})
+
+
+async def send_chart(visit: Visit) -> Response:
+    """Return the chart of a logged result as an SVG, for a light or a dark page."""
+    exchange = await load_exchange(visit, visit.query("session"), visit.query("turn"))
+    chart = exchange.chart
+    if chart is None:
+        raise NotFound("This result has no chart.")
+    theme: Theme = "dark" if visit.query("theme") == "dark" else "light"
+    return Response(await asyncio.to_thread(draw_svg, chart, theme), media_type=SVG, headers=HEADERS)
+
+
+async def send_csv(visit: Visit) -> Response:
+    """Run the SQL of a logged answer again, as the caller may now, and return all of its rows as a CSV file."""
+    exchange = await load_exchange(visit, visit.query("session"), visit.query("turn"))
+    answer, role = exchange.answer, visit.caller.identity.role
+    if not answer.sql:
+        raise NotFound("This answer has no rows.")
+    sql = answer.full_sql or answer.sql
+    _, rows = await visit.analyst.run(visit.scope("ask"), answer.source, role, sql, MAX_CSV_ROWS)
+    headers = answer.headers if len(answer.headers) == len(rows.columns) else rows.columns
+    name = quote(make_file_name(exchange.title, rows))
+    sent = {"Content-Disposition": f"attachment; filename=result.csv; filename*=UTF-8''{name}"}
+    return Response(write_csv(rows, headers), media_type="text/csv", headers={**HEADERS, **sent})
+
+
+async def open_assumption(visit: Visit) -> Response:
+    """Redirect from an assumption to the memory or the glossary entry that it comes from."""
+    exchange = await load_exchange(visit, visit.query("session"), visit.query("turn"))
+    assumptions = {str(number): each for number, each in enumerate(exchange.answer.assumptions)}
+    if visit.query("n") not in assumptions:
+        raise NotFound("This assumption does not exist.")
+    assumption = assumptions[visit.query("n")]
+    resolved = await visit.engine.resolve(visit.scope("resolve"), assumption.term)
+    if assumption.source == "ontology":
+        return redirect("terms", q=assumption.term)
+    if resolved.memory is None:
+        return redirect("memory")
+    return redirect("memory/one", id=str(resolved.memory))
+
+
+# Teaching -------------------------------------------------------------------------------------------------------------
+
+
+async def correct_sql(visit: Visit) -> Response:
+    """Learn from the difference between the generated and the corrected SQL."""
+    correction = await teaching.correct(
+        visit.analyst,
+        visit.scope("learn"),
+        read_target(visit).source,
+        visit.caller.identity.role,
+        visit.field("question"),
+        visit.field("sql"),
+        visit.field("corrected").strip(),
+    )
+    return redirect_to_learned(visit, correction.memories)
+
+
+async def rate_answer(visit: Visit) -> Response:
+    memory = await teaching.rate(
+        visit.analyst,
+        visit.scope("learn"),
+        read_target(visit).source,
+        visit.caller.identity.role,
+        visit.field("question"),
+        visit.field("sql"),
+        good=visit.field("good") == "yes",
+    )
+    return redirect_to_learned(visit, [memory])
+
+
+async def propose_example(visit: Visit) -> Response:
+    """Propose an example for the whole project; callers who may change the project approve it at once."""
+    scope = visit.scope("learn_project")
+    example = await teaching.propose(
+        visit.analyst, scope, read_target(visit).source, visit.field("question").strip(), visit.field("sql")
+    )
+    if example.status == "pending" and visit.can("change_project"):
+        example = await teaching.approve(visit.analyst, visit.scope("change_project"), example, good=True)
+    return redirect_to_learned(visit, [example], "project")
+
+
+def redirect_to_learned(visit: Visit, learned: Sequence[Memory], owner: Owner = "user") -> Response:
+    target = read_target(visit)
+    query = [("source", target.source), ("session", target.session), ("owner", owner)]
+    ids = [("id", str(each.id)) for each in learned[:MAX_LEARNED]]
+    return RedirectResponse(f"{link('ask/learned')}?{urlencode([*query, *ids])}", 303, HEADERS)
+
+
+async def show_learned(visit: Visit) -> Response:
+    """Show what was learned from a rating, a correction or an example."""
+    target, ids = read_target(visit), visit.request.query_params.getlist("id")[:MAX_LEARNED]
+    owner: Owner = "project" if visit.query("owner") == "project" else "user"
+    scope = scope_to_read(visit, owner)
+    learned = [await find_memory(visit.engine, scope, owner, each) for each in ids]
+    changes = await compare_sql(visit, target.source, learned)
+    values = {"target": target, "owner": owner, "learned": learned, "changes": changes, "change_names": CHANGES}
+    return render_ask_page(visit, "ask_learned.html", values)
+
+
+async def compare_sql(visit: Visit, source: str, learned: Sequence[Memory]) -> Sequence[Change]:
+    """Return the differences of a correction, computed again from the two statements that were stored."""
+    stored = next((each.data or {} for each in learned if each.kind == "correction"), None)
+    if not stored or not source:
+        return ()
+    known = await visit.analyst.library.find(visit.scope("data_sources"), source)
+    texts = (str(stored.get(name) or "") for name in ("original_query", "generated_sql", "corrected_sql"))
+    return teaching.difference(known, *texts).changes
+
+
+GET_ROUTES = {
+    "/ask": show_ask,
+    "/ask/assumption": open_assumption,
+    "/ask/chart": send_chart,
+    "/ask/csv": send_csv,
+    "/ask/learned": show_learned,
+}
+POST_ROUTES = {
+    "/ask/question": ask_question,
+    "/ask/clarify": clarify,
+    "/ask/run": run_again,
+    "/ask/correct": correct_sql,
+    "/ask/rate": rate_answer,
+    "/ask/example": propose_example,
+    "/ask/source": add_source,
+}

@@ -1,0 +1,274 @@
+"""What the page that asks a database shows: an answer with its formatted SQL, its table and its chart text, and
+suggested questions. Pure functions; ask.py loads the data and templates print it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from functools import lru_cache
+from itertools import chain, islice, pairwise
+from secrets import token_hex
+from typing import Any
+
+from recollect.apps.ask.charts import chart_answer, is_figures
+from recollect.apps.ask.interpret.explain import plural
+from recollect.apps.ask.interpretation import is_clear
+from recollect.apps.ask.question import Answer
+from recollect.apps.ask.source_registry import View
+from recollect.apps.ask.sources.running import Rows
+from recollect.apps.ask.turn_data import answer_from
+from recollect.apps.ask.wording import EMPTY, EMPTY_ZH, describe_row_count, shown
+from recollect.server.console.render import get_ref_index
+from recollect.values.conversation import Turn
+
+MAX_ROWS = 100  # rows on a page
+MAX_CELL = 300  # characters of a value
+MAX_GROUPS = 20  # a suggested grouping has at most this many values
+METHODS: Mapping[str, tuple[str, str]] = {
+    "repeat": ("known answer", "This question was confirmed, corrected or approved before."),
+    "pattern": ("approved question", "An approved question of the project, with your values."),
+    "frame": ("matched by rules", "The words were matched to tables and columns; no language model was used."),
+    "edit": ("follow-up", "The previous question with one change."),
+    "model": ("written by a model", "A language model wrote the SQL; it passed the same safety checks."),
+    "given": ("provided", "The SQL was provided by a user."),
+}
+CHANGES: Mapping[str, str] = {
+    "table_substitution": "Different table",
+    "column_substitution": "Different column",
+    "filter_addition": "Filter added",
+    "filter_removal": "Filter removed",
+    "filter_change": "Filter changed",
+    "aggregation": "Different calculation",
+    "grouping": "Different grouping",
+    "grain": "Different time unit",
+    "join": "Different join",
+    "order": "Different order",
+    "limit": "Different number of rows",
+    "projection": "Different columns",
+}
+# Sources of assumptions that can be opened: a memory or a glossary entry.
+MEMORY_SOURCES = frozenset(("user", "project", "ontology"))
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A result as text. `number_columns` are right-aligned; `row_count` says how many of all rows are shown."""
+
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    number_columns: frozenset[int]
+    row_count: str
+    is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChartImages:
+    """A chart as two SVG images: data addresses, or paths of the console."""
+
+    light: str
+    dark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A question and its answer.
+
+    `question` is the standalone form. `turn` is the answer's index in the session, None where it was not logged.
+    `is_clarified`: the clarification it asked for was given.
+    `is_visible` is False where the caller may not see its tables.
+    """
+
+    answer: Answer
+    question: str
+    key: str  # HTML id
+    turn: int | None = None
+    at: datetime | None = None
+    images: ChartImages | None = None
+    rating: str | None = None
+    is_logged: bool = False
+    is_clarified: bool = False
+    is_visible: bool = True
+
+    @property
+    def rows(self) -> Rows | None:
+        return self.answer.rows
+
+    @property
+    def single_value(self) -> str | None:
+        return get_single_value(self.rows)
+
+    @property
+    def table(self) -> Table | None:
+        if self.rows is None or self.single_value is not None:
+            return None
+        cells = tuple(tuple(format_cell(value) for value in row) for row in self.rows.rows[:MAX_ROWS])
+        numbers = frozenset(n for n in range(len(self.rows.columns)) if is_figures([row[n] for row in self.rows.rows]))
+        cut = describe_row_count(self.rows, MAX_ROWS)
+        count = f"{len(cells):,} row{'' if len(cells) == 1 else 's'}"
+        return Table(self.answer.headers or self.rows.columns, cells, numbers, cut or count, not cut)
+
+    @property
+    def title(self) -> str:
+        return self.answer.title or self.question
+
+    @property
+    def summary(self) -> str:
+        return summarize(self.answer)
+
+    @property
+    def method(self) -> tuple[str, str] | None:
+        return METHODS.get(self.answer.way or "")
+
+    @property
+    def sql(self) -> str:
+        return format_sql(self.answer.sql, self.answer.dialect)
+
+    @property
+    def chart(self) -> dict[str, Any] | None:
+        """The chart of the rows; None where none suits, or where the log has only some of the rows."""
+        if self.rows is None or (self.is_logged and self.rows.is_truncated):
+            return None
+        return chart_answer(self.answer)
+
+
+def build_new_exchange(answer: Answer) -> Exchange:
+    """Return the exchange of an answer that was just made; where it was not logged, under a random id."""
+    standalone = answer.standalone if answer.way == "edit" else ""
+    index = get_ref_index(answer.ref)
+    turn = int(index) if index else None
+    return Exchange(answer, standalone or answer.question, index or token_hex(4), turn)
+
+
+def format_cell(value: Any) -> str:
+    text = shown(value)
+    return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1]}…"
+
+
+def get_single_value(rows: Rows | None) -> str | None:
+    if rows is None or len(rows.rows) != 1 or len(rows.columns) != 1:
+        return None
+    return format_cell(rows.rows[0][0])
+
+
+def summarize(answer: Answer) -> str:
+    """Return the answer's sentence, without the rows or the clarifications that the page shows apart."""
+    text = answer.text.replace("**", "")
+    if answer.needs_clarification:
+        return text.partition("\n")[0]
+    explanation = answer.explanation.rpartition("\n")[2].rstrip(".。 ")
+    value = get_single_value(answer.rows)
+    is_value = value is not None and text == f"{explanation}: {value}"
+    return explanation if explanation and (is_value or text.startswith(f"{explanation}:\n\n")) else text
+
+
+def is_empty_answer(answer: Answer) -> bool:
+    return answer.text in (EMPTY, EMPTY_ZH)
+
+
+# SQL ------------------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=500)
+def format_sql(sql: str, dialect: str) -> str:
+    """Return SQL with one clause per line; unchanged where it cannot be parsed."""
+    import sqlglot
+
+    try:
+        return sqlglot.parse_one(sql, dialect=dialect or None).sql(dialect=dialect or None, pretty=True)
+    except (sqlglot.errors.SqlglotError, ValueError):
+        return sql
+
+
+@lru_cache(maxsize=500)
+def highlight_sql(sql: str) -> tuple[tuple[str, str], ...]:
+    """Return pairs of CSS class and text; templates escape the text as any other."""
+    from pygments.lexers.sql import SqlLexer
+
+    tokens = SqlLexer(stripnl=False, ensurenl=False).get_tokens(sql)
+    return tuple((get_css_class(str(kind)), text) for kind, text in tokens)
+
+
+def get_css_class(token: str) -> str:
+    if token == "Token.Literal.String.Symbol":  # a quoted identifier
+        return "sql-name"
+    for name in ("Keyword", "String", "Number", "Comment"):
+        if name in token:
+            return f"sql-{name.lower()}"
+    return ""
+
+
+# The log --------------------------------------------------------------------------------------------------------------
+
+
+def read_exchanges(turns: Sequence[Turn]) -> Iterator[tuple[Turn, Turn, Exchange]]:
+    """Yield the database questions of a session: the question's turn, the reply's turn, and both as an exchange."""
+    for question, reply in pairwise(turns):
+        if question.role == "user" and reply.role == "assistant" and (exchange := read_exchange(question, reply)):
+            yield question, reply, exchange
+
+
+def read_exchange(question: Turn, reply: Turn) -> Exchange | None:
+    data: Mapping[str, Any] = reply.data or {}
+    if data.get("host") != "sql":
+        return None
+    try:
+        answer = answer_from(question.text, reply.text, data)
+    except (KeyError, TypeError, AttributeError):  # applications may write turns of their own under this name
+        return None
+    standalone = (question.data or {}).get("standalone") if answer.way == "edit" else None
+    answer = replace(answer, session=reply.session, ref=reply.ref)
+    return Exchange(answer, standalone or question.text, str(reply.index), reply.index, reply.at, is_logged=True)
+
+
+# Suggestions ----------------------------------------------------------------------------------------------------------
+
+
+def suggest_questions(view: View, today: date, limit: int = 4) -> list[str]:
+    """Return questions that this database can answer; each was interpreted before it is suggested."""
+
+    def can_be_answered(text: str) -> bool:
+        return is_clear(text, view, today)
+
+    totals = [islice(filter(can_be_answered, texts), 1) for texts in suggest_totals(view)]
+    counts = islice(filter(can_be_answered, suggest_counts(view)), limit)
+    return [*islice(chain(*totals, counts), limit - 1), "What tables are there?"]
+
+
+def suggest_totals(view: View) -> tuple[Iterator[str], Iterator[str]]:
+    """Return totals of measures in tables that have a date: by a small group, and by month."""
+    dated = {each.table for each in view.model.moments if each.is_main}
+    by_size = sorted(view.model.measures, key=lambda each: count_rows(view, each.table), reverse=True)
+    measures = [(each.table, each.names[0]) for each in by_size if each.table in dated]
+    by_group = (f"Total {name} by {group}" for table, name in measures for group in list_groups(view, table))
+    return by_group, (f"Total {name} by month" for _, name in measures)
+
+
+def list_groups(view: View, table: str) -> Iterator[str]:
+    """Yield what a table can be grouped by: joined tables and dimensions with few values."""
+    joined = {join.to for join in view.model.joins if join.table == table}
+    for entity in view.model.entities:
+        if entity.table in joined and 1 < count_rows(view, entity.table) <= MAX_GROUPS:
+            yield entity.names[0]
+    for each in view.model.dimensions:
+        if each.table in joined | {table} and has_few_values(view, each.table, each.column):
+            yield each.names[0]
+
+
+def has_few_values(view: View, table: str, name: str) -> bool:
+    known = view.catalog.table(table)
+    column = known.column(name) if known else None
+    return column is not None and column.is_complete and 1 < len(column.values) <= MAX_GROUPS
+
+
+def suggest_counts(view: View) -> Iterator[str]:
+    """Yield counts of entities: those with a name column first, then the larger tables."""
+    entities = sorted(
+        view.model.entities, key=lambda each: (bool(each.label), count_rows(view, each.table)), reverse=True
+    )
+    return (f"How many {plural(entity.names[0])} are there?" for entity in entities if entity.names)
+
+
+def count_rows(view: View, table: str) -> int:
+    known = view.catalog.table(table)
+    return (known.rows or 0) if known else 0

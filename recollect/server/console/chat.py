@@ -1,0 +1,204 @@
+"""The chat page: a conversation, with what was learned beside each message and what was recalled beside each answer.
+
+A page loads the messages of a session and the user's memories, whatever its length. What was recalled for an answer is
+loaded when it is opened; for the newest answer, at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from starlette.responses import Response, StreamingResponse
+
+from recollect.apps.chat.message import Answer, Ask
+from recollect.errors import InvalidInput, NotFound
+from recollect.server.console.render import HEADERS, get_ref_index, load_templates, redirect, render_page
+from recollect.server.console.visit import Visit
+from recollect.values.conversation import Conversation, Turn
+from recollect.values.memory import Memory
+from recollect.values.query import Reach
+
+PAGE_TURNS = 40
+TURNS_AFTER = 20  # shown after the message that a link points to
+PAGE_SESSIONS = 30
+MAX_SESSIONS = 1000
+MAX_MEMORIES = 300  # searched for those learned from the messages of a page
+LEARNING_SECONDS = 8.0  # a page waits this long for the worker
+EVENT_STREAM = "text/event-stream"
+MEMORY_USE_TYPES: Mapping[str, type] = {"notes": list, "sources": list, "request_id": str, "rewritten": str}
+SEARCH_METHODS: Mapping[str, str] = {
+    "hybrid": "keywords and meaning",
+    "fts": "keywords",
+    "vector": "meaning",
+    "trgm": "spelling",
+    "window": "latest messages",
+    "none": "no match",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A turn as the page shows it. `learned` are the memories made from it; `memory_use` is what a reply used."""
+
+    turn: Turn
+    learned: Sequence[Memory] = ()
+    memory_use: Mapping[str, Any] = field(default_factory=dict)
+    is_newest: bool = False
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        return self.turn.data or {}
+
+
+async def show_chat(visit: Visit) -> Response:
+    session, at = visit.query("session"), visit.query("at")
+    shown = parse_index(visit.query("sessions", "0")) + PAGE_SESSIONS
+    sessions = await visit.engine.conversations(visit.scope("history"), limit=min(shown, MAX_SESSIONS))
+    current = await find_conversation(visit, session, sessions)
+    turns: list[Turn] = []
+    if session:
+        before = parse_index(at) + TURNS_AFTER if at else None
+        turns = await visit.engine.history(visit.scope("history", session), limit=PAGE_TURNS, before=before)
+    values = {
+        "session": session,
+        "current": current,
+        "sessions": sessions,
+        "more_sessions": shown if len(sessions) == shown < MAX_SESSIONS else None,
+        "messages": await build_messages(visit, turns),
+        "first_index": turns[0].index if turns else None,
+        "reach": visit.query("reach", "auto"),
+    }
+    return render_page(visit, "chat.html", values)
+
+
+async def find_conversation(visit: Visit, session: str, listed: Sequence[Conversation]) -> Conversation | None:
+    """Return the open session, which may be older than those that are listed."""
+    known = {each.session: each for each in listed}
+    if session and session not in known:
+        older = await visit.engine.conversations(visit.scope("history"), limit=MAX_SESSIONS, offset=len(listed))
+        known = {each.session: each for each in older}
+    return known.get(session)
+
+
+def parse_index(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise InvalidInput("turn", f"must be the number of a message, got {text!r}")
+    return int(text)
+
+
+async def build_messages(visit: Visit, turns: Sequence[Turn]) -> list[Message]:
+    memories = await visit.engine.memories(visit.scope("memories"), status=None, limit=MAX_MEMORIES) if turns else []
+    learned: dict[str, list[Memory]] = {}
+    for memory in memories:
+        for ref in memory.refs:
+            learned.setdefault(ref, []).append(memory)
+    newest = next((turn.index for turn in reversed(turns) if turn.role == "assistant"), None)
+    return [Message(turn, learned.get(turn.ref, ()), read_memory_use(turn), turn.index == newest) for turn in turns]
+
+
+def read_memory_use(turn: Turn) -> Mapping[str, Any]:
+    """Return what the reply notes about its use of memory. Applications may write anything there: types are checked."""
+    use = (turn.data or {}).get("memory")
+    items = use.items() if isinstance(use, Mapping) else ()
+    return {name: value for name, value in items if isinstance(value, MEMORY_USE_TYPES.get(name, object))}
+
+
+async def send_message(visit: Visit) -> Response:
+    """Answer a message: as a stream of events for a script, else with a redirect to the page that shows it."""
+    ask = Ask(
+        visit.field("message"),
+        cast("Reach", visit.field("reach", "auto")),
+        None,
+        visit.is_checked("memory"),
+        visit.is_checked("history"),
+    )
+    scope = visit.scope("record", visit.field("session", ""))
+    if EVENT_STREAM in visit.request.headers.get("accept", ""):
+        pieces = visit.assistant.stream(scope, ask)
+        first = await anext(pieces)  # a refusal is raised here, while an error page can still be sent
+        return StreamingResponse(stream_events(visit, first, pieces), media_type=EVENT_STREAM, headers=HEADERS)
+    answer = await visit.assistant.answer(scope, ask)
+    return redirect("chat", session=answer.session, at=get_ref_index(answer.ref))
+
+
+async def stream_events(visit: Visit, first: str | Answer, rest: AsyncIterator[str | Answer]) -> AsyncIterator[bytes]:
+    yield await encode_event(visit, first)
+    async for piece in rest:
+        yield await encode_event(visit, piece)
+
+
+async def encode_event(visit: Visit, piece: str | Answer) -> bytes:
+    name = "delta"
+    data: dict[str, Any] = {"text": piece}
+    if isinstance(piece, Answer):
+        html = await render_answer(visit, piece)
+        name, data = "done", {"session": piece.session, "html": html, "suggestions": list(piece.suggestions)}
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode(errors="replace")
+
+
+async def render_answer(visit: Visit, answer: Answer) -> str:
+    """Return the message and its reply as HTML, as the page shows them."""
+    if answer.ref is None:
+        reply = Turn("assistant", answer.response, session=answer.session)
+        messages = [Message(reply, memory_use={"notes": answer.memory.notes})]
+    else:
+        index = parse_index(get_ref_index(answer.ref))
+        turns = await visit.engine.history(visit.scope("history", answer.session), limit=2, before=index + 1)
+        messages = [Message(turn, (), read_memory_use(turn), turn.index == index) for turn in turns]
+    return load_templates().get_template("chat_messages.html").render(visit=visit, messages=messages, is_new=True)
+
+
+async def show_why(visit: Visit) -> Response:
+    """Show what was recalled for an answer, which of it was used, and what it cost."""
+    turn = await load_turn(visit)
+    use = read_memory_use(turn)
+    explanation = None
+    if use.get("request_id"):
+        with suppress(NotFound):  # expired
+            explanation = await visit.engine.explain(visit.scope("explain"), use["request_id"])
+    values = {"turn": turn, "use": use, "explanation": explanation, "search_methods": SEARCH_METHODS}
+    return render_page(visit, "chat_why.html", values)
+
+
+async def show_learned(visit: Visit) -> Response:
+    """Show what was learned from a message, once the worker is done with it."""
+    turn = await load_turn(visit)
+    scope = visit.scope("memories")
+    if visit.caller.settings.enabled:
+        # After the timeout the work goes on; the page shows what there is by then.
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(visit.engine.settle(scope)), LEARNING_SECONDS)
+    memories = await visit.engine.memories(scope, status=None, limit=MAX_MEMORIES)
+    learned = [memory for memory in memories if turn.ref in memory.refs]
+    return render_page(visit, "chat_learned.html", {"learned": learned})
+
+
+async def load_turn(visit: Visit) -> Turn:
+    index = parse_index(visit.query("turn"))
+    turns = await visit.engine.history(visit.scope("history", visit.query("session")), limit=1, before=index + 1)
+    if not turns or turns[0].index != index:
+        raise NotFound("This message no longer exists.")
+    return turns[0]
+
+
+async def rename_session(visit: Visit) -> Response:
+    session = visit.field("session")
+    await visit.engine.rename(visit.scope("record", session), visit.field("name"))
+    return redirect("chat", session=session, notice="renamed")
+
+
+async def forget_session(visit: Visit) -> Response:
+    session = visit.field("session")
+    if not session:  # without a session everything about the user would be deleted
+        raise InvalidInput("session", "must name a session, got an empty text")
+    await visit.engine.forget(visit.scope("forget", session))
+    return redirect("chat", notice="forgotten")
+
+
+GET_ROUTES = {"/chat": show_chat, "/chat/why": show_why, "/chat/learned": show_learned}
+POST_ROUTES = {"/chat/send": send_message, "/chat/rename": rename_session, "/chat/forget": forget_session}

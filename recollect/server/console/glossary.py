@@ -1,0 +1,199 @@
+"""The glossary page: what a project's tables, columns and terms mean; search, add, change, remove and import them; look
+up what a term means to the user; approve proposed definitions. Each change checks its own permission."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from starlette.datastructures import UploadFile
+from starlette.responses import Response
+
+from recollect.errors import InvalidInput, NotFound
+from recollect.server.console.render import redirect, render_page
+from recollect.server.console.visit import Visit, parse_number
+from recollect.values.memory import Memory
+from recollect.values.resolution import Meaning, Resolution
+from recollect.values.scope import Tier
+from recollect.values.term import KINDS, MAX_TERMS, Term, TermKind
+
+PAGE_TERMS = 30  # each "Show more" adds as many
+MAX_PENDING = 50
+MAX_FILE_BYTES = 5_000_000
+EMPTY_FORM = {"name": "", "kind": "glossary", "description": "", "synonyms": "", "sql": ""}
+KIND_TITLES: Mapping[str, str] = {
+    "glossary": "Terms",
+    "table": "Tables",
+    "column": "Columns",
+    "value": "Values",
+    "relationship": "Relationships",
+}
+TIERS: Mapping[Tier, str] = {  # in the order of precedence
+    "session": "set for this request",
+    "user": "this user's own definition",
+    "project": "definitions shared in the project",
+    "ontology": "glossary and database schema",
+}
+EXAMPLE = """\
+tables:
+  orders:
+    description: One row per order.
+    synonyms: [purchases]
+    columns:
+      total: {description: With tax., type: numeric}
+glossary:
+  active customer:
+    definition: Logged in within the last 30 days.
+    defining_sql: last_login_at > now() - interval '30 days'
+    base_table: customers
+    aliases: [active client]
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TierMeanings:
+    """The meanings of a term in one tier. `is_used`: the first of them is the one that applies."""
+
+    tier: Tier
+    title: str
+    meanings: Sequence[Meaning]
+    is_used: bool
+
+
+async def show_glossary(visit: Visit) -> Response:
+    return await render_glossary(visit, EMPTY_FORM, "")
+
+
+async def render_glossary(visit: Visit, typed: Mapping[str, str], problem: str) -> Response:
+    """Return the page. `typed` fills the form that adds a term; `problem` says why it was refused."""
+    search, kind, word = visit.query("q").strip(), visit.query("kind"), visit.query("word").strip()
+    limit = min(parse_number("shown", visit.query("shown"), PAGE_TERMS), MAX_TERMS - 1) or PAGE_TERMS
+    terms = await visit.engine.terms.find(
+        visit.scope("terms"), search or None, kind=parse_kind(kind) if kind else None, limit=limit + 1
+    )
+    resolution = await visit.engine.resolve(visit.scope("resolve"), word) if word else None
+    values = {
+        "search": search,
+        "kind": kind,
+        "word": word,
+        "titles": KIND_TITLES,
+        "groups": group_by_kind(terms[:limit]),
+        "more": limit + PAGE_TERMS if len(terms) > limit else None,
+        "resolution": resolution,
+        "tiers": list_meanings(resolution) if resolution else [],
+        "pending": await load_pending(visit),
+        "typed": typed,
+        "problem": problem,
+        "example": EXAMPLE,
+        "is_example": bool(visit.query("example")),
+    }
+    return render_page(visit, "glossary.html", values, 400 if problem else 200)
+
+
+async def load_pending(visit: Visit) -> list[Memory]:
+    """Return the definitions proposed for the project that nobody has approved yet."""
+    return await visit.engine.memories(
+        visit.scope("memories_project"),
+        kinds=("definition", "terminology"),
+        status=("pending",),
+        owner="project",
+        limit=MAX_PENDING,
+    )
+
+
+def list_meanings(resolution: Resolution) -> list[TierMeanings]:
+    """Return all tiers in the order of precedence, each with its meanings of the term."""
+    found: list[Meaning] = list(resolution.candidates)
+    tier, meaning, source = resolution.tier, resolution.meaning, resolution.source
+    if tier is not None and meaning is not None and source is not None:
+        used = Meaning(tier, meaning, resolution.confidence, source, resolution.refs, resolution.sql, resolution.memory)
+        found.insert(0, used)
+    return [
+        TierMeanings(each, title, [meaning for meaning in found if meaning.tier == each], each == tier)
+        for each, title in TIERS.items()
+    ]
+
+
+def group_by_kind(terms: Iterable[Term]) -> list[tuple[str, list[Term]]]:
+    """Return the terms by kind, in the order of KIND_TITLES."""
+    order = list(KIND_TITLES)
+    ordered = sorted(terms, key=lambda term: order.index(term.kind))
+    return [(kind, list(group)) for kind, group in groupby(ordered, key=lambda term: term.kind)]
+
+
+def parse_kind(text: str) -> TermKind:
+    for kind in KINDS:
+        if kind == text:
+            return kind
+    raise InvalidInput("kind", f"must be one of {', '.join(KINDS)}, got {text!r}")
+
+
+async def find_term(visit: Visit, name: str, kind: TermKind) -> Term | None:
+    terms = await visit.engine.terms.find(visit.scope("terms"), name, kind=kind, limit=PAGE_TERMS)
+    return next((term for term in terms if term.name == name), None)
+
+
+def fill_term(term: Term, typed: Mapping[str, str]) -> Term:
+    """Return the term with the definition, synonyms (one per line) and SQL of a form."""
+    synonyms = tuple(filter(None, (line.strip() for line in typed["synonyms"].splitlines())))
+    return replace(term, description=typed["description"].strip(), synonyms=synonyms, sql=typed["sql"].strip() or None)
+
+
+async def add_term(visit: Visit) -> Response:
+    typed = {name: visit.field(name, "") for name in EMPTY_FORM}
+    scope, name = visit.project_scope("put_term"), typed["name"].strip()
+    try:
+        kind = parse_kind(typed["kind"])
+        if name and await find_term(visit, name, kind):
+            raise InvalidInput("term.name", f"{name!r} already exists; search for it and change it")
+        term = await visit.engine.terms.put(scope, fill_term(Term(typed["name"], kind), typed))
+    except InvalidInput as error:  # show the form again with what was typed
+        return await render_glossary(visit, typed, str(error))
+    return redirect("terms", q=term.name, kind=term.kind, notice="saved")
+
+
+async def change_term(visit: Visit) -> Response:
+    """Change the definition, synonyms and SQL of a term; its other data stays."""
+    kind, scope = parse_kind(visit.field("kind")), visit.project_scope("put_term")
+    term = await find_term(visit, visit.field("name"), kind)
+    if term is None:
+        raise NotFound(f"The term {visit.field('name')!r} no longer exists.")
+    typed = {name: visit.field(name, "") for name in ("description", "synonyms", "sql")}
+    await visit.engine.terms.put(scope, fill_term(term, typed))
+    return redirect("terms", q=visit.field("q", ""), kind=visit.field("of", ""), notice="saved")
+
+
+async def remove_term(visit: Visit) -> Response:
+    scope, kind = visit.project_scope("drop_term"), parse_kind(visit.field("kind"))
+    await visit.engine.terms.drop(scope, visit.field("name"), kind=kind)
+    return redirect("terms", q=visit.field("q", ""), kind=visit.field("of", ""), notice="dropped")
+
+
+async def import_terms(visit: Visit) -> Response:
+    """Import a file or its text. Reloading the answer imports it again, which changes nothing."""
+    scope = visit.project_scope("import_ontology")
+    report = await visit.engine.terms.load(scope, await read_import(visit), replace=visit.is_checked("replace"))
+    return render_page(visit, "glossary_imported.html", {"report": report})
+
+
+async def read_import(visit: Visit) -> str:
+    file = visit.form.get("file") if visit.form else None
+    if not isinstance(file, UploadFile) or not file.filename:
+        return visit.field("source", "")
+    content = await file.read(MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
+        raise InvalidInput("file", f"is larger than {MAX_FILE_BYTES // 1_000_000} MB")
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise InvalidInput("file", "is not UTF-8 text; save it as YAML or JSON") from None
+
+
+GET_ROUTES = {"/terms": show_glossary}
+POST_ROUTES = {
+    "/terms/add": add_term,
+    "/terms/change": change_term,
+    "/terms/drop": remove_term,
+    "/terms/import": import_terms,
+}

@@ -1,0 +1,284 @@
+"""The memory page: what is known about the user and shared in the project, the history of each memory, a recall test,
+summaries, and what was not remembered. The forms that change a memory are in memory_actions.py."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+from starlette.responses import Response
+
+from recollect.engine import as_memory_id
+from recollect.errors import InvalidInput, NotFound
+from recollect.server.console import memory_actions
+from recollect.server.console.memory_actions import OWNERS, parse_owner, read_owner, scope_to_read
+from recollect.server.console.memory_view import (
+    KINDS,
+    REJECTION_REASONS,
+    SEARCH_ARMS,
+    STATUSES,
+    build_history,
+    count_kinds,
+    group_by_kind,
+    group_lines,
+    parse_end_of_day,
+)
+from recollect.server.console.render import link, redirect_back, render_page
+from recollect.server.console.visit import Visit, parse_number
+from recollect.values.conversation import Turn
+from recollect.values.lesson import IMPORTANCE, Lesson, Owner
+from recollect.values.memory import ALWAYS_ON, Memory, MemoryKind, Status
+from recollect.values.query import Context, Query, Reach
+from recollect.values.scope import MemoryId
+
+PAGE_MEMORIES = 25
+MAX_COUNTED = 1_000  # memories that are counted by kind
+BATCH = 1_000  # memories loaded at a time to find one
+MAX_QUOTES = 5
+PAGE_EPISODES = 20
+MAX_EPISODES = 1_000
+MAX_SESSIONS = 50
+BUDGET = 2000
+SHOWN_HITS = 10
+NOT_ALWAYS_ON = ALWAYS_ON - 0.1  # importance of a memory that is used only where it is relevant
+EXAMPLES: Sequence[dict[str, str]] = (
+    {"kind": "identity", "key": "location", "value": "Porto"},
+    {"kind": "definition", "key": "active customer", "value": "logged in within the last 30 days"},
+    {"kind": "instruction", "key": "answers", "value": "Answer with a table where there are more than three numbers."},
+)
+EMPTY_FORM = {"kind": "note", "key": "", "value": "", "owner": "user", "always": "on"}
+
+
+# The list -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """The filters of the list, as in the address."""
+
+    owner: Owner
+    kind: str = ""
+    status: str = ""
+    as_of: str = ""
+
+    @property
+    def kinds(self) -> Sequence[MemoryKind] | None:
+        return [cast("MemoryKind", self.kind)] if self.kind else None
+
+    @property
+    def statuses(self) -> Sequence[Status] | None:
+        return STATUSES[self.status][1]
+
+    @property
+    def moment(self) -> datetime | None:
+        return parse_end_of_day("as_of", self.as_of)
+
+    def link(self, **changes: str) -> str:
+        """Return the address of this list with some filters changed."""
+        given = {"owner": self.owner, "kind": self.kind, "status": self.status, "as_of": self.as_of} | changes
+        return link("memory", **(given | {"owner": "" if given["owner"] == "user" else given["owner"]}))
+
+    @property
+    def path(self) -> str:
+        """The path for forms that lead back here."""
+        return self.link().removeprefix("/console/")
+
+
+def read_filters(visit: Visit) -> Filters:
+    owner, status = parse_owner(visit.query("owner", "user")), visit.query("status")
+    if status not in STATUSES:
+        raise InvalidInput("status", f"must be one of {', '.join(filter(None, STATUSES))}, got {status!r}")
+    return Filters(owner, visit.query("kind"), status, visit.query("as_of"))
+
+
+async def show_memories(visit: Visit) -> Response:
+    number = parse_number("example", visit.query("example"), 0)
+    example = EXAMPLES[number - 1] if 0 < number <= len(EXAMPLES) else {}
+    return await render_list(visit, read_filters(visit), EMPTY_FORM | example, "")
+
+
+async def render_list(visit: Visit, filters: Filters, typed: dict[str, str], problem: str) -> Response:
+    """Return the list. `typed` fills the form that adds a memory; `problem` says why it was refused."""
+    memories = await visit.engine.memories(
+        scope_to_read(visit, filters.owner),
+        kinds=filters.kinds,
+        status=filters.statuses,
+        owner=filters.owner,
+        as_of=filters.moment,
+        limit=PAGE_MEMORIES,
+        after=visit.query("after") or None,
+    )
+    values = {
+        "filters": filters,
+        "groups": group_by_kind(memories),
+        "next_page": str(memories[-1].id) if len(memories) == PAGE_MEMORIES else "",
+        "is_paged": bool(visit.query("after")),
+        "counts": await count_memories(visit, filters),
+        "typed": typed,
+        "problem": problem,
+        "examples": EXAMPLES,
+        "kinds": KINDS,
+        "statuses": STATUSES,
+    }
+    return render_page(visit, "memory.html", values, 400 if problem else 200)
+
+
+async def count_memories(visit: Visit, filters: Filters) -> dict[str, Any]:
+    """Return the user's and the project's memories counted by kind, with all filters but the kind."""
+
+    async def count(owner: Owner) -> Any:
+        scope = scope_to_read(visit, owner)
+        memories = await visit.engine.memories(
+            scope, status=filters.statuses, owner=owner, as_of=filters.moment, limit=MAX_COUNTED
+        )
+        return count_kinds(memories, MAX_COUNTED)
+
+    return dict(zip(OWNERS, await asyncio.gather(*map(count, OWNERS)), strict=True))
+
+
+async def add_memory(visit: Visit) -> Response:
+    """Learn what the form says; without a key it is a note."""
+    owner = read_owner(visit)
+    typed = {name: visit.field(name, "") for name in EMPTY_FORM} | {"owner": owner}
+    scope = visit.scope("learn") if owner == "user" else visit.project_scope("learn_project")
+    try:
+        lesson = Lesson(
+            typed["value"],
+            typed["key"].strip() or "note",
+            cast("MemoryKind", typed["kind"]),
+            source="manual",
+            owner=owner,
+            importance=IMPORTANCE if typed["always"] else NOT_ALWAYS_ON,
+        )
+        memory = await visit.engine.learn(scope, lesson)
+    except InvalidInput as error:  # show the form again with what was typed
+        return await render_list(visit, Filters(owner), typed, str(error))
+    notice = "shared" if memory.status == "pending" else "learned"
+    return redirect_back(Filters(owner).path, notice, f"memory-{memory.id}")
+
+
+# One memory -----------------------------------------------------------------------------------------------------------
+
+
+async def show_memory(visit: Visit) -> Response:
+    """Show a memory with all values it had, and the messages it was learned from."""
+    owner, memory = await load_memory(visit)
+    same_key = await visit.engine.memories(scope_to_read(visit, owner), key=memory.key, status=None, owner=owner)
+    history = build_history(memory, same_key)
+    list_path = "memory" if owner == "user" else "memory?owner=project"
+    if not visit.can("memories"):  # a key without access to user data came from the glossary
+        list_path = "terms"
+    values = {
+        "owner": owner,
+        "history": history,
+        "quotes": await load_quotes(visit, history.current.refs if owner == "user" else ()),
+        "here": link("memory/one", id=memory.id, owner=owner).removeprefix("/console/"),
+        "list_path": list_path,
+    }
+    return render_page(visit, "memory_one.html", values)
+
+
+async def load_memory(visit: Visit) -> tuple[Owner, Memory]:
+    """Return a memory by its id. Without an owner in the address, the user's memories are searched first."""
+    wanted, owner = as_memory_id(visit.query("id")), visit.query("owner")
+    for each in (parse_owner(owner),) if owner else OWNERS:
+        if memory := await find_memory(visit, each, wanted):
+            return each, memory
+    raise NotFound("This memory no longer exists.")
+
+
+async def find_memory(visit: Visit, owner: Owner, wanted: MemoryId) -> Memory | None:
+    """Search the list in batches: the engine has no way to load a single memory."""
+    scope, last = scope_to_read(visit, owner), None
+    while batch := await visit.engine.memories(scope, status=None, owner=owner, limit=BATCH, after=last):
+        if memory := next((each for each in batch if each.id == wanted), None):
+            return memory
+        last = batch[-1].id
+    return None
+
+
+async def load_quotes(visit: Visit, refs: Sequence[str]) -> list[tuple[str, Turn | None]]:
+    """Return the messages that refs name; None for those that no longer exist."""
+    if not visit.can("history"):
+        return []
+
+    async def load(ref: str) -> Turn | None:
+        session, _, index = ref.rpartition("#")
+        try:
+            turns = await visit.engine.history(visit.scope("history", session), limit=1, before=int(index) + 1)
+        except NotFound:
+            return None
+        return turns[0] if turns and turns[0].ref == ref else None
+
+    messages = [ref for ref in refs if ref.rpartition("#")[2].isdecimal()][:MAX_QUOTES]
+    return list(zip(messages, await asyncio.gather(*map(load, messages)), strict=True))
+
+
+# Recall test, summaries, rejections -----------------------------------------------------------------------------------
+
+
+async def show_search(visit: Visit) -> Response:
+    """Show what memory would give for a question.
+
+    It is a real request: nothing is stored or learned, but it counts in the metrics, and memories that match count as
+    used.
+    """
+    sessions = await visit.engine.conversations(visit.scope("context"), limit=MAX_SESSIONS)
+    typed = {name: visit.query(name) for name in ("q", "session", "as_of")}
+    typed |= {"reach": visit.query("reach", "auto"), "budget": visit.query("budget", str(BUDGET))}
+    context: Context | None = None
+    problem = ""
+    if typed["q"].strip():
+        try:
+            query = Query(
+                typed["q"].strip(),
+                cast("Reach", typed["reach"]),
+                as_of=parse_end_of_day("as_of", typed["as_of"]),
+                budget=parse_number("budget", typed["budget"], BUDGET),
+            )
+            context = await visit.engine.context(visit.scope("context", typed["session"]), query)
+        except InvalidInput as error:  # show the form again with what was typed
+            problem = str(error)
+    values = {
+        "typed": typed,
+        "sessions": sessions,
+        "context": context,
+        "sections": group_lines(context) if context else [],
+        "problem": problem,
+        "arms": SEARCH_ARMS,
+        "shown_hits": SHOWN_HITS,
+    }
+    return render_page(visit, "memory_search.html", values, 400 if problem else 200)
+
+
+async def show_episodes(visit: Visit) -> Response:
+    """Show the summaries of one session or of all, newest first."""
+    session, start = visit.query("session"), parse_number("from", visit.query("from"), 0)
+    episodes = await visit.engine.episodes(visit.scope("episodes", session), limit=MAX_EPISODES)
+    end = start + PAGE_EPISODES
+    values = {
+        "episodes": episodes[::-1][start:end],
+        "count": len(episodes),
+        "session": session,
+        "start": start,
+        "next_page": end if len(episodes) > end else None,
+    }
+    return render_page(visit, "memory_episodes.html", values)
+
+
+async def show_rejections(visit: Visit) -> Response:
+    counts = await visit.engine.rejections(visit.scope("rejections"))
+    return render_page(visit, "memory_not_remembered.html", {"counts": counts, "reasons": REJECTION_REASONS})
+
+
+GET_ROUTES = {
+    "/memory": show_memories,
+    "/memory/one": show_memory,
+    "/memory/search": show_search,
+    "/memory/episodes": show_episodes,
+    "/memory/not-remembered": show_rejections,
+}
+POST_ROUTES = {"/memory/learn": add_memory, **memory_actions.POST_ROUTES}

@@ -1,0 +1,237 @@
+"""One request to the console: who is signed in, which project and user they look at, and what they may do.
+
+The browser holds a cookie: an API key of its own that signing in created or, where sign-in is off, a random value. A
+form is accepted only with a token made from that cookie and from the selected project and user. So no other site can
+send one, and a page left open in one tab cannot write to the user who was selected in another tab.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import quote, unquote
+
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+from starlette.responses import Response
+
+from recollect.apps.ask.analyst import Analyst
+from recollect.apps.chat.assistant import Assistant
+from recollect.apps.documents.librarian import Librarian
+from recollect.engine import Engine
+from recollect.errors import Forbidden, InvalidInput, RecollectError
+from recollect.server.access.caller import Caller
+from recollect.server.access.request_checks import check_address, check_host
+from recollect.values.api_key import parse_key
+from recollect.values.identity import ACTS_FOR_OTHERS, LOCAL, Credentials, Identity
+from recollect.values.permissions import Action
+from recollect.values.scope import Scope
+
+SESSION_COOKIE = "recollect_console"
+SELECTION_COOKIE = "recollect_place"
+SESSION_SECONDS = 12 * 3600
+SELECTION_SECONDS = 365 * 86400
+MAX_FIELDS = 50
+MAX_FIELD_BYTES = 2_000_000
+WRONG_TOKEN = "This form is out of date. Open the page again and repeat the change."
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The project and user whose data the console shows. Without a user, only project data can be shown."""
+
+    project: str
+    user: str
+
+
+SAMPLE = Selection("sample", "dana")
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One request. `token` goes into every form; `form` holds the checked form fields, None for a GET."""
+
+    request: Request
+    caller: Caller
+    selection: Selection
+    cookie: str = field(repr=False)
+    token: str = field(repr=False)
+    form: FormData | None = None
+
+    @property
+    def engine(self) -> Engine:
+        return self.caller.engine
+
+    @property
+    def assistant(self) -> Assistant:
+        assistant: Assistant = self.request.app.state.assistant
+        return assistant
+
+    @property
+    def analyst(self) -> Analyst:
+        analyst: Analyst = self.request.app.state.analyst
+        return analyst
+
+    @property
+    def librarian(self) -> Librarian:
+        librarian: Librarian = self.request.app.state.librarian
+        return librarian
+
+    @property
+    def wants_fragment(self) -> bool:
+        """Whether a script asks for the content alone, to put it into the open page."""
+        return "x-piece" in self.request.headers
+
+    @property
+    def can_choose_user(self) -> bool:
+        return self.caller.identity.user is None and self.caller.identity.role in ACTS_FOR_OTHERS
+
+    @property
+    def is_global_admin(self) -> bool:
+        """Whether the caller administers all projects."""
+        return self._is_allowed(lambda: self.caller.check("work"))
+
+    def can(self, action: Action) -> bool:
+        """Return whether the action is allowed for the selection; pages hide what is not."""
+        return self._is_allowed(lambda: self.scope(action))
+
+    def _is_allowed(self, check: Callable[[], object]) -> bool:
+        # A check notes the operation for the metrics; asking is not doing, so the note is restored.
+        operation = self.caller.state.get("operation")
+        try:
+            check()
+        except RecollectError:
+            return False
+        finally:
+            self.caller.state["operation"] = operation
+        return True
+
+    def scope(self, action: Action, session: str | None = None) -> Scope:
+        """Return the selected user's scope; raise Forbidden where the action is not allowed."""
+        return self.caller.authorize(action, self.selection.user or None, session or None, self.selection.project)
+
+    def project_scope(self, action: Action) -> Scope:
+        """Return a scope for shared project data. The audit log then names the caller, not the selected user."""
+        return self.caller.authorize(action, None, None, self.selection.project)
+
+    def query(self, name: str, default: str = "") -> str:
+        """Return a query parameter of the address."""
+        return self.request.query_params.get(name, default)
+
+    def field(self, name: str, default: str | None = None) -> str:
+        """Return a form field; without a default it is required."""
+        value: Any = None if self.form is None else self.form.get(name, default)
+        if not isinstance(value, str):
+            raise InvalidInput(name, "is missing in the form; open the page again")
+        return value.replace("\r\n", "\n")
+
+    def field_list(self, name: str) -> list[UploadFile | str]:
+        """Return all values of a form field that can be repeated."""
+        return [] if self.form is None else self.form.getlist(name)
+
+    def is_checked(self, name: str) -> bool:
+        return self.field(name, "") != ""
+
+
+async def open_visit(request: Request) -> Visit:
+    """Identify the caller by the cookie; raise Unauthorized where they have to sign in first."""
+    state = request.app.state
+    engine: Engine = state.engine
+    cookie = request.cookies.get(SESSION_COOKIE) or secrets.token_urlsafe(24)
+    identity = await engine.keys.identify(Credentials("key", cookie) if parse_key(cookie) else None)
+    if identity is not LOCAL:
+        state.rate_limiter.count(f"key {identity.key}")
+    check_address(request)
+    check_host(request, identity)
+    caller = Caller(engine, state.settings, identity, {}, state.metrics, request.scope["state"])
+    if not hasattr(state, "default_selection"):  # loaded once per process
+        has_sample = bool(await engine.conversations(Scope(SAMPLE.user, project=SAMPLE.project), limit=1))
+        state.default_selection = SAMPLE if has_sample else Selection(state.settings.project, "me")
+    selection = resolve_selection(request, identity, state.default_selection)
+    return Visit(request, caller, selection, cookie, make_form_token(cookie, selection))
+
+
+def resolve_selection(request: Request, identity: Identity, default: Selection) -> Selection:
+    """Return the project and user of the identity, else those of the cookie, else the default.
+
+    Identities that cannot act for users get no user, whatever the cookie says.
+    """
+    chosen = read_selection_cookie(request)
+    user = chosen.user if identity.role in ACTS_FOR_OTHERS else ""
+    default_user = default.user if identity is LOCAL else ""
+    return Selection(identity.project or chosen.project or default.project, identity.user or user or default_user)
+
+
+def read_selection_cookie(request: Request) -> Selection:
+    """Return the selection of the cookie; an empty one where the cookie is missing or invalid."""
+    try:
+        project, user = json.loads(unquote(request.cookies.get(SELECTION_COOKIE, "")))
+        scope = Scope(user, project=project)
+    except (ValueError, TypeError, RecursionError, InvalidInput):
+        return Selection("", "")
+    return Selection(scope.project, scope.user)
+
+
+def set_selection_cookie(response: Response, selection: Selection, is_secure: bool) -> None:
+    """Keep the selection in a cookie, so that user names never appear in an address."""
+    text = quote(json.dumps([selection.project, selection.user]))
+    response.set_cookie(
+        SELECTION_COOKIE,
+        text,
+        SELECTION_SECONDS,
+        path="/console",
+        secure=is_secure,
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def set_session_cookie(response: Response, value: str, is_secure: bool, seconds: int | None = None) -> None:
+    response.set_cookie(
+        SESSION_COOKIE, value, seconds, path="/console", secure=is_secure, httponly=True, samesite="strict"
+    )
+
+
+def make_form_token(cookie: str, selection: Selection) -> str:
+    message = json.dumps([selection.project, selection.user]).encode()
+    return hmac.new(cookie.encode(errors="replace"), message, hashlib.sha256).hexdigest()
+
+
+async def read_form(visit: Visit, max_files: int = 0) -> Visit:
+    """Return the visit with its form; raise Forbidden where the form does not come from one of our pages."""
+    request = visit.request
+    if not is_same_site(request):
+        raise Forbidden(WRONG_TOKEN)
+    form = await request.form(max_files=max_files, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES)
+    if not is_valid_token(form.get("token", ""), visit.token):
+        raise Forbidden(WRONG_TOKEN)
+    for name, value in form.multi_items():
+        if isinstance(value, str) and "\0" in value:
+            raise InvalidInput(name, "contains a NUL character, which PostgreSQL cannot store")
+    return replace(visit, form=form)
+
+
+def is_valid_token(given: UploadFile | str | None, token: str) -> bool:
+    return isinstance(given, str) and hmac.compare_digest(given.encode(errors="replace"), token.encode())
+
+
+def is_same_site(request: Request) -> bool:
+    return request.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+
+
+def is_https(request: Request) -> bool:
+    """Return whether the browser uses TLS; uvicorn takes this from the proxy's headers where there is a proxy."""
+    return request.url.scheme == "https"
+
+
+def parse_number(name: str, text: str, default: int) -> int:
+    if not text.strip():
+        return default
+    if not text.strip().isdecimal() or len(text) > 9:
+        raise InvalidInput(name, f"must be a whole number, got {text!r}")
+    return int(text)

@@ -1,0 +1,293 @@
+"""Text to SQL for one data source: a question, the answer to a clarification, a correction, feedback, history. What the
+header `X-Session-Context` says holds for all questions of a session."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request
+from pydantic import Field
+from starlette.responses import Response
+
+from recollect.apps.ask import teaching
+from recollect.apps.ask.answer_fields import (
+    AssumptionAnswer,
+    ClarificationAnswer,
+    LearnedAnswer,
+    describe_assumption,
+    describe_clarification,
+    describe_table,
+    execution_result,
+)
+from recollect.apps.ask.charts import chart_answer
+from recollect.apps.ask.corrections.change import Change, Correction
+from recollect.apps.ask.history import asked_before
+from recollect.apps.ask.question import MAX_ROWS, Answer, Ask
+from recollect.apps.ask.session_context import HEADER, read_session_context
+from recollect.errors import InvalidInput
+from recollect.server.access.caller import Caller, CurrentCaller
+from recollect.server.access.idempotency import (
+    IdempotencyKey,
+    Replay,
+    Stored,
+    find_memory,
+    memory_replay,
+)
+from recollect.server.access.request_checks import decode_utf8
+from recollect.server.access.route_rules import authorized, idempotent, requires
+from recollect.server.http.answer_question import answer_once, get_analyst
+from recollect.server.http.bodies import NAME, VALUE, Body, Session, chars, within
+from recollect.server.http.memories import MEMORY
+from recollect.server.http.openapi import ERRORS, json_object, list_of
+from recollect.values.memory import Memory
+from recollect.values.query import MAX_QUERY_CHARS, check_range
+from recollect.values.scope import Scope
+
+router = APIRouter(prefix="/api/projects/{project}/datasources/{source}", tags=["text to SQL"], responses=ERRORS)
+SQL = chars(MAX_QUERY_CHARS)
+UserId = Annotated[str | None, Field(description="Who asks; by default the caller.", json_schema_extra=NAME)]
+SessionContextHeader = Annotated[
+    str | None,
+    Header(
+        alias=HEADER,
+        description="JSON: time_focus, user_segment, exclude_test, custom_filters, definitions.",
+        examples=['{"time_focus": "2024", "definitions": {"big": "amount > 1000"}}'],
+    ),
+]
+
+
+class QuestionBody(Body):
+    question: str = Field(json_schema_extra=SQL, examples=["How many active customers are there?"])
+    user_id: UserId = None
+    session_id: Session = None
+    execute: bool = Field(default=False, description="Run it too; the rows are in `metadata.execution_result`.")
+    limit: int = Field(default=100, json_schema_extra=within(1, MAX_ROWS))
+
+
+class ClarifyBody(Body):
+    """Either `clarification_id` and `choice`, or `term` and `answer`."""
+
+    clarification_id: str | None = Field(default=None, description="The id of the clarification that is answered.")
+    choice: str | int | None = Field(default=None, description="The id, the number or the label of a choice.")
+    term: str | None = Field(default=None, json_schema_extra=NAME, examples=["active"])
+    answer: str | None = Field(
+        default=None, json_schema_extra=VALUE, examples=["last_login_at > NOW() - INTERVAL '30 days'"]
+    )
+    question: str = Field(default="", json_schema_extra=SQL, examples=["How many active customers are there?"])
+    user_id: UserId = None
+    session_id: Session = None
+    execute: bool = Field(default=False, description="Run it too; the rows are in `metadata.execution_result`.")
+    limit: int = Field(default=100, json_schema_extra=within(1, MAX_ROWS))
+
+
+class CorrectBody(Body):
+    question: str = Field(json_schema_extra=VALUE, examples=["How many clients are there?"])
+    generated_sql: str = Field(json_schema_extra=SQL, examples=["SELECT count(*) FROM users"])
+    corrected_sql: str = Field(json_schema_extra=SQL, examples=["SELECT count(*) FROM customers"])
+    user_id: UserId = None
+
+
+class FeedbackBody(Body):
+    question: str = Field(json_schema_extra=VALUE, examples=["How many customers are there?"])
+    sql: str = Field(json_schema_extra=SQL, examples=["SELECT count(*) FROM customers"])
+    good: bool = Field(description="Only SQL that was rated good or approved is used again.", examples=[True])
+    user_id: UserId = None
+
+
+Text2SqlAnswer = json_object(
+    "Text2SqlAnswer",
+    sql=str,
+    confidence=float,
+    tables_used=list[str],
+    examples_found=int,
+    needs_clarification=bool,
+    clarifications=list[ClarificationAnswer],
+    assumptions=list[AssumptionAnswer],
+    pattern_used=str | None,
+    learned=list[LearnedAnswer],
+    metadata=dict[str, Any],
+)
+CORRECTED = json_object("CorrectedSql", equivalent=bool, changes=list[Change], learned=list[Memory])
+PAST_QUESTION = json_object(
+    "PastQuestion",
+    ref=str,
+    session=str,
+    question=str,
+    sql=str,
+    tables=list[str],
+    at=datetime,
+    feedback=str | None,
+)
+PAST_QUESTIONS = json_object("PastQuestions", queries=list_of(PAST_QUESTION))
+
+
+@router.post("/text2sql", response_model=Text2SqlAnswer)
+@requires("ask")
+async def text_to_sql(
+    project: str,
+    source: str,
+    body: QuestionBody,
+    caller: CurrentCaller,
+    request: Request,
+    context: SessionContextHeader = None,
+    idempotency_key: IdempotencyKey = None,
+) -> Response:
+    """Return the SQL for a question and the assumptions it rests on; or what has to be clarified first."""
+    # A caller that acts for nobody asks without memory.
+    remembers = body.user_id is not None or caller.identity.user is not None or "x-user-id" in caller.headers
+    if remembers:
+        scope = caller.authorize("record", body.user_id, body.session_id, project)
+    else:
+        scope = caller.authorize("ask", None, None, project)
+    check_range("limit", body.limit, 1, MAX_ROWS)
+    ask = Ask(
+        question=body.question,
+        source=source,
+        role=caller.identity.role,
+        remembers=remembers,
+        context=read_session_context(context and decode_utf8(context)),
+        rows=body.limit,
+        execute=body.execute,
+        learns=caller.can("learn"),
+    )
+
+    async def answer() -> Answer:
+        return await get_analyst(request).ask(scope, ask)
+
+    identity = ["text2sql", source, context, body.model_dump()]
+    return await answer_once(caller, scope, idempotency_key if remembers else None, identity, answer, describe_text2sql)
+
+
+async def describe_text2sql(answer: Answer) -> dict[str, Any]:
+    return {
+        "sql": answer.sql,
+        "confidence": answer.confidence,
+        "tables_used": list(answer.tables),
+        "examples_found": answer.examples,
+        "needs_clarification": answer.needs_clarification,
+        "clarifications": [describe_clarification(each) for each in answer.clarifications],
+        "assumptions": [describe_assumption(each) for each in answer.assumptions],
+        "pattern_used": answer.pattern,
+        "learned": [asdict(each) for each in answer.learned],
+        "metadata": {
+            "answer": answer.text,
+            "explanation": answer.explanation,
+            "way": answer.way,
+            "model": answer.model,
+            "notes": list(answer.notes),
+            "session_id": answer.session,
+            "ref": answer.ref,
+            "error": answer.error,
+            "execution_result": execution_result(answer.rows, MAX_ROWS),
+            **describe_table(answer),
+            "chart": chart_answer(answer),
+        },
+    }
+
+
+@router.post("/text2sql/clarify", status_code=201, response_model=Text2SqlAnswer)
+@requires("learn")
+async def clarify_question(
+    project: str,
+    source: str,
+    body: ClarifyBody,
+    caller: CurrentCaller,
+    request: Request,
+    context: SessionContextHeader = None,
+    idempotency_key: IdempotencyKey = None,
+) -> Response:
+    """Answer a clarification: with one of its choices, or by saying what a term means. The answer to the question comes
+    back at once. What is learned belongs to the user, or by its wording to the project, if the caller may teach it."""
+    scope, analyst = caller.authorize("learn", body.user_id, body.session_id, project), get_analyst(request)
+    check_range("limit", body.limit, 1, MAX_ROWS)
+    choice = None if body.choice is None else str(body.choice)
+    if body.clarification_id is None and not (body.term and body.answer) and not (choice and body.question):
+        raise InvalidInput("clarification_id", "give clarification_id and choice, or term and answer")
+    ask = Ask(
+        question=body.question or body.term or choice or "clarification",
+        source=source,
+        role=caller.identity.role,
+        context=read_session_context(context and decode_utf8(context)),
+        rows=body.limit,
+        execute=body.execute,
+    )
+    may_share = caller.can("learn_project")
+
+    async def answer() -> Answer:
+        if body.clarification_id is not None:
+            return await analyst.choose(scope, ask, body.clarification_id, choice or body.answer or "")
+        reply = body.answer or choice or ""
+        if not body.question:
+            return await analyst.teach(scope, ask, body.term or "", reply, may_share=may_share)
+        return await analyst.clarify(scope, ask, body.term or reply, reply, may_share=may_share)
+
+    identity = ["clarify", source, context, body.model_dump()]
+    return await answer_once(caller, scope, idempotency_key, identity, answer, describe_text2sql, 201)
+
+
+async def restore_correction(
+    stored: Stored, *, caller: Caller, scope: Scope, source: str, body: CorrectBody, request: Request, **_: Any
+) -> dict[str, Any]:
+    shelf = await get_analyst(request).library.find(scope, source)
+    correction = teaching.difference(shelf, body.question, body.generated_sql, body.corrected_sql)
+    learned = [await find_memory(caller.engine, scope, "user", each) for each in stored["ids"]]
+    return describe_correction(correction, learned)
+
+
+def store_learned(answer: dict[str, Any]) -> Stored:
+    return {"ids": [str(memory.id) for memory in answer["learned"]]}
+
+
+@router.post("/text2sql/correct", status_code=201, response_model=CORRECTED)
+@authorized("learn")
+@idempotent(Replay(store_learned, restore_correction))
+async def correct_sql(
+    project: str, source: str, body: CorrectBody, caller: CurrentCaller, scope: Scope, request: Request
+) -> dict[str, Any]:
+    """Correct a statement. What the difference teaches is learned; the corrected one must be allowed to run."""
+    corrected = await teaching.correct(
+        get_analyst(request),
+        scope,
+        source,
+        caller.identity.role,
+        body.question,
+        body.generated_sql,
+        body.corrected_sql,
+    )
+    return describe_correction(corrected.correction, list(corrected.memories))
+
+
+def describe_correction(correction: Correction, learned: list[Memory]) -> dict[str, Any]:
+    return {"equivalent": correction.equivalent, "changes": correction.changes, "learned": learned}
+
+
+@router.post("/text2sql/feedback", status_code=201, response_model=MEMORY)
+@authorized("learn")
+@idempotent(memory_replay())
+async def rate_sql(
+    project: str, source: str, body: FeedbackBody, caller: CurrentCaller, scope: Scope, request: Request
+) -> Memory:
+    """Rate a statement for a question. A good one answers the question again, for this user."""
+    return await teaching.rate(
+        get_analyst(request), scope, source, caller.identity.role, body.question, body.sql, good=body.good
+    )
+
+
+@router.get("/history", response_model=PAST_QUESTIONS)
+@authorized("history")
+async def query_history(
+    project: str,
+    source: str,
+    caller: CurrentCaller,
+    scope: Scope,
+    request: Request,
+    user_id: Annotated[str | None, Query(description="Whose; by default the caller's own.")] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> dict[str, Any]:
+    """List what a user asked of this database, the latest first, with the SQL and their rating; nothing about tables
+    that the caller may not see now."""
+    shelf = await get_analyst(request).library.find(scope, source)
+    view = shelf.view(caller.identity.role)
+    return {"queries": await asked_before(caller.engine, scope, source, view, limit)}

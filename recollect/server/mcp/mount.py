@@ -1,0 +1,98 @@
+"""MCP over HTTP: POST /mcp of `recollect serve`. Requests pass the same middleware, rate limit and authentication as
+every route. Headers may name the scope: `X-User-Id` or `X-Recollect-User`, `X-Recollect-Project`,
+`X-Recollect-Session`.
+
+The endpoint is stateless, so that any of several processes can answer the next request: there are no protocol sessions
+and no event stream (GET is a 405, as the protocol allows).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, FastAPI, Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from recollect.errors import Forbidden, NotFound
+from recollect.server.access.caller import CurrentCaller
+from recollect.server.access.request_checks import PROJECT, SESSION, USER, is_loopback, read_headers
+from recollect.server.mcp import SDK_MISSING, is_sdk_installed
+from recollect.server.mcp.peer import Peer
+from recollect.values.identity import LOCAL
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+router = APIRouter()
+
+
+def mount(app: FastAPI) -> None:
+    """Add /mcp to an application, and run the SDK's session manager during the application's lifespan."""
+    app.include_router(router)
+    app_lifespan = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def lifespan(within: Any) -> AsyncIterator[Any]:
+        async with app_lifespan(within) as state, run_session_manager(app):
+            yield state
+
+    app.router.lifespan_context = lifespan
+
+
+@asynccontextmanager
+async def run_session_manager(app: FastAPI) -> AsyncIterator[None]:
+    """Keep the session manager in `app.state.mcp`; None if the SDK is not installed."""
+    app.state.mcp = None
+    if not is_sdk_installed():
+        yield
+        return
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from recollect.server.mcp.server import make_server
+
+    server = make_server(lambda request: cast("Request", request.request).state.peer)
+    max_body = app.state.settings.max_body
+    app.state.mcp = StreamableHTTPSessionManager(
+        server, json_response=True, stateless=True, max_request_body_size=max_body
+    )
+    async with app.state.mcp.run():
+        yield
+
+
+@router.post("/mcp", include_in_schema=False)
+async def handle_message(request: Request, caller: CurrentCaller) -> Response:
+    """Answer one protocol message for the authenticated caller."""
+    state = request.app.state
+    if state.mcp is None:
+        raise NotFound(SDK_MISSING)
+    origin = request.headers.get("origin")
+    # While sign-in is off, a web page of another site must not use the browser of someone on this machine.
+    if caller.identity is LOCAL and origin and not is_loopback(urlsplit(origin).hostname or ""):
+        raise Forbidden(f"pages of {origin} need an API key to use /mcp; `recollect keys create` makes one")
+    headers = read_headers(request.headers)
+    if USER in headers:
+        caller = replace(caller, headers={"x-user-id": headers[USER]})
+    request.state.peer = Peer(caller, state.analyst, state.librarian, headers.get(SESSION), headers.get(PROJECT))
+    return SdkResponse(state.mcp, await request.body())
+
+
+class SdkResponse(Response):
+    """The SDK's response to a request whose body was read already."""
+
+    def __init__(self, manager: StreamableHTTPSessionManager, request_body: bytes) -> None:
+        super().__init__()
+        self._manager = manager
+        self._request_body = request_body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        messages: list[Message] = [{"type": "http.request", "body": self._request_body, "more_body": False}]
+
+        async def receive_again() -> Message:
+            return messages.pop() if messages else await receive()
+
+        await self._manager.handle_request(scope, receive_again, send)

@@ -1,0 +1,341 @@
+"""Sensitive data: find and mask e-mail addresses, phone numbers, payment cards, IBANs and national ids.
+
+Code that writes text where others read it (logs, diagnostics, exports) calls `mask_text`, or `mask_data` for nested
+values. A number counts only if the library for it says that it is valid; where that proves little (one nine-digit
+number in eleven is a valid Dutch one), a label such as "BSN" must precede it. A label of something else, such as "Order
+4111...", keeps the number. Masking twice changes nothing. A text with neither an @ nor six digits costs one scan; the
+libraries are imported when a number first needs them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, Literal
+
+Kind = Literal["e-mail", "phone", "card", "IBAN", "id"]
+
+# Six digits, whatever stands between them; or the middle of a codice fiscale, which has no six.
+ENOUGH_DIGITS = re.compile(r"\d(?:(?:[^\w\n]{0,3}\d){5,}|\d[A-Za-z]\d\d[A-Za-z]\d{3})")
+BEFORE, AFTER = 70, 40  # characters around such digits that are read: the label, and the letters of an IBAN
+# Other forms of the same characters, one for one, so that every place stays where it was.
+PLAIN = str.maketrans(
+    {0xFF01 + i: 0x21 + i for i in range(94)}
+    | {zero + i: 0x30 + i for zero in (0x660, 0x6F0, 0x966) for i in range(10)}
+    | dict.fromkeys([*range(0x2010, 0x2016), 0x2212], "-")
+    | dict.fromkeys([0xA0, 0x2007, 0x2009, 0x202F, 0x3000], " ")
+)
+IDEOGRAPH = re.compile(r"[\u3400-\u9fff]")
+NEAR = 30  # characters within which an ideograph makes a text Chinese
+LABEL_CHARS = 60  # before a number, where its label is looked for
+SHORTEST_PIECE = 3  # characters; a shorter part of something sensitive could be anything
+PIECE = "[masked]"  # replaces a part of sensitive data
+
+LETTER = r"a-z0-9_%+\u00c0-\u024f-"
+EMAIL = (
+    rf"(?<![{LETTER}.])(?!git@)[{LETTER}]{{1,64}}(?:[.'][{LETTER}]{{1,64}}){{0,8}}"
+    r"@(?:[a-z0-9\u00c0-\u024f](?:[a-z0-9\u00c0-\u024f-]{0,61}[a-z0-9\u00c0-\u024f])?\.){1,8}"
+    r"(?!(?:png|jpe?g|gif|svg|webp|css|js|json|t?gz|html?)(?![a-z]))(?:[a-z]{2,24}|xn--[a-z0-9]{2,59})(?![a-z0-9_])"
+)
+
+START = r"(?<![A-Za-z0-9_#])(?<![A-Za-z0-9][-_])(?<![A-Za-z]/)(?<!\d[.:])"
+END = r"(?![A-Za-z0-9_])(?![-_][A-Za-z0-9])(?![.:]\d)(?!,\d{1,3}(?!\d))"
+CURRENCY = r"(?:[$€£¥₹₩元]|usd|eur|gbp|cny|rmb|inr|brl|chf)"
+OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
+# What has digits and is nobody's: dates and times, UUIDs, IP addresses, ISBNs, amounts, decimals.
+HARMLESS = (
+    r"(?<![A-Za-z0-9_.+])(?:"
+    r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+    r"|\d{4}([-/.])\d{1,2}\1\d{1,2}(?:[t ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:z|[+-]\d\d:?\d\d)?)?"
+    r"|\d{1,2}([-/.])\d{1,2}\2(?:19|20)\d\d"
+    r"|(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:t?[0-2]\d[0-5]\d(?:[0-5]\d)?z?)?(?! \d{3}[\dx])"
+    rf"|{OCTET}(?:\.{OCTET}){{3}}(?:[:/]\d{{1,5}})?"
+    r"|isbn[\s:-]*(?:1[03])?[\s:-]*\d[\d -]{7,15}[\dx]"
+    rf"|{CURRENCY} ?\d[\d,.]{{0,24}}|\d[\d,.]{{0,24}}(?= ?{CURRENCY})"
+    r"|\d{1,3}(?:,\d{3}){1,8}(?:\.\d{1,24})?|(?:0|[1-9]\d{0,15})\.\d{1,24}"
+    r")(?![A-Za-z0-9_])(?![-.,:/]\d)"
+)
+
+# Between a label and its number: marks and small words. No "]", so that our own "[phone]" is no label.
+FILLER = (
+    r"""(?:[\s:=.,"'“”(\[_#*-]|numbers?|num|nummer|n[úu]mero|no|nr|n°|is|was|at|on|under|via|to|me|us|my|the|new|ist"""
+    r"""|lautet|unter|est|es|au|le|al|el|è|é|op|号码|號碼|号|號|是|为|為|请打|吗){0,16}\Z"""
+)
+PHONE_LABEL = (
+    r"(?:tele)?phones?|tel|mobile|cell(?:phone)?|mob|fax|whatsapp|sms|text me|call(?: (?:him|her|them))?|ring|dial|"
+    r"reach me|telefon\w?|handy|mobil|rufnummer|tél|téléphone|portable|appelle[rz]?(?:-moi)?|teléfono|móvil|celular|"
+    r"llámame|cellulare|telefoon|电话|電話|手机|手機|座机|热线|联系方式|联系|微信|拨打|致电|携帯|전화"
+)
+OTHER_LABEL = (
+    r"(?<!to )orders?(?: id)?|invoice|ticket|tracking|ref|reference|(?<!in )case|sku|serial|part|item|model|build|"
+    r"commit|version|batch|receipt|transaction(?: id)?|txn|article|product|job|request(?: id)?|timestamp|epoch|issn|"
+    r"ean|upc|imei|\w+_id|bestell\w*|rechnung\w*|auftrag\w*|commande|facture|pedido|factura|ordine|fattura|"
+    r"订单|訂單|单|單|编|編|流水|快递|运单|工单|序列|货|型|版本|发票|学号|工号|会员号|合同号|qq"
+)
+
+# In the order they are tried after a label. Where nothing announces a number, only these forms count.
+REGIONS = (
+    *("US", "CN", "GB", "DE", "FR", "ES", "IT", "NL", "IN", "BR", "JP", "KR", "PL"),
+    *("PT", "CH", "AT", "BE", "SE", "NO", "DK", "AU", "HK", "SG", "TW", "MX"),
+)
+FORMS = {
+    "US": r"(?:1[-. ])?(?:\(\d{3}\) ?|\d{3}[-.])\d{3}[-.]\d{4}",
+    "GB": r"07\d{3} (?:\d{6}|\d{3} \d{3})",
+    "FR": r"0[67](?:[ .]\d\d){4}",
+    "DE": r"01[567]\d[ /-]\d{7,8}",
+    "JP": r"0[789]0-\d{4}-\d{4}",
+    "KR": r"010-\d{4}-\d{4}",
+    "BR": r"\(\d\d\) ?9\d{4}-\d{4}",
+}
+CHINESE_FORM = r"(?:86[ -]?)?1[3-9]\d([ -]?)\d{4}\1\d{4}|0\d{2,3}-\d{7,8}"
+ABROAD = r"\+[ ]?\(?\d[\d ()./-]{5,24}\d"
+ANY_PHONE = r"\(?\d[\d ()./-]{6,22}\d"
+
+CARD = r"\d{4}([ -]?)\d{4}\1\d{4}\1\d{2,4}(?:\1\d{1,3})?|\d{4}([ -])\d{6}\2\d{4,5}"
+ISSUED = (
+    r"4\d{15}|3[47]\d{13}|62\d{14,17}"  # Visa, American Express, UnionPay
+    r"|(?:5[1-5]\d\d|222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}"  # Mastercard
+    r"|(?:6011|64[4-9]\d|65\d\d)\d{12}|3(?:0[0-5]|[689]\d)\d{11}"  # Discover, Diners Club
+    r"|35(?:2[89]|[3-8]\d)\d{12}|220[0-4]\d{12}"  # JCB, Mir
+    r"|(?:5018|5020|5038|5893|6304|6759|676[1-3])\d{8,15}|(?:60\d|8[12]\d|508)\d{13}"  # Maestro, RuPay
+)
+IBAN = r"[A-Z]{2}\d\d(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?"
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitive:
+    kind: Kind
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class NationalId:
+    module: str  # of stdnum, which knows the check digits; "" where the form is all there is
+    form: str = ""  # tells enough by itself
+    label: str = ""
+    after_label: str = ""  # the form where a label stands before it
+
+
+NATIONAL_IDS = (
+    NationalId("us.ssn", r"\d{3}-\d\d-\d{4}", r"ssn|social security|社会安全", r"\d{3}[ -]?\d\d[ -]?\d{4}"),
+    # The British NINO has no check digit, and in small letters it could be part of a hash.
+    NationalId("", r"(?-i:(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?(?:\d\d ?){3}[A-D])"),
+    # The Chinese id. stdnum.cn.ric also asks whether the county existed in the year of birth, which true ids may fail.
+    NationalId(
+        "iso7064.mod_11_2",
+        r"(?:1[1-5]|2[1-3]|3[1-7]|4[1-6]|5[0-4]|6[1-5]|71|8[1-3])\d{4} ?"
+        r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]) ?\d{3}[\dX]",
+    ),
+    NationalId(
+        "de.idnr",
+        label=r"steuer-?id(?:entifikations)?|steuerliche identifikations|idnr|tax id|tin",
+        after_label=r"\d\d ?\d{3} ?\d{3} ?\d{3}",
+    ),
+    NationalId("fr.nir", r"[12] ?\d\d ?(?:0[1-9]|[1-9]\d) ?(?:\d\d|2[AB]) ?\d{3} ?\d{3} ?\d\d"),
+    NationalId("es.dni", r"\d{8}-?[A-Z]"),
+    NationalId("es.nie", r"[XYZ]-?\d{7}-?[A-Z]"),
+    NationalId("it.codicefiscale", r"[A-Z]{6}\d\d[A-EHLMPRST]\d\d[A-Z]\d{3}[A-Z]"),
+    NationalId(
+        "in_.aadhaar",
+        r"(?<!\d )\d{4} \d{4} \d{4}(?! \d)",
+        r"aa?dh?aa?r(?: card)?|uidai|आधार",
+        r"\d{4}(?:[ -]?\d{4}){2}",
+    ),
+    NationalId("br.cpf", r"\d{3}\.\d{3}\.\d{3}-\d\d", r"cpf", r"\d{3}\.?\d{3}\.?\d{3}-?\d\d"),
+    NationalId(
+        "nl.bsn",
+        label=r"bsn|burgerservice|sofi|citizen service",
+        after_label=r"\d{4}[ .]?\d\d[ .]?\d{3}|\d{3} \d{3} \d{3}",
+    ),
+    NationalId("kr.rrn", r"\d{6}-\d{7}"),
+    NationalId("ch.ssn", r"756\.\d{4}\.\d{4}\.\d\d", r"ahv|avs", r"756\.?\d{4}\.?\d{4}\.?\d\d"),
+    NationalId("ca.sin", label=r"sin|social insurance", after_label=r"\d{3}[ -]?\d{3}[ -]?\d{3}"),
+    NationalId("pl.pesel", label=r"pesel", after_label=r"\d{11}"),
+)
+
+
+def mask_text(text: str) -> str:
+    """Return the text with a marker such as `[e-mail]` in place of each find."""
+    return mask_after_label("", text)
+
+
+def mask_data(data: Any, key: str = "") -> Any:
+    """Mask every string inside mappings, lists and tuples. Keys stay, and count as labels of their values."""
+    if isinstance(data, str):
+        return mask_after_label(format_label(key), data)
+    if isinstance(data, Mapping):
+        return {name: mask_data(value, str(name)) for name, value in data.items()}
+    if isinstance(data, list | tuple):
+        values = [mask_data(value, key) for value in data]
+        return values if isinstance(data, list) else tuple(values)
+    return data
+
+
+def find_sensitive_pieces(texts: Iterable[str]) -> frozenset[str]:
+    """Return what a reply could repeat of the sensitive data in some texts: each run of letters and digits, the name in
+    an e-mail address, the first and last digits of a number."""
+    found: set[str] = set()
+    for text in texts:
+        for find in find_sensitive(text):
+            value = text[find.start : find.end]
+            value = value.partition("@")[0] if find.kind == "e-mail" else value
+            joined = re.sub(r"[\W_]", "", value)
+            runs = [*re.findall(r"[^\W_]+", value), joined]
+            ends = [] if find.kind == "e-mail" else [joined[:4], joined[:6], joined[-4:]]
+            found.update(run.casefold() for run in (*runs, *ends) if len(run) >= SHORTEST_PIECE)
+    return frozenset(found)
+
+
+def mask_pieces(text: str, pieces: frozenset[str]) -> str:
+    """Return the text masked, with another marker in place of each of these pieces that stands alone."""
+    if not pieces:
+        return text
+    listed = "|".join(map(re.escape, sorted(pieces, key=len, reverse=True)))
+    return re.sub(rf"(?<![^\W_])(?:{listed})(?![^\W_])", PIECE, mask_text(text), flags=re.IGNORECASE)
+
+
+def find_sensitive(text: str) -> list[Sensitive]:
+    """Return the finds in the order of the text. Of overlapping finds the longest counts."""
+    if "@" not in text and "＠" not in text and not ENOUGH_DIGITS.search(text):
+        return []
+    plain = text if text.isascii() else text.translate(PLAIN)
+    return drop_overlaps([*find_emails(plain), *find_numbers(plain)], len(text))
+
+
+def mask_after_label(label: str, text: str) -> str:
+    # A number next to another one may be recognized only after that one is masked, so repeat until none is found.
+    while found := [find for find in find_sensitive(label + text) if find.start >= len(label)]:
+        for find in reversed(found):
+            text = f"{text[: find.start - len(label)]}[{find.kind}]{text[find.end - len(label) :]}"
+    return text
+
+
+def format_label(key: str) -> str:
+    """Return a key as a label: `customerPhone` as `customer_Phone: `. Digits of a key are not part of the number."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", re.sub(r"[\d@＠]", "", key))
+    return f"{words}: " if words else ""
+
+
+def drop_overlaps(found: list[Sensitive], length: int) -> list[Sensitive]:
+    taken, kept = bytearray(length), []
+    for find in sorted(found, key=lambda find: (find.start - find.end, find.start)):
+        if not any(taken[find.start : find.end]):
+            taken[find.start : find.end] = b"\1" * (find.end - find.start)
+            kept.append(find)
+    return sorted(kept, key=lambda find: find.start)
+
+
+def find_emails(text: str) -> Iterator[Sensitive]:
+    if "@" in text:
+        yield from (Sensitive("e-mail", *match.span()) for match in compile_pattern(EMAIL).finditer(text))
+
+
+def find_numbers(text: str) -> Iterator[Sensitive]:
+    for start, end in find_passages(text):
+        for find in find_numbers_in(text[start:end]):
+            yield Sensitive(find.kind, start + find.start, start + find.end)
+
+
+def find_passages(text: str) -> list[tuple[int, int]]:
+    """Return the parts of the text that contain enough digits to be searched for numbers."""
+    found: list[tuple[int, int]] = []
+    for match in ENOUGH_DIGITS.finditer(text):
+        start, end = max(0, match.start() - BEFORE), match.end() + AFTER
+        if found and start <= found[-1][1]:
+            start = found.pop()[0]
+        found.append((start, end))
+    return found
+
+
+def find_numbers_in(text: str) -> Iterator[Sensitive]:
+    yield from find_ibans(text)
+    text = compile_pattern(HARMLESS).sub(lambda match: "~" * len(match[0]), text)
+    if ENOUGH_DIGITS.search(text):
+        yield from find_cards(text)
+        yield from find_national_ids(text)
+        yield from find_phones(text)
+
+
+def find_ibans(text: str) -> Iterator[Sensitive]:
+    for match in compile_pattern(rf"(?<![A-Za-z0-9_])(?={IBAN})").finditer(text):
+        if end := find_iban_end(text, match.start()):
+            yield Sensitive("IBAN", match.start(), end)
+
+
+def find_iban_end(text: str, start: int) -> int | None:
+    """Return where an IBAN ends: the longest valid part, because words may follow it like further groups."""
+    longest = compile_pattern(IBAN).match(text, start)
+    ends = range(longest.end() if longest else start, start + 14, -1)
+    whole = (end for end in ends if not text[end : end + 1].isalnum() or not text[end : end + 1].isascii())
+    return next((end for end in whole if is_valid("iban", text[start:end].rstrip())), None)
+
+
+def find_cards(text: str) -> Iterator[Sensitive]:
+    for start, end in find_unlabelled(text, CARD):
+        digits = re.sub(r"\D", "", text[start:end])
+        if compile_pattern(ISSUED).fullmatch(digits) and is_valid("luhn", digits):
+            yield Sensitive("card", start, end)
+
+
+def find_national_ids(text: str) -> Iterator[Sensitive]:
+    for known in NATIONAL_IDS:
+        spans = [*find_unlabelled(text, known.form)] if known.form else []
+        if known.label:
+            spans += find_labelled(text, known.after_label, known.label)
+        for start, end in spans:
+            if not known.module or is_valid(known.module, text[start:end]):
+                yield Sensitive("id", start, end)
+
+
+def find_phones(text: str) -> Iterator[Sensitive]:
+    for match in compile_pattern(ABROAD).finditer(text):
+        yield from find_phone_at(text, *match.span(), None)
+    for region, form in FORMS.items():
+        for start, end in find_unlabelled(text, form):
+            yield from find_phone_at(text, start, end, region)
+    for start, end in find_unlabelled(text, CHINESE_FORM):
+        if IDEOGRAPH.search(text, max(0, start - NEAR), end + NEAR):
+            yield from find_phone_at(text, start, end, "CN")
+    for start, end in find_labelled(text, ANY_PHONE, PHONE_LABEL):
+        yield from next(filter(None, (find_phone_at(text, start, end, region) for region in REGIONS)), [])
+
+
+def find_phone_at(text: str, start: int, end: int, region: str | None) -> list[Sensitive]:
+    """Return the phone number at the beginning of the part; one inside it would be the rest of a longer number."""
+    from phonenumbers import Leniency, PhoneNumberMatcher
+
+    for match in PhoneNumberMatcher(text[start:end], region, leniency=Leniency.VALID):
+        if match.start <= 1:
+            return [Sensitive("phone", start + match.start, start + match.end)]
+    return []
+
+
+def find_unlabelled(text: str, form: str) -> Iterator[tuple[int, int]]:
+    """Yield where the form occurs, unless a label says that it is something else."""
+    for match in compile_pattern(f"{START}(?:{form}){END}").finditer(text):
+        if not has_label(text, match.start(), OTHER_LABEL):
+            yield match.span()
+
+
+def find_labelled(text: str, form: str, label: str) -> Iterator[tuple[int, int]]:
+    for match in compile_pattern(f"{START}(?:{form}){END}").finditer(text):
+        if has_label(text, match.start(), label):
+            yield match.span()
+
+
+def has_label(text: str, start: int, label: str) -> bool:
+    before = text[max(0, start - LABEL_CHARS) : start]
+    return compile_pattern(rf"(?<![A-Za-z])(?:{label}){FILLER}").search(before) is not None
+
+
+def is_valid(module: str, number: str) -> bool:
+    return bool(import_module(f"stdnum.{module}").is_valid(number.replace(" ", "").upper()))
+
+
+@cache
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII | re.IGNORECASE)

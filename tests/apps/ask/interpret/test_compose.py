@@ -1,0 +1,158 @@
+"""Composing and rendering: what a question over an unknown schema becomes, by mechanism."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recollect.apps.ask.interpret import Frame, candidate_from, render_frame
+from recollect.apps.ask.interpret.frame import Existence, Filter, Metric, Ref
+from tests.apps.ask.interpret.interpret_shop import Shop, names
+
+
+def test_values_are_found_without_naming_their_column(shop: Shop) -> None:
+    assert shop.rows("How many customers are from Germany?") == [(2,)]
+
+
+def test_values_are_trimmed_and_keys_too(shop: Shop) -> None:
+    assert shop.rows("How many flights depart from Aberdeen?") == [(2,)]
+
+
+def test_role_words_choose_between_parallel_keys(shop: Shop) -> None:
+    assert shop.rows("How many flights arrive in Aberdeen?") == [(1,)]
+
+
+def test_superlative_keeps_all_ties(shop: Shop) -> None:
+    assert names(shop.rows("Which orders have the highest amount?")) == {"1", "3"}
+
+
+def test_negation_becomes_absence_of_rows(shop: Shop) -> None:
+    assert names(shop.rows("Which customers have no orders?")) == {"Dan"}
+
+
+def test_absence_in_a_period_keeps_the_period_inside(shop: Shop) -> None:
+    assert names(shop.rows("customers without orders in 2025")) == {"Ben", "Dan"}
+
+
+def test_count_condition_on_related_rows(shop: Shop) -> None:
+    assert names(shop.rows("Which customers have at least 2 orders?")) == {"Ada"}
+
+
+def test_group_by_two_dimensions(shop: Shop) -> None:
+    frame = shop.best("number of orders by country and status").frame
+    assert [group.of.column for group in frame.groups] == ["country", "status"]
+
+
+def test_years_are_half_open_ranges(shop: Shop) -> None:
+    [period] = shop.best("total amount of orders in 2024").frame.periods
+    assert (period.start, period.end) == ("2024-01-01", "2025-01-01")
+    assert shop.rows("total amount of orders in 2024") == [(200.0,)]
+
+
+def test_top_n_ranks_groups_by_a_sum(shop: Shop) -> None:
+    assert [row[0] for row in shop.run(shop.best("top 2 customers by total amount").sql)] == ["Ada", "Ben"]
+
+
+def test_share_of_total_adds_up(shop: Shop) -> None:
+    shares = [row[-1] for row in shop.rows("share of total amount by country")]
+    assert sum(shares) == pytest.approx(100, abs=0.1)
+
+
+def test_condition_on_many_rows_does_not_multiply_a_sum(shop: Shop) -> None:
+    """Order 1 has two office lines; its amount counts once."""
+    condition = Existence("order_lines", filters=(Filter(Ref("products", "category"), "=", ("Office",)),))
+    frame = Frame("orders", (Metric("sum", Ref("orders", "amount")),), existence=(condition,))
+    assert shop.run(render_frame(frame, shop.index)) == ((220.0,),)
+
+
+def test_chinese_question_over_the_same_schema(shop: Shop) -> None:
+    assert shop.rows("每个国家有多少客户？") == [("France", 1), ("Germany", 2), ("Spain", 1)]
+
+
+def test_frames_survive_json(shop: Shop) -> None:
+    for question in ("customers without orders in 2025", "top 2 customers by total amount", "orders above 60 by month"):
+        for candidate in shop.candidates(question):
+            again = candidate_from(candidate.to_data())
+            assert again is not None
+            assert again.frame == candidate.frame
+            assert render_frame(again.frame, shop.index) == candidate.sql
+
+
+def test_frames_of_another_version_are_ignored() -> None:
+    assert Frame.from_data({**Frame("orders").to_data(), "version": 1}) is None
+
+
+def test_same_question_gives_the_same_candidates(shop: Shop) -> None:
+    first, second = (shop.candidates("orders per customer in 2024") for _ in range(2))
+    assert [(each.id, each.score) for each in first] == [(each.id, each.score) for each in second]
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres", "mysql", "duckdb"])
+def test_every_candidate_parses_in_each_dialect(shop: Shop, dialect: str) -> None:
+    from dataclasses import replace
+
+    from sqlglot import parse_one
+
+    index = replace(shop.index, catalog=replace(shop.catalog, dialect=dialect))
+    for question in ("orders by quarter in 2024", "share of total amount by country", "customers with the most orders"):
+        for candidate in shop.candidates(question):
+            assert parse_one(render_frame(candidate.frame, index), dialect=dialect)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(max_size=60))
+def test_arbitrary_text_never_raises(shop: Shop, text: str) -> None:
+    shop.ask(text)
+
+
+WORDS = st.sampled_from(
+    [
+        "orders",
+        "customers",
+        "Germany",
+        "2024",
+        "not",
+        "most",
+        "by",
+        "each",
+        "total",
+        "amount",
+        "above",
+        "10",
+        "between",
+        "and",
+        "or",
+        "last",
+        "month",
+        "without",
+        "name",
+        "how",
+        "many",
+        "top",
+        "5",
+        "the",
+        "of",
+        "in",
+        "from",
+        "Aberdeen",
+        "'Pen'",
+        "average",
+        "每个",
+        "客户",
+        "最高",
+        "never",
+        "before",
+        "since",
+        "share",
+        "growth",
+    ]
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(words=st.lists(WORDS, max_size=10))
+def test_every_candidate_of_jumbled_words_runs(shop: Shop, words: list[str]) -> None:
+    for candidate in shop.candidates(" ".join(words)):
+        shop.run(candidate.sql)
+        assert candidate.label

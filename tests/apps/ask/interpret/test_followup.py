@@ -1,0 +1,89 @@
+"""Follow-ups change slots of the last frame and keep the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recollect.apps.ask.interpret import Frame, render_frame
+from recollect.apps.ask.interpret.explain import describe_change
+from tests.apps.ask.interpret.interpret_shop import Shop, names, open_shop
+
+
+@pytest.fixture
+def last(shop: Shop) -> Frame:
+    return shop.best("total amount of orders by country in 2024").frame
+
+
+@pytest.mark.parametrize("question", ["What about 2025?", "and 2025", "那2025年呢"])
+def test_period_replaces_the_period(shop: Shop, last: Frame, question: str) -> None:
+    frame = shop.best(question, last).frame
+    assert frame.metrics == last.metrics
+    assert frame.groups == last.groups
+    assert [(each.start, each.end) for each in frame.periods] == [("2025-01-01", "2026-01-01")]
+
+
+def test_year_before_counts_from_the_last_period(shop: Shop, last: Frame) -> None:
+    [period] = shop.best("and the year before?", last).frame.periods
+    assert period.start == "2023-01-01"
+
+
+@pytest.mark.parametrize("question", ["by month", "按月"])
+def test_grain_keeps_figure_and_period(shop: Shop, last: Frame, question: str) -> None:
+    frame = shop.best(question, last).frame
+    assert frame.groups[-1].grain == "month"
+    assert (frame.metrics, frame.periods) == (last.metrics, last.periods)
+
+
+def test_value_narrows_the_rows(shop: Shop, last: Frame) -> None:
+    assert shop.rows("only Germany", last) == [("Germany", 100.0)]
+
+
+def test_value_replaces_a_value_of_its_column(shop: Shop) -> None:
+    last = shop.best("How many customers are from Germany?").frame
+    assert shop.rows("and from Spain?", last) == [(1,)]
+
+
+def test_limit_of_a_ranking(shop: Shop, last: Frame) -> None:
+    frame = shop.best("the top 1", last).frame
+    assert frame.limit == 1
+    assert frame.order[0].is_descending
+
+
+def test_how_many_counts_the_last_list(shop: Shop) -> None:
+    last = shop.best("Which customers have no orders?").frame
+    assert shop.rows("how many of them?", last) == [(1,)]
+
+
+def test_chart_wish_is_kept_apart(shop: Shop, last: Frame) -> None:
+    best = shop.best("as a pie chart", last)
+    assert best.chart == "pie"
+    assert best.frame == last
+
+
+def test_complete_question_is_not_a_follow_up(shop: Shop, last: Frame) -> None:
+    assert names(shop.rows("Which customers have no orders?", last)) == {"Dan"}
+
+
+def test_change_is_described(last: Frame) -> None:
+    assert describe_change(["period"], last) == "Kept: figure, grouping. Changed: period."
+
+
+def test_person_of_two_columns_is_replaced_whole(tmp_path: Path) -> None:
+    schema = """
+    CREATE TABLE staff (id INTEGER PRIMARY KEY, first_name TEXT, last_name TEXT);
+    CREATE TABLE visits (id INTEGER PRIMARY KEY, staff_id INTEGER REFERENCES staff(id));
+    INSERT INTO staff VALUES (1,'Ida','Berg'),(2,'Tom','Falk');
+    INSERT INTO visits VALUES (1,1),(2,2),(3,2);
+    """
+    clinic = open_shop(tmp_path / "clinic.sqlite", schema)
+    last = clinic.best("How many visits does Ida Berg have?").frame
+    assert clinic.run(render_frame(last, clinic.index)) == ((1,),)
+    assert clinic.rows("and Tom Falk?", last) == [(2,)]
+
+
+def test_share_of_the_last_figures(shop: Shop, last: Frame) -> None:
+    frame = shop.best("as a percentage", last).frame
+    assert frame.metrics[0].compute == "share"
+    assert frame.groups == last.groups
