@@ -176,8 +176,7 @@ def find_parallel_keys(frame: Frame, index: SchemaIndex) -> tuple[str, list[str]
 
 def key_concepts(key: str, index: SchemaIndex) -> frozenset[str]:
     owner, _, column = key.rpartition(".")
-    info = index.column(owner, column)
-    return info.concepts if info else frozenset()
+    return index.column(owner, column).concepts
 
 
 def with_via(frame: Frame, table: str, via: tuple[str, ...]) -> Frame:
@@ -248,6 +247,5 @@ def named_tables(work: Work) -> set[str]:
 
 def has_twin(ref: Ref, tables: Iterable[str], index: SchemaIndex) -> bool:
     """Whether one of the tables has a column of the same name."""
-    info = index.column(ref.table, ref.column)
-    others = (column.words for table in tables for column in index.tables[table].columns.values())
-    return info is not None and info.words in others
+    words = index.column_of(ref).words
+    return any(words == column.words for table in tables for column in index.tables[table].columns.values() if words)
