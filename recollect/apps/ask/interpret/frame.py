@@ -132,6 +132,11 @@ class Frame:
     def conditions(self) -> int:
         return len(self.filters) + len(self.periods) + len(self.having) + len(self.existence)
 
+    @property
+    def shown(self) -> tuple[Ref, ...]:
+        """The columns and rows that each line of the answer shows."""
+        return (*self.columns, *(group.of for group in self.groups))
+
     def refs(self) -> Iterable[Ref]:
         """Yield every place that the outer query touches, the subject aside."""
         yield from (metric.of for metric in self.metrics)
