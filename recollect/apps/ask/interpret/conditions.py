@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Period, Ref
 from recollect.apps.ask.interpret.index import NO_COLUMN, ColumnInfo, Target
 from recollect.apps.ask.interpret.periods import Unit
-from recollect.apps.ask.interpret.render import base_table
 from recollect.apps.ask.interpret.state import Fact
 from recollect.apps.ask.interpret.work import Work, make_ref, negate
 
@@ -27,7 +26,7 @@ def add_conditions(work: Work) -> None:
             work.note("left_over")
         else:
             work.existence.append(Existence(fact.target.table, fact.is_negated, via=fact.target.via))
-    base = base_table(work.frame(), work.index)
+    base = work.base
     for period in merge_periods(work.facts("period")):
         add_period(work, base, period)
     for fact in work.facts("grain"):
@@ -63,9 +62,8 @@ def add_having(work: Work, fact: Fact) -> None:
 
 def is_fan_out(work: Work, ref: Ref) -> bool:
     """Whether a row of the subject has several rows there."""
-    return bool(work.index.joins.path(work.subject, ref.table, ref.via)) and not work.index.joins.belongs(
-        work.subject, ref.table, ref.via
-    )
+    is_one = work.index.joins.belongs(work.subject, ref.table, ref.via)
+    return not is_one and bool(work.index.joins.path(work.subject, ref.table, ref.via))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,13 +221,16 @@ def add_definitions(work: Work) -> None:
     for fact in work.facts("define"):
         fragment = fact.fragment or Frame(work.subject)
         if fact.op:
-            work.guesses.append(fact.text)
+            work.guess(fact.text)
             work.note("definition_unsure")
-        existence = [replace(each, is_negated=each.is_negated != fact.is_negated) for each in fragment.existence]
-        work.existence += existence
-        if existence and (fact.is_negated or fragment.subject != work.subject):
-            continue
-        is_single = len(fragment.filters) == 1 and not fragment.periods
-        filters = [replace(each, op=negate(each.op, fact.is_negated and is_single)) for each in fragment.filters]
-        work.filters += [(each, fact) for each in filters]
-        work.periods += fragment.periods
+        work.existence += [replace(each, is_negated=each.is_negated != fact.is_negated) for each in fragment.existence]
+        is_whole = fragment.existence and (fact.is_negated or fragment.subject != work.subject)
+        if not is_whole:
+            work.filters += [(each, fact) for each in define_filters(fragment, fact.is_negated)]
+            work.periods += fragment.periods
+
+
+def define_filters(fragment: Frame, is_negated: bool) -> list[Filter]:
+    """Return the conditions on columns; only a single condition can be turned into its opposite."""
+    is_single = len(fragment.filters) == 1 and not fragment.periods
+    return [replace(each, op=negate(each.op, is_negated and is_single)) for each in fragment.filters]
