@@ -123,7 +123,7 @@ async def look_up(opened: Opened, names: Sequence[str]) -> list[FoundValue]:
         (table.name, column.name) for table in opened.catalog.tables for column in table.columns
         if column.type == "text" and not column.is_complete and not column.is_sensitive
     ]  # fmt: skip
-    found = await opened.source.values_like(places, names) if places else []
+    found = await opened.source.find_values(places, names) if places else []
     return [FoundValue(each.table, each.column, each.value) for each in found]
 
 

@@ -125,7 +125,7 @@ async def look_up(source: Source, view: View, names: Sequence[str], user: str | 
     if not places:
         return []
     try:
-        found = await source.values_like(places, names, rules=view.access.rows, user=user)
+        found = await source.find_values(places, names, rules=view.access.rows, user=user)
     except QueryFailed as error:
         log.warning("names could not be looked up: %s", error)
         return []

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
-from recollect.apps.ask.sources.dsn import VARIABLE
+from recollect.apps.ask.sources.address_rules import VARIABLE
 from recollect.engine import Engine
 from recollect.errors import Forbidden, InvalidInput, RateLimited
 from recollect.server.access.metrics import Metrics

@@ -16,10 +16,10 @@ from recollect.apps.ask.sources.address_rules import (
     Address,
     SourceRules,
     check_url,
+    read_dsn,
     read_rules,
     rules_for,
 )
-from recollect.apps.ask.sources.dsn import read_dsn
 from recollect.apps.ask.sources.host_rules import (
     HostRules,
     check_addresses,
@@ -29,7 +29,7 @@ from recollect.apps.ask.sources.host_rules import (
     parse_address,
     read_host_list,
 )
-from recollect.apps.ask.sources.postgres_parameters import NEUTRAL, NOWHERE, known_keywords, libpq_parameters
+from recollect.apps.ask.sources.postgres import NEUTRAL, NOWHERE, list_keywords, make_parameters
 from recollect.bootstrap import get_home
 from recollect.errors import InvalidInput, InvalidSetting
 from recollect.settings import Settings
@@ -268,19 +268,19 @@ def test_everything_that_libpq_takes_from_its_surroundings_is_set() -> None:
     """A new libpq with a new keyword fails here: decide what it may be."""
     from_environment = {each.keyword.decode() for each in pq.Conninfo.get_defaults() if each.envvar}
     assert from_environment - {"service"} <= set(NEUTRAL)
-    given = libpq_parameters(check(PUBLIC), ("8.8.8.8",), NETWORK)
+    given = make_parameters(check(PUBLIC), ("8.8.8.8",), NETWORK)
     assert from_environment - {"service"} <= set(given)
     assert given["passfile"] == given["sslcert"] == NOWHERE
-    assert set(PARAMETERS) <= known_keywords()
+    assert set(PARAMETERS) <= list_keywords()
 
 
 def test_the_checked_addresses_are_connected_to() -> None:
-    given = libpq_parameters(check(PUBLIC), ("8.8.8.8", "2606:4700::1111"), NETWORK)
+    given = make_parameters(check(PUBLIC), ("8.8.8.8", "2606:4700::1111"), NETWORK)
     assert given["hostaddr"] == "8.8.8.8,2606:4700::1111"
     assert given["host"] == "db.example.com,db.example.com"
 
 
 def test_with_the_environment_only_what_is_given_is_set() -> None:
     rules = replace(LOCAL_RULES, environment=True)
-    given = libpq_parameters(check("postgresql:///shop?service=x", rules), (), rules)
+    given = make_parameters(check("postgresql:///shop?service=x", rules), (), rules)
     assert given == {"dbname": "shop", "service": "x", "application_name": "recollect", "connect_timeout": "10"}

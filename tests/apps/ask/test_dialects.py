@@ -115,7 +115,7 @@ async def test_row_rules_hold_in_each_dialect(source: Source) -> None:
     access = Access(rows={"customers": "country = 'Germany'"})
     count = restrict_sql("SELECT count(*) FROM customers", source.dialect, access)
     assert (await source.run(count)).rows == ((2,),)
-    found = await source.values_like([("customers", "name")], ["ada", "ben"], rules=access.rows)
+    found = await source.find_values([("customers", "name")], ["ada", "ben"], rules=access.rows)
     assert [each.value for each in found] == ["Ada"]
     cast = {"mysql": "CAST(NULL AS SIGNED)", "sqlite": "NULL"}.get(source.dialect, "CAST('x' || name AS INTEGER)")
     trap = f"SELECT count(*) FROM customers WHERE CASE WHEN name = 'Ben' THEN {cast} ELSE 1 END = 1"

@@ -15,7 +15,7 @@ import pytest
 
 from recollect.apps.ask.sources.address_rules import LOCAL_RULES, SourceRules
 from recollect.apps.ask.sources.host_rules import HostRules, read_host_list
-from recollect.apps.ask.sources.running import with_unique_names
+from recollect.apps.ask.sources.running import make_names_unique
 from recollect.apps.ask.sources.source import open_source
 from recollect.errors import QueryFailed, SourceUnavailable
 from tests.apps.ask.conftest import Opener
@@ -147,7 +147,7 @@ async def test_connection_goes_to_the_address_that_was_checked() -> None:
     ],
 )
 def test_columns_of_one_name_get_different_ones(sql: str, unique: str) -> None:
-    assert with_unique_names(sql)[0] == unique
+    assert make_names_unique(sql)[0] == unique
 
 
 # On a real server -----------------------------------------------------------------------------------------------------

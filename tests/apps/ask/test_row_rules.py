@@ -113,10 +113,10 @@ async def test_look_up_keeps_to_the_rule(sample: Path, opened: Opener) -> None:
     source = await opened(f"sqlite:///{sample}")
     place = [("customers", "city")]
 
-    found = await source.values_like(place, [HIDDEN, SEEN], rules=NORTH["rows"])
+    found = await source.find_values(place, [HIDDEN, SEEN], rules=NORTH["rows"])
 
     assert [each.value for each in found] == [SEEN]
-    assert {each.value for each in await source.values_like(place, [HIDDEN, SEEN])} == {HIDDEN, SEEN}
+    assert {each.value for each in await source.find_values(place, [HIDDEN, SEEN])} == {HIDDEN, SEEN}
 
 
 async def test_condition_of_a_statement_never_runs_on_hidden_rows(postgres_shop: str, opened: Opener) -> None:

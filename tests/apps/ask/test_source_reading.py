@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from recollect.apps.ask.semantic.catalog import Catalog, Column, Table
-from recollect.apps.ask.sources.source import Reading, Source
+from recollect.apps.ask.sources.source import CatalogLimits, Source
 from tests.apps.ask.shop_data import sqlite_shop
 
 Opener = Callable[..., Coroutine[Any, Any, Source]]
@@ -31,12 +31,12 @@ def column(catalog: Catalog, place: str) -> Column:
     return found
 
 
-async def read(opened: Opener, path: Path, sql: str, reading: Reading | None = None) -> Catalog:
+async def read(opened: Opener, path: Path, sql: str, limits: CatalogLimits | None = None) -> Catalog:
     """The catalog of a SQLite file made of these statements."""
     with sqlite3.connect(path / "made.db") as connection:
         connection.executescript(sql)
     connection.close()
-    return await (await opened(f"sqlite:///{path / 'made.db'}")).read_catalog(reading)
+    return await (await opened(f"sqlite:///{path / 'made.db'}")).read_catalog(limits)
 
 
 async def test_a_catalog_has_tables_keys_views_and_counts(shop: Source) -> None:
@@ -95,7 +95,7 @@ async def test_the_fingerprint_changes_with_the_shape_and_not_with_the_rows(open
 async def test_more_values_than_the_limit_are_said_to_be_a_part(opened: Opener, tmp_path: Path) -> None:
     made = "CREATE TABLE t (name TEXT);"
     rows = " ".join(f"INSERT INTO t VALUES ('name {n}');" for n in range(30)) + f"INSERT INTO t VALUES ('{'x' * 500}');"
-    catalog = await read(opened, tmp_path, made + rows, Reading(most_values=10))
+    catalog = await read(opened, tmp_path, made + rows, CatalogLimits(most_values=10))
     name = column(catalog, "t.name")
     assert len(name.values) == 10
     assert not name.is_complete
@@ -129,7 +129,7 @@ async def test_a_broken_view_does_not_hide_the_rest(opened: Opener, tmp_path: Pa
 
 
 async def test_when_the_time_is_up_the_schema_is_there_without_values(shop: Source) -> None:
-    catalog = await shop.read_catalog(Reading(seconds=0.0001))
+    catalog = await shop.read_catalog(CatalogLimits(seconds=0.0001))
     assert column(catalog, "products.title").values == ()
     assert replace(catalog, tables=()).dialect == shop.dialect
     assert catalog.fingerprint == (await shop.read_catalog()).fingerprint
@@ -185,7 +185,7 @@ async def test_a_large_table_is_described_by_the_servers_statistics(
 async def test_names_are_found_however_they_are_capitalised(shop: Source) -> None:
     prefix = "shopdata." if shop.dialect == "postgres" else ""
     refs = [(f"{prefix}customers", "full_name"), (f"{prefix}products", "title")]
-    found = await shop.values_like(refs, ["LI WEI", "tea 100%", "nobody", "x' OR '1'='1", "ÉDITH"])
+    found = await shop.find_values(refs, ["LI WEI", "tea 100%", "nobody", "x' OR '1'='1", "ÉDITH"])
     assert sorted((each.table.removeprefix(prefix), each.column, each.value) for each in found) == [
         ("customers", "full_name", "Li Wei"),
         ("products", "title", "Tea 100%"),
@@ -196,4 +196,4 @@ async def test_names_are_found_however_they_are_capitalised(shop: Source) -> Non
 async def test_a_lookup_that_takes_too_long_finds_nothing(opened: Opener, tmp_path: Path) -> None:
     endless = "CREATE VIEW endless AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c;"
     source = await opened(sqlite_shop(tmp_path, endless))
-    assert await source.values_like([("endless", "n"), ("products", "title")], ["tea 100%"], seconds=0.3) == []
+    assert await source.find_values([("endless", "n"), ("products", "title")], ["tea 100%"], seconds=0.3) == []

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from recollect.apps.ask.sources.address_rules import LOCAL_RULES
-from recollect.apps.ask.sources.opening import allowed
+from recollect.apps.ask.sources.opening import authorize
 from recollect.apps.ask.sources.source import Source, open_source
 from recollect.errors import InvalidInput, QueryFailed, RecollectError, SourceUnavailable
 from recollect.values.data_source import mask_dsn as masked
@@ -97,7 +97,7 @@ def test_each_lock_of_sqlite_holds_by_itself(tmp_path: Path) -> None:
     read_only = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     query_only, authorized = sqlite3.connect(path), sqlite3.connect(path)
     query_only.execute("PRAGMA query_only = on")
-    authorized.set_authorizer(allowed)
+    authorized.set_authorizer(authorize)
     for connection in (read_only, query_only, authorized):
         with pytest.raises(sqlite3.DatabaseError, match=r"readonly|read-only|not authorized"):
             connection.execute("DELETE FROM orders")

@@ -1,7 +1,8 @@
-"""Which addresses a data source may have: driver, file, host, socket, parameters. `check_url` is the entry point.
+"""Which addresses a data source may have: driver, file, host, socket, parameters. `read_dsn` parses the address, and
+`check_url` checks it.
 
-Pure functions of plain values: nothing is opened, resolved or looked at. An address is checked when a source is added
-and each time it is opened, because the settings may have changed since. Two kinds of callers:
+Nothing is opened or resolved here. An address is checked when a source is added and each time it is opened, because the
+settings may have changed since. Two kinds of callers:
 
 - Network callers (HTTP, console, MCP), also those on this machine: SQLite, DuckDB, CSV and Parquet files below named
   folders, PostgreSQL and MySQL on hosts that the settings allow, and the parameters in PARAMETERS and MYSQL_PARAMETERS.
@@ -27,6 +28,8 @@ from recollect.apps.ask.sources.host_rules import (
     read_host_list,
 )
 from recollect.errors import InvalidInput, InvalidSetting
+from recollect.values.data_source import MAX_DSN, mask_dsn
+from recollect.values.text import check_text
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -35,10 +38,28 @@ if TYPE_CHECKING:
 
 FIELD = "dsn"
 PROJECT = "{project}"  # in a folder's name: each project has its own
-SQLITE = ("sqlite", "sqlite+pysqlite")
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 POSTGRES = "postgresql+psycopg"
 MYSQL = "mysql+pymysql"  # MySQL and MariaDB
 DUCKDB = "duckdb"
+# A scheme alone means the driver that we bring; heroku and others still write the old name.
+DRIVERS = {
+    "postgresql": POSTGRES,
+    "postgres": POSTGRES,
+    "sqlite3": "sqlite",
+    "mysql": MYSQL,
+    "mariadb": MYSQL,
+    "mariadb+pymysql": MYSQL,
+}
+# Dialects that sqlglot names otherwise than SQLAlchemy.
+DIALECTS = {"postgresql": "postgres", "mariadb": "mysql", "mssql": "tsql", "csv": "duckdb", "parquet": "duckdb"}
+FILES = {
+    "sqlite": "SQLite",
+    "sqlite+pysqlite": "SQLite",
+    DUCKDB: "DuckDB",
+    "csv": "CSV",
+    "parquet": "Parquet",
+}
 # Files that DuckDB reads as tables, by the scheme of the address: one file, or all such files of a folder.
 TABLE_FILES: Mapping[str, tuple[str, ...]] = {"csv": (".csv", ".tsv"), "parquet": (".parquet",)}
 NUMBER = r"[0-9]{1,9}"
@@ -149,13 +170,38 @@ def rules_for(rules: SourceRules, settings: Settings, project: str, *, local: bo
 # Addresses ------------------------------------------------------------------------------------------------------------
 
 
+def read_dsn(dsn: str, environment: Mapping[str, str] | None = None) -> URL:
+    """Return the address as a URL with the driver chosen. `${NAME}` is taken from the environment, so that a password
+    need not be stored with the address. Errors show the address without its password."""
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    variables = os.environ if environment is None else environment
+
+    def fill(match: re.Match[str]) -> str:
+        if match[1] not in variables:
+            raise InvalidInput(FIELD, f"names ${{{match[1]}}}, which is not set in the environment")
+        return variables[match[1]]
+
+    try:
+        url = make_url(VARIABLE.sub(fill, check_text(FIELD, dsn, MAX_DSN).strip()))
+    except (ArgumentError, ValueError):
+        example = "write e.g. sqlite:///shop.db or postgresql://user@host/name"
+        raise InvalidInput(FIELD, f"{mask_dsn(dsn)!r} is not a database URL; {example}") from None
+    return url.set(drivername=DRIVERS.get(url.drivername, url.drivername))
+
+
+def get_dialect(url: URL) -> str:
+    """Return the dialect of an address as sqlglot names it."""
+    name = url.get_backend_name()
+    return DIALECTS.get(name, name)
+
+
 def check_url(url: URL, rules: SourceRules) -> Address:
     """Return the address that a URL names, or raise an InvalidInput that names the rule it breaks."""
     if any(ord(character) < 32 for part in url for character in str(part or "")):
         raise InvalidInput(FIELD, "has a control character")
-    if url.drivername in SQLITE:
-        return check_file(url, rules)
-    if url.drivername == DUCKDB or url.drivername in TABLE_FILES:
+    if url.drivername in FILES:
         return check_file(url, rules)
     if url.drivername == POSTGRES:
         return check_postgres(url, rules)
@@ -172,12 +218,10 @@ def check_url(url: URL, rules: SourceRules) -> Address:
 
 def check_file(url: URL, rules: SourceRules) -> Address:
     """Return the address of a file, or of a folder of CSV or Parquet files."""
-    given = url.database or ""
-    driver = "sqlite" if url.drivername in SQLITE else url.drivername
-    name = {"sqlite": "SQLite", "duckdb": "DuckDB", "csv": "CSV", "parquet": "Parquet"}[driver]
-    if not given or given == ":memory:":
+    given, driver, name = url.database or "", url.get_backend_name(), FILES[url.drivername]
+    if given in ("", ":memory:"):
         raise InvalidInput(FIELD, f"a {name} source is a file; write {driver}:///path/to/file")
-    if url.query or url.host or url.username or url.port or given.startswith("file:") or "?" in given:
+    if any((url.query, url.host, url.username, url.port, given.startswith("file:"), "?" in given)):
         raise InvalidInput(FIELD, f"a {name} source is a path alone, without a host or parameters")
     # DuckDB reads these as a pattern, a list of files or an address.
     if driver != "sqlite" and re.search(r"[*?\[\]{}]|://", given):
@@ -188,8 +232,8 @@ def check_file(url: URL, rules: SourceRules) -> Address:
 
 
 def check_below(path: str, folders: tuple[Path, ...], *, or_equal: bool = False) -> None:
-    """The text alone decides, so the answer does not tell which files exist. Links are followed when it is opened.
-    `or_equal`: one of the folders itself is allowed too."""
+    """Refuse a path outside the folders. Only the text is checked, so the error does not tell which files exist; links
+    are followed when the file is opened. `or_equal`: one of the folders itself is allowed too."""
     is_plain = path.startswith("/") and not path.startswith("//") and os.path.normpath(path) == path
     places = [*Path(path).parents, *([Path(path)] if or_equal else [])]
     if not is_plain or not any(folder in places for folder in folders):
@@ -202,21 +246,15 @@ def check_below(path: str, folders: tuple[Path, ...], *, or_equal: bool = False)
 
 def check_postgres(url: URL, rules: SourceRules) -> Address:
     host, port, parameters = read_query(url)
+    free: tuple[str, ...] = LOCAL_PARAMETERS if rules.is_local else ()
+    free += ENVIRONMENT_PARAMETERS if rules.environment else ()
     for key, value in parameters.items():
-        check_parameter(key, value, rules)
-    database = url.database or ""
-    if "=" in database or "://" in database:
+        check_parameter(key, value, PARAMETERS, free)
+    made = make_address(url, POSTGRES, port, parameters)
+    if "=" in made.database or "://" in made.database:
         raise InvalidInput(FIELD, "the database's name may not be a connection string")
-    if not url.username and not rules.is_local:
+    if not made.user and not rules.is_local:
         raise InvalidInput(FIELD, "must name the account, as in postgresql://reader@host/name")
-    made = Address(
-        POSTGRES,
-        port=port,
-        user=url.username or "",
-        password=str(url.password or ""),
-        database=database,
-        parameters=parameters,
-    )
     if not host or host.startswith(("/", "@")):
         return replace(made, socket=check_socket(host, rules))
     return replace(made, host=check_reachable(host, rules.hosts))
@@ -226,21 +264,26 @@ def check_mysql(url: URL, rules: SourceRules) -> Address:
     """Return the address of a database on MySQL or MariaDB. PyMySQL would fill in an account and a host of its own."""
     host, port, parameters = read_query(url)
     for key, value in parameters.items():
-        check_listed(key, value, MYSQL_PARAMETERS, MYSQL_LOCAL_PARAMETERS if rules.is_local else ())
+        check_parameter(key, value, MYSQL_PARAMETERS, MYSQL_LOCAL_PARAMETERS if rules.is_local else ())
     if not url.username or not url.database or not host:
         raise InvalidInput(FIELD, "must name the account, the host and the database, as in mysql://reader@host/name")
-    made = Address(
-        MYSQL,
-        port=port,
-        user=url.username,
-        password=str(url.password or ""),
-        database=url.database,
-        parameters=parameters,
-    )
+    made = make_address(url, MYSQL, port, parameters)
     if host.startswith("/"):
         check_socket(str(Path(host).parent), rules)
         return replace(made, socket=host)
     return replace(made, host=check_reachable(host, rules.hosts))
+
+
+def make_address(url: URL, driver: str, port: int | None, parameters: Mapping[str, str]) -> Address:
+    """Return the address of a server, still without its host or socket."""
+    return Address(
+        driver,
+        port=port,
+        user=url.username or "",
+        password=str(url.password or ""),
+        database=url.database or "",
+        parameters=parameters,
+    )
 
 
 def read_query(url: URL) -> tuple[str, int | None, dict[str, str]]:
@@ -264,13 +307,7 @@ def read_port(given: str | int | None) -> int | None:
     return int(given)
 
 
-def check_parameter(key: str, value: str, rules: SourceRules) -> None:
-    """Refuse a parameter of a PostgreSQL address that this caller may not use."""
-    free = LOCAL_PARAMETERS if rules.is_local else ()
-    check_listed(key, value, PARAMETERS, (*free, *(ENVIRONMENT_PARAMETERS if rules.environment else ())))
-
-
-def check_listed(key: str, value: str, listed: Mapping[str, str], free: Sequence[str]) -> None:
+def check_parameter(key: str, value: str, listed: Mapping[str, str], free: Sequence[str]) -> None:
     """Refuse a parameter that is neither listed with this value nor among those that may have any value."""
     if key in free or (key in listed and re.fullmatch(listed[key], value)):
         return

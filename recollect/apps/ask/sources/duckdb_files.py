@@ -1,5 +1,5 @@
-"""DuckDB, and CSV and Parquet files through it, opened so that statements reach nothing else. `duckdb_opener` is the
-entry point.
+"""DuckDB, and CSV and Parquet files through it, opened so that statements reach nothing else. `make_duckdb_opener` is
+the entry point; `DuckDBDialect` is what SQLAlchemy needs to read a catalog and build a SELECT.
 
 A DuckDB file is opened read-only for each connection, so that its owner can write it in between. CSV and Parquet files
 are loaded into memory as one table each, and again when a file has changed. Then the file system, extensions and
@@ -16,13 +16,16 @@ from threading import Lock
 from typing import Any
 
 import duckdb
+from sqlalchemy import types
+from sqlalchemy.engine.default import DefaultDialect
+from sqlalchemy.sql.compiler import IdentifierPreparer
 
 from recollect.apps.ask.sources.address_rules import DUCKDB, TABLE_FILES, Address
 from recollect.apps.ask.sources.statement import NotConnected
 
 MOST_FILES = 200
 MOST_BYTES = 500_000_000  # of all files of a source, on disk
-# Nothing is written beside the customer's file: a statement that needs more memory fails.
+# Nothing is written beside the user's file: a statement that needs more memory fails.
 SETTINGS: Mapping[str, Any] = {
     "memory_limit": "2GB",
     "threads": 2,
@@ -38,10 +41,31 @@ LOCKS: Mapping[str, bool] = {"enable_external_access": False, "lock_configuratio
 PATTERN = re.compile(r"[*?\[\]{}]")  # DuckDB would read such a name as a pattern
 ODD_IN_NAME = re.compile(r"[.\"`\\\x00-\x1f]")
 FindFile = Callable[[str], Path]
+TYPES: dict[str, type[types.TypeEngine[Any]]] = {
+    "BOOLEAN": types.BOOLEAN,
+    "TINYINT": types.SMALLINT,
+    "UTINYINT": types.SMALLINT,
+    "SMALLINT": types.SMALLINT,
+    "USMALLINT": types.INTEGER,
+    "INTEGER": types.INTEGER,
+    "UINTEGER": types.BIGINT,
+    "BIGINT": types.BIGINT,
+    "UBIGINT": types.BIGINT,
+    "HUGEINT": types.BIGINT,
+    "UHUGEINT": types.BIGINT,
+    "FLOAT": types.FLOAT,
+    "DOUBLE": types.DOUBLE,
+    "VARCHAR": types.VARCHAR,
+    "DATE": types.DATE,
+    "TIME": types.TIME,
+    "UUID": types.UUID,
+}
+DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
+TEXT = re.compile(r"'((?:[^']|'')*)'")
 
 
 class DuckConnection:
-    """A connection as Python's DB-API has it. DuckDB's own cursors are connections with a transaction each."""
+    """A DB-API connection. DuckDB's own cursors are connections with a transaction each."""
 
     def __init__(self, driver: duckdb.DuckDBPyConnection) -> None:
         self._driver = driver
@@ -68,7 +92,7 @@ class DuckConnection:
 
 
 class DuckCursor:
-    """Runs one SELECT; anything else is refused, whatever the text says."""
+    """A cursor that runs one SELECT at a time and refuses anything else."""
 
     arraysize = 1
     rowcount = -1
@@ -100,9 +124,9 @@ class DuckCursor:
         """Do nothing: the next statement takes the place of this one."""
 
 
-def duckdb_opener(address: Address, find_file: FindFile, find_folder: FindFile) -> Callable[[], DuckConnection]:
-    """Return what opens a connection. `find_file` and `find_folder` return what may be opened, with links followed;
-    they are asked each time, because a link may have changed."""
+def make_duckdb_opener(address: Address, find_file: FindFile, find_folder: FindFile) -> Callable[[], DuckConnection]:
+    """Return a function that opens a connection. `find_file` and `find_folder` return what may be opened, with links
+    followed; they are called each time, because a link may have changed."""
     if address.driver == DUCKDB:
         return lambda: DuckConnection(open_database(find_file(address.file)))
     return LoadedFiles(address, find_file, find_folder).connect
@@ -143,7 +167,8 @@ class LoadedFiles:
             except OSError as error:
                 raise NotConnected(f"the files cannot be read: {error}") from None
             if self._database is None or self._state != state:
-                check_sizes([size for _, _, size in state])
+                if sum(size for _, _, size in state) > MOST_BYTES:
+                    raise NotConnected(f"the files have more than {MOST_BYTES:,} bytes; use a DuckDB file (duckdb:///)")
                 self._database = load_tables(files, self._address.driver)
                 self._state = state
             return DuckConnection(self._database.cursor())
@@ -160,18 +185,11 @@ class LoadedFiles:
         return [self._find_file(str(folder / name)) for name in names]
 
 
-def check_sizes(sizes: Sequence[int]) -> None:
-    if sum(sizes) > MOST_BYTES:
-        raise NotConnected(
-            f"the files have more than {MOST_BYTES:,} bytes; load them into a DuckDB file and use duckdb:///"
-        )
-
-
 def load_tables(files: Sequence[Path], kind: str) -> duckdb.DuckDBPyConnection:
     """Return a database that has each file as a table, locked."""
     made = duckdb.connect(":memory:", config=dict(SETTINGS))
     for file in files:
-        name = table_name(file)
+        name = ODD_IN_NAME.sub("_", file.stem)
         if PATTERN.search(str(file)):
             raise NotConnected(f"{file}: the path may not have any of * ? [ ] {{ }}")
         read = "read_parquet" if kind == "parquet" else "read_csv"
@@ -185,6 +203,119 @@ def load_tables(files: Sequence[Path], kind: str) -> duckdb.DuckDBPyConnection:
     return made
 
 
-def table_name(file: Path) -> str:
-    """Return the file's name without its ending; signs that would need care in SQL become underscores."""
-    return ODD_IN_NAME.sub("_", file.stem)
+# Dialect --------------------------------------------------------------------------------------------------------------
+
+
+class OtherType(types.UserDefinedType[Any]):
+    """A type of DuckDB by its own name, such as a list or a structure."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def get_col_spec(self, **_: Any) -> str:
+        return self.name
+
+
+class QuotedNames(IdentifierPreparer):
+    """Quote every name: case does not matter in DuckDB, and its list of reserved words is long."""
+
+    def _requires_quotes(self, value: str) -> bool:
+        return True
+
+
+class DuckDBDialect(DefaultDialect):
+    name = "duckdb"
+    driver = "duckdb"
+    preparer = QuotedNames
+    default_paramstyle = "qmark"
+    supports_statement_cache = True
+    supports_native_boolean = True
+    supports_native_decimal = True
+
+    @classmethod
+    def import_dbapi(cls) -> Any:
+        import duckdb
+
+        return duckdb
+
+    def initialize(self, connection: Any) -> None:
+        self.default_schema_name = "main"
+
+    def get_schema_names(self, connection: Any, **_: Any) -> list[str]:
+        sql = "SELECT schema_name FROM duckdb_schemas() WHERE database_name = current_database() AND NOT internal"
+        return sorted({"main", *(row[0] for row in connection.exec_driver_sql(sql))})
+
+    def get_table_names(self, connection: Any, schema: str | None = None, **_: Any) -> list[str]:
+        return self._names(connection, "duckdb_tables()", "table_name", schema)
+
+    def get_view_names(self, connection: Any, schema: str | None = None, **_: Any) -> list[str]:
+        return self._names(connection, "duckdb_views()", "view_name", schema)
+
+    def _names(self, connection: Any, source: str, column: str, schema: str | None) -> list[str]:
+        sql = (
+            f"SELECT {column} FROM {source} WHERE database_name = current_database() AND schema_name = ?"
+            " AND NOT internal ORDER BY 1"
+        )
+        return [row[0] for row in connection.exec_driver_sql(sql, (schema or "main",))]
+
+    def get_columns(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> list[Any]:
+        sql = (
+            "SELECT column_name, data_type, is_nullable, comment FROM duckdb_columns() WHERE"
+            " database_name = current_database() AND schema_name = ? AND table_name = ? ORDER BY column_index"
+        )
+        rows = connection.exec_driver_sql(sql, (schema or "main", table_name))
+        return [
+            {"name": name, "type": read_type(kind), "nullable": nullable, "default": None, "comment": comment}
+            for name, kind, nullable, comment in rows
+        ]
+
+    def get_pk_constraint(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> Any:
+        keys = self._constraints(connection, table_name, schema, "PRIMARY KEY")
+        return {"constrained_columns": list(keys[0][0]) if keys else [], "name": None}
+
+    def get_foreign_keys(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> Any:
+        return [
+            {
+                "name": None,
+                "constrained_columns": list(columns),
+                "referred_schema": schema,
+                "referred_table": table,
+                "referred_columns": list(referred),
+            }
+            for columns, table, referred in self._constraints(connection, table_name, schema, "FOREIGN KEY")
+        ]
+
+    def get_unique_constraints(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> Any:
+        found = self._constraints(connection, table_name, schema, "UNIQUE")
+        return [{"name": None, "column_names": list(columns)} for columns, _, _ in found]
+
+    def _constraints(self, connection: Any, table_name: str, schema: str | None, kind: str) -> list[Any]:
+        sql = (
+            "SELECT constraint_column_names, referenced_table, referenced_column_names FROM duckdb_constraints() WHERE"
+            " database_name = current_database() AND schema_name = ? AND table_name = ? AND constraint_type = ?"
+        )
+        return list(connection.exec_driver_sql(sql, (schema or "main", table_name, kind)))
+
+    def get_indexes(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> list[Any]:
+        return []
+
+    def get_table_comment(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> Any:
+        sql = (
+            "SELECT comment FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = ?"
+            " AND table_name = ?"
+        )
+        row = connection.exec_driver_sql(sql, (schema or "main", table_name)).first()
+        return {"text": row[0] if row else None}
+
+
+def read_type(text: str) -> types.TypeEngine[Any]:
+    """Return SQLAlchemy's type for DuckDB's name of a type."""
+    if text in TYPES:
+        return TYPES[text]()
+    if found := DECIMAL.fullmatch(text):
+        return types.DECIMAL(int(found[1]), int(found[2]))
+    if text.startswith("TIMESTAMP"):
+        return types.TIMESTAMP(timezone="TIME ZONE" in text)
+    if text.startswith("ENUM(") and text.endswith(")"):
+        return types.Enum(*(value.replace("''", "'") for value in TEXT.findall(text)), native_enum=True)
+    return OtherType(text)

@@ -104,9 +104,9 @@ def classify(address: IpAddress) -> Kind:
         return classify(inner)
     if any(address in network for network in PRIVATE if network.version == address.version):
         return "private"
-    is_odd = address.is_multicast or address.is_link_local or address.is_reserved or address.is_unspecified
-    is_odd = is_odd or (isinstance(address, IPv6Address) and address.is_site_local)
-    return "public" if address.is_global and not is_odd else "special"
+    is_site_local = isinstance(address, IPv6Address) and address.is_site_local
+    odd = (address.is_multicast, address.is_link_local, address.is_reserved, address.is_unspecified, is_site_local)
+    return "public" if address.is_global and not any(odd) else "special"
 
 
 def find_inner(address: IpAddress) -> IPv4Address | None:
@@ -140,9 +140,9 @@ def is_allowed(address: IpAddress, host: str, rules: HostRules) -> bool:
     on the list may come to point at them."""
     inner = find_inner(address)
     forms = (address,) if inner is None else (address, inner)
-    if rules.denied.has_name(host) or any(rules.denied.has_address(each) for each in forms):
+    if rules.denied.has_name(host) or any(map(rules.denied.has_address, forms)):
         return False
-    if rules.is_local or all(rules.allowed.has_address(each) for each in forms):
+    if rules.is_local or all(map(rules.allowed.has_address, forms)):
         return True
     kind = classify(address)
     if kind == "special":

@@ -1,6 +1,6 @@
-"""Connections to MySQL and MariaDB with PyMySQL. `mysql_opener` is the entry point.
+"""Connections to MySQL and MariaDB with PyMySQL. `make_mysql_opener` is the entry point.
 
-PyMySQL reads no option file unless it is told to, and nothing here tells it. The socket goes to an address that was
+PyMySQL reads no option file unless it is named, and none is named here. The socket goes to an address that was
 checked; the host's name is used for TLS alone.
 """
 
@@ -18,10 +18,9 @@ from pymysql.constants import CR
 from pymysql.cursors import Cursor, SSCursor
 
 from recollect.apps.ask.sources.address_rules import Address
-from recollect.apps.ask.sources.postgres_parameters import CONNECT_SECONDS
+from recollect.apps.ask.sources.statement import CANCEL_SECONDS, CONNECT_SECONDS
 
 PORT = 3306
-CANCEL_SECONDS = 5.0
 # The gate reads statements by these rules of quoting; an account's own mode could make a name of a text.
 SQL_MODE = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
 # With these the server would learn the password itself.
@@ -95,7 +94,7 @@ class StreamingCursor(SSCursor):  # type: ignore[misc, unused-ignore]
             self.connection = None
 
 
-def mysql_opener(address: Address, find: Callable[[str], Sequence[str]]) -> Callable[[], MySQLConnection]:
+def make_mysql_opener(address: Address, find: Callable[[str], Sequence[str]]) -> Callable[[], MySQLConnection]:
     """Return a function that opens a connection. It calls `find` each time for the checked addresses of the host."""
 
     def connect() -> MySQLConnection:

@@ -1,9 +1,9 @@
-"""Opening: an engine that can only read, from an address that the rules allow (address_rules.py). Hosts are resolved
-and links followed here, and checked again, for each new connection.
+"""Open an engine that can only read, at an address that the rules allow. `open_engine` is the entry point.
 
-SQLite: opened read-only, query_only set, and an authorizer that lets nothing but reading through. DuckDB, CSV and
-Parquet files: duckdb_files.py. PostgreSQL: psycopg; MySQL and MariaDB: mysql.py; each transaction is made read-only in
-statement.py. Others as SQLAlchemy knows them: give them an account that may only read.
+For each new connection hosts are resolved, links followed, and both checked again. SQLite is opened read-only, with
+query_only and an authorizer that permits only reading. DuckDB, CSV and Parquet files: duckdb_files.py; MySQL and
+MariaDB: mysql.py; PostgreSQL: postgres.py. Their transactions are made read-only in statement.py. Other databases are
+opened as SQLAlchemy does it and need an account that may only read.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from urllib.parse import quote
 
 from recollect.apps.ask.sources.address_rules import FIELD, MYSQL, POSTGRES, Address, SourceRules, check_url
 from recollect.apps.ask.sources.host_rules import HostRules, check_addresses, may_resolve, parse_address
-from recollect.apps.ask.sources.postgres import read_identity
-from recollect.apps.ask.sources.postgres_parameters import libpq_parameters
+from recollect.apps.ask.sources.postgres import make_parameters, read_identity, register_date_loaders
 from recollect.apps.ask.sources.statement import NotConnected
 from recollect.errors import InvalidInput
 from recollect.values.data_source import ServerIdentity
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 Resolve: TypeAlias = Callable[[str], Sequence[str]]
 THREADS = 4  # statements at one time; each has its connection
 LONGEST_VALUE = 10_000_000  # bytes of one value in SQLite, so that no function call fills the memory
-FOLD = "recollect_lower"  # SQLite's own knows the case of A to Z only
+FOLD = "recollect_lower"  # SQLite's own function handles A to Z only
 READING = frozenset(
     (
         sqlite3.SQLITE_SELECT,
@@ -40,7 +39,7 @@ READING = frozenset(
         sqlite3.SQLITE_TRANSACTION,
     )
 )
-# What reflection asks for; none of them changes anything, whatever its argument.
+# What reflection uses; none of them changes anything, whatever its argument.
 PRAGMAS = frozenset(
     (
         "table_info",
@@ -70,44 +69,53 @@ def open_engine(
 ) -> Engine:
     """Return an engine for an address that the rules allow. Nothing is connected yet: each new connection resolves the
     host, checks all its addresses and goes to one of those. `own` is the server that may not be a source."""
-    from sqlalchemy import create_engine, event
+    from sqlalchemy import create_engine
     from sqlalchemy.exc import NoSuchModuleError
     from sqlalchemy.pool import QueuePool
 
     address = check_url(url, rules)
     options: dict[str, Any] = {"pool_size": THREADS, "max_overflow": 0, "poolclass": QueuePool, "hide_parameters": True}
+    if address.driver == "sqlite":
+        # A local caller gets the error at once; for others a missing file is a connection that fails.
+        file = find_file(address.file, rules) if rules.is_local else None
+        return create_engine("sqlite://", creator=lambda: open_sqlite(address, rules, file), **options)
+    if address.file:
+        return open_duckdb(address, rules)
+    options["pool_pre_ping"] = True
     if address.driver == MYSQL:
         require_driver("pymysql", "PyMySQL", "mysql")
-        from recollect.apps.ask.sources.mysql import mysql_opener
+        from recollect.apps.ask.sources.mysql import make_mysql_opener
 
-        connect = mysql_opener(address, lambda host: find_addresses(host, rules.hosts, resolve))
-        return create_engine(f"{MYSQL}://", creator=connect, pool_pre_ping=True, **options)
-    if address.file and address.driver != "sqlite":
-        return open_duckdb(address, rules)
-    if address.file:
-        # Said at once to a local caller; for others a missing file is a connection that fails.
-        opener = sqlite_opener(address, rules, find_file(address.file, rules) if rules.is_local else None)
-        return create_engine("sqlite://", creator=opener, **options)
-    if address.driver != POSTGRES:
-        try:
-            return create_engine(url, pool_pre_ping=True, **options)
-        except NoSuchModuleError:
-            raise InvalidInput(FIELD, f"{url.drivername!r} is not a database that SQLAlchemy knows") from None
-        except ImportError as error:
-            raise InvalidInput(
-                FIELD, f"{url.drivername!r} needs a driver that is not installed ({error}); install it"
-            ) from None
-    # The URL names nothing: all that libpq is told comes from the hook.
-    engine = create_engine(f"{POSTGRES}://", pool_pre_ping=True, connect_args={"prepare_threshold": None}, **options)
+        connect = make_mysql_opener(address, lambda host: find_addresses(host, rules.hosts, resolve))
+        return create_engine(f"{MYSQL}://", creator=connect, **options)
+    if address.driver == POSTGRES:
+        return open_postgres(address, rules, own, resolve, options)
+    try:
+        return create_engine(url, **options)
+    except NoSuchModuleError:
+        raise InvalidInput(FIELD, f"{url.drivername!r} is not a database that SQLAlchemy knows") from None
+    except ImportError as error:
+        raise InvalidInput(
+            FIELD, f"{url.drivername!r} needs a driver that is not installed ({error}); install it"
+        ) from None
+
+
+def open_postgres(
+    address: Address, rules: SourceRules, own: ServerIdentity | None, resolve: Resolve, options: dict[str, Any]
+) -> Engine:
+    """Return an engine whose URL names nothing: every connection gets its parameters from the hook."""
+    from sqlalchemy import create_engine, event
+
+    engine = create_engine(f"{POSTGRES}://", connect_args={"prepare_threshold": None}, **options)
 
     def set_parameters(dialect: Any, record: Any, arguments: Any, parameters: dict[str, Any]) -> None:
         found = find_addresses(address.host, rules.hosts, resolve) if address.host else ()
-        parameters.update(libpq_parameters(address, found, rules))
+        parameters.update(make_parameters(address, found, rules))
 
     event.listen(engine, "do_connect", set_parameters)
-    # First of all: before SQLAlchemy itself asks the server anything.
+    # First of all: before SQLAlchemy itself sends a query.
     event.listen(engine, "connect", lambda driver, _: check_identity(driver, own, rules), insert=True)
-    event.listen(engine, "connect", lambda driver, _: read_any_date(driver))
+    event.listen(engine, "connect", lambda driver, _: register_date_loaders(driver))
     return engine
 
 
@@ -127,12 +135,12 @@ def open_duckdb(address: Address, rules: SourceRules) -> Engine:
     from sqlalchemy.dialects import registry
     from sqlalchemy.pool import NullPool
 
-    from recollect.apps.ask.sources.duckdb_files import duckdb_opener
+    from recollect.apps.ask.sources.duckdb_files import make_duckdb_opener
 
-    if rules.is_local:  # said at once to a local caller, as for SQLite
+    if rules.is_local:  # the error comes at once, as for SQLite
         find_place(address.file, rules)
-    connect = duckdb_opener(address, lambda file: find_file(file, rules), lambda folder: find_place(folder, rules))
-    registry.register("recollect_duckdb", "recollect.apps.ask.sources.duckdb_dialect", "DuckDBDialect")
+    connect = make_duckdb_opener(address, lambda file: find_file(file, rules), lambda folder: find_place(folder, rules))
+    registry.register("recollect_duckdb", "recollect.apps.ask.sources.duckdb_files", "DuckDBDialect")
     return create_engine("recollect_duckdb://", creator=connect, poolclass=NullPool, hide_parameters=True)
 
 
@@ -197,41 +205,29 @@ def check_identity(driver: Any, own: ServerIdentity | None, rules: SourceRules) 
         raise
 
 
-def sqlite_opener(address: Address, rules: SourceRules, file: Path | None) -> Callable[[], sqlite3.Connection]:
-    """Return a function that opens the file read-only. Without `file` it finds the file at each call, because a link
-    may have changed."""
-
-    def connect() -> sqlite3.Connection:
-        path = file or find_file(address.file, rules)
-        # A connection belongs to one thread at a time, but not always to the same.
-        connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, check_same_thread=False, timeout=5.0)
-        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
-        for pragma in ("query_only = on", "trusted_schema = off"):
-            connection.execute(f"PRAGMA {pragma}")
-        connection.create_function(FOLD, 1, lambda value: str(value).lower(), deterministic=True)
-        connection.set_authorizer(allowed)
-        return connection
-
-    return connect
+def open_sqlite(address: Address, rules: SourceRules, file: Path | None) -> sqlite3.Connection:
+    """Return a read-only connection. Without `file` the address is resolved each time, because a link may have
+    changed."""
+    path = file or find_file(address.file, rules)
+    # A connection belongs to one thread at a time, but not always to the same.
+    connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, check_same_thread=False, timeout=5.0)
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+    for pragma in ("query_only = on", "trusted_schema = off"):
+        connection.execute(f"PRAGMA {pragma}")
+    connection.create_function(FOLD, 1, lambda value: str(value).lower(), deterministic=True)
+    connection.set_authorizer(authorize)
+    return connection
 
 
-def allowed(action: int, first: str | None, second: str | None, database: str | None, trigger: str | None) -> int:
-    """SQLite asks for every part of a statement whether it may be."""
+def authorize(action: int, first: str | None, second: str | None, database: str | None, trigger: str | None) -> int:
+    """Return whether a part of a statement may run. SQLite calls this for every part."""
     if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in FORBIDDEN_FUNCTIONS:
         return sqlite3.SQLITE_DENY
-    reads = action in READING or (action == sqlite3.SQLITE_PRAGMA and is_reading((first or "").lower(), second))
-    return sqlite3.SQLITE_OK if reads else sqlite3.SQLITE_DENY
+    is_reading = action in READING or (action == sqlite3.SQLITE_PRAGMA and is_reading_pragma(first or "", second))
+    return sqlite3.SQLITE_OK if is_reading else sqlite3.SQLITE_DENY
 
 
-def is_reading(pragma: str, value: str | None) -> bool:
-    """SQLAlchemy asks for the isolation level when it first connects; setting it has a value."""
-    return pragma in PRAGMAS or (pragma == "read_uncommitted" and value is None)
-
-
-def read_any_date(driver: Any) -> None:
-    """PostgreSQL has dates that Python has not ('infinity', 44 BC): they stay text."""
-    from recollect.apps.ask.sources.postgres_dates import LOADERS
-
-    for name, loader in LOADERS.items():
-        driver.adapters.register_loader(name, loader)
+def is_reading_pragma(pragma: str, value: str | None) -> bool:
+    """Whether a pragma reads. SQLAlchemy reads the isolation level when it first connects; setting it has a value."""
+    return pragma.lower() in PRAGMAS or (pragma.lower() == "read_uncommitted" and value is None)

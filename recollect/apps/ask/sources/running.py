@@ -1,14 +1,20 @@
-"""Running: the rows of one statement, capped in number and size, as JSON can carry them."""
+"""Run one statement and return its rows, limited in number and size, as JSON values. `run_statement` is the entry
+point.
+
+A driver reads whole rows, so a value that is too long must not leave the server: the server shortens texts and reports
+other values that are too long.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
-from recollect.apps.ask.sources.json_values import LONGEST_TEXT, as_json, size_of
 from recollect.apps.ask.sources.statement import Job, read_only
 from recollect.apps.ask.sql_text import write_sql
 from recollect.errors import QueryFailed
@@ -18,7 +24,11 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 5_000_000
 BATCH = 200
+LONGEST_TEXT = 20_000
+LONGEST_BYTES = 64
 LONGEST_VALUE = 1_000_000  # characters of a value that is no text, such as JSON or an array
+TRUSTED_DIGITS = 12
+NOISE_DIGITS = 5  # that must vanish for the rest of a number to count as noise
 # PostgreSQL's numbers of types whose values are short: boolean, numbers, dates and times, uuid, void.
 SHORT_TYPES = frozenset((16, 20, 21, 23, 26, 700, 701, 790, 1082, 1083, 1114, 1184, 1186, 1266, 1700, 2278, 2950))
 TEXT_TYPES = frozenset((25, 1042, 1043, 19))  # text, char, varchar, name
@@ -27,7 +37,12 @@ MYSQL_SHORT = frozenset((*range(14), 16, 17, 18, 19, 246))
 MYSQL_TEXT = frozenset((15, 245, 247, 248, 249, 250, 251, 252, 253, 254))
 DUCKDB_LONG = re.compile(r"BLOB|BIT|JSON|MAP|STRUCT|UNION|VARIANT|GEOMETRY|\[")
 Kind = Literal["short", "text", "other"]
-# How a value's size is compared, by the name of SQLAlchemy's dialect.
+SHOWN: Mapping[Kind, str] = {
+    "short": "{name}",
+    "text": "left({name}, {most})",
+    "other": "CASE WHEN NOT {test} THEN {name} END",
+}
+# The test for a value that is too long, by the name of SQLAlchemy's dialect.
 TOO_LONG = {
     "postgresql": "coalesce(octet_length({}::text) > {}, false)",
     "duckdb": "coalesce(strlen(CAST({} AS VARCHAR)) > {}, false)",
@@ -47,72 +62,64 @@ class Rows:
 
 
 def run_statement(engine: Engine, job: Job, role: str | None, sql: str, limit: int) -> Rows:
+    """Return the first rows of a statement."""
     began = time.monotonic()
     with read_only(engine, job, role) as connection:
-        cut = cut_values(connection, sql) if connection.dialect.name in TOO_LONG else None
+        limited = limit_values(connection, sql) if connection.dialect.name in TOO_LONG else LimitedStatement(sql)
         # A cursor of the server: it takes one statement that reads, no other, and rows come as they are fetched.
-        # Without parameters, `:` and `%` are what they are.
-        options = {"stream_results": True, "no_parameters": True, "max_row_buffer": cut.batch if cut else BATCH}
-        result = connection.exec_driver_sql(cut.sql if cut else sql, execution_options=options)
-        columns = cut.columns if cut else tuple(result.keys()) if result.returns_rows else ()
-        found = cut.checked(result) if cut else result
-        rows, is_truncated = capped(job, found, limit) if result.returns_rows else ((), False)
+        # Without parameters, `:` and `%` have no other meaning.
+        options = {"stream_results": True, "no_parameters": True, "max_row_buffer": limited.batch}
+        result = connection.exec_driver_sql(limited.sql, execution_options=options)
+        columns, rows, is_truncated = limited.columns, tuple[tuple[Any, ...], ...](), False
+        if result.returns_rows:
+            columns = tuple(result.keys()) if columns is None else columns
+            rows, is_truncated = fetch_rows(job, limited.check_rows(result), limit)
         result.close()
-    return Rows(columns, rows, is_truncated, time.monotonic() - began)
+    return Rows(columns or (), rows, is_truncated, time.monotonic() - began)
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """A statement whose long values are cut by the server: a driver reads whole rows, so a value that is too long must
-    not leave the server. `batch` is how many rows may be fetched at a time; the last column tells of values that cannot
-    be cut."""
+class LimitedStatement:
+    """`columns` are the statement's own names, if `sql` adds a last column that reports values that are too long;
+    `batch` is how many rows may be fetched at a time."""
 
-    columns: tuple[str, ...]
     sql: str
-    batch: int
+    columns: tuple[str, ...] | None = None
+    batch: int = BATCH
 
-    def checked(self, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
-        for *values, is_too_long in rows:
-            if is_too_long:
+    def check_rows(self, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows without the added column, or raise QueryFailed for a value that is too long."""
+        for row in rows:
+            if self.columns is not None and row[-1]:
                 raise QueryFailed(f"a value is longer than {LONGEST_VALUE:,} characters; select a part of it")
-            yield tuple(values)
+            yield tuple(row) if self.columns is None else tuple(row)[:-1]
 
 
-def cut_values(connection: Connection, sql: str) -> Cut:
+def limit_values(connection: Connection, sql: str) -> LimitedStatement:
+    """Return the statement with long texts shortened and other long values reported."""
     dialect = connection.dialect.name
-    sql, original = with_unique_names(sql) if dialect == "mysql" else (sql, {})
-    # With LIMIT 0 the statement is planned, not run; it says the types of its columns.
+    sql, original = make_names_unique(sql) if dialect == "mysql" else (sql, {})
+    # With LIMIT 0 the statement is planned, not run; it returns the types of its columns.
     options = {"no_parameters": True, "stream_results": True}
     described = connection.exec_driver_sql(f"SELECT * FROM ({sql}\n) AS statement LIMIT 0", execution_options=options)
     cursor: Any = described.cursor
     columns = tuple(original.get(name, name) for name in tuple(described.keys()))
-    types = [column[1] for column in cursor.description]
+    kinds = [classify_column(column[1], dialect) for column in cursor.description]
     described.close()
-    names = [f"c{place}" for place in range(len(types))]
-    kinds = dict(zip(names, (kind_of(each, dialect) for each in types), strict=True))
-    others = [name for name in names if kinds[name] == "other"]
-    too_long = {name: TOO_LONG[dialect].format(name, LONGEST_VALUE) for name in others}
-    shown = [
-        f"left({name}, {LONGEST_TEXT + 1})"
-        if kinds[name] == "text"
-        else f"CASE WHEN NOT {too_long[name]} THEN {name} END"
-        if name in too_long
-        else name
-        for name in names
-    ]
-    widest = LONGEST_TEXT * list(kinds.values()).count("text") + LONGEST_VALUE * len(others)
-    wanted, listed = ", ".join([*shown, " OR ".join(too_long.values()) or "false"]), ", ".join(names)
-    return Cut(
-        columns=columns,
-        # MariaDB gives names to the columns of a CTE only.
-        sql=f"WITH statement ({listed}) AS ({sql}\n) SELECT {wanted} FROM statement"
-        if dialect == "mysql"
-        else f"SELECT {wanted} FROM ({sql}\n) AS statement ({listed})",
-        batch=max(1, min(BATCH, MOST_BYTES // widest)) if widest else BATCH,
-    )
+    shown, too_long = [], []
+    for place, kind in enumerate(kinds):
+        test = TOO_LONG[dialect].format(f"c{place}", LONGEST_VALUE)
+        shown.append(SHOWN[kind].format(name=f"c{place}", most=LONGEST_TEXT + 1, test=test))
+        too_long += [test] if kind == "other" else []
+    wanted, names = ", ".join([*shown, " OR ".join(too_long) or "false"]), ", ".join(f"c{n}" for n in range(len(kinds)))
+    widest = LONGEST_TEXT * kinds.count("text") + LONGEST_VALUE * len(too_long)
+    made = f"SELECT {wanted} FROM ({sql}\n) AS statement ({names})"
+    if dialect == "mysql":  # MariaDB gives names to the columns of a CTE only
+        made = f"WITH statement ({names}) AS ({sql}\n) SELECT {wanted} FROM statement"
+    return LimitedStatement(made, columns, max(1, min(BATCH, MOST_BYTES // widest)) if widest else BATCH)
 
 
-def with_unique_names(sql: str) -> tuple[str, dict[str, str]]:
+def make_names_unique(sql: str) -> tuple[str, dict[str, str]]:
     """Return a MySQL statement without two columns of one name, which a derived table may not have, and the original
     name for each new one. A statement without such columns stays as it is."""
     import sqlglot
@@ -140,7 +147,7 @@ def with_unique_names(sql: str) -> tuple[str, dict[str, str]]:
     return write_sql(tree, "mysql"), original
 
 
-def kind_of(type_code: Any, dialect: str) -> Kind:
+def classify_column(type_code: Any, dialect: str) -> Kind:
     """Return how the values of a column can be cut, by what the driver says of its type."""
     if dialect == "duckdb":
         name = str(type_code)
@@ -149,16 +156,72 @@ def kind_of(type_code: Any, dialect: str) -> Kind:
     return "text" if type_code in texts else "short" if type_code in short else "other"
 
 
-def capped(job: Job, result: Iterable[Any], limit: int) -> tuple[tuple[tuple[Any, ...], ...], bool]:
+def fetch_rows(job: Job, rows: Iterable[Any], limit: int) -> tuple[tuple[tuple[Any, ...], ...], bool]:
+    """Return the rows that fit, and whether there were more."""
     kept: list[tuple[Any, ...]] = []
     size = 0
-    for row in result:
+    for row in rows:
         job.check()
-        if len(kept) == limit:
-            return tuple(kept), True
-        made = tuple(as_json(value) for value in row)
-        size += sum(size_of(value) for value in made)
-        if size > MOST_BYTES:
+        made = tuple(map(convert_value, row))
+        size += sum(map(measure_size, made))
+        if len(kept) == limit or size > MOST_BYTES:
             return tuple(kept), True
         kept.append(made)
     return tuple(kept), False
+
+
+# Values as JSON -------------------------------------------------------------------------------------------------------
+
+
+def convert_value(value: Any) -> Any:
+    """Return a database's value as JSON can hold it: decimals keep their digits, dates and times are ISO text."""
+    match value:
+        case None | bool() | int():
+            return value
+        case str():
+            return value if len(value) <= LONGEST_TEXT else f"{value[:LONGEST_TEXT]}…"
+        case float():
+            return _convert_float(value)
+        case Decimal():
+            return _convert_decimal(value)
+        case Mapping():
+            return {str(key): convert_value(inner) for key, inner in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return list(map(convert_value, value))
+    return _convert_bytes(value) if isinstance(value, bytes | bytearray | memoryview) else str(value)[:LONGEST_TEXT]
+
+
+def _convert_float(value: float) -> float | str:
+    """Return the number without noise: sums of cents in a database without decimals end in it, as 523.0600000000003."""
+    if not math.isfinite(value):
+        return _name_special(Decimal(value))
+    near = float(f"{value:.{TRUSTED_DIGITS}g}")
+    return near if len(repr(near)) + NOISE_DIGITS <= len(repr(value)) else value
+
+
+def _convert_decimal(value: Decimal) -> int | float | str:
+    """Return a number if it survives as one, otherwise its digits."""
+    if not value.is_finite():
+        return _name_special(value)
+    if int(value.as_tuple().exponent) >= 0:
+        return int(value)
+    near = float(value)
+    return near if Decimal(repr(near)) == value else format(value, "f")
+
+
+def _name_special(value: Decimal) -> str:
+    return "NaN" if value.is_nan() else "Infinity" if value > 0 else "-Infinity"
+
+
+def _convert_bytes(value: bytes | bytearray | memoryview) -> str:
+    shown = f"0x{bytes(value[:LONGEST_BYTES]).hex()}"
+    return shown if len(value) <= LONGEST_BYTES else f"{shown}… ({len(value):,} bytes)"
+
+
+def measure_size(value: Any) -> int:
+    """Return about how many bytes a value takes as JSON."""
+    if isinstance(value, str):
+        return len(value) + 2
+    if isinstance(value, Mapping):
+        return sum(measure_size(key) + measure_size(inner) for key, inner in value.items()) + 2
+    return sum(map(measure_size, value)) + 2 if isinstance(value, list) else 8

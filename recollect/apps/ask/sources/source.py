@@ -1,6 +1,6 @@
-"""Source: a customer's database, opened to be read: its catalog, values by name, and the rows of a checked statement.
+"""A data source that is open for reading: its catalog, values by name, and the rows of a checked statement.
 
-The SQL host opens one per data source and closes it at the end. Work is done by a few threads with SQLAlchemy's
+The source registry opens one per data source and closes it at the end. Work is done by a few threads with SQLAlchemy's
 drivers; nothing here ever writes, and a task that is cancelled stops its statement on the server too.
 """
 
@@ -13,15 +13,20 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 from recollect.apps.ask.semantic.catalog import Catalog
-from recollect.apps.ask.sources.address_rules import SourceRules
-from recollect.apps.ask.sources.catalog_reader import Reading, read
-from recollect.apps.ask.sources.dsn import dialect_of, read_dsn
-from recollect.apps.ask.sources.fair_share import FairShare
+from recollect.apps.ask.sources.address_rules import SourceRules, get_dialect, read_dsn
+from recollect.apps.ask.sources.catalog_reader import read_catalog
+from recollect.apps.ask.sources.column_values import CatalogLimits, FoundValue, find_values
 from recollect.apps.ask.sources.opening import THREADS, Resolve, open_engine, resolve_host
-from recollect.apps.ask.sources.postgres_parameters import CONNECT_SECONDS
 from recollect.apps.ask.sources.running import Rows, run_statement
-from recollect.apps.ask.sources.statement import CANCEL_SECONDS, Job, NotConnected, read_only, too_slow
-from recollect.apps.ask.sources.value_lookup import Found, find_values
+from recollect.apps.ask.sources.statement import (
+    CANCEL_SECONDS,
+    CONNECT_SECONDS,
+    FairShare,
+    Job,
+    NotConnected,
+    explain_timeout,
+    read_only,
+)
 from recollect.errors import QueryFailed, SourceUnavailable
 from recollect.values.data_source import ServerIdentity, mask_dsn
 
@@ -49,7 +54,7 @@ async def open_source(
     url = read_dsn(dsn, environment)
     engine = open_engine(url, rules, own=own, resolve=resolve)
     address = mask_dsn(dsn)
-    source = Source(engine, dialect=dialect_of(url), address=address, role=role, tells_why=rules.is_local)
+    source = Source(engine, dialect=get_dialect(url), address=address, role=role, tells_why=rules.is_local)
     try:
         await source.check()
     except BaseException:
@@ -75,7 +80,7 @@ class Source:
         self._share = FairShare(THREADS)
 
     async def check(self) -> None:
-        """Whether it answers; otherwise an error that says why."""
+        """Raise SourceUnavailable if the source does not answer."""
 
         def look(job: Job) -> None:
             with read_only(self._engine, job, self._role) as connection:
@@ -96,13 +101,16 @@ class Source:
             f"cannot connect to {self.address}; check the address and the account (the server's log has the reason)"
         )
 
-    async def read_catalog(self, reading: Reading | None = None) -> Catalog:
-        """Tables, columns, keys and some values; bounded in time."""
-        asked = reading or Reading()
-        seconds = SCHEMA_SECONDS + asked.seconds
-        return await self._do(None, seconds, lambda job: read(self._engine, job, self.dialect, self._role, asked))
+    async def read_catalog(self, limits: CatalogLimits | None = None) -> Catalog:
+        """Return tables, columns, keys and some values, in bounded time."""
+        most = limits or CatalogLimits()
+        return await self._do(
+            None,
+            SCHEMA_SECONDS + most.seconds,
+            lambda job: read_catalog(self._engine, job, self.dialect, self._role, most),
+        )
 
-    async def values_like(
+    async def find_values(
         self,
         refs: Sequence[tuple[str, str]],
         phrases: Sequence[str],
@@ -110,7 +118,7 @@ class Source:
         rules: Mapping[str, str] | None = None,
         seconds: float = LOOKUP_SECONDS,
         user: str | None = None,
-    ) -> list[Found]:
+    ) -> list[FoundValue]:
         """Return which of the phrases are values of these columns (table, column), ignoring case. For a table with a
         rule, only rows that meet it are searched."""
         return await self._do(
@@ -135,21 +143,22 @@ class Source:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _do(self, user: str | None, seconds: float, work: Callable[[Job], T]) -> T:
-        """In a thread, as soon as the user's share allows; if the wait ends before the work does, so does the work."""
+        """Return the result of work in a thread, begun as soon as the user's share allows. If the caller stops waiting,
+        the work is stopped."""
         async with self._share.slot(user):
             job = Job(seconds)
             future = asyncio.get_running_loop().run_in_executor(self._threads, work, job)
             try:
                 return await asyncio.wait_for(asyncio.shield(future), job.seconds + GRACE)
             except TimeoutError:
-                raise QueryFailed(too_slow(job.seconds)) from None
+                raise QueryFailed(explain_timeout(job.seconds)) from None
             except NotConnected as error:
                 raise self._explain(str(error)) from None
             finally:
                 if not future.done():
-                    await self._stopped(job, future)
+                    await self._stop(job, future)
 
-    async def _stopped(self, job: Job, future: asyncio.Future[T]) -> None:
+    async def _stop(self, job: Job, future: asyncio.Future[T]) -> None:
         future.cancel()
         await asyncio.to_thread(job.stop)
         done, _ = await asyncio.wait({future}, timeout=CANCEL_SECONDS)
@@ -158,4 +167,4 @@ class Source:
                 each.exception()
 
 
-__all__ = ["Found", "Reading", "Rows", "Source", "open_source"]
+__all__ = ["CatalogLimits", "FoundValue", "Rows", "Source", "open_source"]
