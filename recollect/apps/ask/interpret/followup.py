@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 from recollect.apps.ask.interpret.compose import compose
-from recollect.apps.ask.interpret.conditions import find_moment, make_period, merge_periods
+from recollect.apps.ask.interpret.conditions import add_definitions, find_moment, make_period, merge_periods
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Op, Order, Ref
 from recollect.apps.ask.interpret.joins import is_many_to_one
 from recollect.apps.ask.interpret.link import Linked
@@ -28,6 +29,7 @@ UNSURE = 0.25  # cue of a short question that may as well be complete
 QUESTION_WORDS = frozenset(("how", "what", "which", "who", "list", "show"))
 ADDING = frozenset(("too", "also", "plus", "with"))
 REPLACING = frozenset(("instead", "rather", "换成", "改成"))
+THEM = frozenset((("of", "them"), ("of", "those"), ("of", "these")))
 LISTING = frozenset(("them", "those", "these", "list", "show", "它们", "他们"))
 
 
@@ -40,6 +42,7 @@ class Change:
     changed: list[str] = field(default_factory=list)
     features: list[Feature] = field(default_factory=list)
     resolved: int = 0
+    counted: str = ""  # rows that some of the last rows have, and that a new period is about
 
     @property
     def state(self) -> State:
@@ -65,7 +68,14 @@ class Change:
     def has_word(self, words: frozenset[str]) -> bool:
         return any(token.lower in words for token in self.work.linked.tokens)
 
+    @property
+    def is_adding(self) -> bool:
+        """Whether the question adds to what was shown: "and status", "status too"."""
+        return self.work.linked.tokens[0].lower in ("and", "和") or self.has_word(ADDING)
+
     def find_moment(self) -> Ref | None:
+        if self.counted:
+            return Ref(self.counted, self.work.index.tables[self.counted].main_moment)
         return find_moment(self.work, base_table(self.frame, self.work.index))
 
 
@@ -121,7 +131,12 @@ def change_figure(change: Change) -> bool:
     frame, aggregates = change.frame, change.state.aggregates
     refs = zip(change.work.facts("metric"), change.refs("metric"), strict=True)
     metrics = tuple(Metric(fact.aggregate, ref) for fact, ref in refs)
-    if metrics and frame.metrics and change.has_word(ADDING):
+    if counts_them(change, metrics):
+        # "How many of them ordered": the last rows are counted, those that have what is named.
+        change.counted = metrics[0].of.table
+        existence = (*frame.existence, Existence(change.counted))
+        change.set("figure", metrics=(Metric("count", Ref(frame.subject)),), existence=existence, columns=(), groups=())
+    elif metrics and frame.metrics and change.has_word(ADDING):
         change.set("figure", metrics=(*frame.metrics, *metrics))
     elif metrics:
         columns, order = frame.columns if frame.groups else (), frame.order if frame.metrics else ()
@@ -131,6 +146,14 @@ def change_figure(change: Change) -> bool:
         change.set_first_metric(aggregate=(others or aggregates)[0])
         change.resolved += 1
     return True
+
+
+def counts_them(change: Change, metrics: Sequence[Metric]) -> bool:
+    """Whether "how many of them" is followed by other rows, which some of the last rows have."""
+    texts = [token.lower for token in change.work.linked.tokens]
+    is_said = any((of, them) in THEM for of, them in pairwise(texts))
+    is_other = [each.aggregate for each in metrics] == ["count"] and metrics[0].of.table != change.frame.subject
+    return is_said and is_other and bool(change.work.index.joins.path(change.frame.subject, metrics[0].of.table))
 
 
 def change_to_share(change: Change) -> bool:
@@ -146,8 +169,11 @@ def change_to_share(change: Change) -> bool:
 def change_columns(change: Change) -> bool:
     shows = change.refs("show")
     if shows and change.frame.metrics:
-        change.set("group", groups=tuple(map(Group, shows)))
+        kept = change.frame.groups if change.is_adding else ()
+        change.set("group", groups=(*kept, *map(Group, shows)))
         change.features.append(("plain_beside_aggregate", 1.0))
+        for ref in shows:
+            change.features += reach_features(change.frame, ref, change.work)
     elif shows:
         change.set("columns", columns=tuple(shows))
     return True
@@ -163,10 +189,12 @@ def change_groups(change: Change) -> bool:
         grain: Grain = fact.text  # type: ignore[assignment]
         groups.append(Group(moment, grain))
     if groups:
-        is_time = bool(groups[0].grain)
-        kept = [each for each in frame.groups if bool(each.grain) != is_time and not change.has_word(REPLACING)]
+        is_time, replaces = bool(groups[0].grain), change.has_word(REPLACING)
+        kept = [each for each in frame.groups if (change.is_adding or bool(each.grain) != is_time) and not replaces]
         metrics = frame.metrics or (Metric("count", Ref(frame.subject)),)
         change.set("group", groups=(*kept, *groups), metrics=metrics, columns=())
+        for group in groups:
+            change.features += reach_features(frame, group.of, change.work)
     return True
 
 
@@ -178,6 +206,18 @@ def change_filters(change: Change) -> bool:
         place_filter(change, each, made)
     if made:
         change.changed.append("filter")
+    return True
+
+
+def change_definitions(change: Change) -> bool:
+    """A taught word narrows the rows."""
+    work = Work(change.work.linked, change.state, change.frame.subject)
+    add_definitions(work)
+    if work.filters or work.periods or work.existence:
+        filters = (*change.frame.filters, *(each for each, _ in work.filters))
+        existence, periods = (*change.frame.existence, *work.existence), (*change.frame.periods, *work.periods)
+        change.set("filter", filters=filters, existence=existence, periods=periods)
+        change.features += work.features
     return True
 
 
@@ -195,7 +235,7 @@ def place_filter(change: Change, new: Filter, made: Sequence[Filter]) -> None:
         change.frame = replace(frame, existence=tuple(replace_inside(each, new) for each in existence))
     else:
         kept = [each for each in frame.filters if each in made or not is_same_person(each, new, change.work)]
-        change.features += reach_features(frame, new, change.work)
+        change.features += reach_features(frame, new.of, change.work)
         change.frame = replace(frame, filters=(*kept, new))
 
 
@@ -233,9 +273,9 @@ def is_same_person(old: Filter, new: Filter, work: Work) -> bool:
     return len(label) == 2 and old.of.table == new.of.table and {old.of.column, new.of.column} <= set(label)
 
 
-def reach_features(frame: Frame, new: Filter, work: Work) -> list[Feature]:
-    """A new condition near the rows in question is more likely than one far away."""
-    path = work.index.joins.path(base_table(frame, work.index), new.of.table)
+def reach_features(frame: Frame, ref: Ref, work: Work) -> list[Feature]:
+    """A column near the rows in question is more likely meant than one far away."""
+    path = work.index.joins.path(base_table(frame, work.index), ref.table)
     if path is None:
         return [("left_over", 2.0)]
     fan_out: list[Feature] = [] if is_many_to_one(path) else [("fan_out_join", 1.0)]
@@ -247,8 +287,8 @@ def change_periods(change: Change) -> bool:
     if not intervals:
         return True
     old = change.frame.periods
-    moment = old[0].of if old else change.find_moment()
-    if moment is None:
+    moment = old[0].of if old and not change.counted else change.find_moment()
+    if moment is None or not moment.column:
         return False
     change.set("period", periods=tuple(make_period(moment, each) for each in intervals))
     return True
@@ -290,12 +330,14 @@ def turn_order(change: Change) -> bool:
         change.set_first_metric(aggregate="max" if is_descending else "min")
         change.changed.append("order")
         return True
-    order = tuple(replace(each, is_descending=is_descending) for each in frame.order)
+    # "The first one" of an ordered answer is its first row.
+    is_kept = state.superlative == "first"
+    order = frame.order if is_kept else tuple(replace(each, is_descending=is_descending) for each in frame.order)
     if not order and frame.metrics and frame.groups:
         order = (Order("metric", 0, is_descending),)
     if state.superlative:
         change.changed.append("limit")
-    limit = number or frame.limit or (1 if state.superlative else None)
+    limit = number or (None if is_kept else frame.limit) or (1 if state.superlative else None)
     change.set("order", order=order, limit=limit, with_ties=frame.with_ties and number is None)
     return bool(order)
 
@@ -338,6 +380,6 @@ def change_threshold(change: Change) -> bool:
 
 
 STEPS = (
-    change_figure, change_to_share, change_columns, change_groups, change_filters, change_periods, change_order,
-    change_kind, change_threshold,
+    change_figure, change_to_share, change_columns, change_groups, change_filters, change_definitions,
+    change_periods, change_order, change_kind, change_threshold,
 )  # fmt: skip

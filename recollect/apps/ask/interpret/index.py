@@ -25,6 +25,7 @@ WEAK = frozenset(("of", "the", "and", "in", "for", "to", "is", "a", "if", "no", 
 ROLES = frozenset(("origin", "target"))
 FIGURES = frozenset(("money", "units", "price"))  # concepts of columns, never of rows
 KEY_WORDS = frozenset(("id", "uid", "key", "code", "pk", "uuid"))
+TYPE_WORDS = frozenset(("date", "time", "at", "on", "dt", "timestamp"))  # say what a column holds, not what it means
 NAME_WORDS = ("name", "名称", "名字")
 
 
@@ -204,8 +205,8 @@ class SchemaIndex:
             if len(part) < len(stems) and not set(part) <= WEAK:
                 self.put(part, target, score * part_score(stems, part, start, own, target.kind))
             for concept in load_concepts().get(part, frozenset()) - (FIGURES if target.kind == "entity" else set()):
-                whole = len(part) == len(stems)
-                keep_best(self.by_concept.setdefault(concept, {}), target, score * (0.8 if whole else 0.65))
+                fit = 0.9 if len(part) == len(stems) else 0.7 if end == len(stems) else 0.6
+                keep_best(self.by_concept.setdefault(concept, {}), target, score * fit)
 
     def put(self, phrase: Phrase, target: Target, score: float) -> None:
         keep_best(self.names.setdefault(phrase, {}), target, score)
@@ -228,6 +229,8 @@ def part_score(stems: Phrase, part: Phrase, start: int, own: set[str], kind: Kin
     missing = [each for each in (*stems[:start], *stems[start + len(part) :]) if each not in WEAK]
     if missing and set(missing) <= own and kind != "entity":
         return 0.92
+    if missing and set(missing) <= TYPE_WORDS and not set(part) <= own:
+        return 0.9  # "hired" is the hire date
     if missing and set(missing) <= KEY_WORDS:
         return 0.5  # "genre" is the genre, not its id
     has_head = start + len(part) == len(stems)

@@ -333,8 +333,8 @@ def shown_columns(refs: Sequence[Ref], query: Query) -> list[exp.Expr]:
 
 def metric_expression(metric: Metric, query: Query) -> exp.Expr:
     query.reach(metric.of.table, metric.of.via)
-    path = query.index.joins.path(query.base, metric.of.table, metric.of.via) or ()
-    is_doubled = query.has_fan_out or bool(path)
+    # Rows are repeated by a joined table that they do not belong to.
+    is_doubled = any(not query.index.joins.belongs(metric.of.table, table) for table, _ in query.aliases)
     if metric.aggregate == "count" and not metric.of.column:
         key = key_expressions(metric.of, query)[:1] if is_doubled else []
         return exp.Count(this=exp.Distinct(expressions=key) if key else exp.Star())

@@ -230,6 +230,13 @@ def repeats_rows(frame: Frame, base: str, work: Work) -> bool:
     return all(work.index.joins.is_below(base, table) for table in shown)
 
 
+def counts_named_rows(frame: Frame, base: str, work: Work) -> bool:
+    """Whether rows are counted that a condition names one by one."""
+    own = {Ref(base, name) for name in work.index.tables[base].label}
+    is_count = any(metric.aggregate == "count" for metric in frame.metrics[:1])
+    return is_count and any(each.of in own and each.op == "=" for each in frame.filters)
+
+
 def count_filtered(frame: Frame, base: str, work: Work) -> int:
     """Return how many columns are shown though they have a single value."""
     return len({each.of for each in frame.filters if each.op == "="} & set(frame.columns))
@@ -263,5 +270,5 @@ def has_twin(ref: Ref, tables: set[str], index: SchemaIndex) -> bool:
 SHAPES: dict[str, Callable[[Frame, str, Work], float]] = {
     "join": count_joins, "other_owner": count_strays, "default_label": shows_label, "no_label": lacks_label,
     "group_by_row": is_grouped_by_row, "fan_out_join": count_fan_outs, "repeated_rows": repeats_rows,
-    "shown_and_filtered": count_filtered,
+    "shown_and_filtered": count_filtered, "counted_by_name": counts_named_rows,
 }  # fmt: skip
