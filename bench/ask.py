@@ -41,7 +41,11 @@ from recollect.apps.ask.sources.address_rules import LOCAL_RULES
 from recollect.apps.ask.sources.source import Source, open_source
 from recollect.errors import QueryFailed, StatementDenied
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+# The evaluation sets lie beside the repository, or beside the folder of its worktrees.
+SHARED = next(
+    (folder / "shared" for folder in Path(__file__).resolve().parents[2:] if (folder / "shared/eval").is_dir()),
+    Path("shared"),
+)
 READ = frozenset(
     ("flight_2", "network_1", "orchestra", "singer", "voter_1", "real_estate_properties", "derm_treatment", "broker",
      "scholar", "chinook")

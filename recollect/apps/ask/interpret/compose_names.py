@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from recollect.apps.ask.interpret.compose_values import number_features
-from recollect.apps.ask.interpret.index import ColumnInfo, Target
-from recollect.apps.ask.interpret.joins import is_many_to_one
+from recollect.apps.ask.interpret.index import NO_COLUMN, ColumnInfo, Target
 from recollect.apps.ask.interpret.link import Link, Linked
 from recollect.apps.ask.interpret.operands import (
     DETERMINERS,
     is_coordinated,
-    is_measure,
     is_pending_figure,
     is_same_column,
     lead_word,
@@ -31,7 +29,8 @@ class Name:
 
     state: State
     link: Link
-    info: ColumnInfo | None
+    info: ColumnInfo
+    is_measure: bool
     features: list[Feature]
     changes: dict[str, Any]
 
@@ -41,8 +40,14 @@ class Name:
         return Target("entity", self.link.target.table)
 
     @property
-    def is_measure(self) -> bool:
-        return is_measure(self.link, self.info)
+    def is_expression(self) -> bool:
+        """Whether it is a figure that no single column holds."""
+        return self.link.kind == "measure"
+
+    @property
+    def place(self) -> list[Feature]:
+        """What speaks against showing it where it stands."""
+        return [("shown_in_where", 1.0)] if self.state.in_where else []
 
     @property
     def opened(self) -> dict[str, Any]:
@@ -72,7 +77,7 @@ def add_use(state: State, link: Link) -> tuple[tuple[int, int, Target], ...]:
 
 def apply_entity(state: State, link: Link, linked: Linked) -> Iterator[State]:
     changes = {"entity": link.target.table, "used": add_use(state, link), "junction": ""}
-    name = Name(state, link, None, name_features(link), changes)
+    name = Name(state, link, NO_COLUMN, False, name_features(link), changes)
     if state.counts:
         yield from count_entity(name)
         return
@@ -141,8 +146,9 @@ def apply_column(state: State, link: Link, linked: Linked) -> Iterator[State]:
         features.append(("counted_figure" if state.counts else "named_figure", 1.0))
     if state.waits:
         features.append(("open_unused", 1.0))
-    info = linked.index.column(link.target.table, link.target.column)
-    name = Name(state, link, info, features, {"used": add_use(state, link), "junction": "", "waits": False})
+    changes = {"used": add_use(state, link), "junction": "", "waits": False}
+    info, is_measure = linked.index.column_of(link.target), linked.index.is_measure(link.target)
+    name = Name(state, link, info, is_measure, features, changes)
     found = [following for read in COLUMN_READINGS for following in read(name)]
     yield from found
     if not found or state.negates or state.superlative or is_coordinated(state):
@@ -163,9 +169,7 @@ def owner_features(state: State, link: Link, linked: Linked) -> list[Feature]:
 
 def is_figure_of(entity: str, link: Link, linked: Linked) -> bool:
     """Whether a measure is recorded in rows that belong to the entity: "products by revenue" adds them up."""
-    path = linked.index.joins.path(link.target.table, entity)
-    is_below = bool(path) and is_many_to_one(path or ())
-    return is_below and is_measure(link, linked.index.column(link.target.table, link.target.column))
+    return linked.index.joins.is_below(link.target.table, entity) and linked.index.is_measure(link.target)
 
 
 def find_owners(at: int, linked: Linked) -> set[str]:
@@ -225,13 +229,10 @@ def place_aggregate(name: Name, aggregate: str) -> Iterator[tuple[Fact, dict[str
 def measure_features(name: Name, aggregates: tuple[str, ...]) -> list[Feature]:
     """Keys, texts and dates are rarely measured."""
     info, is_extreme = name.info, set(aggregates) <= {"min", "max"}
-    if info is None or name.link.kind == "measure":
-        return []
     if info.is_key:
         return [("key_as_measure", 1.0)]
-    if info.role == "moment":
-        return [] if is_extreme else [("text_as_measure", 1.0)]
-    return [] if info.is_number else [("text_as_measure", 0.4 if is_extreme else 1.0)]
+    is_fine = info is NO_COLUMN or (is_extreme if info.role == "moment" else info.is_number)
+    return [] if is_fine else [("text_as_measure", 0.4 if is_extreme else 1.0)]
 
 
 def order_by_column(name: Name) -> Iterator[State]:
@@ -241,36 +242,33 @@ def order_by_column(name: Name) -> Iterator[State]:
 
 def rank_by_column(name: Name) -> Iterator[State]:
     """`the highest price`: rows ranked by the column, its maximum, or groups ranked by their sum or count."""
-    state, info = name.state, name.info
+    state = name.state
     if not state.superlative or ":" in state.superlative or is_pending_figure(state):
         return
     extra = superlative_features(name)
     changes: dict[str, Any] = {"superlative": "", "groups": False, "numbers": ()}
     total = name.top("sum", in_where=state.in_where)
-    if state.last.kind == "grain" and name.is_measure:
-        # "best month for sales": the months are ranked, not the single sales
+    if name.is_measure:
         yield name.move(total, *extra, **changes)
-        return
+        if state.last.kind == "grain":
+            return  # "best month for sales": the months are ranked, not the single sales
     yield name.move(replace(total, aggregate=""), *extra, **changes)
     if not state.numbers and not state.in_where:
         # "Which orders have the highest amount" asks for the orders.
         is_about_rows = any(fact.kind == "entity" and not fact.in_where for fact in state.facts)
         doubt = ("superlative_as_aggregate", 4.0 if is_about_rows else 1.0)
         yield name.move(name.fact("metric", "max" if total.is_descending else "min"), *extra, doubt, **changes)
-    if name.is_measure:
-        yield name.move(total, *extra, **changes)
-    if info is not None and info.role in ("dimension", "foreign"):
+    if name.info.role in ("dimension", "foreign"):
         # "most common citizenship": the value that most rows have.
         yield name.move(name.top("count"), **changes)
 
 
 def superlative_features(name: Name) -> list[Feature]:
     info = name.info
-    if info is None or name.link.kind == "measure":
-        return []
-    if info.role in ("measure", "moment") or info.is_number:
-        return [("key_as_measure", 1.0)] if info.is_key else []
-    return [("superlative_of_text", 1.0)]
+    if info.is_number and info.is_key:
+        return [("key_as_measure", 1.0)]
+    is_ranked = info is NO_COLUMN or info.role in ("measure", "moment") or info.is_number
+    return [] if is_ranked else [("superlative_of_text", 1.0)]
 
 
 def compare_column(name: Name) -> Iterator[State]:
@@ -314,22 +312,19 @@ def read_plain(name: Name) -> Iterator[State]:
 def sum_measure(name: Name) -> Iterator[State]:
     """A measure that is named loosely ("sales") is summed, or stands for the rows of its table."""
     state, link = name.state, name.link
-    if not name.is_measure or (link.score >= 1 and link.kind != "measure"):
+    if not name.is_measure or (link.score >= 1 and not name.is_expression):
         return
-    extra = [("shown_in_where", 1.0)] if state.in_where else []
-    metric = name.fact("metric", "sum", in_where=state.in_where)
-    yield name.move(metric, *extra, **name.opened)
+    yield name.move(name.fact("metric", "sum", in_where=state.in_where), *name.place, **name.opened)
     if state.entity and link.target.table != state.entity:
         # "tracks that were never sold": a verb that stands for rows of another table
         yield name.move(name.fact("exists", target=name.rows, is_negated=state.negates), negates=False)
 
 
 def show_column(name: Name) -> Iterator[State]:
-    state, info = name.state, name.info
-    if name.link.kind == "measure":
+    state, extra = name.state, name.place
+    if name.is_expression:
         return
-    extra = [("shown_in_where", 1.0)] if state.in_where else []
-    if info is not None and info.role == "foreign" and info.type != "text":
+    if name.info.role == "foreign" and name.info.type != "text":
         extra.append(("foreign_key_shown", 1.0))
     if name.is_measure and name.link.score < 1:
         extra.append(("measure_listed", 1.0))
@@ -338,7 +333,7 @@ def show_column(name: Name) -> Iterator[State]:
 
 
 def require_missing(name: Name) -> Iterator[State]:
-    if name.state.negates and name.link.kind != "measure":
+    if name.state.negates and not name.is_expression:
         yield name.move(name.fact("filter", op="is null"), negates=False)
 
 

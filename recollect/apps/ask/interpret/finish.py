@@ -6,16 +6,16 @@ named, and "both" as one condition or two are separate drafts.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import cast
 
 from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, find_moment
 from recollect.apps.ask.interpret.frame import Compute, Filter, Frame, Group, Metric, Order, Ref
 from recollect.apps.ask.interpret.index import SchemaIndex, Target
-from recollect.apps.ask.interpret.joins import is_many_to_one
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import score
-from recollect.apps.ask.interpret.render import base_table
 from recollect.apps.ask.interpret.state import Fact, State
 from recollect.apps.ask.interpret.variants import spread
 from recollect.apps.ask.interpret.work import Draft, Work, is_identifying, make_ref, negate
@@ -73,8 +73,9 @@ def find_subject(work: Work) -> str:
 
 
 def add_metrics(work: Work) -> None:
-    work.metrics = [Metric(fact.aggregate, make_ref(fact.target, work.index)) for fact in work.facts("metric")]
-    work.groups = [Group(make_ref(fact.target, work.index)) for fact in work.facts("group")]
+    metrics = zip(work.facts("metric"), work.refs("metric"), strict=True)
+    work.metrics = [Metric(fact.aggregate, ref) for fact, ref in metrics]
+    work.groups = list(map(Group, work.refs("group")))
     if work.groups and not work.metrics and not work.facts("superlative", "order", "show"):
         work.metrics.append(Metric("count", Ref(work.subject)))
         # "Orders by channel" can only be counted; without "by" the figure is a guess.
@@ -83,7 +84,7 @@ def add_metrics(work: Work) -> None:
 
 def add_shown(work: Work) -> None:
     """Choose the columns to show: those in the question, and the names of the rows beside them."""
-    for ref in [make_ref(fact.target, work.index) for fact in work.facts("show")]:
+    for ref in work.refs("show"):
         if work.metrics and ref.table not in {group.of.table for group in work.groups if not group.of.column}:
             group_by_shown(work, ref)
         else:
@@ -97,50 +98,48 @@ def add_shown(work: Work) -> None:
 
 def note_shown_tables(work: Work) -> None:
     """Columns are mostly shown of one table, and of one that was named."""
-    entities = {fact.target.table for fact in work.facts("entity", "group")}
+    named = work.tables("entity", "group")
     shown = [*work.columns, *(group.of for group in work.groups if group.of.column)]
-    strays = [ref for ref in shown if ref.table not in entities]
-    if entities and strays:
-        work.note("shown_off_entity", len(strays))
-    if not work.metrics and len({fact.target.table for fact in work.facts("show")}) > 1:
-        work.note("mixed_tables")
+    if named:
+        work.note("shown_off_entity", sum(ref.table not in named for ref in shown))
+    work.note("mixed_tables", not work.metrics and len(work.tables("show")) > 1)
 
 
 def group_by_shown(work: Work, ref: Ref) -> None:
     """A column beside a figure groups it; a key or a label stands for the row itself."""
-    is_each = work.state.groups and not work.facts("group")
+    is_asked = work.state.groups or bool(work.facts("group"))
+    work.note("aggregate_grouped_by_entity" if is_asked else "plain_beside_aggregate")
     if is_identifying(ref, work.index):
         work.groups.append(Group(Ref(ref.table, via=ref.via)))
         work.columns.append(ref)
     else:
         work.groups.append(Group(ref))
-    is_asked = is_each or bool(work.facts("group"))
-    work.note("aggregate_grouped_by_entity" if is_asked else "plain_beside_aggregate")
 
 
 def group_by_entity_before(work: Work) -> None:
     """A table named before the figure groups it: "customers and their number of orders"."""
-    shown = {fact.target.table for fact in work.facts("show")} | {work.metrics[0].of.table}
+    if work.groups or work.facts("compute"):
+        return
+    taken = work.tables("show") | {work.metrics[0].of.table}
     figure_at = min((fact.at for fact in work.facts("metric")), default=-1)
-    before = [
-        fact for fact in work.named_entities
-        if fact.at < figure_at and not fact.in_figure and fact.lead != "of" and fact.target.table not in shown
-    ]  # fmt: skip
-    if before and not work.groups and not work.facts("compute"):
-        work.groups.append(Group(make_ref(before[0].target, work.index)))
-        work.note("plain_beside_aggregate", 0.1 if work.state.groups else 0.7)
+    for fact in work.named_entities:
+        is_owner = not fact.in_figure and fact.lead != "of" and fact.target.table not in taken
+        if is_owner and fact.at < figure_at:
+            work.groups.append(Group(make_ref(fact.target, work.index)))
+            work.note("plain_beside_aggregate", 0.1 if work.state.groups else 0.7)
+            return
 
 
 def show_entities(work: Work) -> None:
     """Show tables that "and" connects with a column by their label."""
-    shows = work.facts("show")
-    tables = {fact.target.table for fact in shows}
-    first_at = min((fact.at for fact in shows), default=99)
-    first = work.facts("entity")[:1]
-    for fact in work.named_entities:
-        is_first = fact in first and fact.at < first_at and bool(shows) and shows[0].junction == "and"
-        if fact.target.table not in tables and (fact.junction == "and" or is_first):
-            work.columns.insert(0 if fact.at < first_at else len(work.columns), make_ref(fact.target, work.index))
+    shows, tables = work.facts("show"), work.tables("show")
+    first_at = shows[0].at if shows else 99
+    leads_columns = bool(shows) and shows[0].junction == "and"
+    for n, fact in enumerate(work.named_entities):
+        is_before = fact.at < first_at
+        is_joined = fact.junction == "and" or (leads_columns and is_before and not n)
+        if is_joined and fact.target.table not in tables:
+            work.columns.insert(0 if is_before else len(work.columns), make_ref(fact.target, work.index))
 
 
 def add_trailing_count(work: Work) -> None:
@@ -216,7 +215,7 @@ def resolve_superlative(work: Work, number: int | None) -> None:
     """Find what a superlative without a column orders: a figure, a column of the adjective's concept, a date."""
     direction, _, concept = work.state.superlative.partition(":")
     is_descending = direction in ("desc", "last")
-    if work.metrics and (work.groups or work.facts("grain")) and not concept:
+    if work.metrics and not concept and (work.groups or work.facts("grain")):
         work.order.append(Order("metric", 0, is_descending))
     elif direction in ("last", "first"):
         order_by_date(work, is_descending)
@@ -224,8 +223,7 @@ def resolve_superlative(work: Work, number: int | None) -> None:
         rank_by_money(work, concept or "money", is_descending)
     if work.order:
         work.set_limit(number)
-    else:
-        work.note("left_over")
+    work.note("left_over", not work.order)
 
 
 def order_by_date(work: Work, is_descending: bool) -> None:
@@ -253,8 +251,8 @@ def rank_by_money(work: Work, concept: str, is_descending: bool) -> None:
     """Rank the subject by the sum of a measure of money in a table whose rows belong to it."""
     targets = work.index.by_concept.get("money", {}) if concept == "money" else {}
     for target in sorted(targets, key=lambda each: -targets[each]):
-        path = work.index.joins.path(target.table, work.subject)
-        if path and is_many_to_one(path) and (target.kind == "measure" or target.aggregate):
+        is_figure = target.kind == "measure" or target.aggregate
+        if is_figure and work.index.joins.is_below(target.table, work.subject):
             metric = Metric("sum", replace(make_ref(target, work.index), name="amount"))
             move_columns_to_groups(work, metric)
             work.groups = work.groups or [Group(Ref(work.subject))]
@@ -266,14 +264,12 @@ def rank_by_money(work: Work, concept: str, is_descending: bool) -> None:
 
 
 def add_orders(work: Work) -> None:
-    for fact in work.facts("order"):
-        ref = make_ref(fact.target, work.index)
-        at = find_metric(work.metrics, ref)
-        if fact.aggregate and at is None:
-            metric = Metric(fact.aggregate, ref)
+    for fact, ref in zip(work.facts("order"), work.refs("order"), strict=True):
+        metric = Metric(fact.aggregate, ref)
+        if fact.aggregate and find_metric(work.metrics, ref) is None:
             move_columns_to_groups(work, metric)
             work.metrics.append(metric)
-            at = len(work.metrics) - 1
+        at = find_metric(work.metrics, ref)
         if at is not None:
             work.order.append(Order("metric", at, fact.is_descending))
         elif ref.column or ref.expression:
@@ -290,17 +286,16 @@ def order_by_figure(work: Work) -> None:
     """`highest first`, `in ascending order of count`: order by the figure there is, by the count, or by what is
     shown."""
     is_descending = work.state.order == "desc"
-    labels = [Ref(work.subject, name) for name in work.index.tables[work.subject].label]
     if work.state.counts and work.columns and not work.metrics:
-        work.groups, work.columns = [Group(ref) for ref in work.columns], []
+        work.groups, work.columns = list(map(Group, work.columns)), []
         work.metrics.append(Metric("count", Ref(work.subject)))
-    shown = [ref for ref in (*work.columns[:1], *labels) if ref.column]
+    labels = (Ref(work.subject, name) for name in work.index.tables[work.subject].label)
+    shown = next((ref for ref in (*work.columns[:1], *labels) if ref.column), None)
     if work.metrics:
         work.order.append(Order("metric", 0, is_descending))
     elif shown:
-        work.order.append(Order("column", is_descending=is_descending, of=shown[0]))
-    else:
-        work.note("left_over")
+        work.order.append(Order("column", is_descending=is_descending, of=shown))
+    work.note("left_over", not work.order)
 
 
 def add_compute(work: Work) -> None:
@@ -308,17 +303,16 @@ def add_compute(work: Work) -> None:
     for fact in work.facts("compute"):
         is_possible = bool(work.metrics) and (bool(work.groups) if fact.text == "share" else has_grain(work))
         if is_possible:
-            compute: Compute = "share" if fact.text == "share" else "growth"
+            compute = cast(Compute, fact.text)
             work.metrics = [replace(work.metrics[0], compute=compute), *work.metrics[1:]]
-        else:
-            work.note("left_over")
+        work.note("left_over", not is_possible)
 
 
 def has_grain(work: Work) -> bool:
     """Group by month, unless the question groups by another span of time; return whether there is a date."""
     if any(group.grain for group in work.groups):
         return True
-    moment = find_moment(work, base_table(work.frame(), work.index))
+    moment = find_moment(work, work.base)
     if moment is not None:
         work.groups.append(Group(moment, "month"))
     return moment is not None
@@ -328,31 +322,23 @@ def add_comparison(work: Work) -> None:
     """`compare 2021 and 2022`: a figure for each year, or for each value of the column."""
     if not work.facts("compare") or not work.metrics or work.groups:
         return
+    counted = Counter(each.of for each, _ in work.filters if each.op == "=")
+    values = [Group(ref) for ref, count in counted.items() if count > 1]
     years = [Group(period.of, "year") for period in work.periods if period.others]
-    values = [each.of for each, _ in work.filters if each.op == "="]
-    repeated = [Group(ref) for ref in values[:1] if values.count(ref) > 1]
-    work.groups = (years or repeated)[:1]
-    if not work.groups:
-        work.note("left_over", 0.5)
+    work.groups = (years or values)[:1]
+    work.note("left_over", 0 if work.groups else 0.5)
 
 
 def add_left_over(work: Work) -> None:
     """Operators that found no operand cost."""
     state = work.state
-    is_ordered = bool(work.order)
-    resolved = (
-        is_ordered and state.superlative,
-        is_ordered and state.superlative and state.numbers,
-        is_ordered and state.order,
-        state.groups and work.groups,
-        state.counts and ((state.order and is_ordered) or work.metrics),
-        state.compare == "between" and work.periods,
-    )
-    pending = state.left_over - sum(map(bool, resolved)) - add_threshold(work) + state.negates
-    if pending > 0:
-        work.note("left_over", pending)
-    if state.waits:
-        work.note("open_unused")
+    ordered = (state.superlative, state.superlative and state.numbers, state.order)
+    resolved = sum(map(bool, ordered)) if work.order else 0
+    resolved += bool(state.groups and work.groups)
+    resolved += bool(state.counts and (work.metrics or (state.order and work.order)))
+    resolved += bool(state.compare == "between" and work.periods)
+    work.note("left_over", max(0, state.left_over - resolved - add_threshold(work) + state.negates))
+    work.note("open_unused", state.waits)
 
 
 def add_threshold(work: Work) -> int:
