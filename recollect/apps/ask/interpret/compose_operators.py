@@ -152,8 +152,7 @@ def doubt_by(at: int, linked: Linked) -> float:
 
 
 def on_negate(state: State, link: Link, value: str, linked: Linked) -> Changes:
-    if value == "not":
-        yield {"negates": link.end, "in_where": state.in_where or bool(state.facts)}
+    yield {"negates": link.end, "in_where": state.in_where or bool(state.facts)}
 
 
 def on_junction(state: State, link: Link, value: str, linked: Linked) -> Changes:
