@@ -50,10 +50,10 @@ class QuestionWords:
     def has_any(self, words: Iterable[str]) -> bool:
         return any(map(self.has, words))
 
-    def find_spelling(self, word: str) -> str:
-        """Return a word as the question writes it, or an empty text if it is not there."""
+    def find_spelling(self, word: str) -> str | None:
+        """Return a word as the question writes it, or None if it is not there."""
         if not self.has(word):
-            return ""
+            return None
         return word if is_cjk(word) else self.words[self.stems.index(stem(word))]
 
 
@@ -86,12 +86,13 @@ def find_name_word(wrong: str, right: str, question: QuestionWords) -> str | Non
     """Return the words of the question that the wrong name consists of, preferring those that are not in the right
     name."""
     if is_cjk(wrong):
-        return wrong if wrong in question.text else None
+        return question.find_spelling(wrong)
     old, new = split_identifier(wrong), split_identifier(right)
     runs = _find_runs(question, old)
     fresh = [run for run in runs if not any(starts_with_any(new, stem(word)) for word in run)]
-    exact: list[tuple[str, ...]] = list(filter(lambda run: {*old}.issuperset(map(stem, run)), runs))
-    word = " ".join(max(fresh or exact, key=len, default=()))
+    exact = [run for run in runs if {*old}.issuperset(map(stem, run))]
+    longest = max(fresh or exact, key=len, default=())
+    word = " ".join(longest)
     return word if word and stem_term(word) != stem_term(right.replace("_", " ")) else None
 
 
