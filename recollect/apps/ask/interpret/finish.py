@@ -35,8 +35,9 @@ def finish(state: State, linked: Linked) -> Iterator[Draft]:
             yield from finish_work(other)
         return
     # "The best month in 2024" names no figure: each figure of money with a date is offered.
+    is_dated = bool(work.facts("grain", "period"))
     figures = [each for each in list_figures(linked.index) if linked.index.tables[each.table].main_moment]
-    for target in figures[:HEADLINES] if work.facts("grain") else ():
+    for target in figures[:HEADLINES] if is_dated else ():
         fact = Fact("metric", 0, target, target.aggregate or "sum")
         guessed = Work(linked, replace(state, facts=(fact, *state.facts)), target.table)
         guessed.guess(target.column or "amount")

@@ -55,7 +55,7 @@ class ColumnInfo:
 
     @property
     def is_when(self) -> bool:
-        return self.role == "moment" or self.is_year
+        return self.role == "moment" or self.is_year or (self.is_number and "year" in self.words)
 
     def is_near(self, number: float) -> bool:
         """Whether the number is in the range of the column's values, or not far from it."""

@@ -47,7 +47,8 @@ def value_variants(frame: Frame, work: Work) -> Iterator[Variant]:
 
 def is_contradiction(filters: Sequence[Filter]) -> bool:
     """Whether no row can meet both: below one number and above a higher one."""
-    bounds = {each.op[0]: float(each.values[0]) for each in filters if each.op[0] in "<>" and not each.is_text}
+    numbers = [each for each in filters if each.op[0] in "<>" and each.values and not each.is_text]
+    bounds = {each.op[0]: float(each.values[0]) for each in numbers}
     return len(bounds) == 2 and bounds[">"] >= bounds["<"]
 
 
