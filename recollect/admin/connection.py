@@ -8,13 +8,12 @@ from typing import Any
 
 import psycopg
 from psycopg import AsyncConnection
-from psycopg.conninfo import make_conninfo
 from psycopg.rows import namedtuple_row
 
 from recollect.bootstrap import find_server
 from recollect.errors import StoreUnavailable
 from recollect.settings import Settings
-from recollect.store.connection import session_options
+from recollect.store.connection import add_session_options, start_pooled
 from recollect.store.database import first_line, queries, translate_error
 from recollect.store.migrate import Owner
 
@@ -30,9 +29,14 @@ async def connect_owner(settings: Settings) -> AsyncIterator[Owner]:
 @asynccontextmanager
 async def connect_application(dsn: str, settings: Settings) -> AsyncIterator[Owner]:
     """Connect as the application does, with its role and row-level security."""
-    options = dsn if settings.pooled else make_conninfo(dsn, options=session_options(settings))
-    async with open_connection(options) as connection:
-        yield connection
+    async with open_connection(dsn if settings.pooled else add_session_options(dsn, settings)) as connection:
+        if not settings.pooled:
+            yield connection
+            return
+        async with connection.transaction():
+            name, parameters = start_pooled(settings)
+            await fetch_rows(connection, name, parameters)
+            yield connection
 
 
 @asynccontextmanager

@@ -80,7 +80,9 @@ def test_search_for_tables_does_not_look_at_hidden_values(door: Door, north: dic
 
 def test_metadata_does_not_count_hidden_rows(door: Door, north: dict[str, str]) -> None:
     whole = door.http.post("/answerMetadataQuestion", json={"question": "Describe the table customers"}).json()
-    own = door.http.post("/answerMetadataQuestion", json={"question": "Describe the table customers"}, headers=north).json()
+    own = door.http.post(
+        "/answerMetadataQuestion", json={"question": "Describe the table customers"}, headers=north
+    ).json()
 
     assert "208 rows" in whole["answer"]
     # Durations are left out: their digits may be any.
