@@ -15,6 +15,7 @@ from recollect.admin.connection import connect_owner, fetch_rows, open_connectio
 from recollect.bootstrap import find_server
 from recollect.settings import Settings
 from recollect.store.backup import Manifest, Progress, ignore_progress, make_backup, restore_backup
+from recollect.store.distribute import SHARDS, Step, plan_distribution, run_plan
 from recollect.store.embedded import attach, default_home
 from recollect.store.embedded import read_status as read_embedded_status
 from recollect.store.embedded_files import locate_site
@@ -150,3 +151,14 @@ async def purge(settings: Settings) -> Purged:
     async with connect_owner(settings) as owner:
         await check_owner(owner)
         return Purged(*await vacuum_tables(owner))
+
+
+async def distribute(
+    settings: Settings, *, shards: int = SHARDS, dry_run: bool = False, progress: Progress = ignore_progress
+) -> list[Step]:
+    """Distribute the tables over a Citus cluster; return the steps, which a dry run only lists."""
+    async with connect_owner(settings) as owner:
+        steps = await plan_distribution(owner, shards)
+        if not dry_run:
+            await run_plan(owner, steps, progress)
+        return steps

@@ -36,7 +36,7 @@ NOUNS = (
     *("conversation", "turn", "sketch", "embedding", "chapter", "idempotency", "request", "server"),
     *("work", "holder", "evidence", "memory", "tally", "audit", "episode", "redaction", "upkeep", "term", "key"),
     *("report", "data_source", "shape", "document", "document_part", "chunk", "posting", "chunk_vector"),
-    *("access", "backup"),
+    *("access", "backup", "distribute"),
 )
 
 

@@ -45,7 +45,8 @@ def numbered(statement: str) -> str:
 
 
 def test_every_query_fits_the_schema_under_our_role(app: psycopg.Connection[Any]) -> None:
-    for name in queries().keys() - {"server.begin", "server.commit"}:  # which are no queries to prepare
+    # BEGIN and COMMIT are no queries to prepare, and the catalogs of Citus are not here.
+    for name in queries().keys() - {"server.begin", "server.commit", "distribute.placed"}:
         app.execute(f'PREPARE "{name}" AS {numbered(text(name))}'.encode())
 
     assert len(queries()) > 40

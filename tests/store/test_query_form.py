@@ -30,7 +30,7 @@ NOT_PARSED = ("access.differences",)
 BODIES = "SELECT prosrc FROM pg_proc WHERE pronamespace = 'recollect'::regnamespace AND proname = 'append_turns'"
 
 
-def parsed(text: str) -> exp.Expression:
+def parsed(text: str) -> exp.Expr:
     """A statement as a tree; each parameter is a placeholder, and pgvector's operator one that the parser knows."""
     return parse_one(
         re.sub(r"%\((\w+)\)s", r":p_\1", text).replace("%%", "%").replace("<#>", "<->"), dialect="postgres"
@@ -41,11 +41,11 @@ STATEMENTS = {name: parsed(sql.decode()) for name, sql in queries().items() if n
 ON_ROWS = [name for name, tree in STATEMENTS.items() if any(t.name in SCOPED for t in tree.find_all(exp.Table))]
 
 
-def is_scope(node: exp.Expression | None) -> bool:
+def is_scope(node: exp.Expr | None) -> bool:
     return isinstance(node, exp.Placeholder) and node.name == "p_scope"
 
 
-def conditions(query: exp.Expression) -> Iterator[exp.Expression]:
+def conditions(query: exp.Expr) -> Iterator[exp.Expr]:
     """What must all be true of the rows of a query: the parts of its WHERE and of its joins, split at AND."""
     joins = query.args.get("joins") or []
     for source in (query.args.get("from_"), query.args.get("using")):
@@ -57,19 +57,20 @@ def conditions(query: exp.Expression) -> Iterator[exp.Expression]:
             yield from whole.flatten() if isinstance(whole, exp.And) else [whole]
 
 
-def names_scope(query: exp.Expression, table: exp.Table) -> bool:
+def names_scope(query: exp.Expr, table: exp.Table) -> bool:
     """Whether the query asks for one scope of this table, in so many words."""
     for each in conditions(query):
         column, value = (each.this, each.args.get("expression")) if isinstance(each, exp.EQ) else (None, None)
-        is_named = isinstance(column, exp.Column) and column.name == "scope_id" and is_scope(value)
-        if is_named and column.table == (table.alias or ("" if not column.table else table.name)):
+        if not isinstance(column, exp.Column) or column.name != "scope_id" or not is_scope(value):
+            continue
+        if column.table == (table.alias or ("" if not column.table else table.name)):
             return True
     return False
 
 
-def read_tables(tree: exp.Expression) -> list[tuple[exp.Expression, exp.Table]]:
+def read_tables(tree: exp.Expr) -> list[tuple[exp.Expr, exp.Table]]:
     """The references to users' tables, each with the query that it is part of; without targets of INSERT."""
-    found = []
+    found: list[tuple[exp.Expr, exp.Table]] = []
     for table in tree.find_all(exp.Table):
         insert = table.find_ancestor(exp.Insert)
         is_target = insert is not None and table in list(insert.this.find_all(exp.Table))
