@@ -1715,6 +1715,7 @@ export interface components {
             standaloneQuery: string;
             model: string | null;
             refused: boolean;
+            errorStage: string | null;
         };
         AssumptionAnswer: {
             term: string;

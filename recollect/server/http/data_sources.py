@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from pydantic import Field
 
-from recollect.apps.ask.semantic.model_file import model_data
+from recollect.apps.ask.semantic.model_file import dump_model
 from recollect.apps.ask.source_registry import Shelf
 from recollect.server.access.caller import Caller, CurrentCaller, check_environment_use
 from recollect.server.access.idempotency import Replay, Stored
@@ -94,7 +94,7 @@ def describe_contents(shelf: Shelf, caller: Caller) -> dict[str, Any]:
         for table in view.catalog.tables
     ]
     access = dict(shelf.kept.access) if caller.can("put_data_source") else None
-    return describe_source(shelf.kept, caller) | {"tables": tables, "model": model_data(view.model), "access": access}
+    return describe_source(shelf.kept, caller) | {"tables": tables, "model": dump_model(view.model), "access": access}
 
 
 async def restore_source(stored: Stored, *, caller: Caller, scope: Scope, request: Request, **_: Any) -> dict[str, Any]:

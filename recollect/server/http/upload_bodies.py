@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from recollect.apps.documents.answer_log import Entry
 from recollect.apps.documents.question import HISTORY_TOKENS, MAX_MEMORIES, TOP_K, TOP_MEMORIES, Answered, Question
+from recollect.errors import InvalidInput
 from recollect.server.http.bodies import NAME, Body, Project, chars, within
 from recollect.values.blocks import DocumentFormat
 from recollect.values.conversation import Conversation
@@ -88,6 +89,7 @@ class AskedAnswer(BaseModel):
     standaloneQuery: str  # noqa: N815
     model: str | None
     refused: bool
+    errorStage: str | None  # noqa: N815  # set if the model failed and documents are quoted instead
 
 
 class SessionAnswer(BaseModel):
@@ -115,6 +117,9 @@ class LogsAnswer(BaseModel):
     logs: list[LogAnswer]
 
 
+FIELD_NAMES = {"documents": "documentIds", "top_memories": "topKMems", "history_tokens": "maxHistoryTokens"}
+
+
 class AskBody(Body):
     query: str = Field(examples=["How much is a tyre change?"], json_schema_extra=chars(MAX_QUERY_CHARS))
     sessionId: str | None = Field(default=None, json_schema_extra=NAME)  # noqa: N815
@@ -133,16 +138,21 @@ class AskBody(Body):
     project: Project = None
 
     def question(self) -> Question:
+        """Return the question. Raises InvalidInput with the field as the caller named it."""
         top_k = [each for each in (self.topKDocs, self.topK) if each is not None]
-        return Question(
-            self.query,
-            documents=None if self.documentIds is None else tuple(map(DocumentId, self.documentIds)),
-            top_k=top_k[0] if top_k else TOP_K,
-            top_memories=self.topKMems,
-            history_tokens=self.maxHistoryTokens,
-            include_history=self.includeHistory,
-            mmr=self.mmr,
-        )
+        try:
+            return Question(
+                self.query,
+                documents=None if self.documentIds is None else tuple(map(DocumentId, self.documentIds)),
+                top_k=top_k[0] if top_k else TOP_K,
+                top_memories=self.topKMems,
+                history_tokens=self.maxHistoryTokens,
+                include_history=self.includeHistory,
+                mmr=self.mmr,
+            )
+        except InvalidInput as error:
+            names = FIELD_NAMES | {"top_k": "topK" if self.topKDocs is None else "topKDocs"}
+            raise error.renamed(names.get(error.field, error.field)) from None
 
 
 def describe_document(document: Document) -> dict[str, Any]:
@@ -174,6 +184,7 @@ def describe_answer(answer: Answered) -> dict[str, Any]:
         "standaloneQuery": answer.standalone,
         "model": answer.model,
         "refused": answer.refused,
+        "errorStage": answer.error_stage,
     }
 
 
