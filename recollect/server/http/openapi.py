@@ -6,10 +6,10 @@ only; responses are not validated against them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import cache, reduce
-from operator import or_
+from operator import attrgetter, or_
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -17,7 +17,6 @@ from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, create_model
 
-from recollect.server.access.route_rules import ACTIONS
 from recollect.values.serialization import json_types
 
 TAGS = [
@@ -39,6 +38,7 @@ SCHEMES = {
     "basic": {"type": "http", "scheme": "basic", "description": "A user, with an API key as the password."},
     "key": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key."},
 }
+ACTIONS = "x-actions"  # where the schema names the actions of a route; docs/reference/http.md is generated from it
 OPEN = ("/health", "/ready")
 NEVER = "422"  # FastAPI's own validation error; ours is 400, with our error object
 
@@ -71,6 +71,25 @@ def describe_type(hint: Any) -> Any:
         return hint
     described = tuple(describe_type(each) for each in inner)
     return reduce(or_, described) if origin in (Union, UnionType) else origin[described]
+
+
+class Shape:
+    """A value as a JSON object under the names of an outside interface.
+
+    Each field has its type and where it comes from: the path of an attribute, or a function of the value.
+    """
+
+    def __init__(self, name: str, /, doc: str | None = None, **fields: tuple[Any, str | Callable[[Any], Any]]) -> None:
+        self.model = json_object(name, doc=doc, **{field: hint for field, (hint, _) in fields.items()})
+        self._sources = {
+            field: attrgetter(source) if isinstance(source, str) else source for field, (_, source) in fields.items()
+        }
+
+    def describe(self, value: Any) -> dict[str, Any]:
+        return {field: read(value) for field, read in self._sources.items()}
+
+    def describe_all(self, values: Iterable[Any]) -> list[dict[str, Any]]:
+        return [self.describe(each) for each in values]
 
 
 # Errors ---------------------------------------------------------------------------------------------------------------
