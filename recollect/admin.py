@@ -24,7 +24,7 @@ from recollect.ports import SystemClock
 from recollect.settings import Settings
 from recollect.store.backup import Manifest as Manifest
 from recollect.store.backup import Progress, ignore_progress, make_backup, restore_backup
-from recollect.store.connection import APP_ROLE, open_database
+from recollect.store.connection import APP_ROLE, add_session_options, open_database, start_pooled
 from recollect.store.database import first_line, queries, translate_error
 from recollect.store.distribute import SHARDS, Step, plan_distribution, run_plan
 from recollect.store.embedded import attach, default_home
