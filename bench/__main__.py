@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import typer
 
 from bench import http_cost, memory_cost, verb_cost
+from bench.ask_model import ask_model
 from bench.corrections import corrections
 from bench.documents import documents
 from bench.extraction import extraction
@@ -52,7 +53,7 @@ def cost(what: Subject = "library", quick: Quick = False, minutes: Minutes = 0, 
         raise typer.Exit(FAILED)
 
 
-for command in (retrieval, updates, extraction, corrections, questions, documents, cost):
+for command in (retrieval, updates, extraction, corrections, questions, documents, ask_model, cost):
     app.command()(command)
 
 

@@ -25,14 +25,14 @@ from recollect.apps.ask.answer_fields import (
 from recollect.apps.ask.chart_images import draw_png
 from recollect.apps.ask.charts import chart_answer
 from recollect.apps.ask.metadata import similar_tables
-from recollect.apps.ask.question import MAX_ROWS, Answer
+from recollect.apps.ask.question import MAX_ROWS, Answer, OnText
 from recollect.apps.ask.recording import from_log
 from recollect.errors import MissingExtra, NotFound, SchemaMismatch, StoreUnavailable
 from recollect.server.access.caller import Caller, CurrentCaller
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once
 from recollect.server.access.json_response import Json
 from recollect.server.access.route_rules import authorized, idempotent, requires
-from recollect.server.http.ask_bodies import AskBody, ExecuteBody, make_ask, split_names
+from recollect.server.http.ask_bodies import AskBody, ExecuteBody, SessionContextHeader, make_ask, split_names
 from recollect.server.http.openapi import ERRORS, json_object, list_of
 from recollect.server.http.verbs import ProjectParam
 from recollect.values.query import check_range
@@ -48,6 +48,7 @@ VIEW = json_object("MetadataView", view=str, columns=list[str])
 DATABASE = json_object("MetadataDatabase", database=str, changed=bool, views=list_of(VIEW))
 METADATA = json_object("Metadata", databases=list_of(DATABASE))
 AskParams = Annotated[AskBody, Query()]
+STREAMING = set[asyncio.Task[Response]]()  # answers that are being written
 Databases = Annotated[str, Query(description="Databases, separated by commas; empty: all.")]
 
 
@@ -74,7 +75,13 @@ async def describe_with_chart(answer: Answer, body: AskBody) -> dict[str, Any]:
 
 
 async def respond_to_question(
-    caller: Caller, request: Request, body: AskBody, key: str | None, mode: str | None = None
+    caller: Caller,
+    request: Request,
+    body: AskBody,
+    key: str | None,
+    mode: str | None,
+    context: str | None,
+    on_text: OnText | None = None,
 ) -> Response:
     """Answer a question. Without `user_id` no memory takes part, and the caller need only be allowed to ask; a user
     that the caller may not act for is refused even then."""
@@ -85,13 +92,13 @@ async def respond_to_question(
         scope = caller.authorize("ask", body.user_id, None, body.project)
 
     async def answer() -> Answer:
-        ask = make_ask(body, caller.identity.role, caller.settings, mode)
-        return await get_analyst(request).answer(scope, ask, mode or body.mode)
+        ask = make_ask(body, caller.identity.role, caller.settings, mode, context)
+        return await get_analyst(request).answer(scope, replace(ask, on_text=on_text), mode or body.mode)
 
     async def describe(answer: Answer) -> dict[str, Any]:
         return await describe_with_chart(answer, body)
 
-    identity = ["answer", mode, body.model_dump()]
+    identity = ["answer", mode, context, body.model_dump()]
     return await answer_once(caller, scope, key if remembers else None, identity, answer, describe)
 
 
@@ -136,85 +143,130 @@ async def answer_once(
 @router.post("/answerQuestion", response_model=AnswerQuestionAnswer)
 @requires("ask")
 async def answer_question(
-    body: AskBody, caller: CurrentCaller, request: Request, idempotency_key: IdempotencyKey = None
+    body: AskBody,
+    caller: CurrentCaller,
+    request: Request,
+    context: SessionContextHeader = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Ask a database. With `user_id`, what was asked and taught before takes part, and the question is remembered."""
-    return await respond_to_question(caller, request, body, idempotency_key)
+    return await respond_to_question(caller, request, body, idempotency_key, None, context)
 
 
 @router.get("/answerQuestion", response_model=AnswerQuestionAnswer)
 @requires("ask")
-async def answer_question_by_address(body: AskParams, caller: CurrentCaller, request: Request) -> Response:
+async def answer_question_by_address(
+    body: AskParams, caller: CurrentCaller, request: Request, context: SessionContextHeader = None
+) -> Response:
     """Ask a database, with the fields in the query."""
-    return await respond_to_question(caller, request, body, None)
+    return await respond_to_question(caller, request, body, None, None, context)
 
 
 @router.post("/answerDataQuestion", response_model=AnswerQuestionAnswer)
 @requires("ask")
 async def answer_data_question(
-    body: AskBody, caller: CurrentCaller, request: Request, idempotency_key: IdempotencyKey = None
+    body: AskBody,
+    caller: CurrentCaller,
+    request: Request,
+    context: SessionContextHeader = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Ask for data; the question is never taken as one about the schema."""
-    return await respond_to_question(caller, request, body, idempotency_key, "data")
+    return await respond_to_question(caller, request, body, idempotency_key, "data", context)
 
 
 @router.get("/answerDataQuestion", response_model=AnswerQuestionAnswer)
 @requires("ask")
-async def answer_data_question_by_address(body: AskParams, caller: CurrentCaller, request: Request) -> Response:
+async def answer_data_question_by_address(
+    body: AskParams, caller: CurrentCaller, request: Request, context: SessionContextHeader = None
+) -> Response:
     """Ask for data, with the fields in the query."""
-    return await respond_to_question(caller, request, body, None, "data")
+    return await respond_to_question(caller, request, body, None, "data", context)
 
 
 @router.post("/answerMetadataQuestion", response_model=AnswerQuestionAnswer)
 @requires("ask")
 async def answer_metadata_question(
-    body: AskBody, caller: CurrentCaller, request: Request, idempotency_key: IdempotencyKey = None
+    body: AskBody,
+    caller: CurrentCaller,
+    request: Request,
+    context: SessionContextHeader = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Ask what the database contains; no query is run."""
-    return await respond_to_question(caller, request, body, idempotency_key, "metadata")
+    return await respond_to_question(caller, request, body, idempotency_key, "metadata", context)
 
 
 @router.get("/answerMetadataQuestion", response_model=AnswerQuestionAnswer)
 @requires("ask")
-async def answer_metadata_question_by_address(body: AskParams, caller: CurrentCaller, request: Request) -> Response:
+async def answer_metadata_question_by_address(
+    body: AskParams, caller: CurrentCaller, request: Request, context: SessionContextHeader = None
+) -> Response:
     """Ask what the database contains, with the fields in the query."""
-    return await respond_to_question(caller, request, body, None, "metadata")
+    return await respond_to_question(caller, request, body, None, "metadata", context)
 
 
 @router.post("/streamAnswerQuestion", response_class=Response, responses=TEXT)
 @requires("ask")
 async def stream_answer_question(
-    body: AskBody, caller: CurrentCaller, request: Request, idempotency_key: IdempotencyKey = None
+    body: AskBody,
+    caller: CurrentCaller,
+    request: Request,
+    context: SessionContextHeader = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Ask a database, and get the text of the answer as a stream."""
-    return stream_text(await respond_to_question(caller, request, body, idempotency_key))
+    return await stream_answer(caller, request, body, idempotency_key, context)
 
 
 @router.get("/streamAnswerQuestion", response_class=Response, responses=TEXT)
 @requires("ask")
-async def stream_answer_question_by_address(body: AskParams, caller: CurrentCaller, request: Request) -> Response:
+async def stream_answer_question_by_address(
+    body: AskParams, caller: CurrentCaller, request: Request, context: SessionContextHeader = None
+) -> Response:
     """Ask a database, with the fields in the query, and get the text of the answer as a stream."""
-    return stream_text(await respond_to_question(caller, request, body, None))
+    return await stream_answer(caller, request, body, None, context)
 
 
-def stream_text(whole: Response) -> StreamingResponse:
-    text: str = msgspec.json.decode(whole.body)["answer"]
+async def stream_answer(
+    caller: Caller, request: Request, body: AskBody, key: str | None, context: str | None
+) -> StreamingResponse:  # fmt: skip
+    """Return the text of an answer while a model writes it; without a model, once it is there. An error before the
+    first piece is a response of its own. The question is answered and recorded even if the client goes away."""
+    pieces = asyncio.Queue[str | None]()
+    task = asyncio.create_task(respond_to_question(caller, request, body, key, None, context, pieces.put))
+    STREAMING.add(task)
+    task.add_done_callback(STREAMING.discard)
+    task.add_done_callback(lambda _: pieces.put_nowait(None))
+    first = await pieces.get()
+    headers = {} if first else (await task).headers
+    replayed = {name: value for name, value in headers.items() if name == "idempotent-replayed"}
 
     async def stream() -> AsyncIterator[bytes]:
-        for line in text.splitlines(keepends=True):
-            yield line.encode()
+        piece, said = first, ""
+        while piece is not None:
+            said += piece
+            yield piece.encode()
+            piece = await pieces.get()
+        text: str = msgspec.json.decode((await task).body)["answer"]
+        # A model that broke off was replaced; otherwise only what is added to its words is missing.
+        rest = text.removeprefix(said.rstrip())
+        yield (rest if rest != text or not said else f"\n\n{text}").encode()
 
-    replayed = {name: value for name, value in whole.headers.items() if name == "idempotent-replayed"}
     return StreamingResponse(stream(), media_type="text/plain", headers=replayed)
 
 
 @router.post("/generateVQL", response_model=AnswerQuestionAnswer)
 @requires("ask")
 async def generate_vql(
-    body: AskBody, caller: CurrentCaller, request: Request, idempotency_key: IdempotencyKey = None
+    body: AskBody,
+    caller: CurrentCaller,
+    request: Request,
+    context: SessionContextHeader = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Return the SQL for a question, without running it."""
-    return await respond_to_question(caller, request, body, idempotency_key, "generate")
+    return await respond_to_question(caller, request, body, idempotency_key, "generate", context)
 
 
 @router.post("/executeVQL", response_model=EXECUTED)

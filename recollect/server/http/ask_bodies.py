@@ -3,18 +3,31 @@ vary per request must match what is configured. Unknown fields are ignored."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
+from fastapi import Header
 from pydantic import Field
 
 from recollect.apps.ask.question import MAX_ROWS, Ask, Shown
+from recollect.apps.ask.session_context import HEADER, read_session_context
 from recollect.errors import InvalidInput
+from recollect.server.access.request_checks import decode_utf8
 from recollect.server.http.bodies import NAME, Body, Project, chars, within
 from recollect.settings import Settings
 from recollect.values.query import MAX_QUERY_CHARS, check_range
 
 Mode = Literal["default", "data", "metadata"]
 PROVIDER = "openai"  # the protocol of the model server and of the embedder
+
+
+SessionContextHeader = Annotated[
+    str | None,
+    Header(
+        alias=HEADER,
+        description="JSON: time_focus, user_segment, exclude_test, custom_filters, definitions.",
+        examples=['{"time_focus": "2024", "definitions": {"big": "amount > 1000"}}'],
+    ),
+]
 
 
 class AskBody(Body):
@@ -47,7 +60,9 @@ class AskBody(Body):
     vql_execute_rows_limit: int = Field(default=100, json_schema_extra=within(1, MAX_ROWS))
     llm_response_rows_limit: int = Field(default=100, json_schema_extra=within(1, MAX_ROWS))
     enable_query_fixer: bool = True
-    enable_query_reviewer: bool = False
+    enable_query_reviewer: bool | None = Field(
+        default=None, description="Ask the model again if the result is empty. Left out: as `enable_query_fixer`."
+    )
     user_id: str | None = Field(default=None, json_schema_extra=NAME, examples=["john@example.com"])
     session_id: str | None = Field(default=None, json_schema_extra=NAME)
     project: Project = None
@@ -63,7 +78,7 @@ class ExecuteBody(Body):
     project: Project = None
 
 
-def make_ask(body: AskBody, role: str, settings: Settings, mode: str | None) -> Ask:
+def make_ask(body: AskBody, role: str, settings: Settings, mode: str | None, context: str | None = None) -> Ask:
     """Return the question as the analyst takes it."""
     check_providers(body, settings)
     for field, low, high in RANGES:
@@ -74,6 +89,7 @@ def make_ask(body: AskBody, role: str, settings: Settings, mode: str | None) -> 
         tags=tuple(split_names(body.vdp_tag_names)),
         role=role,
         remembers=body.user_id is not None and body.use_memory,
+        context=read_session_context(context and decode_utf8(context)),
         history=body.max_history_messages,
         similar=body.semantic_search_k,
         views=tuple(split_names(body.use_views)),
@@ -83,9 +99,10 @@ def make_ask(body: AskBody, role: str, settings: Settings, mode: str | None) -> 
         execute=mode != "generate",
         clarify=body.check_ambiguity,
         fix=body.enable_query_fixer,
-        review=body.enable_query_reviewer,
+        review=body.enable_query_fixer if body.enable_query_reviewer is None else body.enable_query_reviewer,
         told_rows=body.llm_response_rows_limit,
         shown=Shown(
+            not {"vector_search_k", "vector_search_total_limit"} & body.model_fields_set,
             body.vector_search_k,
             body.vector_search_total_limit,
             body.vector_search_sample_data_k,

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
@@ -25,7 +25,7 @@ from recollect.apps.ask.charts import chart_answer
 from recollect.apps.ask.corrections.change import Change, Correction
 from recollect.apps.ask.history import asked_before
 from recollect.apps.ask.question import MAX_ROWS, Answer, Ask
-from recollect.apps.ask.session_context import HEADER, read_session_context
+from recollect.apps.ask.session_context import read_session_context
 from recollect.errors import InvalidInput
 from recollect.server.access.caller import Caller, CurrentCaller
 from recollect.server.access.idempotency import (
@@ -38,6 +38,7 @@ from recollect.server.access.idempotency import (
 from recollect.server.access.request_checks import decode_utf8
 from recollect.server.access.route_rules import authorized, idempotent, requires
 from recollect.server.http.answer_question import answer_once, get_analyst
+from recollect.server.http.ask_bodies import SessionContextHeader
 from recollect.server.http.bodies import NAME, VALUE, Body, Session, chars, within
 from recollect.server.http.memories import MEMORY
 from recollect.server.http.openapi import ERRORS, json_object, list_of
@@ -48,14 +49,6 @@ from recollect.values.scope import Scope
 router = APIRouter(prefix="/api/projects/{project}/datasources/{source}", tags=["text to SQL"], responses=ERRORS)
 SQL = chars(MAX_QUERY_CHARS)
 UserId = Annotated[str | None, Field(description="Who asks; by default the caller.", json_schema_extra=NAME)]
-SessionContextHeader = Annotated[
-    str | None,
-    Header(
-        alias=HEADER,
-        description="JSON: time_focus, user_segment, exclude_test, custom_filters, definitions.",
-        examples=['{"time_focus": "2024", "definitions": {"big": "amount > 1000"}}'],
-    ),
-]
 
 
 class QuestionBody(Body):

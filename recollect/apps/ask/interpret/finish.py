@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, find_moment
-from recollect.apps.ask.interpret.frame import Compute, Filter, Frame, Group, Metric, Order, Ref
+from recollect.apps.ask.interpret.frame import Compute, Filter, Frame, Grain, Group, Metric, Order, Ref
 from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.joins import is_many_to_one
 from recollect.apps.ask.interpret.link import Linked
@@ -320,7 +320,8 @@ def has_grain(work: Work) -> bool:
         return True
     moment = find_moment(work, base_table(work.frame(), work.index))
     if moment is not None:
-        work.groups.append(Group(moment, "month"))
+        grain: Grain = work.linked.vocabulary.grain or "month"  # type: ignore[assignment]
+        work.groups.append(Group(moment, grain))
     return moment is not None
 
 
