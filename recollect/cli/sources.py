@@ -86,12 +86,12 @@ def refresh(name: Name, user: User = None, project: Project = None, json: Json =
 @app.command("model")
 def model(name: Name, file: File = None, user: User = None, project: Project = None, json: Json = False) -> None:
     """Print the semantic model as YAML; with a file, replace it."""
-    from recollect.apps.ask.semantic.model_file import model_data, write_model
+    from recollect.apps.ask.semantic.model_file import dump_model, write_model
 
     scope = make_scope(user, None, project)
     if file is None:
         shelf: Shelf = run_with_library(lambda library: library.find(scope, name))
-        print_json(model_data(shelf.model)) if json else typer.echo(write_model(shelf.model), nl=False)
+        print_json(dump_model(shelf.model)) if json else typer.echo(write_model(shelf.model), nl=False)
         return
     text = sys.stdin.read() if str(file) == "-" else read_text(file)
     run_with_library(lambda library: library.edit(scope, name, model=text))

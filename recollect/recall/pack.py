@@ -160,7 +160,7 @@ def fill_hits(
             left_out.append(LeftOut(hit.source, f"only {query.max_turns} turns were asked for"))
         elif page.room < ROOM_TO_STOP:
             left_out.append(LeftOut(hit.source, "the budget was used up"))
-        elif page.add(line := turn_line(hit.turn, query, terms, "recalled")):
+        elif page.add(line := mark_line(turn_line(hit.turn, query, terms, "recalled"), hit)):
             used += 1
         else:
             too_long.append(line)
@@ -181,6 +181,17 @@ def turn_line(turn: Turn, query: Query, terms: Mapping[str, float], section: Sec
         day=(turn.session, turn.at.date().isoformat() if turn.at else ""),
         order=turn.index or 0,
     )
+
+
+def mark_line(line: Line, hit: Hit) -> Line:
+    """Return the line of a hit, with a note if something it says does not hold any more, or perhaps not."""
+    if not hit.outdated:
+        return line
+    sure = "outdated" if any(part.is_sure for part in hit.outdated) else "maybe outdated"
+    is_all = len(hit.outdated) == 1 and len(hit.outdated[0].statement) >= len(hit.text.strip()) - 2
+    parts = "" if is_all else ": " + "; ".join(f"“{part.statement}”" for part in hit.outdated)
+    text = f"{line.text} ({sure}{parts})"
+    return replace(line, text=text, tokens=room_for(text, line.speaker))
 
 
 def known_lines(hits: Iterable[MemoryHit]) -> list[Line]:

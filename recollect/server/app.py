@@ -88,7 +88,6 @@ def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None =
         docs_url=None,  # the console serves /docs, without assets from the network
         redoc_url=None,
         telemetry=NO_TELEMETRY,
-        generate_unique_id_function=openapi.operation_id,
     )
     app.state.settings = settings
     app.state.rate_limiter = RateLimiter(settings.rate_limit)

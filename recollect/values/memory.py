@@ -188,7 +188,7 @@ def get_slot(kind: MemoryKind, key: str) -> tuple[str, str]:
 
 def is_single(kind: MemoryKind, key: str) -> bool:
     """Return whether a newer value of a key ends the older one."""
-    return is_personal(kind, key) or kind in DEFINES or key.startswith("default_filter:")
+    return is_personal(kind, key) or kind in DEFINES or key.startswith(("default_filter:", "favourite_"))
 
 
 def is_personal(kind: MemoryKind, key: str) -> bool:

@@ -1815,6 +1815,7 @@ export interface components {
             standaloneQuery: string;
             model: string | null;
             refused: boolean;
+            errorStage: string | null;
         };
         AssumptionAnswer: {
             term: string;
@@ -1839,9 +1840,9 @@ export interface components {
             audit: components["schemas"]["Audit"][];
         };
         /**
-         * @description `before` and `after` are names for substitutions, units for a grain, and otherwise SQL with full table names.
-         *     `table` is the one that `after` (or, when something went, `before`) is about. `word` is the question's own word
-         *     that the wrong name came from, or the vague word whose meaning was changed.
+         * @description One way in which a corrected query differs. `before` and `after` are names for substitutions, units for a grain,
+         *     and otherwise SQL with full table names. `table` is the one that `after` (or, for a removal, `before`) is about.
+         *     `word` is the question's own word that the wrong name came from, or the vague word whose meaning was changed.
          */
         Change: {
             /** @enum {string} */

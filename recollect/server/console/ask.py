@@ -18,7 +18,7 @@ from starlette.responses import RedirectResponse, Response
 
 from recollect.apps.ask import teaching
 from recollect.apps.ask.chart_images import Theme, can_draw, draw_svg
-from recollect.apps.ask.corrections.change import Change
+from recollect.apps.ask.corrections.correction import Change
 from recollect.apps.ask.csv_files import make_file_name, write_csv
 from recollect.apps.ask.history import asked_before
 from recollect.apps.ask.memory import is_seen

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from recollect.apps.ask.semantic.model_file import model_data
+from recollect.apps.ask.semantic.model_file import dump_model
 from recollect.apps.ask.source_registry import Shelf
 from recollect.server.access.caller import Call, Caller, check_environment_use
 from recollect.server.access.idempotency import STORED, Replay, Stored
@@ -86,7 +86,7 @@ def describe_contents(shelf: Shelf, call: Call) -> dict[str, Any]:
     ]
     access = dict(shelf.kept.access) if call.caller.can("put_data_source") else None
     described = describe_source(shelf.kept, call.caller)
-    return described | {"tables": tables, "model": model_data(view.model), "access": access}
+    return described | {"tables": tables, "model": dump_model(view.model), "access": access}
 
 
 async def restore_source(stored: Stored, call: Call, **_: Any) -> dict[str, Any]:

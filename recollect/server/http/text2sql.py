@@ -23,7 +23,7 @@ from recollect.apps.ask.answer_fields import (
     execution_result,
 )
 from recollect.apps.ask.charts import chart_answer
-from recollect.apps.ask.corrections.change import Change, Correction
+from recollect.apps.ask.corrections.correction import Change, Correction
 from recollect.apps.ask.history import asked_before
 from recollect.apps.ask.question import MAX_ROWS, Answer, Ask
 from recollect.apps.ask.session_context import HEADER, read_session_context

@@ -125,6 +125,7 @@ ANSWER = Shape(
     standaloneQuery=(str, "standalone"),
     model=(str | None, "model"),
     refused=(bool, "refused"),
+    errorStage=(str | None, "error_stage"),  # set if the model failed and documents are quoted instead
 )
 SESSION = Shape(
     "SessionAnswer",
@@ -149,6 +150,9 @@ SessionsAnswer = json_object("SessionsAnswer", sessions=list_of(SESSION.model))
 LogsAnswer = json_object("LogsAnswer", logs=list_of(LOG.model))
 
 
+FIELD_NAMES = {"documents": "documentIds", "top_memories": "topKMems", "history_tokens": "maxHistoryTokens"}
+
+
 class DocumentQuestionBody(Body):
     query: str = Field(examples=["How much is a tyre change?"], json_schema_extra=chars(MAX_QUERY_CHARS))
     sessionId: str | None = Field(default=None, json_schema_extra=NAME)  # noqa: N815
@@ -167,16 +171,21 @@ class DocumentQuestionBody(Body):
     project: Project = None
 
     def question(self) -> Question:
+        """Return the question. Raises InvalidInput with the field as the caller named it."""
         top_k = [each for each in (self.topKDocs, self.topK) if each is not None]
-        return Question(
-            self.query,
-            documents=None if self.documentIds is None else tuple(map(DocumentId, self.documentIds)),
-            top_k=top_k[0] if top_k else TOP_K,
-            top_memories=self.topKMems,
-            history_tokens=self.maxHistoryTokens,
-            include_history=self.includeHistory,
-            mmr=self.mmr,
-        )
+        try:
+            return Question(
+                self.query,
+                documents=None if self.documentIds is None else tuple(map(DocumentId, self.documentIds)),
+                top_k=top_k[0] if top_k else TOP_K,
+                top_memories=self.topKMems,
+                history_tokens=self.maxHistoryTokens,
+                include_history=self.includeHistory,
+                mmr=self.mmr,
+            )
+        except InvalidInput as error:
+            names = FIELD_NAMES | {"top_k": "topK" if self.topKDocs is None else "topKDocs"}
+            raise error.renamed(names.get(error.field, error.field)) from None
 
 
 # Documents ------------------------------------------------------------------------------------------------------------

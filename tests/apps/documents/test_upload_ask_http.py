@@ -170,6 +170,16 @@ async def test_a_question_to_a_document_that_is_not_there_names_it_and_is_not_lo
     assert (await http.get(f"{ROOT}/qa/sessions")).json()["sessions"] == []
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("topK", 0), ("topKDocs", 0), ("topKMems", 99), ("maxHistoryTokens", -1), ("mmr", 1.5), ("documentIds", ["x"])],
+)
+async def test_error_names_the_field_as_the_caller_wrote_it(http: httpx2.AsyncClient, name: str, value: Any) -> None:
+    refused = await http.post(f"{ROOT}/query", json={"query": "How much?", name: value})
+    assert refused.status_code == 400
+    assert name in refused.json()["error"]["message"]
+
+
 async def test_variety_leaves_out_what_says_the_same_twice(http: httpx2.AsyncClient, settings: Settings) -> None:
     for n in range(3):
         await added(http, settings, f"prices{n}.md", PRICES + b"\n" * n)

@@ -210,8 +210,7 @@ def column_expression(column: str, alias: str) -> exp.Expr:
 
 def trimmed(index: SchemaIndex, table: str, column: str, alias: str) -> exp.Expr:
     made = column_expression(column, alias)
-    info = index.column(table, column)
-    return exp.Trim(this=made) if info and info.needs_trim else made
+    return exp.Trim(this=made) if index.column(table, column).needs_trim else made
 
 
 def make_join(index: SchemaIndex, step: Step, source: str, target: str) -> exp.Join:
@@ -246,8 +245,7 @@ def qualified(sql: str, alias: str, index: SchemaIndex) -> exp.Expr:
 
 def number_expression(ref: Ref, query: Query) -> exp.Expr:
     made = ref_expression(ref, query)
-    info = query.index.column(ref.table, ref.column) if ref.column else None
-    return exp.cast(made, "DOUBLE") if info and info.is_numeric_text else made
+    return exp.cast(made, "DOUBLE") if query.index.column_of(ref).is_numeric_text else made
 
 
 def label_expressions(table: str, alias: str, index: SchemaIndex) -> list[exp.Expr]:
@@ -292,8 +290,7 @@ def group_expressions(group: Group, query: Query) -> list[exp.Expr]:
 def moment_expression(ref: Ref, query: Query) -> exp.Expr:
     """Return a moment as one. A text that says when is enough for SQLite and MySQL, which convert it themselves."""
     made = ref_expression(ref, query)
-    info = query.index.column(ref.table, ref.column) if ref.column else None
-    is_text = info is not None and info.type == "text" and query.index.dialect in ("postgres", "duckdb")
+    is_text = query.index.column_of(ref).type == "text" and query.index.dialect in ("postgres", "duckdb")
     return exp.cast(made, "TIMESTAMP") if is_text else made
 
 
@@ -336,8 +333,8 @@ def shown_columns(refs: Sequence[Ref], query: Query) -> list[exp.Expr]:
 
 def metric_expression(metric: Metric, query: Query) -> exp.Expr:
     query.reach(metric.of.table, metric.of.via)
-    path = query.index.joins.path(query.base, metric.of.table, metric.of.via) or ()
-    is_doubled = query.has_fan_out or bool(path)
+    # Rows are repeated by a joined table that they do not belong to.
+    is_doubled = any(not query.index.joins.belongs(metric.of.table, table) for table, _ in query.aliases)
     if metric.aggregate == "count" and not metric.of.column:
         key = key_expressions(metric.of, query)[:1] if is_doubled else []
         return exp.Count(this=exp.Distinct(expressions=key) if key else exp.Star())

@@ -22,9 +22,10 @@ def test_unexplained_word_is_named_and_not_answered(shop: Shop) -> None:
     assert decision.unexplained == ("flamboyant",)
 
 
-def test_two_unexplained_words_are_unclear(shop: Shop) -> None:
+def test_unexplained_words_leave_choices_without_them(shop: Shop) -> None:
     decision = shop.ask("which flamboyant customers juggle")
-    assert decision.kind == "unclear"
+    assert decision.kind == "choices"
+    assert decision.candidates[0].frame.subject == "customers"
     assert set(decision.unexplained) == {"flamboyant", "juggle"}
 
 
