@@ -15,6 +15,7 @@ from bench.corrections import corrections
 from bench.dialogues import dialogues
 from bench.documents import documents
 from bench.extraction import extraction
+from bench.model import model
 from bench.questions import questions
 from bench.retrieval import retrieval
 from bench.updates import updates
@@ -53,7 +54,7 @@ def cost(what: Subject = "library", quick: Quick = False, minutes: Minutes = 0, 
         raise typer.Exit(FAILED)
 
 
-for command in (retrieval, updates, dialogues, extraction, corrections, questions, documents, cost):
+for command in (retrieval, updates, dialogues, extraction, corrections, questions, documents, model, cost):
     app.command()(command)
 
 

@@ -213,12 +213,13 @@ async def build_context(deps: Dependencies, scope: Scope, query: Query) -> Conte
     found, turns = await search_memory(deps, scope, query, MAX_HITS, query.budget, recent=count and count + 1)
 
     if query.as_of is None:
-        found = replace(found, hits=mark_outdated(found.hits))
+        hits = mark_outdated(found.hits)
+        found = replace(found, hits=hits, memories=mark_memories(found.memories, hits))
     packed = pack(found, select_recent(turns, query, count))
-    hits = packed.hits
-    count_context_use(deps, scope, hits)
+    used = packed.hits
+    count_context_use(deps, scope, used)
     deps.request_log.add(
-        scope.id, build_request_row(scope, "context", found, len(hits), deps.clock.now(), started, packed)
+        scope.id, build_request_row(scope, "context", found, len(used), deps.clock.now(), started, packed)
     )
     return packed
 
@@ -233,6 +234,15 @@ def mark_outdated(hits: Sequence[Hit]) -> list[Hit]:
         mark = Outdated(change.statement, said[change.by].source, change.is_sure)
         found.setdefault(said[change.message].source, []).append(mark)
     return [replace(hit, outdated=tuple(found.get(hit.source, ()))) for hit in hits]
+
+
+def mark_memories(memories: Sequence[MemoryHit], hits: Sequence[Hit]) -> list[MemoryHit]:
+    """Return the memories; those of which the turn is outdated where it states the value say so."""
+    parts = {hit.source: " ".join(part.statement for part in hit.outdated) for hit in hits if hit.outdated}
+    return [
+        replace(hit, is_outdated=any(hit.memory.value in parts.get(ref, "") for ref in hit.memory.refs[:1]))
+        for hit in memories
+    ]
 
 
 def count_context_use(deps: Dependencies, scope: Scope, hits: Sequence[Hit | MemoryHit | EpisodeHit]) -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from recollect.learning.changes import find_ended, has_change_cue
+from recollect.learning.changes import find_ended, find_successor, has_change_cue
 from recollect.learning.evidence import build_endings, build_evidence
 from recollect.learning.extract import MARKS
 from recollect.learning.rulebook import Rulebook, compile_pattern
@@ -17,7 +17,7 @@ from recollect.learning.similarity import is_same
 from recollect.recall.lexemes import lexemes
 from recollect.recall.word_lists import BASES, CJK_TIME, TIME_WORDS
 from recollect.values.conversation import Turn
-from recollect.values.memory import Evidence, Fact, Memory
+from recollect.values.memory import Evidence, Fact, Memory, is_single
 from recollect.values.text import is_cjk
 from recollect.values.work import Job
 
@@ -61,7 +61,11 @@ def build_changes(job: Job, turn: Turn, active: Sequence[Memory], here: Sequence
     report = find_report(turn.text, rulebooks())
     done = find_finished(report, [m for m in known if m.kind == "todo"]) if report and report.what else []
     ended = done if len(done) == 1 else find_ended(turn.text, known)
-    return build_endings(job, turn, ended, here)
+    named = [(memory, value) for memory in ended if is_single(memory.kind, memory.key)
+             and (value := find_successor(turn.text, memory.value))]  # fmt: skip
+    replaced_too = {memory.id for memory, _ in named}
+    corrections = [build_correction(job, turn, Swap(value, memory.value), memory) for memory, value in named]
+    return corrections + build_endings(job, turn, [m for m in ended if m.id not in replaced_too], here)
 
 
 def build_correction(job: Job, turn: Turn, swap: Swap, old: Memory) -> Evidence:

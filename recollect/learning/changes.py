@@ -48,6 +48,7 @@ NEAR_TURNS = 6  # messages: how far back a correction without a common word look
 JUST_BEFORE = 2  # how far back "it" does
 VALUE = re.compile(r"\d[\d.,:]*|(?<=\S )[A-Z][\w'-]+|[一二三四五六七八九十百千万两]+(?=[\w一-龥])")
 FIGURE = re.compile(r"\d|[一二三四五六七八九十百千万两]{1,}[万千百号点月年元块人级个]")
+NAMES = re.compile(r"(?<=\s)[A-Z][\w'&-]*(?: (?:& )?[A-Z][\w'-]*)*")
 # Words that two statements may share without being about the same matter.
 COMMON = TIME_WORDS | {
     *("thing", "time", "evening", "get", "got", "go", "going", "went", "come", "came", "take", "took", "make", "made"),
@@ -74,13 +75,19 @@ class Statement:
 def read_statements(text: str) -> tuple[Statement, ...]:
     """Return the statements of a user's message, in order."""
     books = rulebooks()
-    said = text[:MOST_CHARS].translate(APOSTROPHES)
-    own = blank_spans(said, list(find_quoted_spans(said, books)))
+    whole = text[:MOST_CHARS].translate(APOSTROPHES)
+    own = blank_spans(whole, list(find_quoted_spans(whole, books)))
     if any(find_text_reason(own, book) for book in books):
         return ()
     abbreviations = frozenset[str]().union(*(book.abbreviations for book in books))
-    found = (read_statement(own[slice(*span)], books) for span in sentences(own, abbreviations))
-    return tuple(each for each in found if each is not None)
+    said = [part for span in sentences(own, abbreviations) for part in split_subjects(own[slice(*span)], books)]
+    return tuple(each for part in said if (each := read_statement(part, books)) is not None)
+
+
+def split_subjects(sentence: str, books: Sequence[Rulebook]) -> list[str]:
+    """Return the parts of a sentence that speak of different people: "I am a carpenter, my brother is a postman"."""
+    book = next((book for book in books if compile_pattern(book.script).search(sentence)), None)
+    return compile_pattern(book.cues["subject"]).split(sentence) if book else [sentence]
 
 
 def read_statement(sentence: str, books: Sequence[Rulebook]) -> Statement | None:
@@ -92,7 +99,7 @@ def read_statement(sentence: str, books: Sequence[Rulebook]) -> Statement | None
     if not clauses:
         return None
     corrects = compile_pattern(book.cues["corrects"]).search(sentence) is not None
-    ignored = NOT_NOW - {"past"} if corrects else NOT_NOW
+    ignored = NOT_NOW - {"past", "reported"} if corrects else NOT_NOW
     said = " ".join(sentence[slice(*clause.span)].strip() for clause in clauses)
     now = " ".join(sentence[slice(*clause.span)].strip() for clause in clauses if ignored.isdisjoint(clause.reasons))
     cues: frozenset[Cue] = frozenset(cue for cue in STRENGTH if compile_pattern(book.cues[cue]).search(now))
@@ -247,3 +254,15 @@ def cut_to_change(text: str) -> str:
                     if any(compile_pattern(book.cues[cue]).search(said) for cue in ("replaces", "changes", "corrects")):
                         return "… " + text[at:].lstrip() if at else text
     return text
+
+
+def find_successor(message: str, old: str) -> str | None:
+    """Return the name that takes the place of another one in a message: "left Barclays and joined Monzo". None if the
+    message names no or several others after it."""
+    at = message.find(old)
+    for said in read_statements(message):
+        if at >= 0 and old in said.text and said.cues & {"changes", "replaces"}:
+            rest = said.text[said.text.find(old) + len(old) :]
+            names = [name for name in NAMES.findall(rest) if not TIME_WORDS & set(name.lower().split())]
+            return names[0] if len(names) == 1 else None
+    return None

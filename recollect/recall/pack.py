@@ -204,7 +204,8 @@ def known_text(hit: MemoryHit) -> str:
     memory = hit.memory
     ended = f" (until {memory.valid_to:%Y-%m-%d})" if memory.valid_to else ""
     whose = " (project)" if hit.tier == "project" else ""
-    return " ".join(memory.text.split()) + ended + whose
+    maybe = " (maybe outdated)" if hit.is_outdated and not ended else ""
+    return " ".join(memory.text.split()) + ended + maybe + whose
 
 
 def term_lines(recall: Recall) -> list[Line]:

@@ -243,6 +243,7 @@ class MemoryHit:
     score: float
     words: tuple[str, ...] = ()
     is_asked: bool = False  # the question asks for its key, or uses its term
+    is_outdated: bool = False  # perhaps: a later turn speaks against the one it was learned from
 
     @property
     def source(self) -> str:

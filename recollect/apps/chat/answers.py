@@ -26,7 +26,7 @@ from recollect.recall.word_lists import ASKS_BEFORE, ASKS_PAST, ASKS_SEVERAL, AS
 from recollect.values.conversation import Turn
 from recollect.values.explanation import Explanation
 from recollect.values.memory import SINGLE_KEYS, Memory, classify_fact, is_single
-from recollect.values.query import Context, EpisodeHit, Hit, MemoryHit, Recall
+from recollect.values.query import Context, EpisodeHit, Hit, MemoryHit, Outdated, Recall
 
 MIN_SHARE = 0.48  # of the weight of the question's words that a turn must share
 MIN_EPISODE = 0.4
@@ -65,7 +65,7 @@ def answer_from_memory(
         return answer_topic(recall, words, books)
     asks_past = ASKS_PAST.search(message.text) is not None
     by_source = {hit.source: hit for hit in recall.hits}
-    told = select_facts(recall.memories, by_source, asks_past)
+    told = select_facts(recall.memories, asks_past)
     asked = frozenset(ref for hit in recall.memories if hit.is_asked for ref in hit.memory.refs[:1])
     ranked = rank_messages(recall, select_statements(recall, books, asks_past), asked)
     if find_unanswered_keys(recall, books):
@@ -73,7 +73,7 @@ def answer_from_memory(
     is_sure = bool(told or ended or (ranked and ranked[0].is_confident))
     if is_sure and ASKS_SEVERAL.search(message.text) is None:
         ranked = [each for each in ranked if each.is_as_close(ranked[0])]
-    chosen = choose_messages(ranked, by_source, asks_past) if not told else []
+    chosen = choose_messages(ranked, by_source, frozenset(recall.terms), asks_past) if not told else []
     if ended and not told:
         reported = by_source.get((ended[0].data or {}).get(ENDED_IN, ""))
         chosen = [(reported, True)] if reported else []
@@ -123,28 +123,39 @@ def states_something(text: str) -> bool:
     return not said or any(each.can_change for each in said)
 
 
-def choose_messages(ranked: Sequence[Ranked], by_source: Mapping[str, Hit], asks_past: bool) -> list[tuple[Hit, bool]]:
+def choose_messages(
+    ranked: Sequence[Ranked], by_source: Mapping[str, Hit], question: frozenset[str], asks_past: bool
+) -> list[tuple[Hit, bool]]:
     """Return the best messages, each replaced by the one that says what holds now, unless the past is asked for; and
     whether it was."""
     best = [each for each in ranked if each.is_close][:MAX_QUOTES]
     chosen: dict[str, tuple[Hit, bool]] = {}
     for each in best:
         if each.probability >= best[0].probability * SHOWN:
-            hit = each.hit if asks_past else find_current(each.hit, by_source)
+            hit = each.hit if asks_past else find_current(each.hit, by_source, question)
             chosen.setdefault(hit.source, (hit, hit is not each.hit))
     return list(chosen.values())
 
 
-def find_current(hit: Hit, by_source: Mapping[str, Hit]) -> Hit:
-    """Return the turn that holds now: the last of those that changed it, one after the other."""
+def find_current(hit: Hit, by_source: Mapping[str, Hit], question: frozenset[str]) -> Hit:
+    """Return the turn that holds now: the last of those that changed what the question is about, one after the
+    other."""
     seen = {hit.source}
-    while hit.outdated:
-        later = by_source.get(hit.outdated[0].by)
+    while part := find_changed_part(hit, question):
+        later = by_source.get(part.by)
         if later is None or later.source in seen:
             break
         seen.add(later.source)
         hit = later
     return hit
+
+
+def find_changed_part(hit: Hit, question: frozenset[str]) -> Outdated | None:
+    """Return the outdated statement of a turn, unless another statement of it is closer to the question."""
+    changed = {part.statement: part for part in hit.outdated}
+    said = [each.text for each in read_statements(hit.text)] if changed else []
+    best = max(said, key=lambda text: (len(question & lexemes(text).keys()), text in changed), default="")
+    return changed.get(best)
 
 
 def find_unanswered_keys(recall: Recall, books: Sequence[Rulebook]) -> list[str]:
@@ -154,14 +165,14 @@ def find_unanswered_keys(recall: Recall, books: Sequence[Rulebook]) -> list[str]
     return [key for key in find_asked_keys(recall.query.text, books) if key in SINGLE_KEYS]
 
 
-def select_facts(hits: Iterable[MemoryHit], by_source: Mapping[str, Hit], asks_past: bool) -> list[MemoryHit]:
+def select_facts(hits: Iterable[MemoryHit], asks_past: bool) -> list[MemoryHit]:
     """Return the memories that answer by themselves: values of a requested key that has one value, open tasks, meanings
     of terms, and what was taught without a message. What a later message made outdated is no answer."""
     asked = [hit for hit in hits if hit.is_asked or (hit.score >= MIN_FACT and not is_from_message(hit.memory))]
     telling = [hit for hit in asked if is_answer(hit.memory)]
     if asks_past:
         return sorted(telling, key=lambda hit: hit.memory.valid_to is None)[:MAX_FACTS]
-    return [hit for hit in telling if not is_outdated(hit.memory, by_source)][:MAX_FACTS]
+    return [hit for hit in telling if not hit.is_outdated][:MAX_FACTS]
 
 
 def drop_other_values(ranked: Sequence[Ranked], memories: Iterable[MemoryHit]) -> list[Ranked]:
@@ -177,11 +188,6 @@ def is_answer(memory: Memory) -> bool:
 
 def is_from_message(memory: Memory) -> bool:
     return any(not ref.startswith("@") for ref in memory.refs)
-
-
-def is_outdated(memory: Memory, by_source: Mapping[str, Hit]) -> bool:
-    said = by_source.get(memory.refs[0]) if memory.refs else None
-    return said is not None and any(memory.value in part.statement for part in said.outdated)
 
 
 def select_relevant_turns(recall: Recall, books: Sequence[Rulebook]) -> list[Hit]:

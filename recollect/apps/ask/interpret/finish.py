@@ -16,6 +16,7 @@ from recollect.apps.ask.interpret.frame import Compute, Filter, Frame, Group, Me
 from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import score
+from recollect.apps.ask.interpret.render import reaches_all
 from recollect.apps.ask.interpret.state import Fact, State
 from recollect.apps.ask.interpret.variants import spread
 from recollect.apps.ask.interpret.work import Draft, Work, is_identifying, make_ref, negate
@@ -34,8 +35,9 @@ def finish(state: State, linked: Linked) -> Iterator[Draft]:
             yield from finish_work(other)
         return
     # "The best month in 2024" names no figure: each figure of money with a date is offered.
+    is_dated = bool(work.facts("grain", "period"))
     figures = [each for each in list_figures(linked.index) if linked.index.tables[each.table].main_moment]
-    for target in figures[:HEADLINES] if work.facts("grain") else ():
+    for target in figures[:HEADLINES] if is_dated else ():
         fact = Fact("metric", 0, target, target.aggregate or "sum")
         guessed = Work(linked, replace(state, facts=(fact, *state.facts)), target.table)
         guessed.guess(target.column or "amount")
@@ -52,21 +54,21 @@ def list_figures(index: SchemaIndex) -> list[Target]:
 def replace_figure(work: Work) -> Work | None:
     """Return the reading with another figure of money, where the one in the question cannot be split as asked: what was
     sold of a category is recorded in the order lines, not in the order."""
-    belongs, figures = work.index.joins.belongs, list_figures(work.index)
-    parts = work.tables("group", "filter") | {fact.target.table for fact in work.named_entities}
     summed = [fact for fact in work.facts("metric", "superlative") if fact.aggregate == "sum"]
-    for fact in summed if parts and len(summed) == 1 else ():
-        own = fact.target.table
-        if fact.target not in figures or all(belongs(own, table) for table in parts - {own}):
-            return None
-        for target in figures:
-            if all(belongs(target.table, table) for table in parts - {own}):
-                facts = tuple(replace(each, target=target) if each == fact else each for each in work.state.facts)
-                made = Work(work.linked, replace(work.state, facts=facts))
-                made.subject = find_subject(made)
-                made.note("figure_replaced")
-                return made
-    return None
+    figures = list_figures(work.index)
+    if len(summed) != 1 or summed[0].target not in figures:
+        return None
+    own = summed[0].target.table
+    named = {fact.target.table for fact in work.named_entities}
+    parts = (named | work.tables("group", "filter")) - {own}
+    able = [target for target in figures if reaches_all(target.table, parts, work.index)]
+    if not able or reaches_all(own, parts, work.index):
+        return None
+    facts = tuple(replace(each, target=able[0]) if each == summed[0] else each for each in work.state.facts)
+    made = Work(work.linked, replace(work.state, facts=facts))
+    made.subject = find_subject(made)
+    made.note("figure_replaced")
+    return made
 
 
 def finish_work(work: Work) -> Iterator[Draft]:
@@ -366,13 +368,11 @@ def has_grain(work: Work) -> bool:
 
 def add_comparison(work: Work) -> None:
     """`compare 2021 and 2022`: a figure for each year, or for each value of the column."""
-    if not work.facts("compare") or not work.metrics or work.groups:
-        return
-    counted = Counter(each.of for each, _ in work.filters if each.op == "=")
-    values = [Group(ref) for ref, count in counted.items() if count > 1]
-    years = [Group(period.of, "year") for period in work.periods if period.others]
-    work.groups = (years or values)[:1]
-    work.note("left_over", 0 if work.groups else 0.5)
+    if work.facts("compare") and work.metrics and not work.groups:
+        counted = Counter(each.of for each, _ in work.filters if each.op == "=")
+        years = [Group(period.of, "year") for period in work.periods if period.others]
+        work.groups = [*years, *(Group(ref) for ref, count in counted.items() if count > 1)][:1]
+        work.note("left_over", 0 if work.groups else 0.5)
 
 
 def add_left_over(work: Work) -> None:

@@ -317,20 +317,26 @@ def turn_order(change: Change) -> None:
     """Turn the order of the last answer: "and the lowest?"."""
     frame, state, number = change.frame, change.state, change.limit
     is_descending = state.superlative.startswith(("desc", "last")) or state.order == "desc"
-    if not frame.groups and frame.metrics and frame.metrics[0].aggregate in ("min", "max"):
+    if is_extreme(frame):
         change.set_first_metric(aggregate="max" if is_descending else "min")
         change.changed.append("order")
         return
     figure = (Order("metric", 0),) if change.is_table else ()
-    turned = tuple(replace(each, is_descending=is_descending) for each in frame.order or figure)
-    # "The first one" of an ordered answer is its first row.
-    is_first = state.superlative == "first" and bool(frame.order)
-    order, limit = (frame.order, None) if is_first else (turned, frame.limit)
+    order = tuple(replace(each, is_descending=is_descending) for each in frame.order or figure)
+    limit = frame.limit
+    if state.superlative == "first" and frame.order:
+        order, limit = frame.order, None  # "the first one" of an ordered answer is its first row
     if not order:
         raise CannotFollow
-    change.changed += ["limit"] if state.superlative else []
-    limit = number or limit or (1 if state.superlative else None)
-    change.set("order", order=order, limit=limit, with_ties=frame.with_ties and number is None)
+    if state.superlative:
+        change.changed.append("limit")
+        limit = limit or 1
+    change.set("order", order=order, limit=number or limit, with_ties=frame.with_ties and number is None)
+
+
+def is_extreme(frame: Frame) -> bool:
+    """Whether the answer is the lowest or the highest value."""
+    return [metric.aggregate for metric in frame.metrics] in (["min"], ["max"]) and not frame.groups
 
 
 def change_kind(change: Change) -> None:
