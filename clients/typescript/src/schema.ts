@@ -2668,6 +2668,7 @@ export interface components {
             score: number;
             words: string[];
             is_asked: boolean;
+            is_outdated: boolean;
         };
         MemoryList: {
             memories: components["schemas"]["Memory"][];
