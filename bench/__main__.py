@@ -1,5 +1,5 @@
-"""`python -m bench`: evaluations of recall, learning, asking and documents (one module each), and the cost of the verbs
-(`cost`)."""
+"""`python -m bench`: evaluations of recall, learning, asking and documents (one module each), the cost of the verbs
+(`cost`), and what survives faults (`faults`)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from bench import http_cost, memory_cost, verb_cost
 from bench.corrections import corrections
 from bench.documents import documents
 from bench.extraction import extraction
+from bench.faults import faults
 from bench.questions import questions
 from bench.retrieval import retrieval
 from bench.updates import updates
@@ -52,7 +53,7 @@ def cost(what: Subject = "library", quick: Quick = False, minutes: Minutes = 0, 
         raise typer.Exit(FAILED)
 
 
-for command in (retrieval, updates, extraction, corrections, questions, documents, cost):
+for command in (retrieval, updates, extraction, corrections, questions, documents, cost, faults):
     app.command()(command)
 
 
