@@ -23,6 +23,7 @@ from recollect.settings import Settings, read_settings
 from recollect.store.connection import make_database, session_options
 from recollect.store.migrate import prepare
 from recollect.values.api_key import Grant
+from tests.bounds import bound
 
 WHO = (("alex", "shop"), ("blake", "shop"), ("alex", "bank"))
 SESSIONS = ("monday", "tuesday")
@@ -68,7 +69,7 @@ async def shared(settings: Settings) -> Any:
 
 @given(steps=STEPS)
 @settings(
-    max_examples=40,
+    max_examples=bound(15, 400),
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

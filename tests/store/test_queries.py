@@ -82,7 +82,7 @@ SQL = re.compile(
 )
 # The bench compares us with bare SQL, in the demo's story somebody asks for SQL, and other databases are asked in it.
 EXAMPLES = ("server/http/ask_bodies.py", "server/http/queries.py", "server/http/text2sql.py")  # of what callers send
-ELSEWHERE = ("store/", "cli/demo_story.py", "apps/ask/", *EXAMPLES)
+ELSEWHERE = ("store/", "cli/demo.py", "apps/ask/", *EXAMPLES)
 
 
 def test_there_is_no_sql_outside_the_store() -> None:
