@@ -24,8 +24,9 @@ from recollect.ports import SystemClock
 from recollect.settings import Settings
 from recollect.store.backup import Manifest as Manifest
 from recollect.store.backup import Progress, ignore_progress, make_backup, restore_backup
-from recollect.store.connection import APP_ROLE, open_database, session_options
+from recollect.store.connection import APP_ROLE, add_session_options, open_database, start_pooled
 from recollect.store.database import first_line, queries, translate_error
+from recollect.store.distribute import SHARDS, Step, plan_distribution, run_plan
 from recollect.store.embedded import attach, default_home
 from recollect.store.embedded import read_status as read_embedded_status
 from recollect.store.embedded_files import locate_site
@@ -179,6 +180,17 @@ async def purge(settings: Settings) -> Purged:
         return Purged(*await vacuum_tables(owner))
 
 
+async def distribute(
+    settings: Settings, *, shards: int = SHARDS, dry_run: bool = False, progress: Progress = ignore_progress
+) -> list[Step]:
+    """Distribute the tables over a Citus cluster; return the steps, which a dry run only lists."""
+    async with connect_owner(settings) as owner:
+        steps = await plan_distribution(owner, shards)
+        if not dry_run:
+            await run_plan(owner, steps, progress)
+        return steps
+
+
 @asynccontextmanager
 async def connect_owner(settings: Settings) -> AsyncIterator[Owner]:
     """Connect as the owner of the tables; the embedded server is started if necessary."""
@@ -190,9 +202,14 @@ async def connect_owner(settings: Settings) -> AsyncIterator[Owner]:
 @asynccontextmanager
 async def connect_application(dsn: str, settings: Settings) -> AsyncIterator[Owner]:
     """Connect as the application does, with its role and row-level security."""
-    options = dsn if settings.pooled else make_conninfo(dsn, options=session_options(settings))
-    async with open_connection(options) as connection:
-        yield connection
+    async with open_connection(dsn if settings.pooled else add_session_options(dsn, settings)) as connection:
+        if not settings.pooled:
+            yield connection
+            return
+        async with connection.transaction():
+            name, parameters = start_pooled(settings)
+            await fetch_rows(connection, name, parameters)
+            yield connection
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Every named query: it fits the schema, asks within one scope, and is used; and there is no SQL elsewhere."""
+"""Every named query: it fits the schema and is used; and there is no SQL elsewhere. Its form: test_query_form.py."""
 
 from __future__ import annotations
 
@@ -25,10 +25,6 @@ SCOPED = (
     *("holder", "evidence", "memory", "tally", "episode", "term", "audit", "data_source", "shape"),
     *("document", "document_part", "chunk", "posting", "chunk_vector"),
 )
-KEYWORDS = "WHERE|SET|ON|ORDER|GROUP|LIMIT|FOR|USING|CROSS|LEFT|JOIN|VALUES|SELECT|RETURNING|OFFSET"
-REFERENCE = re.compile(
-    rf"\b(FROM|JOIN|UPDATE|INTO|USING)\s+({'|'.join(SCOPED)})\b(?!\s*\.)(?:\s+(?:AS\s+)?(?!(?:{KEYWORDS})\b)(\w+))?"
-)
 
 
 def text(name: str) -> str:
@@ -49,22 +45,11 @@ def numbered(statement: str) -> str:
 
 
 def test_every_query_fits_the_schema_under_our_role(app: psycopg.Connection[Any]) -> None:
-    for name in queries():
+    # BEGIN and COMMIT are no queries to prepare, and the catalogs of Citus are not here.
+    for name in queries().keys() - {"server.begin", "server.commit", "distribute.placed"}:
         app.execute(f'PREPARE "{name}" AS {numbered(text(name))}'.encode())
 
     assert len(queries()) > 40
-
-
-def test_every_query_of_user_tables_names_its_scope() -> None:
-    for name in queries():
-        statement = text(name)
-        for verb, table, alias in REFERENCE.findall(statement):
-            if verb == "INTO":
-                assert re.search(rf"INTO {table}( AS \w+)?\s*\(scope_id,", statement), name
-                assert re.search(rf"INTO {table}[^)]*\)\s*(VALUES\s*\(|SELECT )%\(scope\)s,", statement), name
-            else:
-                scoped = rf"(?<![.\w]){f'{alias}[.]' if alias else ''}scope_id = %\(scope\)s"
-                assert re.search(scoped, statement), (name, table, alias)
 
 
 def test_no_query_names_a_scope_in_another_way() -> None:
