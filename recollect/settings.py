@@ -262,6 +262,21 @@ class Settings:
         "RECOLLECT_MODEL_TIMEOUT", 60.0, "seconds per answer of the language model", 0.1, 3600
     )
 
+    model_samples: int = setting(
+        "RECOLLECT_MODEL_SAMPLES",
+        3,
+        "statements that the model is asked for per question to a database, compared by result; 1: the cheap mode",
+        low=1,
+        high=9,
+    )
+    model_context: int = setting(
+        "RECOLLECT_MODEL_CONTEXT",
+        0,
+        "tokens that the model takes, prompt and reply together; 0: as its server says",
+        low=0,
+        high=10_000_000,
+    )
+
     auth: str = setting(
         "RECOLLECT_AUTH", "auto", "auto: callers must authenticate once a key or JWT is set up; required: always"
     )

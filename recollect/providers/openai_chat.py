@@ -8,7 +8,9 @@ answer in any case.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from typing import Any, Literal
 
 from recollect.errors import ReasonerConfused, ReasonerFailed
@@ -17,6 +19,8 @@ from recollect.providers.openai_http import Answer, OpenAIServer
 
 Form = Literal["schema", "object with schema", "object", "text"]
 QUIRKS = ("max_completion_tokens", "temperature")
+# How servers name the context: llama.cpp, vLLM, LM Studio, OpenRouter.
+WINDOWS = ("n_ctx", "max_model_len", "loaded_context_length", "context_length")
 FORMS: Sequence[Form] = ("schema", "object with schema", "object", "text")
 
 
@@ -43,6 +47,18 @@ class OpenAIReasoner:
         if is_cut and schema is not None:
             raise ReasonerConfused(f"{self.name} was cut off at {max_tokens} tokens; allow more, or send fewer turns")
         return reply
+
+    async def context_window(self) -> int:
+        """Return the model's context in tokens, as the server's list of models says; 0 if it does not say."""
+        async with aclosing(await self._server.open("GET", "/models")) as response:
+            text = (await response.aread()).decode(errors="replace")
+        try:
+            listed = json.loads(text)["data"]
+            [entry, *_] = [each for each in listed if each["id"] == self._model] or listed
+            sizes = {**entry, **(entry.get("meta") or {})}
+        except (ValueError, LookupError, TypeError, AttributeError):
+            return 0
+        return next((size for name in WINDOWS if isinstance(size := sizes.get(name), int)), 0)
 
     async def close(self) -> None:
         await self._server.close()
