@@ -303,7 +303,28 @@ class Settings:
     model: str = setting("RECOLLECT_MODEL", "", "name of the language model at that server")
     model_key: str = setting("RECOLLECT_MODEL_KEY", "", "API key of that server", secret=True)
     model_timeout: float = setting(
-        "RECOLLECT_MODEL_TIMEOUT", 60.0, "seconds per answer of the language model", low=0.1, high=3600
+        "RECOLLECT_MODEL_TIMEOUT", 300.0, "seconds for a whole answer of the language model", low=0.1, high=3600
+    )
+    model_first_timeout: float = setting(
+        "RECOLLECT_MODEL_FIRST_TIMEOUT",
+        60.0,
+        "seconds until a streamed answer of the language model begins, and between two parts of it",
+        low=0.1,
+        high=3600,
+    )
+    model_window: int = setting(
+        "RECOLLECT_MODEL_WINDOW",
+        0,
+        "tokens of the language model's context window; 0: as the server says, 8192 if it does not",
+        low=0,
+        high=10_000_000,
+    )
+    model_slots: int = setting(
+        "RECOLLECT_MODEL_SLOTS",
+        1,
+        "requests that the model's server answers at once; learning waits while replies need them",
+        low=1,
+        high=1000,
     )
 
     auth: str = setting(
