@@ -12,6 +12,7 @@ import typer
 
 from bench import http_cost, memory_cost, verb_cost
 from bench.corrections import corrections
+from bench.dialogues import dialogues
 from bench.documents import documents
 from bench.extraction import extraction
 from bench.model import model
@@ -53,7 +54,7 @@ def cost(what: Subject = "library", quick: Quick = False, minutes: Minutes = 0, 
         raise typer.Exit(FAILED)
 
 
-for command in (retrieval, updates, extraction, corrections, questions, documents, model, cost):
+for command in (retrieval, updates, dialogues, extraction, corrections, questions, documents, model, cost):
     app.command()(command)
 
 

@@ -23,6 +23,7 @@ from recollect.settings import Settings, read_settings
 from recollect.store.connection import make_database
 from recollect.store.embedded import attach
 from recollect.store.migrate import prepare
+from tests.bounds import set_hypothesis_bounds
 from tests.copied_database import copied
 
 RUN = "RECOLLECT_TEST_RUN"
@@ -35,6 +36,7 @@ ROOM = 4_000_000_000  # bytes that are free there, or it is not used
 
 def pytest_configure() -> None:
     """The process that starts the run makes its folder, for all temporary files; the workers it starts inherit it."""
+    set_hypothesis_bounds()
     if RUN not in os.environ:
         folder = Path(tempfile.mkdtemp(prefix="recollect-test-", dir=_fast_folder()))
         folder.chmod(0o1777)  # PostgreSQL runs as somebody else where we are root

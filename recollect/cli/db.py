@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from recollect.cli.db_distribute import distribute
 from recollect.cli.options import Json, Project, make_scope
 from recollect.cli.output import FAILED, make_progress, make_text, print_json, show_spinner, stdout_console
 from recollect.cli.tables import make_fact_table, make_table
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
     from recollect.admin import Check, DatabaseStatus, Embedded, Manifest
 
-app = typer.Typer(help="Show, migrate, check, back up and restore the database.")
+app = typer.Typer(help="Show, migrate, check, back up, restore and distribute the database.")
+app.command()(distribute)
 BackupFile = Annotated[Path, typer.Argument(help="The file to write, such as backup.zip.", dir_okay=False)]
 RestoredFile = Annotated[Path, typer.Argument(help="A file written by `recollect db backup`.", dir_okay=False)]
 Replace = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]

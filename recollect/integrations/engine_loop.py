@@ -26,7 +26,7 @@ class EngineLoop:
 
     def __init__(self, engine: Engine | SyncEngine) -> None:
         if isinstance(engine, SyncEngine):
-            self.engine, self._loop = engine._engine, engine._loop
+            self.engine, self._loop = engine._target, engine._loop
         else:
             self.engine, self._loop = engine, require_running_loop()
 

@@ -1704,6 +1704,106 @@ export interface components {
             rank: number;
             score: number;
         };
+        AskBody: {
+            /** @example Total sales by region for 2024 */
+            question: string;
+            /**
+             * @description Draw a chart of the result, if it suits one.
+             * @default false
+             */
+            plot?: boolean;
+            /**
+             * @description Which kind of chart.
+             * @default
+             * @example a pie chart
+             */
+            plot_details?: string;
+            /** @default  */
+            embeddings_provider?: string;
+            /** @default  */
+            embeddings_model?: string;
+            /** @default  */
+            vector_store_provider?: string;
+            /**
+             * @description Only `openai`: any compatible server, as configured.
+             * @default
+             */
+            llm_provider?: string;
+            /** @default  */
+            llm_model?: string;
+            /** @default 0 */
+            llm_temperature?: number;
+            /** @default 4096 */
+            llm_max_tokens?: number;
+            /**
+             * @description Data sources, separated by commas; empty: all.
+             * @default
+             */
+            vdp_database_names?: string;
+            /** @default  */
+            vdp_tag_names?: string;
+            /** @default false */
+            allow_external_associations?: boolean;
+            /**
+             * @description Tables that must be used: `source.table, ...`.
+             * @default
+             */
+            use_views?: string;
+            /**
+             * @description false: use only the tables of `use_views`.
+             * @default true
+             */
+            expand_set_views?: boolean;
+            /** @default  */
+            custom_instructions?: string;
+            /** @default true */
+            markdown_response?: boolean;
+            /** @default 5 */
+            vector_search_k?: number;
+            /** @default 3 */
+            vector_search_sample_data_k?: number;
+            /** @default 20 */
+            vector_search_total_limit?: number;
+            /** @default 200 */
+            vector_search_column_description_char_limit?: number;
+            /** @default 1000 */
+            vector_search_table_description_char_limit?: number;
+            /**
+             * @default default
+             * @enum {string}
+             */
+            mode?: "default" | "data" | "metadata";
+            /** @default true */
+            disclaimer?: boolean;
+            /**
+             * @description false: the answer is the SQL alone, without related questions.
+             * @default true
+             */
+            verbose?: boolean;
+            /** @default true */
+            check_ambiguity?: boolean;
+            /** @default 100 */
+            vql_execute_rows_limit?: number;
+            /** @default 100 */
+            llm_response_rows_limit?: number;
+            /** @default true */
+            enable_query_fixer?: boolean;
+            /** @default false */
+            enable_query_reviewer?: boolean;
+            /** @example john@example.com */
+            user_id?: string | null;
+            session_id?: string | null;
+            /**
+             * @description The project; by default the caller's.
+             * @example shop
+             */
+            project?: string | null;
+            /** @default true */
+            use_memory?: boolean;
+            max_history_messages?: number | null;
+            /** @description 0: none. */
+            semantic_search_k?: number | null;
+        };
         /** @description `model` is null if the answer is quoted from the documents; `refused`: they contain no answer. */
         AskedAnswer: {
             sessionId: string;
@@ -1914,6 +2014,40 @@ export interface components {
             expires_at: string | null;
             is_summarized: boolean;
         };
+        CorrectBody: {
+            /**
+             * @description Whose memory; by default the caller's own.
+             * @example alex
+             */
+            user?: string | null;
+            /**
+             * @description The project; by default the caller's.
+             * @example shop
+             */
+            project?: string | null;
+            /**
+             * @description The session.
+             * @example monday
+             */
+            session?: string | null;
+            /**
+             * @description A memory's id, or `memory:<id>` as citations name it.
+             * @example 01890000-0000-7000-8000-000000000000
+             */
+            memory: string;
+            /** @example logged in within 90 days */
+            value: string;
+        };
+        CorrectSqlBody: {
+            /** @example How many clients are there? */
+            question: string;
+            /** @example SELECT count(*) FROM users */
+            generated_sql: string;
+            /** @example SELECT count(*) FROM customers */
+            corrected_sql: string;
+            /** @description Who asks; by default the caller. */
+            user_id?: string | null;
+        };
         CorrectedSql: {
             equivalent: boolean;
             changes: components["schemas"]["Change"][];
@@ -1987,6 +2121,31 @@ export interface components {
             chunks: number;
             characters: number;
             progress: number;
+        };
+        DocumentQuestionBody: {
+            /** @example How much is a tyre change? */
+            query: string;
+            sessionId?: string | null;
+            /** @description Search only these documents. */
+            documentIds?: string[] | null;
+            topK?: number | null;
+            /** @description The same as topK. */
+            topKDocs?: number | null;
+            /** @default 3 */
+            topKMems?: number;
+            /** @default 800 */
+            maxHistoryTokens?: number;
+            /** @default true */
+            includeHistory?: boolean;
+            /** @description Diversity of passages, by maximal marginal relevance: 1 is the plain order, 0.7 a good mix. */
+            mmr?: number | null;
+            /** @description Who asks; by default the caller. */
+            userId?: string | null;
+            /**
+             * @description The project; by default the caller's.
+             * @example shop
+             */
+            project?: string | null;
         };
         DocumentsAnswer: {
             items: components["schemas"]["DocumentAnswer"][];
@@ -3261,165 +3420,6 @@ export interface components {
             documents_failed: number;
             documents_lag: number;
         };
-        recollect__server__http__ask_bodies__AskBody: {
-            /** @example Total sales by region for 2024 */
-            question: string;
-            /**
-             * @description Draw a chart of the result, if it suits one.
-             * @default false
-             */
-            plot?: boolean;
-            /**
-             * @description Which kind of chart.
-             * @default
-             * @example a pie chart
-             */
-            plot_details?: string;
-            /** @default  */
-            embeddings_provider?: string;
-            /** @default  */
-            embeddings_model?: string;
-            /** @default  */
-            vector_store_provider?: string;
-            /**
-             * @description Only `openai`: any compatible server, as configured.
-             * @default
-             */
-            llm_provider?: string;
-            /** @default  */
-            llm_model?: string;
-            /** @default 0 */
-            llm_temperature?: number;
-            /** @default 4096 */
-            llm_max_tokens?: number;
-            /**
-             * @description Data sources, separated by commas; empty: all.
-             * @default
-             */
-            vdp_database_names?: string;
-            /** @default  */
-            vdp_tag_names?: string;
-            /** @default false */
-            allow_external_associations?: boolean;
-            /**
-             * @description Tables that must be used: `source.table, ...`.
-             * @default
-             */
-            use_views?: string;
-            /**
-             * @description false: use only the tables of `use_views`.
-             * @default true
-             */
-            expand_set_views?: boolean;
-            /** @default  */
-            custom_instructions?: string;
-            /** @default true */
-            markdown_response?: boolean;
-            /** @default 5 */
-            vector_search_k?: number;
-            /** @default 3 */
-            vector_search_sample_data_k?: number;
-            /** @default 20 */
-            vector_search_total_limit?: number;
-            /** @default 200 */
-            vector_search_column_description_char_limit?: number;
-            /** @default 1000 */
-            vector_search_table_description_char_limit?: number;
-            /**
-             * @default default
-             * @enum {string}
-             */
-            mode?: "default" | "data" | "metadata";
-            /** @default true */
-            disclaimer?: boolean;
-            /**
-             * @description false: the answer is the SQL alone, without related questions.
-             * @default true
-             */
-            verbose?: boolean;
-            /** @default true */
-            check_ambiguity?: boolean;
-            /** @default 100 */
-            vql_execute_rows_limit?: number;
-            /** @default 100 */
-            llm_response_rows_limit?: number;
-            /** @default true */
-            enable_query_fixer?: boolean;
-            /** @default false */
-            enable_query_reviewer?: boolean;
-            /** @example john@example.com */
-            user_id?: string | null;
-            session_id?: string | null;
-            /**
-             * @description The project; by default the caller's.
-             * @example shop
-             */
-            project?: string | null;
-            /** @default true */
-            use_memory?: boolean;
-            max_history_messages?: number | null;
-            /** @description 0: none. */
-            semantic_search_k?: number | null;
-        };
-        recollect__server__http__bodies__CorrectBody: {
-            /**
-             * @description Whose memory; by default the caller's own.
-             * @example alex
-             */
-            user?: string | null;
-            /**
-             * @description The project; by default the caller's.
-             * @example shop
-             */
-            project?: string | null;
-            /**
-             * @description The session.
-             * @example monday
-             */
-            session?: string | null;
-            /**
-             * @description A memory's id, or `memory:<id>` as citations name it.
-             * @example 01890000-0000-7000-8000-000000000000
-             */
-            memory: string;
-            /** @example logged in within 90 days */
-            value: string;
-        };
-        recollect__server__http__text2sql__CorrectBody: {
-            /** @example How many clients are there? */
-            question: string;
-            /** @example SELECT count(*) FROM users */
-            generated_sql: string;
-            /** @example SELECT count(*) FROM customers */
-            corrected_sql: string;
-            /** @description Who asks; by default the caller. */
-            user_id?: string | null;
-        };
-        recollect__server__http__upload_bodies__AskBody: {
-            /** @example How much is a tyre change? */
-            query: string;
-            sessionId?: string | null;
-            /** @description Search only these documents. */
-            documentIds?: string[] | null;
-            topK?: number | null;
-            /** @description The same as topK. */
-            topKDocs?: number | null;
-            /** @default 3 */
-            topKMems?: number;
-            /** @default 800 */
-            maxHistoryTokens?: number;
-            /** @default true */
-            includeHistory?: boolean;
-            /** @description Diversity of passages, by maximal marginal relevance: 1 is the plain order, 0.7 a good mix. */
-            mmr?: number | null;
-            /** @description Who asks; by default the caller. */
-            userId?: string | null;
-            /**
-             * @description The project; by default the caller's.
-             * @example shop
-             */
-            project?: string | null;
-        };
     };
     responses: never;
     parameters: never;
@@ -3434,6 +3434,7 @@ export type ApiKey = components['schemas']['ApiKey'];
 export type ApprovedQueries = components['schemas']['ApprovedQueries'];
 export type ApprovedQuery = components['schemas']['ApprovedQuery'];
 export type Arm = components['schemas']['Arm'];
+export type AskBody = components['schemas']['AskBody'];
 export type AskedAnswer = components['schemas']['AskedAnswer'];
 export type AssumptionAnswer = components['schemas']['AssumptionAnswer'];
 export type Audit = components['schemas']['Audit'];
@@ -3450,6 +3451,8 @@ export type ClarifyBody = components['schemas']['ClarifyBody'];
 export type CompletionBody = components['schemas']['CompletionBody'];
 export type Context = components['schemas']['Context'];
 export type ConversationMetadata = components['schemas']['ConversationMetadata'];
+export type CorrectBody = components['schemas']['CorrectBody'];
+export type CorrectSqlBody = components['schemas']['CorrectSqlBody'];
 export type CorrectedSql = components['schemas']['CorrectedSql'];
 export type DataSource = components['schemas']['DataSource'];
 export type DataSourceSummary = components['schemas']['DataSourceSummary'];
@@ -3457,6 +3460,7 @@ export type DataSources = components['schemas']['DataSources'];
 export type Day = components['schemas']['Day'];
 export type DeletedMetadata = components['schemas']['DeletedMetadata'];
 export type DocumentAnswer = components['schemas']['DocumentAnswer'];
+export type DocumentQuestionBody = components['schemas']['DocumentQuestionBody'];
 export type DocumentsAnswer = components['schemas']['DocumentsAnswer'];
 export type Episode = components['schemas']['Episode'];
 export type EpisodeHit = components['schemas']['EpisodeHit'];
@@ -3554,10 +3558,6 @@ export type UserMemoryBody = components['schemas']['UserMemoryBody'];
 export type UserMemoryPatch = components['schemas']['UserMemoryPatch'];
 export type Week = components['schemas']['Week'];
 export type WorkStatus = components['schemas']['WorkStatus'];
-export type RecollectServerHttpAskBodiesAskBody = components['schemas']['recollect__server__http__ask_bodies__AskBody'];
-export type RecollectServerHttpBodiesCorrectBody = components['schemas']['recollect__server__http__bodies__CorrectBody'];
-export type RecollectServerHttpText2sqlCorrectBody = components['schemas']['recollect__server__http__text2sql__CorrectBody'];
-export type RecollectServerHttpUploadBodiesAskBody = components['schemas']['recollect__server__http__upload_bodies__AskBody'];
 export type $defs = Record<string, never>;
 export interface operations {
     record: {
@@ -3722,7 +3722,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["recollect__server__http__bodies__CorrectBody"];
+                "application/json": components["schemas"]["CorrectBody"];
             };
         };
         responses: {
@@ -3767,12 +3767,12 @@ export interface operations {
     history: {
         parameters: {
             query: {
-                /** @description The session. */
-                session: string;
                 /** @description Whose memory; by default the caller's own. */
                 user?: string | null;
                 /** @description The project; by default the caller's. */
                 project?: string | null;
+                /** @description The session. */
+                session: string;
                 limit?: number;
                 before?: number | null;
             };
@@ -4361,10 +4361,10 @@ export interface operations {
     terms: {
         parameters: {
             query?: {
-                search?: string | null;
-                kind?: ("table" | "column" | "value" | "relationship" | "glossary") | null;
                 /** @description The project; by default the caller's. */
                 project?: string | null;
+                search?: string | null;
+                kind?: ("table" | "column" | "value" | "relationship" | "glossary") | null;
                 limit?: number;
             };
             header?: never;
@@ -4414,9 +4414,9 @@ export interface operations {
     drop_term: {
         parameters: {
             query?: {
-                kind?: ("table" | "column" | "value" | "relationship" | "glossary") | null;
                 /** @description The project; by default the caller's. */
                 project?: string | null;
+                kind?: ("table" | "column" | "value" | "relationship" | "glossary") | null;
             };
             header?: {
                 /** @description The same key and body again get the same answer, and nothing is done twice. */
@@ -5032,7 +5032,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["recollect__server__http__text2sql__CorrectBody"];
+                "application/json": components["schemas"]["CorrectSqlBody"];
             };
         };
         responses: {
@@ -5371,7 +5371,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["recollect__server__http__ask_bodies__AskBody"];
+                "application/json": components["schemas"]["AskBody"];
             };
         };
         responses: {
@@ -5464,7 +5464,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["recollect__server__http__ask_bodies__AskBody"];
+                "application/json": components["schemas"]["AskBody"];
             };
         };
         responses: {
@@ -5557,7 +5557,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["recollect__server__http__ask_bodies__AskBody"];
+                "application/json": components["schemas"]["AskBody"];
             };
         };
         responses: {
@@ -5650,7 +5650,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["recollect__server__http__ask_bodies__AskBody"];
+                "application/json": components["schemas"]["AskBody"];
             };
         };
         responses: {
@@ -5677,7 +5677,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["recollect__server__http__ask_bodies__AskBody"];
+                "application/json": components["schemas"]["AskBody"];
             };
         };
         responses: {
@@ -5719,10 +5719,10 @@ export interface operations {
     get_metadata: {
         parameters: {
             query?: {
-                /** @description Databases, separated by commas; empty: all. */
-                vdp_database_names?: string;
                 /** @description The project; by default the caller's. */
                 project?: string | null;
+                /** @description Databases, separated by commas; empty: all. */
+                vdp_database_names?: string;
             };
             header?: never;
             path?: never;
@@ -5744,10 +5744,10 @@ export interface operations {
     delete_metadata: {
         parameters: {
             query?: {
-                /** @description Databases, separated by commas; empty: all. */
-                vdp_database_names?: string;
                 /** @description The project; by default the caller's. */
                 project?: string | null;
+                /** @description Databases, separated by commas; empty: all. */
+                vdp_database_names?: string;
             };
             header?: {
                 /** @description The same key and body again get the same answer, and nothing is done twice. */
@@ -5772,13 +5772,13 @@ export interface operations {
     similarity_search: {
         parameters: {
             query: {
+                /** @description The project; by default the caller's. */
+                project?: string | null;
                 query: string;
                 /** @description Databases, separated by commas; empty: all. */
                 vdp_database_names?: string;
                 n_results?: number;
                 scores?: boolean;
-                /** @description The project; by default the caller's. */
-                project?: string | null;
             };
             header?: never;
             path?: never;
@@ -5902,12 +5902,12 @@ export interface operations {
     delete_document: {
         parameters: {
             query?: {
-                /** @description It is the project's. */
-                shared?: boolean;
                 /** @description Whose; by default the caller's own. */
                 userId?: string | null;
                 /** @description The project; by default the caller's. */
                 project?: string | null;
+                /** @description It is the project's. */
+                shared?: boolean;
             };
             header?: {
                 /** @description The same key and body again get the same answer, and nothing is done twice. */
@@ -5934,12 +5934,12 @@ export interface operations {
     show_passage: {
         parameters: {
             query?: {
-                start?: number;
-                end?: number | null;
                 /** @description Whose; by default the caller's own. */
                 userId?: string | null;
                 /** @description The project; by default the caller's. */
                 project?: string | null;
+                start?: number;
+                end?: number | null;
             };
             header?: never;
             path: {
@@ -5972,7 +5972,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["recollect__server__http__upload_bodies__AskBody"];
+                "application/json": components["schemas"]["DocumentQuestionBody"];
             };
         };
         responses: {
@@ -5999,7 +5999,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["recollect__server__http__upload_bodies__AskBody"];
+                "application/json": components["schemas"]["DocumentQuestionBody"];
             };
         };
         responses: {

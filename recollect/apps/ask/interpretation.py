@@ -29,7 +29,7 @@ from recollect.apps.ask.interpret import (
 from recollect.apps.ask.interpret.decide import result_features
 from recollect.apps.ask.interpret.words import find_operators, tokenize
 from recollect.apps.ask.meanings import Suggestion, suggest_meanings
-from recollect.apps.ask.semantic.access import restricted
+from recollect.apps.ask.semantic.access import restrict_sql
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sources.source import Source
@@ -143,7 +143,7 @@ async def run_candidates(
         async with turn:
             try:
                 made = passed(candidate.sql, source.dialect, view.allowed, rows=PROBE_ROWS)
-                sql = restricted(made.sql, source.dialect, view.access)
+                sql = restrict_sql(made.sql, source.dialect, view.access)
                 found = await source.run(sql, rows=PROBE_ROWS, timeout=PROBE_SECONDS, user=user)
             except (InvalidInput, QueryFailed) as error:
                 results[candidate.id] = Result(error=str(error), is_denied=isinstance(error, InvalidInput))

@@ -12,8 +12,8 @@ import mcp_types as types
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.prompts import mark_data, render_prompt
-from recollect.server.mcp.peer import Peer
 from recollect.server.mcp.results import MemoryResult
+from recollect.server.mcp.tools import Peer
 from recollect.values.query import Query
 from recollect.values.serialization import to_json
 

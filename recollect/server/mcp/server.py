@@ -1,9 +1,14 @@
-"""The MCP server: tools, resources and the prompt behind the protocol's SDK. Both transports call `make_server` and say
-how to find the peer of a request."""
+"""The MCP server: tools, resources and the prompt behind the protocol's SDK. `serve_stdio` runs it for one client over
+pipes, mount.py over HTTP; both say how to find the peer of a request.
+
+Over stdio only the protocol is written to stdout; everything else goes to stderr.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.metadata import version
 from typing import Any, TypeVar
@@ -12,12 +17,16 @@ import mcp_types as types
 from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
 from pydantic import ValidationError
 
+from recollect.admin import watch_stop_signals
+from recollect.bootstrap import connect, open_analyst, open_librarian
 from recollect.errors import InvalidInput, RecollectError
 from recollect.server.mcp import resources
-from recollect.server.mcp.peer import Peer
-from recollect.server.mcp.tools import TOOLS, Tool
+from recollect.server.mcp.tools import TOOLS, Peer, Tool, make_local_peer
+from recollect.settings import Settings
+from recollect.values.scope import Scope
 
 INSTRUCTIONS = (
     "Recollect remembers one user across conversations. Before answering something that may depend on earlier"
@@ -158,3 +167,29 @@ def explain_validation(error: ValidationError) -> str:
 def make_text(text: str) -> types.TextContent:
     # A message may quote a lone surrogate, which UTF-8 cannot encode.
     return types.TextContent(text=text.encode(errors="backslashreplace").decode())
+
+
+async def serve_stdio(settings: Settings, scope: Scope) -> None:
+    """Serve one client until it closes its pipes or the process gets a signal. The engine is closed first in both
+    cases: clients send SIGTERM early, and the embedded server must not be left running."""
+    stop_signal = watch_stop_signals()
+    async with (
+        connect(settings) as engine,
+        open_analyst(engine, settings) as analyst,
+        open_librarian(engine, settings) as librarian,
+    ):
+        peer = make_local_peer(engine, analyst, librarian, settings, scope)
+        server = make_server(lambda request: peer)
+
+        async def run_server() -> None:
+            async with stdio_server() as (incoming, outgoing):
+                await server.run(incoming, outgoing, server.create_initialization_options())
+
+        serving = asyncio.create_task(run_server())
+        stopping = asyncio.create_task(stop_signal.wait())
+        await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    if not serving.done():
+        # A thread of the SDK is blocked reading the client's next line and cannot be interrupted.
+        os._exit(0)
+    stopping.cancel()
+    serving.result()

@@ -11,7 +11,7 @@ import pytest
 
 from recollect import Grant, Lesson, Scope, SyncEngine, Upload, connect, connect_sync
 from recollect.apps.documents.question import PREVIEW_CHARS
-from recollect.server.http.upload_bodies import AskedAnswer, LogsAnswer, UploadedAnswer
+from recollect.server.http.upload_ask import ANSWER, LogsAnswer, UploadedAnswer
 from recollect.settings import Settings
 from recollect.values.api_key import Role
 
@@ -48,7 +48,7 @@ async def test_an_uploaded_file_is_pending_then_read_then_answers(http: httpx2.A
 
     told = await ask(http, "How much is a tyre change?")
 
-    AskedAnswer.model_validate(told)
+    ANSWER.model.model_validate(told)
     assert told["answer"] == (f"A tyre change costs 40 euros and takes half an hour. (Doc {document['id']}/Chunk 0)")
     assert not told["refused"]
     assert told["model"] is None

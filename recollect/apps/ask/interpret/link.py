@@ -142,7 +142,7 @@ def link_question(
     linked = Linked(question, tokens, index, vocabulary=vocabulary, today=day, last=last)
     known = index.values.with_values(values)
     found: list[Link] = [
-        *(Link(s.first, s.last, "period", period=s) for s in find_periods(tokens, day, find_anchor(last))),
+        *(Link(s.first, s.last, "period", period=s, text=s.text) for s in find_periods(tokens, day, find_anchor(last))),
         *link_names(tokens, index),
         *link_values(tokens, index, known),
         *link_numbers(tokens),

@@ -32,6 +32,7 @@ from tests.apps.ask.gate.gate_shop import (
     sqlite_shop,
     statements,
 )
+from tests.bounds import bound
 
 LEGITIMATE, HOSTILE = data("gate_legitimate.toml"), data("gate_hostile.toml")
 KNOWN = [sql for group in LEGITIMATE.values() for sql in group] + [
@@ -46,7 +47,7 @@ WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, e
 BEYOND = (*WRITES, exp.Lock, exp.Copy, exp.Set, exp.Pragma, exp.Attach, exp.Dot, exp.Placeholder, exp.Parameter)
 WHOLE_SHOP = duckdb_shop()
 OPEN_SHOP = duckdb_shop("secrets", "customers.email", "employees.salary")
-often = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+often = settings(max_examples=bound(100, 2_000), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def let_through(sql: str, dialect: str) -> str | None:
@@ -150,7 +151,7 @@ def mutated(one: str, other: str, chance: random.Random) -> str:
     return " ".join(words)
 
 
-@settings(often, max_examples=800)
+@settings(often, max_examples=bound(200, 5_000))
 @given(st.integers(0, 2**48))
 def test_no_confusion_of_names_makes_sqlite_read_what_is_hidden(chance: int) -> None:
     rendered = let_through(statement(random.Random(chance)), "sqlite")
@@ -158,7 +159,7 @@ def test_no_confusion_of_names_makes_sqlite_read_what_is_hidden(chance: int) -> 
         check_sqlite_reads(rendered)
 
 
-@settings(often, max_examples=800)
+@settings(often, max_examples=bound(200, 5_000))
 @given(st.integers(0, 2**48))
 def test_no_confusion_of_names_makes_duckdb_read_what_is_hidden(chance: int) -> None:
     rendered = let_through(statement(random.Random(chance)), "duckdb")
@@ -182,7 +183,7 @@ def reader(server: str) -> Iterator[psycopg.Connection]:
         connection.rollback()
 
 
-@settings(often, max_examples=800)
+@settings(often, max_examples=bound(200, 5_000))
 @given(chance=st.integers(0, 2**48))
 def test_no_confusion_of_names_makes_postgres_read_what_is_hidden(chance: int, reader: psycopg.Connection) -> None:
     rendered = let_through(statement(random.Random(chance)), "postgres")
