@@ -87,7 +87,7 @@ class StreamingReasoner(Protocol):
 class WindowedReasoner(Protocol):
     """A Reasoner that knows how much it can read."""
 
-    async def context_window(self) -> int:
+    async def window(self) -> int:
         """Return the tokens of prompt and reply together; 0 if that is not known."""
         ...
 

@@ -98,7 +98,6 @@ class Analyst:
         self._reasoner = reasoner
         self._other_model = other_model
         self._others: dict[str, Reasoner] = {}
-        self._windows: dict[str, int] = {}  # context of each model, as its server says
         self.today = today
 
     async def answer(self, scope: Scope, ask: Ask, mode: str = "default") -> Answer:
@@ -317,18 +316,11 @@ class Analyst:
             if wanted not in self._others and len(self._others) < MOST_MODELS and (made := self._other_model(wanted)):
                 self._others[wanted] = made
             reasoner = self._others.get(wanted, reasoner)
-        window = self._settings.model_context or await self._window(reasoner)
+        try:
+            window = await reasoner.window() if isinstance(reasoner, WindowedReasoner) else 0
+        except ReasonerFailed:
+            window = 0
         return Talk(reasoner, case, window, time.perf_counter() + self._settings.model_timeout)
-
-    async def _window(self, reasoner: Reasoner) -> int:
-        """Return the context of a model, as its server says once; 0 if it does not say."""
-        if reasoner.name not in self._windows:
-            try:
-                found = await reasoner.context_window() if isinstance(reasoner, WindowedReasoner) else 0
-            except ReasonerFailed:
-                return 0
-            self._windows[reasoner.name] = found
-        return self._windows[reasoner.name]
 
     async def _answer_choice(self, scope: Scope, case: Case, choice: Choice) -> Answer:
         """Answer an offered choice, and learn what choosing it teaches."""

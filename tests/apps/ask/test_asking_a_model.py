@@ -284,7 +284,7 @@ def test_the_prompt_shows_as_much_as_the_request_allows(talking: Door, script: S
 
 def test_the_prompt_fits_the_window_without_memory_first(doors: Doors, model: Server, script: Script) -> None:
     def talked(window: int) -> str:
-        door = doors(**scripted(model, script), model_context=window)
+        door = doors(**scripted(model, script), model_window=window)
         door.ask("How many products are there?", session_id="one")
         script.asked.clear()
         door.ask(BY_REGION, session_id="one")
