@@ -75,8 +75,12 @@ class Cell:
 
     @classmethod
     def of(cls, tag: str, attributes: Mapping[str, str]) -> Cell:
-        given = (attributes.get(name, "") for name in ("colspan", "rowspan"))
-        return cls(tag == "th", *(min(int(text), MAX_SPAN) or 1 if text.isdecimal() else 1 for text in given))
+        columns, rows = (attributes.get(name, "") for name in ("colspan", "rowspan"))
+        return cls(tag == "th", read_span(columns), read_span(rows))
+
+
+def read_span(text: str) -> int:
+    return (min(int(text), MAX_SPAN) or 1) if text.isdecimal() else 1
 
 
 def place_cells(row: list[Cell], above: dict[int, Cell]) -> list[str]:

@@ -155,8 +155,8 @@ def table_rows(table: Table) -> Iterator[list[str]]:
 
 
 def read_pptx(source: Source) -> Iterator[Block]:
-    """Yield the title of each slide as a heading, then text and tables in order, then notes. A slide is a page; a hidden
-    one is left out."""
+    """Yield the title of each slide as a heading, then text and tables in order, then notes. A slide is a page. Hidden
+    slides are left out."""
     import pptx
 
     slides = pptx.Presentation(source.file).slides

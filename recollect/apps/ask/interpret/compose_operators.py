@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, cast
 
-from recollect.apps.ask.interpret.link import Link, Linked
+from recollect.apps.ask.interpret.link import CLEAR, Link, Linked
 from recollect.apps.ask.interpret.operands import is_coordinated, without_shown
 from recollect.apps.ask.interpret.state import Fact, FactKind, State
 from recollect.apps.ask.interpret.words import find_operators
@@ -140,12 +140,19 @@ def on_group(state: State, link: Link, value: str, linked: Linked) -> Changes:
         yield {}
     else:
         yield {"groups": True, "in_where": True}
-        yield {"in_where": True, "features": (("by_not_group", 1.0),)}
+        yield {"in_where": True, "features": (("by_not_group", doubt_by(link.end, linked)),)}
+
+
+def doubt_by(at: int, linked: Linked) -> float:
+    """Return how unlikely "by" groups nothing: before a value it says who did it, before a name it groups."""
+    following = [each for each in linked.links_at(at) if each.score > CLEAR]
+    if any(each.kind == "value" for each in following):
+        return 0.0
+    return 3.0 if any(each.kind in ("entity", "column") for each in following) else 1.0
 
 
 def on_negate(state: State, link: Link, value: str, linked: Linked) -> Changes:
-    if value == "not":
-        yield {"negates": True, "in_where": state.in_where or bool(state.facts)}
+    yield {"negates": link.end, "in_where": state.in_where or bool(state.facts)}
 
 
 def on_junction(state: State, link: Link, value: str, linked: Linked) -> Changes:
@@ -159,7 +166,7 @@ def on_like(state: State, link: Link, value: str, linked: Linked) -> Changes:
 def on_missing(state: State, link: Link, value: str, linked: Linked) -> Changes:
     if state.open is not None:
         op = "not null" if state.negates else "is null"
-        yield {"fact": Fact("filter", link.start, state.open, op=op), "negates": False, **NO_COLUMN}
+        yield {"fact": Fact("filter", link.start, state.open, op=op), "negates": 0, **NO_COLUMN}
 
 
 def on_grain(state: State, link: Link, value: str, linked: Linked) -> Changes:
@@ -167,7 +174,10 @@ def on_grain(state: State, link: Link, value: str, linked: Linked) -> Changes:
     is_bare = link.end - link.start == 1 and linked.tokens[link.start].lower in BARE_GRAINS
     is_expected = state.groups or state.superlative or state.counts or is_coordinated(state)
     if is_expected or not is_bare:
-        yield {"fact": Fact("grain", link.start, text=value), "groups": False}
+        said = "".join(token.lower for token in linked.tokens[link.start : link.end])
+        names_unit = value != "month" or "month" in said or "月" in said
+        grain = value if names_unit else linked.vocabulary.grain or value
+        yield {"fact": Fact("grain", link.start, text=grain), "groups": False}
 
 
 def on_versus(state: State, link: Link, value: str, linked: Linked) -> Changes:

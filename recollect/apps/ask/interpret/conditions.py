@@ -165,8 +165,7 @@ def find_mentioned_moment(work: Work, at: int) -> Ref | None:
 def find_year(work: Work, base: str, info: ColumnInfo) -> Ref | None:
     """Return a column of years: the one named before, or the only one of the tables in play where no date is."""
     if info is not NO_COLUMN:
-        is_year = info.is_year or (info.is_number and "year" in info.words)
-        return Ref(info.table, info.name) if is_year else None
+        return Ref(info.table, info.name) if info.is_when and info.role != "moment" else None
     for table in dict.fromkeys((base, work.subject, *(fact.target.table for fact in work.facts("entity")))):
         if work.index.tables[table].main_moment:
             return None

@@ -12,10 +12,11 @@ from dataclasses import replace
 from typing import cast
 
 from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, find_moment
-from recollect.apps.ask.interpret.frame import Compute, Filter, Frame, Group, Metric, Order, Ref
+from recollect.apps.ask.interpret.frame import Compute, Filter, Frame, Grain, Group, Metric, Order, Ref
 from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import score
+from recollect.apps.ask.interpret.render import reaches_all
 from recollect.apps.ask.interpret.state import Fact, State
 from recollect.apps.ask.interpret.variants import spread
 from recollect.apps.ask.interpret.work import Draft, Work, is_identifying, make_ref, negate
@@ -29,9 +30,14 @@ def finish(state: State, linked: Linked) -> Iterator[Draft]:
     work.subject = find_subject(work)
     if work.subject:
         yield from finish_work(work)
+        other = replace_figure(work)
+        if other is not None:
+            yield from finish_work(other)
         return
     # "The best month in 2024" names no figure: each figure of money with a date is offered.
-    for target in list_headline_figures(linked.index) if work.facts("grain") else ():
+    is_dated = bool(work.facts("grain", "period"))
+    figures = [each for each in list_figures(linked.index) if linked.index.tables[each.table].main_moment]
+    for target in figures[:HEADLINES] if is_dated else ():
         fact = Fact("metric", 0, target, target.aggregate or "sum")
         guessed = Work(linked, replace(state, facts=(fact, *state.facts)), target.table)
         guessed.guess(target.column or "amount")
@@ -39,11 +45,30 @@ def finish(state: State, linked: Linked) -> Iterator[Draft]:
         yield from finish_work(guessed)
 
 
-def list_headline_figures(index: SchemaIndex) -> list[Target]:
-    """Return the measures of money in tables that have a date, the best known names first."""
+def list_figures(index: SchemaIndex) -> list[Target]:
+    """Return the measures of money, the best known names first."""
     found = index.by_concept.get("money", {})
-    dated = [each for each in found if index.tables[each.table].main_moment and (each.aggregate or each.expression)]
-    return sorted(dated, key=lambda each: -found[each])[:HEADLINES]
+    return sorted((each for each in found if each.aggregate or each.expression), key=lambda each: -found[each])
+
+
+def replace_figure(work: Work) -> Work | None:
+    """Return the reading with another figure of money, where the one in the question cannot be split as asked: what was
+    sold of a category is recorded in the order lines, not in the order."""
+    summed = [fact for fact in work.facts("metric", "superlative") if fact.aggregate == "sum"]
+    figures = list_figures(work.index)
+    if len(summed) != 1 or summed[0].target not in figures:
+        return None
+    own = summed[0].target.table
+    named = {fact.target.table for fact in work.named_entities}
+    parts = (named | work.tables("group", "filter")) - {own}
+    able = [target for target in figures if reaches_all(target.table, parts, work.index)]
+    if not able or reaches_all(own, parts, work.index):
+        return None
+    facts = tuple(replace(each, target=able[0]) if each == summed[0] else each for each in work.state.facts)
+    made = Work(work.linked, replace(work.state, facts=facts))
+    made.subject = find_subject(made)
+    made.note("figure_replaced")
+    return made
 
 
 def finish_work(work: Work) -> Iterator[Draft]:
@@ -185,6 +210,7 @@ def rank_rows(work: Work, fact: Fact, ref: Ref) -> None:
         work.note("left_over")
     elif not work.columns and not work.named_entities and work.linked.tokens[0].lower not in ("who", "谁"):
         work.columns.append(ref)
+    show_rank(work, ref)
 
 
 def rank_groups(work: Work, fact: Fact, ref: Ref) -> None:
@@ -219,7 +245,7 @@ def resolve_superlative(work: Work, number: int | None) -> None:
         work.order.append(Order("metric", 0, is_descending))
     elif direction in ("last", "first"):
         order_by_date(work, is_descending)
-    elif not order_by_concept(work, concept or "money", is_descending, 0.3 if concept else 0.7):
+    elif not order_by_concept(work, concept or "money", is_descending, is_guessed=not concept):
         rank_by_money(work, concept or "money", is_descending)
     if work.order:
         work.set_limit(number)
@@ -229,30 +255,41 @@ def resolve_superlative(work: Work, number: int | None) -> None:
 def order_by_date(work: Work, is_descending: bool) -> None:
     info = work.index.tables[work.subject]
     if info.main_moment:
-        work.guess(info.main_moment)
+        if info.moments > 1:
+            work.guess(info.main_moment)
         work.note("superlative_guessed", 0.3 if info.moments == 1 else 1.0)
         work.order.append(Order("column", is_descending=is_descending, of=Ref(work.subject, info.main_moment)))
 
 
-def order_by_concept(work: Work, concept: str, is_descending: bool, doubt: float) -> bool:
+def order_by_concept(work: Work, concept: str, is_descending: bool, *, is_guessed: bool) -> bool:
     """Order by the subject's column of a concept; the oldest person has the earliest birth date."""
     found = work.index.best_of_concept(concept, work.subject)
     if found is None and concept == "age":
         found, is_descending = work.index.best_of_concept("birth", work.subject), not is_descending
     if found is None:
         return False
-    work.guess(found.column or "amount")
-    work.note("superlative_guessed", doubt)
-    work.order.append(Order("column", is_descending=is_descending, of=make_ref(found, work.index)))
+    measures = [each for each in work.index.tables[work.subject].columns.values() if each.role == "measure"]
+    is_guessed = is_guessed and len(measures) > 1
+    if is_guessed:
+        work.guess(found.column or "amount")
+    work.note("superlative_guessed", 0.7 if is_guessed else 0.3)
+    ref = make_ref(found, work.index)
+    work.order.append(Order("column", is_descending=is_descending, of=ref))
+    show_rank(work, ref)
     return True
+
+
+def show_rank(work: Work, ref: Ref) -> None:
+    """Show what rows without a name of their own are ranked by."""
+    if not work.columns and not work.metrics and not work.index.tables[work.subject].label:
+        work.columns = [Ref(work.subject), ref]
+        work.note("default_label")
 
 
 def rank_by_money(work: Work, concept: str, is_descending: bool) -> None:
     """Rank the subject by the sum of a measure of money in a table whose rows belong to it."""
-    targets = work.index.by_concept.get("money", {}) if concept == "money" else {}
-    for target in sorted(targets, key=lambda each: -targets[each]):
-        is_figure = target.kind == "measure" or target.aggregate
-        if is_figure and work.index.joins.is_below(target.table, work.subject):
+    for target in list_figures(work.index) if concept == "money" else ():
+        if work.index.joins.is_below(target.table, work.subject):
             metric = Metric("sum", replace(make_ref(target, work.index), name="amount"))
             move_columns_to_groups(work, metric)
             work.groups = work.groups or [Group(Ref(work.subject))]
@@ -301,11 +338,22 @@ def order_by_figure(work: Work) -> None:
 def add_compute(work: Work) -> None:
     """Shares and growth change how the first figure is shown."""
     for fact in work.facts("compute"):
-        is_possible = bool(work.metrics) and (bool(work.groups) if fact.text == "share" else has_grain(work))
+        is_possible = has_parts(work) if fact.text == "share" else bool(work.metrics) and has_grain(work)
         if is_possible:
             compute = cast(Compute, fact.text)
             work.metrics = [replace(work.metrics[0], compute=compute), *work.metrics[1:]]
         work.note("left_over", not is_possible)
+
+
+def has_parts(work: Work) -> bool:
+    """Return whether there are groups to take shares of. "What share of orders is shipped" shows the share of each
+    status."""
+    if not work.groups and work.filters:
+        [(first, _), *others] = work.filters
+        work.filters, work.groups, work.columns = others, [Group(first.of)], []
+        work.metrics = work.metrics or [Metric("count", Ref(work.subject))]
+        work.note("share_of_value")
+    return bool(work.metrics and work.groups)
 
 
 def has_grain(work: Work) -> bool:
@@ -314,19 +362,18 @@ def has_grain(work: Work) -> bool:
         return True
     moment = find_moment(work, work.base)
     if moment is not None:
-        work.groups.append(Group(moment, "month"))
+        grain: Grain = work.linked.vocabulary.grain or "month"  # type: ignore[assignment]
+        work.groups.append(Group(moment, grain))
     return moment is not None
 
 
 def add_comparison(work: Work) -> None:
     """`compare 2021 and 2022`: a figure for each year, or for each value of the column."""
-    if not work.facts("compare") or not work.metrics or work.groups:
-        return
-    counted = Counter(each.of for each, _ in work.filters if each.op == "=")
-    values = [Group(ref) for ref, count in counted.items() if count > 1]
-    years = [Group(period.of, "year") for period in work.periods if period.others]
-    work.groups = (years or values)[:1]
-    work.note("left_over", 0 if work.groups else 0.5)
+    if work.facts("compare") and work.metrics and not work.groups:
+        counted = Counter(each.of for each, _ in work.filters if each.op == "=")
+        years = [Group(period.of, "year") for period in work.periods if period.others]
+        work.groups = [*years, *(Group(ref) for ref, count in counted.items() if count > 1)][:1]
+        work.note("left_over", 0 if work.groups else 0.5)
 
 
 def add_left_over(work: Work) -> None:
@@ -337,7 +384,7 @@ def add_left_over(work: Work) -> None:
     resolved += bool(state.groups and work.groups)
     resolved += bool(state.counts and (work.metrics or (state.order and work.order)))
     resolved += bool(state.compare == "between" and work.periods)
-    work.note("left_over", max(0, state.left_over - resolved - add_threshold(work) + state.negates))
+    work.note("left_over", max(0, state.left_over - resolved - add_threshold(work) + bool(state.negates)))
     work.note("open_unused", state.waits)
 
 
@@ -347,7 +394,11 @@ def add_threshold(work: Work) -> int:
     target = work.index.best_of_concept("money", work.subject)
     if target is None or not state.numbers or state.compare in ("", "> average", "< average"):
         return 0
-    op = negate(state.compare, state.negates)
+    is_period = any(
+        link.kind == "period" and link.text in state.values for links in work.linked.links for link in links
+    )
+    work.note("number_for_period", is_period)
+    op = negate(state.compare, bool(state.negates))
     fact = Fact("filter", len(work.linked.tokens), target, op=op, values=state.values, is_text=False)
     work.filters.append((Filter(make_ref(target, work.index), op, state.values, is_text=False), fact))
     work.guess(target.column or "amount")

@@ -25,6 +25,7 @@ WEAK = frozenset(("of", "the", "and", "in", "for", "to", "is", "a", "if", "no", 
 ROLES = frozenset(("origin", "target"))
 FIGURES = frozenset(("money", "units", "price"))  # concepts of columns, never of rows
 KEY_WORDS = frozenset(("id", "uid", "key", "code", "pk", "uuid"))
+TYPE_WORDS = frozenset(("date", "time", "at", "on", "dt", "timestamp"))  # say what a column holds, not what it means
 NAME_WORDS = ("name", "名称", "名字")
 
 
@@ -54,7 +55,7 @@ class ColumnInfo:
 
     @property
     def is_when(self) -> bool:
-        return self.role == "moment" or self.is_year
+        return self.role == "moment" or self.is_year or (self.is_number and "year" in self.words)
 
     def is_near(self, number: float) -> bool:
         """Whether the number is in the range of the column's values, or not far from it."""
@@ -195,17 +196,20 @@ class SchemaIndex:
         words = tuple(word for part in name.split() for word in (split_name(part) if part.isascii() else (part,)))
         stems = stem_phrase(" ".join(words)) or words
         self.put(stems, target, score)
-        text = stem_word("".join(words))
-        if len("".join(words)) > 3:
-            keep_best(self.joined.setdefault(text, {}), target, score - 0.05)
+        joined = "".join(words)
+        if len(joined) > 3:
+            keep_best(self.joined.setdefault(stem_word(joined), {}), target, score - 0.05)
         own = {stem_word(word) for word in draft.table_words(target.table)}
         for start, end in part_spans(len(stems)):
             part = stems[start:end]
             if len(part) < len(stems) and not set(part) <= WEAK:
                 self.put(part, target, score * part_score(stems, part, start, own, target.kind))
-            for concept in load_concepts().get(part, frozenset()) - (FIGURES if target.kind == "entity" else set()):
-                whole = len(part) == len(stems)
-                keep_best(self.by_concept.setdefault(concept, {}), target, score * (0.8 if whole else 0.65))
+            self.add_concepts(part, target, score * concept_fit(start, end, len(stems)))
+
+    def add_concepts(self, part: Phrase, target: Target, score: float) -> None:
+        for concept in load_concepts().get(part, frozenset()):
+            if concept not in FIGURES or target.kind != "entity":
+                keep_best(self.by_concept.setdefault(concept, {}), target, score)
 
     def put(self, phrase: Phrase, target: Target, score: float) -> None:
         keep_best(self.names.setdefault(phrase, {}), target, score)
@@ -223,13 +227,20 @@ def measure_target(measure: Measure) -> Target:
     return Target("measure", measure.table, "", measure.expression, measure.aggregate)
 
 
+def concept_fit(start: int, end: int, length: int) -> float:
+    """Return how well a concept of part of a name fits the name: best as the whole, then as its last word."""
+    if (start, end) == (0, length):
+        return 0.9
+    return 0.7 if end == length else 0.6
+
+
 def part_score(stems: Phrase, part: Phrase, start: int, own: set[str], kind: Kind) -> float:
     """Return how well a part of a name stands for the whole: best when only the table's own name is missing."""
-    missing = [each for each in (*stems[:start], *stems[start + len(part) :]) if each not in WEAK]
-    if missing and set(missing) <= own and kind != "entity":
-        return 0.92
-    if missing and set(missing) <= KEY_WORDS:
-        return 0.5  # "genre" is the genre, not its id
+    missing = {each for each in (*stems[:start], *stems[start + len(part) :]) if each not in WEAK}
+    is_own = set(part) <= own
+    for words, score, fits in ((own, 0.92, kind != "entity"), (TYPE_WORDS, 0.9, not is_own), (KEY_WORDS, 0.5, True)):
+        if missing and missing <= words and fits:
+            return score
     has_head = start + len(part) == len(stems)
     return 0.45 + 0.35 * len(part) / (len(part) + len(missing)) + (0.08 if has_head else 0.0)
 
@@ -238,17 +249,20 @@ def make_table(table: Table, entity: Entity | None, model: SemanticModel) -> Tab
     entity = entity or Entity(table.name, (" ".join(draft.table_words(table.name)),))
     key = entity.key or draft.find_key(table)
     moments = sorted((each for each in model.moments if each.table == table.name), key=lambda each: not each.is_main)
-    roles: dict[str, Role] = {each.name: "moment" for each in table.columns if draft.is_moment(each)}
-    for each in model.measures:
-        if each.table == table.name:
-            roles.setdefault(plain_name(each.expression), "measure")
-    roles |= dict.fromkeys((each.column for each in moments), "moment")
-    roles |= dict.fromkeys(
-        (name for join in model.joins if join.table == table.name for name in join.columns), "foreign"
-    )
-    roles |= dict.fromkeys(key if len(key) == 1 else (), "key")
+    roles = find_roles(table, key, model)
     columns = {each.name: make_column(table.name, each, roles.get(each.name, "dimension")) for each in table.columns}
     return TableInfo(table.name, entity.names[0], key, entity.label, columns, moments[0].column if moments else "")
+
+
+def find_roles(table: Table, key: tuple[str, ...], model: SemanticModel) -> dict[str, Role]:
+    """Return the roles of the columns that are no dimensions; a key is a key, whatever else it is."""
+    measures = [plain_name(each.expression) for each in model.measures if each.table == table.name]
+    moments = [each.column for each in model.moments if each.table == table.name]
+    foreign = [name for join in model.joins if join.table == table.name for name in join.columns]
+    roles: dict[str, Role] = dict.fromkeys(measures, "measure")
+    roles |= dict.fromkeys([*moments, *(each.name for each in table.columns if draft.is_moment(each))], "moment")
+    roles |= dict.fromkeys(foreign, "foreign")
+    return roles | dict.fromkeys(key if len(key) == 1 else (), "key")
 
 
 def plain_name(expression: str) -> str:

@@ -82,6 +82,7 @@ class Vocabulary:
     words: tuple[Word, ...] = ()
     filters: tuple[DefaultFilter, ...] = ()
     focus: str = ""
+    grain: str = ""  # of "over time" and other words that name no unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ def link_question(
     linked = Linked(question, tokens, index, vocabulary=vocabulary, today=day, last=last)
     known = index.values.with_values(values)
     found: list[Link] = [
-        *(Link(s.first, s.last, "period", period=s) for s in find_periods(tokens, day, find_anchor(last))),
+        *(Link(s.first, s.last, "period", period=s, text=s.text) for s in find_periods(tokens, day, find_anchor(last))),
         *link_names(tokens, index),
         *link_values(tokens, index, known),
         *link_numbers(tokens),

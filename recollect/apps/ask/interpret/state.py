@@ -64,7 +64,7 @@ class State:
     compare: str = ""
     numbers: tuple[float, ...] = ()
     order: str = ""
-    negates: bool = False
+    negates: int = 0  # where the negation ends; 0 without one
     like: str = ""
     junction: str = ""
     role: str = ""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Op, Period, Ref
-from recollect.apps.ask.interpret.index import SchemaIndex
+from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.joins import join_name
 from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.render import base_table
@@ -32,21 +32,23 @@ def spread(frame: Frame, work: Work) -> Iterator[tuple[Frame, list[Feature], lis
 
 def value_variants(frame: Frame, work: Work) -> Iterator[Variant]:
     """Several values of one column are alternatives, or each must be met by a row ("both")."""
-    repeated = [ref for ref, count in Counter(each.of for each in frame.filters).items() if count > 1]
-    if not repeated:
+    counted = Counter(each.of for each in frame.filters)
+    ref, count = max(counted.items(), key=lambda each: each[1], default=(Ref(""), 0))
+    if count < 2:
         yield replace(frame, filters=join_alternatives(frame.filters, work)), []
         return
     yield replace(frame, filters=merge_by_column(frame.filters)), []
-    found = [each for each in frame.filters if each.of == repeated[0]]
     is_either = any(fact.junction == "or" for _, fact in work.filters)
-    if len(found) == 2 and not is_either and not frame.metrics:
+    if count == 2 and not is_either and not frame.metrics:
+        found = [each for each in frame.filters if each.of == ref]
         is_asked = bool(work.facts("both")) or is_contradiction(found)
-        yield split_both(frame, repeated[0], found), [("both_matched" if is_asked else "both_unasked", 1.0)]
+        yield split_both(frame, ref, found), [("both_matched" if is_asked else "both_unasked", 1.0)]
 
 
 def is_contradiction(filters: Sequence[Filter]) -> bool:
     """Whether no row can meet both: below one number and above a higher one."""
-    bounds = {each.op[0]: float(each.values[0]) for each in filters if each.op[0] in "<>" and not each.is_text}
+    numbers = [each for each in filters if each.op[0] in "<>" and each.values and not each.is_text]
+    bounds = {each.op[0]: float(each.values[0]) for each in numbers}
     return len(bounds) == 2 and bounds[">"] >= bounds["<"]
 
 
@@ -122,29 +124,36 @@ def add_existence(
     on_way = {step.target for step in index.joins.path(base, new.table) or ()}
     for n, each in enumerate(existence if not new.is_negated else ()):
         is_related = each.table in on_way or index.joins.belongs(each.table, new.table)
-        is_filtered = {one.of for one in each.filters} & {one.of for one in new.filters}
-        if is_related and each.on is None and not is_filtered:
+        if is_related and each.on is None and filtered(each).isdisjoint(filtered(new)):
             joined = replace(each, filters=each.filters + new.filters, periods=each.periods + new.periods)
             return (*existence[:n], joined, *existence[n + 1 :])
     return (*existence, new)
 
 
+def filtered(existence: Existence) -> set[Ref]:
+    return {each.of for each in existence.filters}
+
+
 def mention_variants(frame: Frame, work: Work) -> Iterator[Variant]:
     """A table that was named but not used: rows must exist in it, or it was named in passing."""
-    base = base_table(frame, work.index)
-    # With figures the rows of the subject are not read unless something refers to them.
-    is_read = not frame.metrics or frame.subject == base or any(ref.table == frame.subject for ref in frame.refs())
-    used = (frame.tables if is_read else frame.tables - {frame.subject}) | {base}
-    unused = {fact.target.table: fact.target for fact in work.facts("entity") if fact.target.table not in used}
-    reached = [each for each in unused.values() if work.index.joins.path(base, each.table, each.via)]
+    base, joins = base_table(frame, work.index), work.index.joins
+    unused = find_unused(frame, base, work)
+    reached = {each.table: each for each in unused if joins.path(base, each.table, each.via)}
     if reached:
-        below = [not work.index.joins.belongs(base, each.table, each.via) for each in reached]
-        features = [("existence_of_mention" if each else "existence_of_parent", 1.0) for each in below]
-        features += [("table_unused", float(len(unused) - len(reached)))]
-        existence = tuple(Existence(each.table, via=each.via) for each in reached)
-        yield replace(frame, existence=(*frame.existence, *existence)), features
-    count = sum(fact.target.table in unused for fact in work.facts("entity"))
-    yield frame, [("table_unused", float(count))]
+        existence = tuple(Existence(each.table, via=each.via) for each in reached.values())
+        below = sum(not joins.belongs(base, each.table, each.via) for each in reached.values())
+        missed = len({each.table for each in unused}) - len(reached)
+        features = [("existence_of_mention", float(below)), ("existence_of_parent", float(len(reached) - below))]
+        yield replace(frame, existence=(*frame.existence, *existence)), [*features, ("table_unused", float(missed))]
+    yield frame, [("table_unused", float(len(unused)))]
+
+
+def find_unused(frame: Frame, base: str, work: Work) -> list[Target]:
+    """Return the tables that were named and that the frame does not read. With figures the rows of the subject are not
+    read unless something refers to them."""
+    used = {base, *(ref.table for ref in frame.refs()), *(each.table for each in frame.existence)}
+    used |= frame.tables - {frame.subject} if frame.metrics else frame.tables
+    return [fact.target for fact in work.facts("entity") if fact.target.table not in used]
 
 
 # Parallel keys -------------------------------------------------------------------------------------------------------
@@ -230,6 +239,13 @@ def repeats_rows(frame: Frame, base: str, work: Work) -> bool:
     return all(work.index.joins.is_below(base, table) for table in shown)
 
 
+def counts_named_rows(frame: Frame, base: str, work: Work) -> bool:
+    """Whether rows are counted that a condition names one by one."""
+    own = {Ref(base, name) for name in work.index.tables[base].label}
+    is_count = any(metric.aggregate == "count" for metric in frame.metrics[:1])
+    return is_count and any(each.of in own and each.op == "=" for each in frame.filters)
+
+
 def count_filtered(frame: Frame, base: str, work: Work) -> int:
     """Return how many columns are shown though they have a single value."""
     return len({each.of for each in frame.filters if each.op == "="} & set(frame.columns))
@@ -239,7 +255,9 @@ def count_strays(frame: Frame, base: str, work: Work) -> int:
     """Return how many columns are taken from a table that nobody named, although a named one has the same column."""
     named = named_tables(work)
     strays = 0
-    for ref in (*frame.shown, *(metric.of for metric in frame.metrics)):
+    filters = (*frame.filters, *(inner for each in frame.existence for inner in each.filters))
+    compared = (each.of for each in filters if not each.is_text)
+    for ref in (*frame.shown, *(metric.of for metric in frame.metrics), *compared):
         on_way = {step.source for step in work.index.joins.path(base, ref.table) or ()}
         nearer = on_way if ref.table in named else on_way | named
         strays += has_twin(ref, nearer - {ref.table}, work.index)
@@ -263,5 +281,5 @@ def has_twin(ref: Ref, tables: set[str], index: SchemaIndex) -> bool:
 SHAPES: dict[str, Callable[[Frame, str, Work], float]] = {
     "join": count_joins, "other_owner": count_strays, "default_label": shows_label, "no_label": lacks_label,
     "group_by_row": is_grouped_by_row, "fan_out_join": count_fan_outs, "repeated_rows": repeats_rows,
-    "shown_and_filtered": count_filtered,
+    "shown_and_filtered": count_filtered, "counted_by_name": counts_named_rows,
 }  # fmt: skip
