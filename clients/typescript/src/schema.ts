@@ -3344,8 +3344,8 @@ export interface components {
             llm_response_rows_limit?: number;
             /** @default true */
             enable_query_fixer?: boolean;
-            /** @default false */
-            enable_query_reviewer?: boolean;
+            /** @description Ask the model again if the result is empty. Left out: as `enable_query_fixer`. */
+            enable_query_reviewer?: boolean | null;
             /** @example john@example.com */
             user_id?: string | null;
             session_id?: string | null;
@@ -5331,7 +5331,8 @@ export interface operations {
                 vql_execute_rows_limit?: number;
                 llm_response_rows_limit?: number;
                 enable_query_fixer?: boolean;
-                enable_query_reviewer?: boolean;
+                /** @description Ask the model again if the result is empty. Left out: as `enable_query_fixer`. */
+                enable_query_reviewer?: boolean | null;
                 user_id?: string | null;
                 session_id?: string | null;
                 /** @description The project; by default the caller's. */
@@ -5341,7 +5342,10 @@ export interface operations {
                 /** @description 0: none. */
                 semantic_search_k?: number | null;
             };
-            header?: never;
+            header?: {
+                /** @description JSON: time_focus, user_segment, exclude_test, custom_filters, definitions. */
+                "X-Session-Context"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5362,6 +5366,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description JSON: time_focus, user_segment, exclude_test, custom_filters, definitions. */
+                "X-Session-Context"?: string | null;
                 /** @description The same key and body again get the same answer, and nothing is done twice. */
                 "Idempotency-Key"?: string | null;
             };
@@ -5424,7 +5430,8 @@ export interface operations {
                 vql_execute_rows_limit?: number;
                 llm_response_rows_limit?: number;
                 enable_query_fixer?: boolean;
-                enable_query_reviewer?: boolean;
+                /** @description Ask the model again if the result is empty. Left out: as `enable_query_fixer`. */
+                enable_query_reviewer?: boolean | null;
                 user_id?: string | null;
                 session_id?: string | null;
                 /** @description The project; by default the caller's. */
@@ -5434,7 +5441,10 @@ export interface operations {
                 /** @description 0: none. */
                 semantic_search_k?: number | null;
             };
-            header?: never;
+            header?: {
+                /** @description JSON: time_focus, user_segment, exclude_test, custom_filters, definitions. */
+                "X-Session-Context"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5455,6 +5465,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description JSON: time_focus, user_segment, exclude_test, custom_filters, definitions. */
+                "X-Session-Context"?: string | null;
                 /** @description The same key and body again get the same answer, and nothing is done twice. */
                 "Idempotency-Key"?: string | null;
             };
@@ -5517,7 +5529,8 @@ export interface operations {
                 vql_execute_rows_limit?: number;
                 llm_response_rows_limit?: number;
                 enable_query_fixer?: boolean;
-                enable_query_reviewer?: boolean;
+                /** @description Ask the model again if the result is empty. Left out: as `enable_query_fixer`. */
+                enable_query_reviewer?: boolean | null;
                 user_id?: string | null;
                 session_id?: string | null;
                 /** @description The project; by default the caller's. */
@@ -5527,7 +5540,10 @@ export interface operations {
                 /** @description 0: none. */
                 semantic_search_k?: number | null;
             };
-            header?: never;
+            header?: {
+                /** @description JSON: time_focus, user_segment, exclude_test, custom_filters, definitions. */
+                "X-Session-Context"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5548,6 +5564,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description JSON: time_focus, user_segment, exclude_test, custom_filters, definitions. */
+                "X-Session-Context"?: string | null;
                 /** @description The same key and body again get the same answer, and nothing is done twice. */
                 "Idempotency-Key"?: string | null;
             };
@@ -5610,7 +5628,8 @@ export interface operations {
                 vql_execute_rows_limit?: number;
                 llm_response_rows_limit?: number;
                 enable_query_fixer?: boolean;
-                enable_query_reviewer?: boolean;
+                /** @description Ask the model again if the result is empty. Left out: as `enable_query_fixer`. */
+                enable_query_reviewer?: boolean | null;
                 user_id?: string | null;
                 session_id?: string | null;
                 /** @description The project; by default the caller's. */
@@ -5620,7 +5639,10 @@ export interface operations {
                 /** @description 0: none. */
                 semantic_search_k?: number | null;
             };
-            header?: never;
+            header?: {
+                /** @description JSON: time_focus, user_segment, exclude_test, custom_filters, definitions. */
+                "X-Session-Context"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5641,6 +5663,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description JSON: time_focus, user_segment, exclude_test, custom_filters, definitions. */
+                "X-Session-Context"?: string | null;
                 /** @description The same key and body again get the same answer, and nothing is done twice. */
                 "Idempotency-Key"?: string | null;
             };
@@ -5668,6 +5692,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description JSON: time_focus, user_segment, exclude_test, custom_filters, definitions. */
+                "X-Session-Context"?: string | null;
                 /** @description The same key and body again get the same answer, and nothing is done twice. */
                 "Idempotency-Key"?: string | null;
             };
