@@ -13,8 +13,10 @@ import typer
 from bench import http_cost, memory_cost, verb_cost
 from bench.ask_model import ask_model
 from bench.corrections import corrections
+from bench.dialogues import dialogues
 from bench.documents import documents
 from bench.extraction import extraction
+from bench.model import model
 from bench.questions import questions
 from bench.retrieval import retrieval
 from bench.updates import updates
@@ -53,7 +55,8 @@ def cost(what: Subject = "library", quick: Quick = False, minutes: Minutes = 0, 
         raise typer.Exit(FAILED)
 
 
-for command in (retrieval, updates, extraction, corrections, questions, documents, ask_model, cost):
+COMMANDS = (retrieval, updates, dialogues, extraction, corrections, questions, documents, model, ask_model, cost)
+for command in COMMANDS:
     app.command()(command)
 
 

@@ -1,237 +1,123 @@
-"""`python -m bench updates`: does learning notice a changed value, and does recall rank the new value before the old?
-It reads the files of retrieval.py and uses the public verbs in a project that is forgotten afterwards.
+"""`python -m bench updates`: stories in which a value changes (see stories.py), asked in chat without a model and as a
+context. A question has `current` values (none if nothing holds any more) and `stale` ones.
 
-An update is a memory that was replaced by another one. It is confirmed if its old and its new turn are both evidence of
-one question about a change; it is in order if recall ranks a turn of the new value before every turn of the old one. In
-the file's questions about changes, the evidence turn with the figures of the answer is new (the last one if no turn has
-them), and the turns before it are old. No label says that an update is wrong, so all are listed for review.
+Current: the first statement has a current value and no stale one before it; if nothing is current, no statement shows a
+stale value as true. Stale: a statement shows a stale value as true, that is without a current value beside it and
+without saying that it ended. Of a context, the lines before the current value count.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.evaluation import Progress, track_progress
-from bench.retrieval import Files, MaxConversations, read_conversations, record_turns
-from bench.retrieval import Result as LoadResult
-from recollect import connect
+from bench.evaluation import Progress, share, track_progress
+from bench.stories import (
+    Details,
+    Files,
+    Reply,
+    Story,
+    ask_chat,
+    find_value,
+    is_ended,
+    open_chat,
+    quotes_later,
+    read_context,
+    read_stories,
+    tell_story,
+)
+from recollect.apps.chat.assistant import Assistant
 from recollect.cli.options import Json
 from recollect.cli.output import print_json, stdout_console
-from recollect.cli.tables import make_table
 from recollect.engine import Engine
-from recollect.recall.lexemes import lexemes
-from recollect.values.memory import Memory
-from recollect.values.query import MAX_HITS, Query
-from recollect.values.scope import Scope, uuid7
-
-CHANGES = ("knowledge_update", "contradiction_resolution")  # categories of questions about something that changed
-MAX_MEMORIES = 10_000
-MAX_SHARED_WORDS = 6
-NEUTRAL_QUESTION = "What is my {}?"
-FIGURES = re.compile(r"\d+(?:[.,:]\d+)*")
+from recollect.values.scope import Scope
 
 
-def updates(files: Files, conversations: MaxConversations = None, json: Json = False) -> None:
-    """Learn from the conversations of each file, list the values that were replaced, and check that recall ranks the
-    new value first. Leaves nothing behind."""
+def updates(files: Files, details: Details = False, json: Json = False) -> None:
+    """Tell each story, ask its questions, and count current and stale answers. Leaves nothing behind."""
 
     async def run() -> None:
-        async with connect(worker=False) as memory:
+        async with open_chat() as (memory, assistant):
             for path in files:
                 with track_progress(path.name) as progress:
-                    result = await evaluate(memory, path, conversations=conversations, progress=progress)
-                if json:
-                    print_json({"file": str(path), **result.to_dict()})
-                else:
-                    show(path, result.to_dict())
+                    result = await evaluate(memory, assistant, path, progress)
+                show(path, result, details, json)
 
     asyncio.run(run())
 
 
-def show(path: Path, result: Mapping[str, Any]) -> None:
-    table = make_table("key", "old", "new", "why", "in order", title=str(path))
-    for update in result["updates"]:
-        in_order = {None: "", True: "yes", False: "no"}[update["in_order"]]
-        table.add_row(update["key"], update["old"], update["new"], update["reason"], in_order)
+def show(path: Path, result: Mapping[str, Any], details: bool, json: bool) -> None:
+    if json:
+        print_json({"file": str(path), **{name: value for name, value in result.items() if details or name != "asked"}})
+        return
     console = stdout_console()
-    console.print(table)
-    console.print(f"{result['caught']} updates among {result['memories']} memories, {result['confirmed']} confirmed")
-    for name, orders in {**result["questions"], "caught": {"learned": result["caught_in_order"]}}.items():
-        counts = [f"{order['in_order']} of {order['asked']} {mode}" for mode, order in orders.items()]
-        console.print(f"{name}: new before old in {', '.join(counts)}", style="dim")
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """A replaced memory, its replacement, and the turns they were learned from."""
-
-    conversation: str
-    key: str
-    old: str
-    new: str
-    reason: str
-    old_turns: Sequence[str]
-    new_turns: Sequence[str]
-    confirmed: bool
-    in_order: bool | None  # None if one turn has both, or recall found neither
-
-
-@dataclass(slots=True)
-class Orders:
-    """How often recall ranked the new value before the old one."""
-
-    asked: int = 0
-    in_order: int = 0
-
-    def count(self, in_order: bool | None) -> None:
-        if in_order is not None:
-            self.asked += 1
-            self.in_order += in_order
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "share": round(self.in_order / self.asked, 4) if self.asked else None}
-
-
-@dataclass(slots=True)
-class Result:
-    """Updates of one file, and the order of its questions' evidence without and with learning."""
-
-    updates: list[Update] = field(default_factory=list)
-    memories: int = 0
-    plain: dict[str, Orders] = field(default_factory=lambda: {name: Orders() for name in CHANGES})
-    learned: dict[str, Orders] = field(default_factory=lambda: {name: Orders() for name in CHANGES})
-
-    def to_dict(self) -> dict[str, Any]:
-        orders = Orders()
-        for update in self.updates:
-            orders.count(update.in_order)
-        return {
-            "memories": self.memories,
-            "caught": len(self.updates),
-            "confirmed": sum(update.confirmed for update in self.updates),
-            "by_key": dict(Counter(update.key for update in self.updates).most_common()),
-            "caught_in_order": orders.to_dict(),
-            "questions": {
-                name: {"plain": self.plain[name].to_dict(), "learned": self.learned[name].to_dict()}
-                for name in CHANGES
-            },
-            "updates": [asdict(update) for update in self.updates],
-        }  # fmt: skip
+    for asked in result["asked"] if details else ():
+        console.print(f"{asked['id']} {asked['text']}: chat {asked['chat']}, context {asked['context']}", style="bold")
+        console.print("\n".join(f"    {line}" for line in asked["reply"]), markup=False)
+    for where in ("chat", "context"):
+        counts = result[where]
+        console.print(
+            f"{path.name}, {where}: {counts['questions']} questions, current {counts['current_share']:.3f},"
+            f" stale shown as true {counts['stale_share']:.3f}, refused {counts['refused']}, other {counts['other']}"
+        )
 
 
 async def evaluate(
-    memory: Engine,
-    path: Path,
-    *,
-    conversations: int | None = None,
-    progress: Progress = lambda done, total: None,
-) -> Result:
-    chosen = list(read_conversations(path))[:conversations]
-    result, project = Result(), f"eval-{uuid7()}"
-    for done, conversation in enumerate(chosen, 1):
-        scope = Scope(user=str(conversation["id"]), project=project)
-        questions = [q for q in conversation["questions"] if q["category"] in CHANGES]
-        try:
-            names = await record_turns(memory, scope, conversation["turns"], LoadResult())
-            asked = [(q["category"], q["text"], *split_evidence(q, conversation["turns"])) for q in questions]
-            await order_evidence(memory, scope, asked, names, result.plain)
-            await memory.settle(scope)
-            await order_evidence(memory, scope, asked, names, result.learned)
-            texts = {str(turn["id"]): turn["text"] for turn in conversation["turns"]}
-            await collect_updates(memory, scope, questions, names, texts, result)
-        finally:
-            await memory.forget(scope)
-        progress(done, len(chosen))
-    return result
+    memory: Engine, assistant: Assistant, path: Path, progress: Progress = lambda done, total: None
+) -> dict[str, Any]:
+    stories = read_stories(path)
+    asked: list[dict[str, Any]] = []
+    for done, story in enumerate(stories, 1):
+        for question in story.questions:
+            async with tell_story(memory, story) as scope:
+                lines = await read_context(memory, scope, question["text"])
+                reply = await ask_chat(assistant, Scope(scope.user, None, scope.project), question["text"])
+            verdicts = {"chat": judge_reply(reply, story, question), "context": judge_context(lines, story, question)}
+            asked.append(
+                {"id": story.id, "kind": story.kind, "text": question["text"], **verdicts, "reply": reply.statements}
+            )
+        progress(done, len(stories))
+    return {**{where: count([each[where] for each in asked]) for where in ("chat", "context")}, "asked": asked}
 
 
-def split_evidence(question: Mapping[str, Any], turns: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]]:
-    """Return the evidence turn with the current value, and the turns before it."""
-    evidence = set(map(str, question["evidence"]))
-    said = [turn for turn in turns if str(turn["id"]) in evidence]
-    figures = set(FIGURES.findall(str(question.get("answer", ""))))
-    stated = [len(figures.intersection(FIGURES.findall(turn["text"]))) for turn in said]
-    newest = max(range(len(said)), key=lambda n: (stated[n], n), default=0)
-    names = [str(turn["id"]) for turn in said]
-    return names[newest : newest + 1], names[:newest]
+def count(verdicts: Sequence[str]) -> dict[str, Any]:
+    counts, total = Counter(verdicts), len(verdicts)
+    names = {name: counts[name] for name in ("current", "stale", "refused", "other")}
+    shares = {f"{name}_share": share(counts[name], total) for name in ("current", "stale")}
+    return {"questions": total, **names, **shares}
 
 
-async def order_evidence(
-    memory: Engine,
-    scope: Scope,
-    asked: Sequence[tuple[str, str, Collection[str], Collection[str]]],
-    names: Mapping[str, str],
-    orders: Mapping[str, Orders],
-) -> None:
-    for category, text, new, old in asked:
-        if old:
-            orders[category].count(is_in_order(await rank_turns(memory, scope, text, names), new, old))
+def judge_reply(reply: Reply, story: Story, question: Mapping[str, Any]) -> str:
+    """Return current, stale, refused or other. Stale wins: a stale value beside the current one is shown as true."""
+    current, stale = question["current"], question["stale"]
+    if any(is_stale(line, story, current, stale) for line in reply.statements):
+        return "stale"
+    if not current:
+        return "current"
+    if reply.statements and is_current(reply.statements[0], current, stale):
+        return "current"
+    return "refused" if reply.is_refusal else "other"
 
 
-async def collect_updates(
-    memory: Engine,
-    scope: Scope,
-    questions: Sequence[Mapping[str, Any]],
-    names: Mapping[str, str],
-    texts: Mapping[str, str],
-    result: Result,
-) -> None:
-    known = await memory.memories(scope, status=None, limit=MAX_MEMORIES)
-    by_id = {one.id: one for one in known}
-    result.memories += len(known)
-    evidence = [set(map(str, question["evidence"])) for question in questions]
-    for old in known:
-        new = by_id.get(old.replaced_by) if old.replaced_by else None
-        if new is not None:
-            said = [[texts[names[ref]] for ref in one.refs if ref in names] for one in (old, new)]
-            found = await rank_turns(memory, scope, make_neutral_question(new.key, *said), names)
-            result.updates.append(make_update(scope.user, old, new, names, evidence, found))
+def judge_context(lines: Sequence[str], story: Story, question: Mapping[str, Any]) -> str:
+    current, stale = question["current"], question["stale"]
+    for line in lines:
+        if current and find_value(line, current) is not None:
+            return "current" if is_current(line, current, stale) else "other"
+        if is_stale(line, story, current, stale):
+            return "stale"
+    return "refused" if current else "current"
 
 
-def make_update(
-    user: str,
-    old: Memory,
-    new: Memory,
-    names: Mapping[str, str],
-    evidence: Sequence[Collection[str]],
-    found: Sequence[str],
-) -> Update:
-    old_turns, new_turns = ([names[ref] for ref in one.refs if ref in names] for one in (old, new))
-    return Update(
-        conversation=user,
-        key=f"{new.kind}/{new.key}",
-        old=old.value,
-        new=new.value,
-        reason=old.reason or "",
-        old_turns=old_turns,
-        new_turns=new_turns,
-        confirmed=any(set(old_turns) & set(turns) and set(new_turns) & set(turns) for turns in evidence),
-        in_order=is_in_order(found, new_turns, old_turns),
-    )
+def is_current(line: str, current: Sequence[str], stale: Sequence[str]) -> bool:
+    now, old = find_value(line, current), find_value(line, stale)
+    return now is not None and (old is None or now <= old)
 
 
-def make_neutral_question(key: str, old: Sequence[str], new: Sequence[str]) -> str:
-    """Return a question that favours neither value: the key, and words that old and new turns share."""
-    before = lexemes(" ".join(old))
-    shared = [word for word in lexemes(" ".join(new)) if word in before]
-    return NEUTRAL_QUESTION.format(" ".join([*key.replace("_", " ").split(), *shared[:MAX_SHARED_WORDS]]))
-
-
-async def rank_turns(memory: Engine, scope: Scope, question: str, names: Mapping[str, str]) -> list[str]:
-    recall = await memory.recall(scope, Query(question, scope="user", limit=MAX_HITS))
-    return [names[hit.source] for hit in recall.hits]
-
-
-def is_in_order(found: Sequence[str], new: Collection[str], old: Collection[str]) -> bool | None:
-    """Return None if there is nothing to order: one turn has both, or neither was found."""
-    place = {name: n for n, name in enumerate(found)}
-    first_new, first_old = (min((place[turn] for turn in turns if turn in place), default=None) for turns in (new, old))
-    if first_new == first_old:
-        return None
-    return first_new is not None and (first_old is None or first_new < first_old)
+def is_stale(line: str, story: Story, current: Sequence[str], stale: Sequence[str]) -> bool:
+    if find_value(line, stale) is None or find_value(line, current) is not None or is_ended(line):
+        return False
+    return bool(current) or not quotes_later(line, story, stale)

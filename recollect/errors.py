@@ -51,6 +51,11 @@ class InvalidInput(RecollectError):
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}")
         self.field = field
+        self.problem = problem
+
+    def renamed(self, field: str) -> InvalidInput:
+        """Return the error with the field as the caller named it."""
+        return InvalidInput(field, self.problem)
 
 
 class StatementDenied(InvalidInput):

@@ -13,6 +13,7 @@ from functools import lru_cache
 from recollect.flows.change import Amendment, add_evidence, change_memories
 from recollect.flows.dependencies import Dependencies
 from recollect.flows.reason import extract_facts
+from recollect.learning.amendments import build_changes, reports_change
 from recollect.learning.asked_keys import find_named_keys, is_everything
 from recollect.learning.evidence import build_evidence, build_retractions, drop_repeated
 from recollect.learning.extract import extract
@@ -54,6 +55,7 @@ async def learn_by_rules(deps: Dependencies, job: Job, turns: Sequence[Turn], cl
     while turns:
         read, said = await extract_page(job, turns)
         new = said + await find_retracted(deps, job, turns, read, said)
+        new += await find_changes(deps, job, turns, said)
         after = move_learned(job, (turns[-1].index or 0) + 1, also_reasoned=deps.reasoner is None)
         also = [closing] if closing and after.learned >= job.turns else []
         await write_learned(deps, job, after, new, read, RULES, *also)
@@ -128,6 +130,27 @@ async def find_retracted(
         ]
 
     return await run_in_thread(retract_all)
+
+
+async def find_changes(deps: Dependencies, job: Job, turns: Sequence[Turn], new: Sequence[Evidence]) -> list[Evidence]:
+    """Return evidence of what these turns end or correct without naming its key, among known memories and `new`
+    ones."""
+    changing = [turn for turn in turns if turn.role == "user" and reports_change(turn.text)]
+    if not changing:
+        return []
+    words = sorted({word for turn in changing for word in lexemes(turn.text)})
+    known = await deps.store.memories.find_known(job.scope, Lookup(words=words))
+
+    def compare() -> list[Evidence]:
+        made: list[Evidence] = []
+        for turn in changing:
+            before = [said for said in [*new, *made] if (said.turn or 0) < (turn.index or 0)]
+            here = [said for said in new if said.turn == turn.index]
+            active = [memory for memory in [*known, *reconcile((), before).put] if memory.status == "active"]
+            made += build_changes(job, turn, active, here)
+        return made
+
+    return await run_in_thread(compare)
 
 
 async def write_learned(

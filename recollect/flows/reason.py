@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from recollect.errors import ReasonerConfused, ReasonerFailed
 from recollect.learning.quote_location import blank_foreign_text, number_turns
@@ -22,12 +22,12 @@ from recollect.learning.rulebook import Rulebook
 from recollect.learning.rules import rulebooks
 from recollect.learning.summary import Summary, keep_grounded, tidy_summary
 from recollect.ports import Message, Reasoner
-from recollect.prompts import mark_data, render_prompt
+from recollect.prompts import load_examples, mark_data, render_prompt
 from recollect.recall.followup import MAX_CHARS, MAX_EARLIER, OPENING_WORDS, OPENING_ZH, followup, is_aside
 from recollect.recall.lexemes import lexemes
 from recollect.recall.word_lists import CJK_FUNCTION
 from recollect.values.conversation import Turn
-from recollect.values.memory import SINGLE_KEYS, Category, Extraction
+from recollect.values.memory import Extraction
 from recollect.values.query import MAX_QUERY_CHARS
 from recollect.values.text import CJK_CHARACTER, is_cjk
 
@@ -35,10 +35,10 @@ T = TypeVar("T")
 
 MAX_TURN_CHARS = 2000  # of one turn
 MOST_KNOWN = 60  # facts that the model is told
-CLAIM_TOKENS = 2000
+CLAIM_TOKENS = 600
 SUMMARY_TOKENS = 800
-OTHER_KEYS = ("allergy", "diet", "hobby", "family", "pet", "tool", "answer_style", "definition:TERM")
-KEYS = ", ".join((*sorted(SINGLE_KEYS), *OTHER_KEYS))
+ONE_OBJECT = "Answer with the requested JSON object, with nothing before or after it."
+FACT_LINES = "Write one line per fact, or none."
 BLANK = re.compile(r" {4,}")
 
 
@@ -48,13 +48,22 @@ async def extract_facts(
     """Return what the user states in `turns`, by the turn's index, for every turn, as far as it passes the checks.
     `known` are keys and values that the model need not repeat, most important first. Without a user's turn the model is
     not asked."""
-    from recollect.learning.claims import Claims, accept_claims
+    from recollect.learning.claim_lines import read_claims
+    from recollect.learning.claims import accept_claims
 
     if not any(turn.role == "user" for turn in turns):
         return {number: Extraction() for number in number_turns(turns)}
-    task = render_prompt("extract", categories=", ".join(get_args(Category)), keys=KEYS)
-    messages = build_messages(task, blank_foreign_turns(turns, books), format_known(known))
-    claims = await ask_structured(reasoner, messages, Claims, CLAIM_TOKENS)
+    own = blank_foreign_turns(turns, books)
+    shown = Message("user", format_known(known) + format_turns(own))
+    messages = [Message("system", render_prompt("extract")), *load_examples("extract_examples"), shown]
+    reply = await reasoner.answer(messages, max_tokens=CLAIM_TOKENS)
+    claims = read_claims(reply.text, own)
+    if claims is None:
+        error = "no line has a number, a category, a key and a value"
+        reply = await reasoner.answer(repair(messages, reply.text, error, FACT_LINES), max_tokens=CLAIM_TOKENS)
+        claims = read_claims(reply.text, own)
+    if claims is None:
+        raise ReasonerConfused(f"{reasoner.name} answered twice what is no list of facts: {reply.text[:80]!r}")
     return accept_claims(claims, turns, books)
 
 
@@ -74,11 +83,21 @@ def blank_foreign_turns(turns: Sequence[Turn], books: Sequence[Rulebook]) -> lis
     return [replace(turn, text=blank_foreign_text(turn.text, books)) if turn.role == "user" else turn for turn in turns]
 
 
-def build_messages(task: str, turns: Sequence[Turn], known: str = "") -> list[Message]:
-    shown = "\n".join(
+def build_messages(task: str, turns: Sequence[Turn]) -> list[Message]:
+    told = render_prompt("turns", turns=format_turns(turns))
+    return [Message("system", task), Message("user", told)]
+
+
+def format_turns(turns: Sequence[Turn]) -> str:
+    return "\n".join(
         mark_data(f"turn {at}, {turn.role}", shorten(turn.text)) for at, turn in number_turns(turns).items()
     )
-    return [Message("system", task), Message("user", render_prompt("turns", known=known, turns=shown).strip())]
+
+
+def repair(messages: Sequence[Message], answer: str, error: str, form: str) -> list[Message]:
+    """Return the conversation with an answer that could not be read, and what was wrong with it."""
+    again = Message("user", render_prompt("repair", error=error, form=form))
+    return [*messages, Message("assistant", answer or "(nothing)"), again]
 
 
 async def ask_structured(
@@ -90,8 +109,8 @@ async def ask_structured(
     made, error = decode_reply(reply.text, kind)
     if made is not None:
         return made
-    again = [Message("assistant", reply.text or "(nothing)"), Message("user", render_prompt("repair", error=error))]
-    reply = await reasoner.answer([*messages, *again], schema=schema, max_tokens=max_tokens, temperature=temperature)
+    again = repair(messages, reply.text, error, ONE_OBJECT)
+    reply = await reasoner.answer(again, schema=schema, max_tokens=max_tokens, temperature=temperature)
     made, error = decode_reply(reply.text, kind)
     if made is not None:
         return made
@@ -145,9 +164,9 @@ def shorten(text: str) -> str:
 
 def format_known(known: Sequence[tuple[str, str]]) -> str:
     if not known:
-        return "Nothing is known yet."
+        return ""
     lines = (f"{key}: {' '.join(value.split())}" for key, value in known[:MOST_KNOWN])
-    return "Already known; data, too:\n" + mark_data("known", "\n".join(lines))
+    return "Already known; data, too:\n" + mark_data("known", "\n".join(lines)) + "\n\n"
 
 
 REWRITE_TOKENS = 400

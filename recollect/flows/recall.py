@@ -15,6 +15,7 @@ from recollect.flows.dependencies import Dependencies
 from recollect.flows.maintain import write_chapters
 from recollect.flows.request_log import build_request_row
 from recollect.learning.asked_keys import find_asked_keys
+from recollect.learning.changes import find_outdated
 from recollect.learning.rules import rulebooks
 from recollect.recall.candidates import Candidates
 from recollect.recall.chapters import best_chapters
@@ -30,7 +31,17 @@ from recollect.store.question_context import ContextLookup, QuestionContext
 from recollect.store.store import Arms
 from recollect.threads import run_in_thread
 from recollect.values.conversation import Turn
-from recollect.values.query import MAX_HITS, MAX_QUERY_CHARS, Context, EpisodeHit, Hit, MemoryHit, Query, Recall
+from recollect.values.query import (
+    MAX_HITS,
+    MAX_QUERY_CHARS,
+    Context,
+    EpisodeHit,
+    Hit,
+    MemoryHit,
+    Outdated,
+    Query,
+    Recall,
+)
 from recollect.values.resolution import resolve_used
 from recollect.values.scope import RequestId, Scope, uuid7
 from recollect.values.sensitive_data import mask_text
@@ -39,6 +50,7 @@ MOST_CHARS = 100_000  # of one turn in a hit; history() has it whole
 INLINE_CHARS = 500  # longer queries are analyzed in a thread
 MOST_EXACT = 5_000  # turns; a larger scope is searched by chapter
 MOST_CHAPTERS = 40
+MOST_COMPARED = 60  # of the best turns in a context, that are checked for changes of mind
 MOST_UNCOVERED = 500  # turns without a chapter, from which on chapters are written
 
 
@@ -200,13 +212,37 @@ async def build_context(deps: Dependencies, scope: Scope, query: Query) -> Conte
     # One more than requested, because the last may be the question itself.
     found, turns = await search_memory(deps, scope, query, MAX_HITS, query.budget, recent=count and count + 1)
 
+    if query.as_of is None:
+        hits = mark_outdated(found.hits)
+        found = replace(found, hits=hits, memories=mark_memories(found.memories, hits))
     packed = pack(found, select_recent(turns, query, count))
-    hits = packed.hits
-    count_context_use(deps, scope, hits)
+    used = packed.hits
+    count_context_use(deps, scope, used)
     deps.request_log.add(
-        scope.id, build_request_row(scope, "context", found, len(hits), deps.clock.now(), started, packed)
+        scope.id, build_request_row(scope, "context", found, len(used), deps.clock.now(), started, packed)
     )
     return packed
+
+
+def mark_outdated(hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits; those of the user that a later one of them replaces or ends say so."""
+    said = [hit for hit in hits[:MOST_COMPARED] if hit.turn.role == "user" and hit.turn.at is not None]
+    said.sort(key=lambda hit: (hit.turn.at, hit.turn.index))
+    breaks = [n for n in range(1, len(said)) if said[n].turn.session != said[n - 1].turn.session]
+    found: dict[str, list[Outdated]] = {}
+    for change in find_outdated([hit.text for hit in said], breaks):
+        mark = Outdated(change.statement, said[change.by].source, change.is_sure)
+        found.setdefault(said[change.message].source, []).append(mark)
+    return [replace(hit, outdated=tuple(found.get(hit.source, ()))) for hit in hits]
+
+
+def mark_memories(memories: Sequence[MemoryHit], hits: Sequence[Hit]) -> list[MemoryHit]:
+    """Return the memories; those of which the turn is outdated where it states the value say so."""
+    parts = {hit.source: " ".join(part.statement for part in hit.outdated) for hit in hits if hit.outdated}
+    return [
+        replace(hit, is_outdated=any(hit.memory.value in parts.get(ref, "") for ref in hit.memory.refs[:1]))
+        for hit in memories
+    ]
 
 
 def count_context_use(deps: Dependencies, scope: Scope, hits: Sequence[Hit | MemoryHit | EpisodeHit]) -> None:

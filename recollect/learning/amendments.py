@@ -1,20 +1,25 @@
-"""Messages that change memories without naming a key: "I called the dentist" closes a todo; "it's Braga, not Lisbon"
-replaces a value. Pure: apps/chat/amend.py passes what is known and applies the result, only if exactly one memory can
-be meant."""
+"""Messages that change memories without naming a key: "I called the dentist" closes a todo, "it's Braga, not Lisbon"
+replaces a value, "I sold the Volvo" ends one. Pure: flows/learn.py passes what is known and writes the evidence. A todo
+or a value is changed only if exactly one memory can be meant."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from recollect.learning.changes import find_ended, find_successor, has_change_cue
+from recollect.learning.evidence import build_endings, build_evidence
 from recollect.learning.extract import MARKS
 from recollect.learning.rulebook import Rulebook, compile_pattern
+from recollect.learning.rules import rulebooks
 from recollect.learning.similarity import is_same
 from recollect.recall.lexemes import lexemes
 from recollect.recall.word_lists import BASES, CJK_TIME, TIME_WORDS
-from recollect.values.memory import Memory
+from recollect.values.conversation import Turn
+from recollect.values.memory import Evidence, Fact, Memory, is_single
 from recollect.values.text import is_cjk
+from recollect.values.work import Job
 
 LEAST_WORDS = 2  # of what was to be done, that name it without the rest
 NOT_TOLD = TIME_WORDS | {"finish", "finished", "complete", "completed"}  # "finish the report" is done when it is
@@ -37,6 +42,35 @@ class Swap:
 
     value: str
     old: str
+
+
+def reports_change(text: str) -> bool:
+    """Return whether a message may change something that is known: a cheap test before anything is read."""
+    books = rulebooks()
+    return has_change_cue(text) or find_report(text, books) is not None or find_swap(text, books) is not None
+
+
+def build_changes(job: Job, turn: Turn, active: Sequence[Memory], here: Sequence[Evidence]) -> list[Evidence]:
+    """Return the evidence of what a turn changes in the `active` memories, beside what it states itself (`here`)."""
+    stated = {(said.key, said.value) for said in here}
+    known = list({memory.id: memory for memory in active if (memory.key, memory.value) not in stated}.values())
+    swap = find_swap(turn.text, rulebooks())
+    replaced = find_replaced(swap, known) if swap else []
+    if swap and len(replaced) == 1:
+        return [build_correction(job, turn, swap, replaced[0])]
+    report = find_report(turn.text, rulebooks())
+    done = find_finished(report, [m for m in known if m.kind == "todo"]) if report and report.what else []
+    ended = done if len(done) == 1 else find_ended(turn.text, known)
+    named = [(memory, value) for memory in ended if is_single(memory.kind, memory.key)
+             and (value := find_successor(turn.text, memory.value))]  # fmt: skip
+    replaced_too = {memory.id for memory, _ in named}
+    corrections = [build_correction(job, turn, Swap(value, memory.value), memory) for memory, value in named]
+    return corrections + build_endings(job, turn, [m for m in ended if m.id not in replaced_too], here)
+
+
+def build_correction(job: Job, turn: Turn, swap: Swap, old: Memory) -> Evidence:
+    fact = Fact("fact", old.key, swap.value, 1.0, old.importance, (0, 0), corrects=True, old=old.value)
+    return replace(build_evidence(job, turn, [fact], "rules")[0], kind=old.kind, key=old.key)
 
 
 def find_report(text: str, books: Iterable[Rulebook]) -> DoneReport | None:

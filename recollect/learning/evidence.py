@@ -7,11 +7,21 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from recollect.learning.reconcile import Changes
+from recollect.learning.reconcile import DONE, ENDING, NO_LONGER, Changes
 from recollect.learning.similarity import is_same, speaks_of
 from recollect.values.audit import AuditEntry
 from recollect.values.conversation import Turn
-from recollect.values.memory import Act, Evidence, Extraction, Fact, LearnedBy, Memory, classify_fact
+from recollect.values.memory import (
+    Act,
+    Evidence,
+    Extraction,
+    Fact,
+    LearnedBy,
+    Memory,
+    classify_fact,
+    get_slot,
+    is_single,
+)
 from recollect.values.scope import MemoryId, uuid7
 from recollect.values.work import Job
 
@@ -59,6 +69,19 @@ def build_retractions(
     as_facts = [Fact("fact", memory.key, memory.value, 1.0, memory.importance, (0, 0)) for memory in meant]
     more = build_evidence(job, turn, as_facts, "rules", "retracts")
     return found + [replace(said, kind=memory.kind, key=memory.key) for said, memory in zip(more, meant, strict=True)]
+
+
+def build_endings(job: Job, turn: Turn, ended: Sequence[Memory], by: Sequence[Evidence]) -> list[Evidence]:
+    """Return evidence that ends memories in a turn: todos are done, the rest is no longer so. A memory whose key gets
+    another value in the same turn (`by`) is left to reconciliation, which names its successor."""
+    replaced = {get_slot(said.kind, said.key) for said in by if is_single(said.kind, said.key)}
+    meant = [memory for memory in ended if get_slot(memory.kind, memory.key) not in replaced]
+    as_facts = [Fact("fact", memory.key, memory.value, 1.0, memory.importance, (0, 0)) for memory in meant]
+    made = build_evidence(job, turn, as_facts, "rules", "completes")
+    return [
+        replace(said, kind=memory.kind, key=memory.key, data={ENDING: DONE if memory.kind == "todo" else NO_LONGER})
+        for said, memory in zip(made, meant, strict=True)
+    ]
 
 
 def drop_repeated(new: Iterable[Evidence], before: Sequence[Evidence]) -> list[Evidence]:

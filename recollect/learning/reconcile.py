@@ -34,6 +34,7 @@ CORRECTED = "corrected by the user"
 OPPOSITE = "the opposite was said"
 ASKED = "asked to forget it"
 DONE = "done"
+NO_LONGER = "no longer so"
 LEFT_ALONE = "what took its place was forgotten"
 PROMOTED = "the project knows it now"
 REFUSED = "not approved"
@@ -41,6 +42,8 @@ WAITS = "waits for approval"
 REDACTED = "redacted"
 MARK = "[redacted]"  # replaces a value
 REDACTED_AT = "redacted_at"  # in the data of evidence whose value is gone
+ENDING = "ending"  # in the data of evidence that ends a value: why
+ENDED_IN = "ended_in"  # in the data of an ended memory: the turn that ended it
 SUCCESSOR = "successor_forgotten"  # in the data of evidence that keeps an ended value ended
 FINISHES = ("retracts", "completes", "promotes")
 EXTENDS = ("says", "completes", "promotes")  # acts that concern active memories only
@@ -84,7 +87,7 @@ class Span:
     much there is."""
 
     __slots__ = (
-        "before", "count", "evidence", "fullest", "gist", "id", "importance", "last", "memories", "place",
+        "before", "count", "ended_in", "evidence", "fullest", "gist", "id", "importance", "last", "memories", "place",
         "reason", "redacted_at", "replaced_by", "status", "surest", "valid_from", "valid_to", "value",
     )  # fmt: skip
 
@@ -94,6 +97,7 @@ class Span:
         self.status, self.valid_to, self.reason = status, valid_to, reason
         self.replaced_by: Span | None = None
         self.id: MemoryId | None = None
+        self.ended_in: str | None = None  # the turn that ended it without another value
         self.before: Memory | None = None  # what it goes on from; None: `evidence` is all there is
         self.evidence = [said]
         self.memories = {said.memory}
@@ -159,7 +163,8 @@ class Fold:
             case "retracts":
                 self.finish(said, ASKED, "retracted")
             case "completes":
-                self.finish(said, LEFT_ALONE if SUCCESSOR in (said.data or {}) else DONE, "superseded")
+                data = said.data or {}
+                self.finish(said, LEFT_ALONE if SUCCESSOR in data else data.get(ENDING, DONE), "superseded")
             case "promotes":
                 self.finish(said, PROMOTED, "superseded")
 
@@ -241,6 +246,7 @@ class Fold:
         meant = get_gist(said.value)
         for span in self.latest():
             if is_targeted(said.act, meant, span.gist):
+                span.ended_in = said.ref if said.turn is not None else None
                 self.end(span, said.said_at, reason, status=status)
         if said.act == "retracts":
             for span in [span for span in self.ended if is_targeted(said.act, meant, span.gist)]:
@@ -435,6 +441,8 @@ def as_memory(span: Span, before: Mapping[MemoryId, Memory]) -> Memory:
     said = reversed(span.evidence)
     refs = dict.fromkeys(chain((each.ref for each in said), span.before.refs if span.before else ()))
     data = next((each.data for each in reversed(span.evidence) if each.data), span.before.data if span.before else None)
+    if span.ended_in:
+        data = {**(data or {}), ENDED_IN: span.ended_in}
     new = Memory(
         id=span.id,
         kind=last.kind,

@@ -89,6 +89,7 @@ class Rulebook:
     done: str  # a report that something is done; the one group that matched is what
     it: str  # a `what` that only points at what was spoken of
     swaps: Sequence[str]  # corrections that name nothing but the new `value` and the `old` one
+    cues: Mapping[str, str]  # what says that a statement ends, changes, corrects or adds to what was said before
     aliases: Mapping[str, tuple[Category, str]] = field(default_factory=dict)  # word -> category and canonical key
     topics: Mapping[str, str] = field(default_factory=dict)  # key -> pattern of values that belong to it
     asked: Mapping[str, str] = field(default_factory=dict)  # key -> pattern of questions that ask for it
@@ -126,6 +127,7 @@ def read_rulebook(table: Mapping[str, Any]) -> Rulebook:
         aliases=aliases,
         topics={key: expand_macros(pattern, macros) for key, pattern in table["topics"].items()},
         asked=table["asked"],
+        cues={cue: expand_macros(pattern, macros) for cue, pattern in table["cues"].items()},
         **value,
     )
 

@@ -160,7 +160,7 @@ def fill_hits(
             left_out.append(LeftOut(hit.source, f"only {query.max_turns} turns were asked for"))
         elif page.room < ROOM_TO_STOP:
             left_out.append(LeftOut(hit.source, "the budget was used up"))
-        elif page.add(line := turn_line(hit.turn, query, terms, "recalled")):
+        elif page.add(line := mark_line(turn_line(hit.turn, query, terms, "recalled"), hit)):
             used += 1
         else:
             too_long.append(line)
@@ -183,6 +183,17 @@ def turn_line(turn: Turn, query: Query, terms: Mapping[str, float], section: Sec
     )
 
 
+def mark_line(line: Line, hit: Hit) -> Line:
+    """Return the line of a hit, with a note if something it says does not hold any more, or perhaps not."""
+    if not hit.outdated:
+        return line
+    sure = "outdated" if any(part.is_sure for part in hit.outdated) else "maybe outdated"
+    is_all = len(hit.outdated) == 1 and len(hit.outdated[0].statement) >= len(hit.text.strip()) - 2
+    parts = "" if is_all else ": " + "; ".join(f"“{part.statement}”" for part in hit.outdated)
+    text = f"{line.text} ({sure}{parts})"
+    return replace(line, text=text, tokens=room_for(text, line.speaker))
+
+
 def known_lines(hits: Iterable[MemoryHit]) -> list[Line]:
     facts = [hit for hit in hits if hit.memory.kind not in DEFINES]
     return [told_line("known", hit.source, known_text(hit), n) for n, hit in enumerate(facts)]
@@ -193,7 +204,8 @@ def known_text(hit: MemoryHit) -> str:
     memory = hit.memory
     ended = f" (until {memory.valid_to:%Y-%m-%d})" if memory.valid_to else ""
     whose = " (project)" if hit.tier == "project" else ""
-    return " ".join(memory.text.split()) + ended + whose
+    maybe = " (maybe outdated)" if hit.is_outdated and not ended else ""
+    return " ".join(memory.text.split()) + ended + maybe + whose
 
 
 def term_lines(recall: Recall) -> list[Line]:

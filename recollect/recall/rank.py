@@ -75,6 +75,9 @@ def choose(
     ranked = rows[np.argsort(-fused.total[rows], kind="stable")]
     if overtaken and not question.past and query.as_of is None:
         ranked = current_first(ranked, found, overtaken)
+    if len(ranked) < query.fallback and "turn" in query.kinds:
+        others = ~_excluded(found, (*query.exclude, *list_forgotten(found, overtaken)))
+        ranked = add_fallback(ranked, fused, others & in_session if reach == "session" else others, query.fallback)
     best = ranked[: limit + 1]
     if budget is not None:
         best = best[: _enough(found.tokens[best], query.turn_chars, budget)]
@@ -90,6 +93,20 @@ def choose(
         path=_path(best, by_words, by_meaning, bool(respelt)),
         last_turn=int(found.turn[in_session].max(initial=-1)),
     )
+
+
+def add_fallback(ranked: Ints, fused: Fused, others: Bools, count: int) -> Ints:
+    """Return the ranking, followed by the best of the other turns, up to `count` in all."""
+    others[ranked] = False
+    rest = np.flatnonzero(others)
+    rest = rest[np.argsort(-fused.total[rest], kind="stable")]
+    return np.concatenate([ranked, rest[: count - len(ranked)]])
+
+
+def list_forgotten(found: Candidates, overtaken: Sequence[Overtaken]) -> list[str]:
+    """Return the turns whose words the user asked to forget."""
+    sessions = dict(zip(found.conversations, found.sessions, strict=True))
+    return [f"{sessions.get(turn[0])}#{turn[1]}" for turn, new in overtaken if new is None]
 
 
 def current_first(ranked: Ints, found: Candidates, overtaken: Sequence[Overtaken]) -> Ints:
@@ -138,7 +155,7 @@ def _path(rows: Ints, by_words: Bools, by_meaning: Bools, respelt: bool) -> Path
         return "trgm"
     if words and meaning:
         return "hybrid"
-    return "fts" if words else "vector" if meaning else "none"
+    return "fts" if words else "vector" if meaning else "window" if len(rows) else "none"
 
 
 def _in_session(found: Candidates, session: str | None) -> Bools:

@@ -43,6 +43,7 @@ class Query:
     turn_chars: int = 600  # a longer turn enters a context as an excerpt
     recent: int | None = None  # last turns of the session in a context; None: the setting
     recency: float = 0.0  # weight of being recent
+    fallback: int = 0  # turns to return at least, if so many were said: when little matches, the best of the rest
     exclude: tuple[str, ...] = ()  # refs of turns not to find, e.g. the question's own
     definitions: Mapping[str, str] = field(default_factory=dict)  # what words mean in this session
 
@@ -60,6 +61,7 @@ class Query:
         check_range("query.budget", self.budget, 1, MAX_BUDGET)
         check_range("query.turn_chars", self.turn_chars, 50, 100_000)
         check_range("query.recency", self.recency, 0, 10, whole=False)
+        check_range("query.fallback", self.fallback, 0, MAX_HITS)
         if self.max_turns is not None:
             check_range("query.max_turns", self.max_turns, 0, MAX_HITS)
         if self.recent is not None:
@@ -77,6 +79,15 @@ class Arm:
 
 
 @dataclass(frozen=True, slots=True)
+class Outdated:
+    """A statement of a turn that a later turn replaces or ends. If it is not `is_sure`, it may still hold."""
+
+    statement: str
+    by: str  # the later turn
+    is_sure: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A turn that was found, how, and its score. `parts` add up to `score`."""
 
@@ -88,6 +99,7 @@ class Hit:
     parts: Mapping[str, float]
     words: tuple[str, ...]  # of the query, that it has
     rank: int = 0  # from 1, in the order of the recall
+    outdated: tuple[Outdated, ...] = ()  # of what it says
 
     @property
     def source(self) -> str:
@@ -231,6 +243,7 @@ class MemoryHit:
     score: float
     words: tuple[str, ...] = ()
     is_asked: bool = False  # the question asks for its key, or uses its term
+    is_outdated: bool = False  # perhaps: a later turn speaks against the one it was learned from
 
     @property
     def source(self) -> str:

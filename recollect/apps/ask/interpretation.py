@@ -29,7 +29,7 @@ from recollect.apps.ask.interpret import (
 from recollect.apps.ask.interpret.decide import result_features
 from recollect.apps.ask.interpret.words import find_operators, tokenize
 from recollect.apps.ask.meanings import Suggestion, suggest_meanings
-from recollect.apps.ask.semantic.access import restricted
+from recollect.apps.ask.semantic.access import restrict_sql
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sources.source import Source
@@ -174,7 +174,7 @@ async def run_candidates(
 async def probe(sql: str, source: Source, view: View, user: str | None) -> Rows:
     """Return the first rows of a statement. Raises InvalidInput if the gate refuses it, QueryFailed if it fails."""
     made = passed(sql, source.dialect, view.allowed, rows=PROBE_ROWS)
-    own = restricted(made.sql, source.dialect, view.access)
+    own = restrict_sql(made.sql, source.dialect, view.access)
     return await source.run(own, rows=PROBE_ROWS, timeout=PROBE_SECONDS, user=user)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from recollect.apps.ask.gate.check import passed
 from recollect.apps.ask.interpret.words import split_name, stem_phrase
 from recollect.apps.ask.question import Shown
-from recollect.apps.ask.semantic.access import restricted
+from recollect.apps.ask.semantic.access import restrict_sql
 from recollect.apps.ask.semantic.catalog import Table
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
@@ -82,7 +82,7 @@ async def fetch_samples(source: Source, view: View, tables: Sequence[Table], use
         name = ".".join(quote(part, view) for part in table.name.split("."))
         try:
             made = passed(f"SELECT {', '.join(columns)} FROM {name}", source.dialect, view.allowed, rows=SAMPLES)
-            sql = restricted(made.sql, source.dialect, view.access)
+            sql = restrict_sql(made.sql, source.dialect, view.access)
             view.samples[table.name] = await source.run(sql, rows=SAMPLES, timeout=SAMPLE_SECONDS, user=user)
         except (InvalidInput, QueryFailed) as error:
             log.info("no rows of %s are shown to the model: %s", table.name, error)

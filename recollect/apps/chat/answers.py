@@ -11,31 +11,38 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from recollect.apps.chat.message import ChatReply, Message, has_only_questions, has_question, is_quoted_reply
 from recollect.apps.chat.phrases import Phrases
+from recollect.apps.chat.ranking import Ranked, rank_messages
 from recollect.learning.asked_keys import find_asked_keys, is_everything
+from recollect.learning.changes import cut_to_change, read_statements
 from recollect.learning.extract import extract
+from recollect.learning.reconcile import ENDED_IN
 from recollect.learning.rulebook import Rulebook
 from recollect.learning.rules import rulebooks
 from recollect.recall.entities import entities
 from recollect.recall.excerpt import excerpt
 from recollect.recall.lexemes import lexemes
 from recollect.recall.question import surfaces
-from recollect.recall.word_lists import ASKS_BEFORE, ASKS_WHEN
+from recollect.recall.word_lists import ASKS_BEFORE, ASKS_PAST, ASKS_SEVERAL, ASKS_WHEN
 from recollect.values.conversation import Turn
 from recollect.values.explanation import Explanation
-from recollect.values.memory import SINGLE_KEYS, Memory, classify_fact
-from recollect.values.query import Context, EpisodeHit, Hit, MemoryHit, Recall
+from recollect.values.memory import SINGLE_KEYS, Memory, classify_fact, is_single
+from recollect.values.query import Context, EpisodeHit, Hit, MemoryHit, Outdated, Recall
 
 MIN_SHARE = 0.48  # of the weight of the question's words that a turn must share
 MIN_EPISODE = 0.4
 MIN_FACT = 0.4  # score from which a memory answers if its key was not asked for
 MAX_FACTS = 5
 MAX_QUOTES = 3
+SHOWN = 0.6  # of the best message's probability that a further one must have
 MAX_TOPIC_TURNS = 6  # for a question about a topic
 QUOTE_CHARS = 300
 EPISODE_CHARS = 400
 MAX_PROFILE = 30
 FORGOTTEN = "asked to forget it"
 ASKING_WORDS = re.compile(rf"{ASKS_BEFORE.pattern}|{ASKS_WHEN.pattern}|多少|怎么|如何|说过?|告诉|讲过?", re.IGNORECASE)
+ASKS_REPLY = re.compile(
+    r"\b(?:did|have|had) you\b|\byou (?:said|told|suggested|recommended)\b|你(?:说|推荐|建议|告诉)", re.IGNORECASE
+)
 ASKS_TOPIC = re.compile(
     r"\b(?:discuss\w*|talk(?:ed|ing)? (?:about|of)|chat(?:ted)? about|sp[eo]a?ke? about"
     r"|conversations? (?:about|on)|go over|went over|summar\w+|recap|ask(?:ed)? (?:you )?about)\b"
@@ -51,26 +58,104 @@ def answer_from_memory(
     books: Sequence[Rulebook],
     ended: Sequence[Memory] = (),
 ) -> ChatReply:
-    """Return the answer to a question: known facts, then quoted turns. `ended` are earlier values of the requested key,
-    if it has none now."""
+    """Return the answer to a question: the messages that answer it, or the closest ones, or that there are none.
+    `ended` are earlier values of the requested key, if it has none now."""
     recall = context.recall
-    facts = select_facts(recall.memories, find_unanswered_keys(recall, books))
-    talked = ASKS_TOPIC.search(message.text) is not None
-    is_settled = not talked and any(hit.is_asked and hit.memory.key in SINGLE_KEYS for hit in facts)
-    before = [MemoryHit(memory, "user", 0.0, is_asked=True) for memory in ended[:1]]
-    covered = {ref for memory in [*(hit.memory for hit in facts), *ended] for ref in memory.refs}
-    quotes = [] if is_settled else select_turns(recall, covered, talked, books)
-    episodes = [hit for hit in recall.episodes if talked and is_about(hit)][:1]
+    if ASKS_TOPIC.search(message.text):
+        return answer_topic(recall, words, books)
+    asks_past = ASKS_PAST.search(message.text) is not None
+    by_source = {hit.source: hit for hit in recall.hits}
+    told = select_facts(recall.memories, asks_past)
+    asked = frozenset(ref for hit in recall.memories if hit.is_asked for ref in hit.memory.refs[:1])
+    ranked = rank_messages(recall, select_statements(recall, books, asks_past), asked)
+    if find_unanswered_keys(recall, books):
+        ranked = drop_other_values(ranked, recall.memories)
+    is_sure = bool(told or ended or (ranked and ranked[0].is_confident))
+    if is_sure and ASKS_SEVERAL.search(message.text) is None:
+        ranked = [each for each in ranked if each.is_as_close(ranked[0])]
+    chosen = choose_messages(ranked, by_source, frozenset(recall.terms), asks_past) if not told else []
+    if ended and not told:
+        reported = by_source.get((ended[0].data or {}).get(ENDED_IN, ""))
+        chosen = [(reported, True)] if reported else []
+    before = [MemoryHit(memory, "user", 0.0, is_asked=True) for memory in ended[:1] if not chosen and not told]
     lines = [
         *(words.no_longer.format(key=words.key(hit.memory.key), fact=format_fact(hit, words)) for hit in before),
-        *(format_fact(hit, words) for hit in facts),
-        *(format_episode(hit, words) for hit in episodes),
-        *(format_turn(hit.turn, recall, words, books) for hit in quotes),
+        *(format_fact(hit, words) for hit in told),
+        *(format_turn(hit, recall, words, books, is_now) for hit, is_now in chosen),
     ]
     if not lines:
         return ChatReply(words.unknown)
-    found: list[MemoryHit | EpisodeHit | Hit] = [*before, *facts, *episodes, *quotes]
-    return ChatReply("\n".join(lines), tuple(hit.source for hit in found))
+    sources = (*(hit.source for hit in [*before, *told]), *(hit.source for hit, _ in chosen))
+    hedge = [] if is_sure else [f"{words.unknown} {words.closest}"]
+    return ChatReply("\n".join([*hedge, *lines]), sources)
+
+
+def answer_topic(recall: Recall, words: Phrases, books: Sequence[Rulebook]) -> ChatReply:
+    """Return what was said about a topic: the summary, then the turns in order."""
+    episodes = [hit for hit in recall.episodes if is_about(hit)][:1]
+    turns = select_relevant_turns(recall, books)[:MAX_TOPIC_TURNS]
+    turns.sort(key=lambda hit: (hit.turn.at is None, hit.turn.at, hit.turn.index))
+    lines = [
+        *(format_episode(hit, words) for hit in episodes),
+        *(format_turn(hit, recall, words, books) for hit in turns),
+    ]
+    sources = (*(hit.source for hit in episodes), *(hit.source for hit in turns))
+    return ChatReply("\n".join(lines) or words.unknown, sources)
+
+
+def select_statements(recall: Recall, books: Sequence[Rulebook], asks_past: bool) -> list[Hit]:
+    """Return the recalled turns that may answer: those that state something and are not our own quotations. Replies
+    of a model count only if the question asks for them; hypotheses and other people's words do not."""
+    asks_reply = ASKS_REPLY.search(recall.query.text) is not None
+    return [
+        hit
+        for hit in recall.hits
+        if (hit.turn.role == "user" or asks_reply)
+        and not is_quoted_reply(hit.turn)
+        and not has_only_questions(hit.text, books)
+        and not is_forget_command(hit.turn, books)
+        and (asks_past or hit.turn.role != "user" or states_something(hit.text))
+    ]
+
+
+def states_something(text: str) -> bool:
+    said = read_statements(text)
+    return not said or any(each.can_change for each in said)
+
+
+def choose_messages(
+    ranked: Sequence[Ranked], by_source: Mapping[str, Hit], question: frozenset[str], asks_past: bool
+) -> list[tuple[Hit, bool]]:
+    """Return the best messages, each replaced by the one that says what holds now, unless the past is asked for; and
+    whether it was."""
+    best = [each for each in ranked if each.is_close][:MAX_QUOTES]
+    chosen: dict[str, tuple[Hit, bool]] = {}
+    for each in best:
+        if each.probability >= best[0].probability * SHOWN:
+            hit = each.hit if asks_past else find_current(each.hit, by_source, question)
+            chosen.setdefault(hit.source, (hit, hit is not each.hit))
+    return list(chosen.values())
+
+
+def find_current(hit: Hit, by_source: Mapping[str, Hit], question: frozenset[str]) -> Hit:
+    """Return the turn that holds now: the last of those that changed what the question is about, one after the
+    other."""
+    seen = {hit.source}
+    while part := find_changed_part(hit, question):
+        later = by_source.get(part.by)
+        if later is None or later.source in seen:
+            break
+        seen.add(later.source)
+        hit = later
+    return hit
+
+
+def find_changed_part(hit: Hit, question: frozenset[str]) -> Outdated | None:
+    """Return the outdated statement of a turn, unless another statement of it is closer to the question."""
+    changed = {part.statement: part for part in hit.outdated}
+    said = [each.text for each in read_statements(hit.text)] if changed else []
+    best = max(said, key=lambda text: (len(question & lexemes(text).keys()), text in changed), default="")
+    return changed.get(best)
 
 
 def find_unanswered_keys(recall: Recall, books: Sequence[Rulebook]) -> list[str]:
@@ -80,23 +165,29 @@ def find_unanswered_keys(recall: Recall, books: Sequence[Rulebook]) -> list[str]
     return [key for key in find_asked_keys(recall.query.text, books) if key in SINGLE_KEYS]
 
 
-def select_facts(hits: Iterable[MemoryHit], missing: Sequence[str] = ()) -> list[MemoryHit]:
-    """Return the facts under the requested keys; without any, those that share enough of the question's words. If a key
-    is `missing`, facts under other single-value keys are no answer."""
-    telling = [hit for hit in hits if hit.is_asked or hit.score >= MIN_FACT]
-    asked = [hit for hit in telling if hit.is_asked]
-    beside = [hit for hit in telling if not missing or hit.memory.key not in SINGLE_KEYS]
-    return (asked or beside)[:MAX_FACTS]
+def select_facts(hits: Iterable[MemoryHit], asks_past: bool) -> list[MemoryHit]:
+    """Return the memories that answer by themselves: values of a requested key that has one value, open tasks, meanings
+    of terms, and what was taught without a message. What a later message made outdated is no answer."""
+    asked = [hit for hit in hits if hit.is_asked or (hit.score >= MIN_FACT and not is_from_message(hit.memory))]
+    telling = [hit for hit in asked if is_answer(hit.memory)]
+    if asks_past:
+        return sorted(telling, key=lambda hit: hit.memory.valid_to is None)[:MAX_FACTS]
+    return [hit for hit in telling if not hit.is_outdated][:MAX_FACTS]
 
 
-def select_turns(recall: Recall, covered: set[str], talked: bool, books: Sequence[Rulebook]) -> list[Hit]:
-    """Return the turns to quote. A question about a topic gets them in order, with questions. Otherwise turns that
-    contain a question are used only if there are no others, and turns that only ask are never used."""
-    hits = [hit for hit in select_relevant_turns(recall, books) if hit.source not in covered]
-    if talked:
-        return sorted(hits[:MAX_TOPIC_TURNS], key=lambda hit: (hit.turn.at is None, hit.turn.at, hit.turn.index))
-    stated = [hit for hit in hits if not has_question(hit.text, books)]
-    return (stated or [hit for hit in hits if not has_only_questions(hit.text, books)])[:MAX_QUOTES]
+def drop_other_values(ranked: Sequence[Ranked], memories: Iterable[MemoryHit]) -> list[Ranked]:
+    """Return the messages without those that gave the value of another key: where a user lives is not where they
+    work."""
+    others = {ref for hit in memories if hit.memory.key in SINGLE_KEYS for ref in hit.memory.refs}
+    return [each for each in ranked if each.hit.source not in others]
+
+
+def is_answer(memory: Memory) -> bool:
+    return is_single(memory.kind, memory.key) or memory.kind == "todo" or not is_from_message(memory)
+
+
+def is_from_message(memory: Memory) -> bool:
+    return any(not ref.startswith("@") for ref in memory.refs)
 
 
 def select_relevant_turns(recall: Recall, books: Sequence[Rulebook]) -> list[Hit]:
@@ -150,8 +241,7 @@ def format_fact(hit: MemoryHit, words: Phrases) -> str:
 def format_value(memory: Memory, words: Phrases) -> str:
     if words.is_verbatim(memory):
         return f"“{words.brief(memory)}”"
-    single = memory.key in SINGLE_KEYS and memory.valid_to is None
-    return (words.yours if single else words.known).format(key=words.key(memory.key), value=memory.value)
+    return words.known.format(key=words.key(memory.key), value=memory.value)
 
 
 def find_source(memory: Memory) -> str:
@@ -160,9 +250,18 @@ def find_source(memory: Memory) -> str:
     return said[0] if said else memory.ref
 
 
-def format_turn(turn: Turn, recall: Recall, words: Phrases, books: Sequence[Rulebook]) -> str:
-    text = " ".join(turn.text.split())
+def format_turn(hit: Hit, recall: Recall, words: Phrases, books: Sequence[Rulebook], is_now: bool = False) -> str:
+    """Return a turn as a quotation; of one that changed an earlier one, the part that says what holds now."""
+    turn = hit.turn
+    text = " ".join((cut_to_change(turn.text) if is_now else turn.text).split())
     text = text if len(text) <= QUOTE_CHARS else excerpt(text, QUOTE_CHARS, recall.terms)
+    return choose_template(turn, words, books).format(
+        date=words.date(turn.at), text=text, ref=turn.ref, who=turn.speaker
+    )
+
+
+def quote_turn(turn: Turn, words: Phrases, books: Sequence[Rulebook]) -> str:
+    text = " ".join(turn.text.split())[:QUOTE_CHARS]
     return choose_template(turn, words, books).format(
         date=words.date(turn.at), text=text, ref=turn.ref, who=turn.speaker
     )

@@ -49,10 +49,11 @@ BUDGET = 2000  # tokens of memory in a prompt
 MAX_TURNS = 6
 TURN_CHARS = 700
 LIMITS: dict[str, Any] = {"budget": BUDGET, "max_turns": MAX_TURNS, "turn_chars": TURN_CHARS}
+FALLBACK = 30  # turns that are looked through without a model, if fewer match
 REPLY_WINDOW = 50  # turns after a message that are searched for its reply
 # Messages that need no recall, if a model replies and if it does not.
 NO_RECALL_WITH_MODEL: tuple[Intent, ...] = ("small talk",)
-NO_RECALL_WITHOUT_MODEL: tuple[Intent, ...] = ("small talk", "why", "profile")
+NO_RECALL_WITHOUT_MODEL: tuple[Intent, ...] = ("small talk", "why", "profile", "window", "order")
 MESSAGE_NOT_RECORDED = "the message could not be recorded; nothing was recalled for it"
 REPLY_NOT_RECORDED = "the reply could not be recorded"
 NO_MEMORY = "memory failed; this was answered without it"
@@ -251,7 +252,8 @@ async def build_query(
     shown = [turn.ref for turn in select_recent_turns(history[:-1])] if has_model else []
     previous = [turn.text for turn in history[:-1] if turn.role == "user"]
     alone = await standalone_text(engine, heard.message, previous)
-    query = Query(alone, scope=ask.scope, recent=0, exclude=(heard.ref or "", *shown), **LIMITS)
+    fallback = 0 if has_model else FALLBACK
+    query = Query(alone, scope=ask.scope, recent=0, exclude=(heard.ref or "", *shown), fallback=fallback, **LIMITS)
     return query, None if alone == ask.text[:MAX_QUERY_CHARS] else alone
 
 

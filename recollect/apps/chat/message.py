@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args
 from uuid import UUID
 
+from recollect.apps.chat.window import read_window_question
+from recollect.learning.asked_keys import is_misspelling
 from recollect.learning.extract import extract
 from recollect.learning.gates import gate_clauses
 from recollect.learning.rulebook import Rulebook, compile_pattern
@@ -19,10 +21,14 @@ from recollect.values.query import Context, EpisodeHit, Hit, MemoryHit, Path, Re
 from recollect.values.scope import RequestId
 from recollect.values.text import check_text
 
-Intent = Literal["small talk", "profile", "why", "teaching", "question", "statement"]
+Intent = Literal["small talk", "profile", "why", "window", "teaching", "question", "order", "statement"]
 ErrorStage = Literal["llm_reply", "retrieval"]
 
-GREETING_CHARS = 6  # a shorter clause, such as a greeting, states nothing
+ASKING = frozenset(("question", "request", "small talk"))  # reasons of clauses that state nothing
+GREETING_CHARS = 3  # a shorter clause, such as a greeting, states nothing
+FIRST_WORD = re.compile(r"\W*([A-Za-z]{3,})\b")
+QUESTION_WORDS = ("what", "when", "where", "which", "whose", "whats")
+ABOUT_USER = re.compile(r"\b(?:i|my|me about|mine|we|our)\b|\b(?:who|what|when|where|which|how)\b|我", re.IGNORECASE)
 EPISODE = re.compile(r"#\d+-\d+$")
 ABOUT_ME = re.compile(
     r"\bwhat (?:all )?(?:do|did|have) you (?:\w+ )?(?:know|remember(?:ed)?|learned|stored|saved|got)(?: all)?"
@@ -143,9 +149,13 @@ def classify_intent(text: str, read: Extraction, is_asking: bool, books: Sequenc
         return "profile"
     if WHY.search(text):
         return "why"
+    if read_window_question(text):
+        return "window"
     if read.facts or read.commands:
         return "teaching"
-    return "question" if is_asking else "statement"
+    if is_asking:
+        return "question"
+    return "order" if has_request(text, books) else "statement"
 
 
 def is_small_talk(text: str, books: Sequence[Rulebook]) -> bool:
@@ -154,16 +164,36 @@ def is_small_talk(text: str, books: Sequence[Rulebook]) -> bool:
 
 
 def has_question(text: str, books: Sequence[Rulebook]) -> bool:
-    """Whether a sentence of the text asks something."""
-    patterns = [*gate_patterns(books, "question"), *gate_patterns(books, "request")]
-    said = [text[slice(*span)] for span in sentences(text, frozenset().union(*(book.abbreviations for book in books)))]
-    return any(sentence.endswith(("?", "？")) or matches_any(patterns, sentence) for sentence in said)
+    """Whether a sentence of the text asks something. "Tell me where I live" asks; "book the bus" does not."""
+    patterns = gate_patterns(books, "question")
+    said = split_sentences(text, books)
+    if any(
+        sentence.endswith(("?", "？")) or matches_any(patterns, sentence) or begins_asking(sentence)
+        for sentence in said
+    ):
+        return True
+    return any(ABOUT_USER.search(sentence) for sentence in said if has_request(sentence, books))
+
+
+def has_request(text: str, books: Sequence[Rulebook]) -> bool:
+    """Whether a sentence of the text tells the assistant to do something."""
+    return any(matches_any(gate_patterns(books, "request"), sentence) for sentence in split_sentences(text, books))
+
+
+def begins_asking(sentence: str) -> bool:
+    """Whether the first word is a misspelt question word."""
+    first = FIRST_WORD.match(sentence)
+    return first is not None and any(is_misspelling(first[1].lower(), word) for word in QUESTION_WORDS)
+
+
+def split_sentences(text: str, books: Sequence[Rulebook]) -> list[str]:
+    abbreviations = frozenset[str]().union(*(book.abbreviations for book in books))
+    return [text[slice(*span)] for span in sentences(text, abbreviations)]
 
 
 def has_only_questions(text: str, books: Sequence[Rulebook]) -> bool:
     """Whether the text states nothing: each sentence is a question, and so is each longer clause."""
-    abbreviations = frozenset[str]().union(*(book.abbreviations for book in books))
-    return all(not has_statement(text[slice(*span)], books) for span in sentences(text, abbreviations))
+    return all(not has_statement(sentence, books) for sentence in split_sentences(text, books))
 
 
 def has_statement(sentence: str, books: Sequence[Rulebook]) -> bool:
@@ -171,7 +201,9 @@ def has_statement(sentence: str, books: Sequence[Rulebook]) -> bool:
     is_asking = has_question(sentence, books)
     for book in (book for book in books if compile_pattern(book.script).search(sentence)):
         clauses = gate_clauses(sentence, book)[: -1 if is_asking else None]
-        if any(not clause.reasons and clause.span[1] - clause.span[0] > GREETING_CHARS for clause in clauses):
+        if any(
+            ASKING.isdisjoint(clause.reasons) and clause.span[1] - clause.span[0] > GREETING_CHARS for clause in clauses
+        ):
             return True
     return False
 

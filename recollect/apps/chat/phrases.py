@@ -29,7 +29,9 @@ class Phrases:
     greeting: str
     agreed: str
     unknown: str
+    closest: str
     kept: str
+    no_action: str
     unreachable: str
     switched_off: str
     model_failed: str
@@ -50,7 +52,6 @@ class Phrases:
     you_asked: str
     i_said: str
     another_said: str
-    yours: str
     known: str
     told_on: str
     until: str
@@ -61,6 +62,7 @@ class Phrases:
     no_longer: str
     not_corrected: str
     closed: str
+    ended: str
     which_task: str
     keys: Mapping[str, str]
 
@@ -133,7 +135,9 @@ ENGLISH = Phrases(
     greeting="Hello. Ask me about anything you told me, or tell me something to remember.",
     agreed="All right.",
     unknown="I have nothing about that in memory.",
+    closest="The closest messages:",
     kept="Saved.",
+    no_action="Saved. I cannot act on it: no language model is configured, so I only answer from memory.",
     unreachable="Memory is not available right now. Please try again.",
     switched_off="Memory is switched off here. The conversation is still saved.",
     model_failed="The language model did not reply. Your message is saved; please try again.",
@@ -154,7 +158,6 @@ ENGLISH = Phrases(
     you_asked="You asked on {date}: “{text}” [{ref}]",
     i_said="I said on {date}: “{text}” [{ref}]",
     another_said="{who} said on {date}: “{text}” [{ref}]",
-    yours="Your {key} is {value}.",
     known="{key}: {value}.",
     told_on="You told me on {date} [{ref}]",
     until="until {date}",
@@ -168,6 +171,7 @@ ENGLISH = Phrases(
     no_longer="Your {key} has no current value. Earlier: {fact}",
     not_corrected="Saved, but nothing was corrected: it is not clear what {old} refers to. Please say it in full.",
     closed="Done: {task}.",
+    ended="No longer: {fact} [{ref}]",
     which_task="It is not clear which task you mean. Open tasks:",
     keys={"note": "a note"},
 )
@@ -177,8 +181,10 @@ CHINESE = Phrases(
     parting="再见。你告诉我的，我都会记得。",
     greeting="你好。你可以问我你说过的事，也可以让我记住什么。",
     agreed="好的。",
-    unknown="我不知道：你告诉过我的话里没有提到这个。",
+    unknown="我的记忆里没有这件事。",
+    closest="最接近的话：",
     kept="好的，这句话我留下了。",
+    no_action="这句话我留下了，但我做不了：没有配置语言模型，我只能根据记忆回答。",
     unreachable="我现在读不到记忆，没法据此回答。请再试一次。",
     switched_off="这里关闭了记忆，我没法据此回答。对话仍会保存。",
     model_failed="我没能回答：语言模型没有回应。你的话已经保存，请再试一次。",
@@ -199,7 +205,6 @@ CHINESE = Phrases(
     you_asked="你在{date}问过：“{text}” [{ref}]",
     i_said="我在{date}说过：“{text}” [{ref}]",
     another_said="{who}在{date}说过：“{text}” [{ref}]",
-    yours="你的{key}是{value}。",
     known="{key}：{value}。",
     told_on="你在{date}告诉我的 [{ref}]",
     until="到{date}为止",
@@ -213,6 +218,7 @@ CHINESE = Phrases(
     no_longer="你现在的{key}我不知道了。变动之前：{fact}",
     not_corrected="这句话我留下了，但什么都没有更正：我不知道“{old}”指的是哪一条。请把整句话说完整。",
     closed="已完成：{task}。它不再是待办。",
+    ended="不再是：{fact} [{ref}]",
     which_task="我不知道你说的是哪一件。还没完成的有：",
     keys=CHINESE_KEYS,
 )

@@ -1,9 +1,8 @@
 """Replies from memory alone, and the corrections that a plain statement makes. answers.py decides what to say; this
 module loads what that needs.
 
-Learning is awaited only if the message taught something, so that the reply can report it. A statement may also close a
-task or correct a value by naming the old one (learning/amendments.py finds the memory). If it is unclear which memory
-is meant, nothing changes, and the reply says so.
+Learning is awaited only if the message taught or changed something, so that the reply can report it
+(learning/amendments.py decides what). If it is unclear which memory is meant, nothing changes, and the reply says so.
 """
 
 from __future__ import annotations
@@ -17,22 +16,26 @@ from recollect.apps.chat.answers import (
     confirm_changes,
     explain_reply,
     find_unanswered_keys,
+    format_learned,
+    quote_turn,
 )
-from recollect.apps.chat.message import ChatReply, Message
+from recollect.apps.chat.message import ChatReply, Message, has_question
 from recollect.apps.chat.phrases import Phrases
+from recollect.apps.chat.window import find_message, read_window_question
 from recollect.engine import Engine
 from recollect.errors import NotFound
-from recollect.learning.amendments import DoneReport, Swap, find_finished, find_replaced, find_report, find_swap
+from recollect.learning.amendments import DoneReport, find_finished, find_report, find_swap, reports_change
+from recollect.learning.reconcile import ENDED_IN
 from recollect.learning.rules import rulebooks
 from recollect.values.conversation import Turn
 from recollect.values.explanation import Explanation
-from recollect.values.lesson import Lesson
-from recollect.values.memory import Memory, classify_fact, is_single
+from recollect.values.memory import Memory, classify_fact
 from recollect.values.query import Context
 from recollect.values.scope import Scope
 
 MAX_RETRACTED = 1000
 MAX_MEMORIES = 1000
+MAX_WINDOW = 200  # turns of a session that are counted
 MAX_TASKS = 10  # in a reply
 
 
@@ -48,6 +51,10 @@ async def reply_from_memory(
         case "why":
             last = next((turn for turn in reversed(history) if turn.role == "assistant"), None)
             return explain_reply(last, await load_explanation(engine, scope, last), words)
+        case "window":
+            return await reply_from_window(engine, scope, message, history, words)
+        case "order":
+            return ChatReply(words.no_action)
         case "teaching":
             return await reply_to_teaching(engine, scope, message, context, history[-1], words)
         case "question":
@@ -57,7 +64,18 @@ async def reply_from_memory(
                 message, context, words, rulebooks(), await load_ended_values(engine, scope, context)
             )
         case "statement":
-            return await apply_amendment(engine, scope, message, history, words) or ChatReply(words.kept)
+            return await report_changes(engine, scope, message, history, words) or ChatReply(words.kept)
+
+
+async def reply_from_window(
+    engine: Engine, scope: Scope, message: Message, history: Sequence[Turn], words: Phrases
+) -> ChatReply:
+    """Return the message of this session that the question is about. `history` ends with the question."""
+    question = read_window_question(message.text)
+    if question is not None and question.place >= 0:
+        history = await engine.history(scope, limit=MAX_WINDOW)
+    turn = question and find_message(question, history[:-1], lambda text: has_question(text, rulebooks()))
+    return ChatReply(quote_turn(turn, words, rulebooks()), (turn.ref,)) if turn else ChatReply(words.unknown)
 
 
 async def reply_to_teaching(
@@ -98,35 +116,38 @@ async def load_explanation(engine: Engine, scope: Scope, last: Turn | None) -> E
         return None
 
 
-async def apply_amendment(
+async def report_changes(
     engine: Engine, scope: Scope, message: Message, history: Sequence[Turn], words: Phrases
 ) -> ChatReply | None:
-    """Return the reply, or None if the statement changes nothing. `history` ends with the message."""
+    """Return what a statement changed in memory; None if it changed nothing. `history` ends with the message."""
+    if not reports_change(message.text):
+        return None
+    await engine.settle(scope)
+    turn = history[-1]
+    known = await engine.memories(scope, status=("active", "superseded"), limit=MAX_MEMORIES)
+    made = next((memory for memory in known if memory.status == "active" and turn.ref in memory.refs[:1]), None)
+    if made is not None:
+        return ChatReply(format_learned(made, known, turn, words), (made.ref,))
+    ended = [memory for memory in known if (memory.data or {}).get(ENDED_IN) == turn.ref]
+    if ended:
+        lines = [
+            words.closed.format(task=memory.value)
+            if memory.kind == "todo"
+            else words.ended.format(fact=words.brief(memory), ref=turn.ref)
+            for memory in ended
+        ]
+        refs = tuple(memory.ref for memory in ended)
+        return ChatReply("\n".join(lines), refs, ended=refs)
     if (swap := find_swap(message.text, rulebooks())) is not None:
-        return await apply_correction(engine, scope, swap, history[-1], words)
+        return ChatReply(words.not_corrected.format(old=swap.old))
     if (report := find_report(message.text, rulebooks())) is not None:
         return await close_reported_task(engine, scope, report, history[:-1], words)
     return None
 
 
-async def apply_correction(engine: Engine, scope: Scope, swap: Swap, turn: Turn, words: Phrases) -> ChatReply:
-    await engine.settle(scope)
-    meant = find_replaced(swap, await engine.memories(scope, status=("active",), limit=MAX_MEMORIES))
-    if len(meant) != 1:
-        return ChatReply(words.not_corrected.format(old=swap.old))
-    [old] = meant
-    ending = () if is_single(old.kind, old.key) else (old.id,)
-    lesson = Lesson(swap.value, old.key, old.kind, "correction", "user", importance=old.importance, said_in=turn.ref)
-    new = await engine.learn(scope, lesson, ending=ending)
-    fact = words.brief(new)
-    return ChatReply(words.corrected.format(fact=fact, ref=turn.ref, old=old.value), (new.ref,))
-
-
 async def close_reported_task(
     engine: Engine, scope: Scope, report: DoneReport, before: Sequence[Turn], words: Phrases
 ) -> ChatReply | None:
-    if not report.is_plain:
-        await engine.settle(scope)
     tasks = await engine.memories(scope, kinds=("todo",), status=("active",))
     done = find_finished(report, tasks) if report.what else find_mentioned_tasks(tasks, before)
     if len(done) == 1:

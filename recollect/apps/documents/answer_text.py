@@ -23,8 +23,11 @@ from recollect.prompts import mark_data, render_prompt
 from recollect.recall.tokens import count_tokens
 from recollect.values.conversation import Turn
 from recollect.values.document import ChunkHit
+from recollect.values.text import is_cjk
 
 NO_PASSAGE = "the model named no passage that it was given"
+QUOTED_INSTEAD = "(The language model gave no usable answer. This is quoted from the documents.)\n"
+QUOTED_INSTEAD_ZH = "（语言模型没有给出可用的回答。以下引自文档。）\n"
 DOES_NOT_KNOW = re.compile(
     r"\b(?:do(?:es)? not|don['’]t|doesn['’]t|did not|cannot|can['’]t|could not|no) (?:\w+ ){0,3}?"
     r"(?:know|say|mention|answer|contain|find|found|tell|state|specify|information|provide)"
@@ -64,9 +67,10 @@ async def make_reply(reasoner: Reasoner | None, found: Evidence) -> Reply:
 
 
 def quote_instead(found: Evidence, error: str, model_ms: int | None) -> Reply:
-    """Return a quotation in place of a model's answer."""
-    reply = quote_answer(found.standalone, found.hits, asked=found.question)
-    return replace(reply, model_ms=model_ms, error_stage="llm_reply", error=error)
+    """Return a quotation in place of a model's answer; it says so."""
+    reply = quote_answer(found.standalone, found.hits, found.memories, found.question)
+    note = QUOTED_INSTEAD_ZH if is_cjk(found.question) else QUOTED_INSTEAD
+    return replace(reply, text=note + reply.text, model_ms=model_ms, error_stage="llm_reply", error=error)
 
 
 def build_messages(

@@ -70,11 +70,11 @@ async def test_an_older_value_does_not_come_back_when_the_newer_is_forgotten(ass
 @pytest.mark.parametrize(
     ("told", "question", "reply"),
     [
-        ("我叫李雷，住在上海，在腾讯工作。", "我在哪里工作？", "你的单位是腾讯。"),
-        ("我叫李雷，住在上海，在腾讯工作。", "我在哪里上班？", "你的单位是腾讯。"),
-        ("I live in Porto and I work at Acme.", "Where do I work?", "Your employer is Acme."),
+        ("我叫李雷，住在上海，在腾讯工作。", "我在哪里工作？", "单位：腾讯。"),
+        ("我叫李雷，住在上海，在腾讯工作。", "我在哪里上班？", "单位：腾讯。"),
+        ("I live in Porto and I work at Acme.", "Where do I work?", "employer: Acme."),
         ("I live in Porto.", "Where do I work?", ENGLISH.unknown),
-        ("My name is Ann.", "Wht is my nmae?", "Your name is Ann."),
+        ("My name is Ann.", "Wht is my nmae?", "name: Ann."),
         ("My favourite colour is blue.", "What is my favorite color?", "favourite colour: blue."),
     ],
 )

@@ -32,7 +32,7 @@ def test_a_conversation_goes_on_line_by_line_until_it_is_left() -> None:
     out = run(types="My name is Alex.\n\nWhat's my name?\n/exit\nWhat is lost?\n")
     noted, name = out.strip().splitlines()
     assert noted.startswith("Noted: name: Alex [")
-    assert name.startswith("Your name is Alex.")
+    assert name.startswith("name: Alex.")
 
 
 def test_programs_get_an_object_for_each_answer() -> None:
@@ -44,7 +44,7 @@ def test_programs_get_an_object_for_each_answer() -> None:
 def test_why_tells_what_the_last_reply_rests_on() -> None:
     out = run(types="/why\nMy name is Alex.\nWhat's my name?\n/why\n", session="monday")
     assert out.startswith("There is no reply yet.")
-    assert "name: Alex" in out.rpartition("Your name is Alex.")[2]
+    assert "name: Alex" in out.rpartition("name: Alex.")[2]
 
 
 def test_facts_are_numbered_and_one_is_forgotten_by_its_number() -> None:

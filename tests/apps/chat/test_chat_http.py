@@ -50,7 +50,7 @@ async def test_a_conversation_goes_on_and_is_remembered_in_the_next(http: httpx2
     other = await say(http, "What's my name?")
     assert again["session_id"] == first["session_id"] != other["session_id"]
     assert "Alex" in again["response"]
-    assert other["response"].startswith("Your name is Alex.")
+    assert other["response"].startswith("name: Alex.")
     assert (other["memory"]["facts"], other["memory"]["learned_by"]) == (1, ["rules"])
     assert (await say(http, "What's my name?", user_id="blake"))["memory"]["sources"] == []
 

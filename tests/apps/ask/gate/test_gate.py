@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 
@@ -15,10 +14,15 @@ from tests.apps.ask.gate.gate_shop import DIALECTS, all_tables, some_columns, st
 ATTACKS = [(dialect, *attack) for dialect in DIALECTS for attack in statements("gate_hostile.toml", dialect)]
 
 
-@pytest.mark.parametrize(("dialect", "part", "sql"), ATTACKS)
-def test_a_hostile_statement_is_refused_and_the_offending_part_named(dialect: str, part: str, sql: str) -> None:
-    with pytest.raises(StatementDenied, match=f"(?i){re.escape(part)}"):
-        passed(sql, dialect, some_columns(dialect))
+def test_hostile_statements_are_refused_with_the_offending_part() -> None:
+    def refusal(sql: str, dialect: str) -> str:
+        try:
+            return f"passed: {passed(sql, dialect, some_columns(dialect)).sql}"
+        except StatementDenied as error:
+            return str(error)
+
+    told = [(dialect, sql, part, refusal(sql, dialect)) for dialect, part, sql in ATTACKS]
+    assert [each for each in told if each[3].startswith("passed") or each[2].lower() not in each[3].lower()] == []
 
 
 @pytest.mark.parametrize(
