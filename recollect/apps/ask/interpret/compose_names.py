@@ -191,12 +191,13 @@ def count_column(name: Name) -> Iterator[State]:
     if name.state.order:
         yield name.move(name.order(), counts=False, order="")
         return
-    doubt = ("count_then_column", 1.0)
-    yield name.move(name.fact("metric", "count_distinct"), doubt, counts=False)
+    # "How many units" adds them up, "how many different prices" does not.
+    is_distinct = any(fact.kind == "distinct" for fact in name.state.facts)
+    doubt, strong = ("count_then_column", 1.0), ("count_then_column", 2.0)
+    is_unlikely = name.is_measure and not is_distinct
+    yield name.move(name.fact("metric", "count_distinct"), strong if is_unlikely else doubt, counts=False)
     if name.is_measure:
-        # "How many units" adds them up, "how many different prices" does not.
-        is_distinct = any(fact.kind == "distinct" for fact in name.state.facts)
-        yield name.move(name.fact("metric", "sum"), *([doubt, doubt] if is_distinct else []), counts=False)
+        yield name.move(name.fact("metric", "sum"), *([strong] if is_distinct else []), counts=False)
         yield name.move(name.fact("show"), doubt, counts=False)
 
 
