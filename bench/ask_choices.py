@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from bench.ask import QUESTION_FILES, SHARED, find_folder, load_scorer, make_own_database
+from bench.ask import QUESTION_FILES, READ, SHARED, find_folder, load_scorer, make_own_database
 from bench.question_file import read_questions
 from recollect import Scope, connect
 from recollect.apps.ask.analyst import Analyst
@@ -29,6 +29,8 @@ from recollect.errors import RecollectError
 from recollect.providers.fake import FakeEmbedder
 from recollect.settings import read_settings
 from recollect.values.scope import uuid7
+
+PATIENCE = 60.0  # seconds for memory: a choice that could not be stored cannot come back
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,9 @@ async def take_choices(analyst: Analyst, database: Database, outcome: Outcome, s
             problem = await take_choice(analyst, scope, question, clarification, choice.id)
             outcome.choices["failed" if problem else "answered"] += 1
             if problem:
-                outcome.failures.append(f"{database.name}: {question} -> {choice.label}: {problem}")
+                # Questions of databases that stay unread are not shown.
+                shown = f"{question} -> {choice.label}: {problem}" if database.name in READ else "(unread)"
+                outcome.failures.append(f"{database.name}: {shown}")
 
 
 async def take_choice(analyst: Analyst, scope: Scope, question: str, clarification: str, choice: str) -> str:
@@ -95,7 +99,7 @@ def is_answer(answer: Answer) -> bool:
 
 async def run(names: Sequence[str], step: int) -> Outcome:
     total = Outcome()
-    settings = read_settings()
+    settings = read_settings(deadline=PATIENCE)
     with tempfile.TemporaryDirectory() as scratch:
         async with (
             connect(settings, embedder=FakeEmbedder(), worker=False) as engine,

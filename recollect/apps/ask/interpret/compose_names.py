@@ -144,11 +144,7 @@ ENTITY_READINGS: tuple[Reading, ...] = (compare_count, rank_by_count, group_by_e
 
 
 def apply_column(state: State, link: Link, linked: Linked) -> Iterator[State]:
-    features = [*name_features(link), *owner_features(state, link, linked)]
-    if link.kind == "measure" and link.score >= NAMED:
-        features.append(("counted_figure" if state.counts else "named_figure", 1.0))
-    if state.waits:
-        features.append(("open_unused", 1.0))
+    features = [*name_features(link), *owner_features(state, link, linked), *figure_features(state, link)]
     changes = {"used": add_use(state, link), "junction": "", "waits": False}
     info, is_measure = linked.index.column_of(link.target), linked.index.is_measure(link.target)
     is_below = bool(state.entity) and is_figure_of(state.entity, link, linked)
@@ -157,6 +153,13 @@ def apply_column(state: State, link: Link, linked: Linked) -> Iterator[State]:
     yield from found
     if not found or state.negates or state.superlative or is_coordinated(state):
         yield from read_plain(name)
+
+
+def figure_features(state: State, link: Link) -> Iterator[Feature]:
+    if link.kind == "measure" and link.score >= NAMED:
+        yield "counted_figure" if state.counts else "named_figure", 1.0
+    if state.waits:
+        yield "open_unused", 1.0
 
 
 def owner_features(state: State, link: Link, linked: Linked) -> list[Feature]:
@@ -191,12 +194,13 @@ def count_column(name: Name) -> Iterator[State]:
     if name.state.order:
         yield name.move(name.order(), counts=False, order="")
         return
-    doubt = ("count_then_column", 1.0)
-    yield name.move(name.fact("metric", "count_distinct"), doubt, counts=False)
+    # "How many units" adds them up, "how many different prices" does not.
+    is_distinct = any(fact.kind == "distinct" for fact in name.state.facts)
+    doubt, strong = ("count_then_column", 1.0), ("count_then_column", 2.0)
+    is_unlikely = name.is_measure and not is_distinct
+    yield name.move(name.fact("metric", "count_distinct"), strong if is_unlikely else doubt, counts=False)
     if name.is_measure:
-        # "How many units" adds them up, "how many different prices" does not.
-        is_distinct = any(fact.kind == "distinct" for fact in name.state.facts)
-        yield name.move(name.fact("metric", "sum"), *([doubt, doubt] if is_distinct else []), counts=False)
+        yield name.move(name.fact("metric", "sum"), *([strong] if is_distinct else []), counts=False)
         yield name.move(name.fact("show"), doubt, counts=False)
 
 

@@ -177,14 +177,14 @@ def find_year(work: Work, base: str, info: ColumnInfo) -> Ref | None:
 
 def filter_year(ref: Ref, interval: Interval) -> Filter:
     """Compare a column of years with the numbers of the years."""
-    start, end = interval.ranges[0]
+    _, end = interval.ranges[0]
     years = tuple(begin[:4] for begin, _ in interval.ranges if begin)
-    last = str(int(end[:4]) - 1) if end else ""
-    if len(years) > 1 or years == (last,):
+    last = (str(int(end[:4]) - 1),) if end else ()
+    if len(years) > 1 or years == last:
         return Filter(ref, negate("in" if len(years) > 1 else "=", interval.is_negated), years, is_text=False)
-    if start and end:
-        return Filter(ref, "between", (*years, last), is_text=False)
-    return Filter(ref, ">=" if start else "<=", years or (last,), is_text=False)
+    if years and last:
+        return Filter(ref, "between", years + last, is_text=False)
+    return Filter(ref, ">=" if years else "<=", years or last, is_text=False)
 
 
 def find_moment(work: Work, base: str, info: ColumnInfo = NO_COLUMN) -> Ref | None:

@@ -91,10 +91,11 @@ def find_failed(
     """Return the best reading if the database cannot run it and no other comes close: its error is the answer, for
     example about a table that was renamed."""
     found = [each for each in candidates if each.id in results and results[each.id].has_failed]
+    lowest = max(0.0, groups[0].score + CLOSE) if groups else 0.0
     best = max(found, key=lambda each: each.score, default=None)
-    is_clear = best is not None and not best.unexplained and not best.guesses and best.score >= 0
-    is_alone = best is not None and (not groups or best.score - groups[0].score >= CLOSE)
-    return best if is_clear and is_alone else None
+    if best is None or best.unexplained or best.guesses or best.score < lowest:
+        return None
+    return best
 
 
 def is_likely(decision: Decision, best: Candidate, count: int) -> bool:

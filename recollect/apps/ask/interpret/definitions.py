@@ -18,23 +18,24 @@ LEAD = "who"
 
 def read_meaning(word: Word, linked: Linked) -> list[tuple[Frame, float]]:
     """Return up to three condition frames for a taught meaning, each with a score; none if it has no conditions."""
+    table = find_table(word.table, linked.index) or subject_of(linked) or subject_of_meaning(word, linked)
+    drafts = read_drafts(word.meaning, table, linked) if table else []
+    found = dict.fromkeys((conditions_of(draft.frame) for draft in drafts), 0.8)
+    if drafts and is_whole(drafts[0], drafts):
+        found[conditions_of(drafts[0].frame)] = 1.0
+    return [(frame, score) for frame, score in found.items() if frame.conditions][:MOST]
+
+
+def read_drafts(meaning: str, table: str, linked: Linked) -> list[Draft]:
+    """Return the readings of a meaning as conditions on the rows of a table, best first."""
     from recollect.apps.ask.interpret.compose import compose
     from recollect.apps.ask.interpret.finish import finish
 
-    table = find_table(word.table, linked.index) or subject_of(linked) or subject_of_meaning(word, linked)
-    if not table:
-        return []
     subject = linked.index.tables[table].title
-    inner = link_question(f"{subject} {LEAD} {word.meaning}", linked.index, Vocabulary(), today=linked.today)
+    inner = link_question(f"{subject} {LEAD} {meaning}", linked.index, Vocabulary(), today=linked.today)
     drafts = [draft for state in compose(inner, WIDTH) for draft in finish(state, inner)]
-    drafts = [draft for draft in drafts if draft.frame.conditions and draft.frame.subject == table]
-    drafts.sort(key=lambda draft: -draft.score)
-    found: dict[Frame, float] = {}
-    for draft in drafts:
-        conditions = conditions_of(draft.frame)
-        if conditions.conditions:
-            found.setdefault(conditions, 1.0 if not found and is_whole(draft, drafts) else 0.8)
-    return list(found.items())[:MOST]
+    drafts = [draft for draft in drafts if draft.frame.subject == table and conditions_of(draft.frame).conditions]
+    return sorted(drafts, key=lambda draft: -draft.score)
 
 
 def subject_of_meaning(word: Word, linked: Linked) -> str:

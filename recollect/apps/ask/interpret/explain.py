@@ -207,12 +207,17 @@ def range_words(start: str | None, end: str | None, wording: Wording) -> str:
     first, after = date.fromisoformat(start[:10]), date.fromisoformat(end[:10])
     last = after - timedelta(days=1)
     months = 12 * (after.year - first.year) + after.month - first.month
-    if first.day == after.day == 1 and months in UNIT_TITLES and (first.month - 1) % months == 0:
+    if is_whole_unit(first, after, months):
         month = MONTHS[first.month - 1] if wording.language == "en" else str(first.month)
         return wording.say(UNIT_TITLES[months], str(first.year), month, str((first.month + 2) // 3))
     if (first.month, first.day, after.month, after.day) == (1, 1, 1, 1):
         return f"{first.year}-{last.year}"
-    return first.isoformat() if first == last else f"{first.isoformat()} – {last.isoformat()}"
+    return " – ".join(dict.fromkeys((first.isoformat(), last.isoformat())))
+
+
+def is_whole_unit(first: date, after: date, months: int) -> bool:
+    """Whether it is a month, quarter or year of the calendar."""
+    return months in UNIT_TITLES and first.day == after.day == 1 and (first.month - 1) % months == 0
 
 
 UNIT_TITLES = {1: "month", 3: "quarter", 12: "year"}
@@ -240,8 +245,8 @@ def make_distinct(labels: Sequence[str], frames: Sequence[Frame], index: SchemaI
 def name_difference(at: int, labels: Sequence[str], frames: Sequence[Frame]) -> str:
     """Return the columns that only this frame uses among those with the same label, else all of its columns."""
     alike = [frame for n, frame in enumerate(frames) if n != at and labels[n] == labels[at]]
-    others = {ref for frame in alike for ref in frame.refs()}
+    others = set().union(*(frame.refs() for frame in alike))
     refs = list(frames[at].refs())
     own = [ref for ref in refs if ref not in others] or refs
-    names = dict.fromkeys(f"{ref.table}.{ref.column}" if ref.column else ref.table for ref in own)
+    names = dict.fromkeys(f"{ref.table}.{ref.column}".rstrip(".") for ref in own)
     return ", ".join(names) or frames[at].subject

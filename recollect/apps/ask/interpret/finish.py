@@ -370,10 +370,14 @@ def has_grain(work: Work) -> bool:
 def add_comparison(work: Work) -> None:
     """`compare 2021 and 2022`: a figure for each year, or for each value of the column."""
     if work.facts("compare") and work.metrics and not work.groups:
-        counted = Counter(each.of for each, _ in work.filters if each.op == "=")
-        years = [Group(period.of, "year") for period in work.periods if period.others]
-        work.groups = [*years, *(Group(ref) for ref, count in counted.items() if count > 1)][:1]
+        work.groups = list_compared(work)[:1]
         work.note("left_over", 0 if work.groups else 0.5)
+
+
+def list_compared(work: Work) -> list[Group]:
+    counted = Counter(each.of for each, _ in work.filters if each.op == "=")
+    years = [Group(period.of, "year") for period in work.periods if period.others]
+    return [*years, *(Group(ref) for ref, count in counted.items() if count > 1)]
 
 
 def add_left_over(work: Work) -> None:

@@ -323,17 +323,21 @@ def turn_order(change: Change) -> None:
         change.set_first_metric(aggregate="max" if is_descending else "min")
         change.changed.append("order")
         return
-    figure = (Order("metric", 0),) if change.is_table else ()
-    order = tuple(replace(each, is_descending=is_descending) for each in frame.order or figure)
-    limit = frame.limit
+    order, limit = turned_order(change, is_descending), frame.limit
     if state.superlative == "first" and frame.order:
         order, limit = frame.order, None  # "the first one" of an ordered answer is its first row
-    if not order:
-        raise CannotFollow
     if state.superlative:
         change.changed.append("limit")
         limit = limit or 1
     change.set("order", order=order, limit=number or limit, with_ties=frame.with_ties and number is None)
+
+
+def turned_order(change: Change, is_descending: bool) -> tuple[Order, ...]:
+    figure = (Order("metric", 0),) if change.is_table else ()
+    order = change.frame.order or figure
+    if not order:
+        raise CannotFollow
+    return tuple(replace(each, is_descending=is_descending) for each in order)
 
 
 def is_extreme(frame: Frame) -> bool:

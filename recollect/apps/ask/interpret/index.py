@@ -16,7 +16,7 @@ from recollect.apps.ask.interpret.values import ValueIndex
 from recollect.apps.ask.interpret.words import Phrase, load_concepts, split_name, stem_phrase, stem_word
 from recollect.apps.ask.semantic import draft  # a module, because draft imports words from this package
 from recollect.apps.ask.semantic.catalog import Catalog, Column, ColumnType, Table
-from recollect.apps.ask.semantic.model import Entity, Join, Measure, SemanticModel
+from recollect.apps.ask.semantic.model import Dimension, Entity, Join, Measure, Moment, SemanticModel
 
 Role = Literal["none", "key", "foreign", "measure", "dimension", "moment"]
 Kind = Literal["entity", "column", "measure"]
@@ -174,7 +174,8 @@ class SchemaIndex:
 
     def column_names(self) -> Iterator[tuple[Target, str, float]]:
         """Yield every column and measure with each of its names and how well it names them."""
-        for each in (*self.model.dimensions, *self.model.moments):
+        columns: tuple[Dimension | Moment, ...] = (*self.model.dimensions, *self.model.moments)
+        for each in columns:
             for name in each.names:
                 yield Target("column", each.table, each.column), name, 1.0 if name == each.names[0] else 0.95
         rows = {(each.table, name) for each in self.model.entities for name in each.names}

@@ -121,16 +121,18 @@ def read_year(tokens: Sequence[Token], at: int, today: date, year: int | None) -
 
 
 def read_month(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
-    month = MONTHS.get(word(tokens, at))
-    if month is None or (word(tokens, at) in ("may", "mar") and not tokens[at].is_capital and at > 0):
+    """`March 2024`, `March of 2024`, `March`."""
+    name = word(tokens, at)
+    is_verb = name in ("may", "mar") and at > 0 and not tokens[at].is_capital
+    if name not in MONTHS or is_verb:
         return
-    for gap in (1, 2):
-        said = year_at(tokens, at + gap)
-        if said is not None and (gap == 1 or word(tokens, at + 1) == "of"):
-            yield make_span(tokens, at, at + gap + 1, date(said, month, 1), "month")
-            return
-    if read_number(word(tokens, at + 1)) is None:
-        yield make_span(tokens, at, at + 1, date(year or last_year_of(today, month), month, 1), "month")
+    gap = 2 if word(tokens, at + 1) == "of" else 1
+    said = year_at(tokens, at + gap)
+    if said is not None:
+        yield make_span(tokens, at, at + gap + 1, date(said, MONTHS[name], 1), "month")
+    elif read_number(word(tokens, at + 1)) is None:
+        day = date(year or last_year_of(today, MONTHS[name]), MONTHS[name], 1)
+        yield make_span(tokens, at, at + 1, day, "month")
 
 
 def last_year_of(today: date, month: int) -> int:

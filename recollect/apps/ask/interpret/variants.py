@@ -101,7 +101,8 @@ def place_conditions(frame: Frame, index: SchemaIndex) -> Frame:
         return place.table in shown or not is_connected or index.joins.belongs(base, place.table, place.via)
 
     existence = frame.existence
-    for each in (*frame.filters, *frame.periods):
+    conditions: tuple[Filter | Period, ...] = (*frame.filters, *frame.periods)
+    for each in conditions:
         if not is_direct(each):
             existence = add_existence(existence, index, base, make_existence(each))
     filters, periods = tuple(filter(is_direct, frame.filters)), tuple(filter(is_direct, frame.periods))

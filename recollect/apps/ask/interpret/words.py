@@ -140,15 +140,20 @@ def load_operators() -> tuple[Mapping[Phrase, tuple[Operator, ...]], Mapping[Phr
     written: dict[Phrase, tuple[Operator, ...]] = {}
     # In the order of the files: of two operators with the same phrase, the first is preferred.
     kinds = dict.fromkeys(kind for language in ("en", "zh") for kind in load_table(language) if kind != "concept")
-    for kind in kinds:
-        for value, phrase in table_rows(kind):
-            tokens = tokenize(phrase)
-            # Stems would confuse the operator "named" with a column "names", and "order by" with "orders by".
-            is_literal = kind in ("order", "select") or (len(tokens) == 1 and phrase.endswith("ed"))
-            key = tuple(token.lower if is_literal else token.stem for token in tokens)
-            table = written if is_literal else stems
-            table[key] = (*table.get(key, ()), Operator(kind, value))
+    rows = [(Operator(kind, value), phrase) for kind in kinds for value, phrase in table_rows(kind)]
+    for operator, phrase in rows:
+        is_literal, key = make_key(operator.kind, phrase)
+        table = written if is_literal else stems
+        table[key] = (*table.get(key, ()), operator)
     return stems, written
+
+
+def make_key(kind: str, phrase: str) -> tuple[bool, Phrase]:
+    """Return whether a phrase is matched as written, and what it is found by. Stems would confuse the operator "named"
+    with a column "names", and "order by" with "orders by"."""
+    tokens = tokenize(phrase)
+    is_literal = kind in ("order", "select") or (len(tokens) == 1 and phrase.endswith("ed"))
+    return is_literal, tuple(token.lower if is_literal else token.stem for token in tokens)
 
 
 def find_operators(tokens: Sequence[Token]) -> tuple[Operator, ...]:
