@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import typer
 
 from bench import http_cost, memory_cost, verb_cost
+from bench.ask_model import ask_model
 from bench.corrections import corrections
 from bench.dialogues import dialogues
 from bench.documents import documents
@@ -55,7 +56,20 @@ def cost(what: Subject = "library", quick: Quick = False, minutes: Minutes = 0, 
         raise typer.Exit(FAILED)
 
 
-for command in (retrieval, updates, dialogues, extraction, corrections, questions, documents, model, cost, faults):
+COMMANDS = (
+    retrieval,
+    updates,
+    dialogues,
+    extraction,
+    corrections,
+    questions,
+    documents,
+    model,
+    ask_model,
+    faults,
+    cost,
+)
+for command in COMMANDS:
     app.command()(command)
 
 
