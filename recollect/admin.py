@@ -8,6 +8,7 @@ import signal
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ from recollect.store.migrate import (
     vacuum_tables,
 )
 from recollect.store.store import Store
-from recollect.values.scope import Scope
+from recollect.values.scope import Scope, project_scope_id
 from recollect.values.work import WorkStatus
 from recollect.worker.worker import DocumentWorker, Worker, run_until
 
@@ -189,6 +190,34 @@ async def distribute(
         if not dry_run:
             await run_plan(owner, steps, progress)
         return steps
+
+
+@dataclass(frozen=True, slots=True)
+class UserStats:
+    """Rows and bytes of a user, or, without a user, of the project. Bytes of texts, files and vectors, without indexes.
+    `due` conversations have waited for the worker since `oldest`."""
+
+    user: str | None
+    conversations: int
+    turns: int
+    memories: int
+    documents: int
+    vectors: int
+    bytes: int
+    due: int
+    oldest: datetime | None
+
+
+async def read_stats(settings: Settings, project: str, most: int) -> list[UserStats]:
+    """Return what the users of a project have, the largest first."""
+    async with AsyncExitStack() as stack:
+        owner_dsn, app_dsn, _ = await find_server(stack, settings)
+        await prepare_schema(owner_dsn)
+        application = await stack.enter_async_context(connect_application(app_dsn, settings))
+        async with application.transaction():
+            await fetch_rows(application, "server.become_operator")
+            asked = {"project": project, "shared": project_scope_id(project), "most": most}
+            return [UserStats(*row) for row in await fetch_rows(application, "report.stats", asked)]
 
 
 @asynccontextmanager

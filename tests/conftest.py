@@ -24,6 +24,7 @@ from recollect.store.connection import make_database
 from recollect.store.embedded import attach
 from recollect.store.migrate import prepare
 from tests.bounds import set_hypothesis_bounds
+from tests.citus_database import CITUS, emptied
 from tests.copied_database import copied
 from tests.forked_program import forking
 
@@ -110,7 +111,7 @@ async def _migrated(server: str) -> None:
 @pytest.fixture
 def database(server: str, template: str) -> Iterator[str]:
     """The owner's DSN of this test's own database."""
-    with copied(server, template) as dsn:
+    with emptied(CITUS) if CITUS else copied(server, template) as dsn:
         yield dsn
 
 

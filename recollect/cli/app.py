@@ -20,6 +20,7 @@ from recollect.cli.record import record
 from recollect.cli.report import report as show_report
 from recollect.cli.serve import mcp, serve
 from recollect.cli.settings import settings
+from recollect.cli.stats import stats
 from recollect.errors import RecollectError
 
 HELP = (
@@ -60,6 +61,7 @@ for panel, commands in {
     for command in commands:
         app.command(rich_help_panel=panel)(command)
 app.command("report", rich_help_panel="Operate")(show_report)
+app.command(rich_help_panel="Operate")(stats)
 app.add_typer(memories.app, name="memory", rich_help_panel="Teach")
 app.add_typer(terms.app, name="ontology", no_args_is_help=False, rich_help_panel="Teach")
 app.add_typer(sources.app, name="sources", rich_help_panel="Teach")

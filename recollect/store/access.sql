@@ -56,6 +56,7 @@ WITH owner AS (
     ('find_documents', 'recollect_operator'), ('find_expired', 'recollect_operator'),
     ('find_old_requests', 'recollect_operator'), ('find_old_keys', 'recollect_operator'),
     ('find_upkeep', 'recollect_operator'), ('storage_by_user', 'recollect_operator'),
+    ('stats_by_user', 'recollect_operator'),
     ('list_keys', 'recollect_operator'), ('add_key', 'recollect_operator'), ('add_key_under', 'recollect_operator'),
     ('revoke_key', 'recollect_operator')
 ), our_table AS (
@@ -87,9 +88,11 @@ WITH owner AS (
         ('schema_migration', 'everybody', 'ALL', false, 'true'),
         ('api_key', 'owner_keeps_keys', 'ALL', true, 'true'),
         ('installation', 'owner_keeps_keys', 'ALL', true, 'true'),
+        ('chunk_vector', 'owner_counts', 'SELECT', true, 'true'),
         ('conversation', 'owner_finds_work', 'SELECT', true, 'true'),
         ('conversation', 'owner_wakes_work', 'UPDATE', true, 'true'),
         ('document', 'owner_finds_work', 'SELECT', true, 'true'),
+        ('embedding', 'owner_counts', 'SELECT', true, 'true'),
         ('holder', 'owner_finds_idle', 'SELECT', true, 'true'),
         ('idempotency', 'owner_finds_old', 'SELECT', true, 'true'),
         ('memory', 'owner_finds_idle', 'SELECT', true, 'true'),

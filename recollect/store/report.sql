@@ -24,3 +24,7 @@ FROM report_asking(%(project)s, %(since)s, %(until)s)
 
 -- name: storage
 SELECT scope_id, user_id, turns, memories, documents, bytes FROM storage_by_user(%(project)s, %(shared)s, %(most)s)
+
+-- name: stats
+SELECT user_id, conversations, turns, memories, documents, vectors, bytes, due, oldest
+FROM stats_by_user(%(project)s, %(shared)s, %(most)s)

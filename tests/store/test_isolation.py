@@ -284,9 +284,11 @@ def test_every_policy_of_a_user_s_table_compares_the_scope_and_nothing_else(data
     }
     # The owner may find work in every scope; nobody else is exempt from anything.
     assert sorted(policy[:4] for policy in others if policy not in backups) == [
+        ("chunk_vector", "owner_counts", "SELECT", "true"),
         ("conversation", "owner_finds_work", "SELECT", "true"),
         ("conversation", "owner_wakes_work", "UPDATE", "true"),
         ("document", "owner_finds_work", "SELECT", "true"),
+        ("embedding", "owner_counts", "SELECT", "true"),
         ("holder", "owner_finds_idle", "SELECT", "true"),
         ("idempotency", "owner_finds_old", "SELECT", "true"),
         ("memory", "owner_finds_idle", "SELECT", "true"),
@@ -459,6 +461,7 @@ OVER_ALL_SCOPES = (
     "SELECT * FROM find_old_keys(now(), gen_random_uuid(), 10)",
     "SELECT * FROM find_upkeep(now(), now(), now(), 0, now(), 0, 0, gen_random_uuid(), 10)",
     "SELECT * FROM work_troubles(10)",
+    "SELECT * FROM stats_by_user('default', gen_random_uuid(), 10)",
     "SELECT * FROM storage_by_user('default', gen_random_uuid(), 10)",
     "SELECT wake_parked('')",
     "SELECT * FROM list_keys(NULL)",
