@@ -262,7 +262,16 @@ def make_reasoner(settings: Settings) -> Reasoner | None:
 
     if not settings.model_url or not settings.model:
         raise InvalidSetting("RECOLLECT_MODEL", "a language model needs RECOLLECT_MODEL_URL and RECOLLECT_MODEL")
-    return StreamingReasoner(settings.model_url, settings.model, settings.model_key, timeout=settings.model_timeout)
+    return StreamingReasoner(settings.model_url, settings.model, settings.model_key, **model_limits(settings))
+
+
+def model_limits(settings: Settings) -> dict[str, Any]:
+    return {
+        "timeout": settings.model_timeout,
+        "first": settings.model_first_timeout,
+        "window": settings.model_window,
+        "slots": settings.model_slots,
+    }
 
 
 def make_upstream(settings: Settings) -> Upstream | None:
@@ -271,7 +280,9 @@ def make_upstream(settings: Settings) -> Upstream | None:
         return None
     from recollect.providers.openai_upstream import OpenAIUpstream
 
-    return OpenAIUpstream(settings.model_url, settings.model_key, timeout=settings.model_timeout)
+    return OpenAIUpstream(
+        settings.model_url, settings.model_key, timeout=settings.model_timeout, slots=settings.model_slots
+    )
 
 
 def make_summariser(settings: Settings) -> Reasoner | None:
@@ -280,9 +291,7 @@ def make_summariser(settings: Settings) -> Reasoner | None:
         return None
     from recollect.providers.openai_chat import OpenAIReasoner
 
-    return OpenAIReasoner(
-        settings.model_url, settings.summary_model, settings.model_key, timeout=settings.model_timeout
-    )
+    return OpenAIReasoner(settings.model_url, settings.summary_model, settings.model_key, **model_limits(settings))
 
 
 def choose_embedding_policy(settings: Settings, embedder: Embedder | None) -> Policy:

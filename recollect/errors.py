@@ -174,3 +174,7 @@ class ReasonerFailed(RecollectError):
 class ReasonerConfused(ReasonerFailed):
     """The language model's answer does not have the requested form; a more capable model or a smaller piece of
     conversation helps more than a retry."""
+
+
+class PromptTooLong(ReasonerConfused):
+    """The model's context window is too small for what it was sent; send less."""

@@ -259,7 +259,36 @@ class Settings:
     model: str = setting("RECOLLECT_MODEL", "", "name of the language model at that server")
     model_key: str = setting("RECOLLECT_MODEL_KEY", "", "API key of that server", secret=True)
     model_timeout: float = setting(
-        "RECOLLECT_MODEL_TIMEOUT", 60.0, "seconds per answer of the language model", 0.1, 3600
+        "RECOLLECT_MODEL_TIMEOUT", 300.0, "seconds for a whole answer of the language model", 0.1, 3600
+    )
+    model_first_timeout: float = setting(
+        "RECOLLECT_MODEL_FIRST_TIMEOUT",
+        60.0,
+        "seconds until a streamed answer of the language model begins, and between two parts of it",
+        0.1,
+        3600,
+    )
+    model_window: int = setting(
+        "RECOLLECT_MODEL_WINDOW",
+        0,
+        "tokens of the language model's context window; 0: as the server says",
+        0,
+        10_000_000,
+    )
+    model_slots: int = setting(
+        "RECOLLECT_MODEL_SLOTS",
+        1,
+        "requests that the model's server answers at once; learning waits while replies need them",
+        1,
+        1000,
+    )
+
+    model_samples: int = setting(
+        "RECOLLECT_MODEL_SAMPLES",
+        3,
+        "statements that the model is asked for per question to a database, compared by result; 1: the cheap mode",
+        low=1,
+        high=9,
     )
 
     auth: str = setting(

@@ -64,6 +64,14 @@ def test_each_name_is_bound_to_what_it_was_checked_as(sql: str, rendered: str) -
     assert passed(sql, "postgres", some_columns("postgres")).sql == f"{rendered} LIMIT 100"
 
 
+def test_a_double_quoted_text_of_sqlite_never_reads_a_hidden_column() -> None:
+    """The database knows customers.email; this person does not see it, so here it is a text like any other."""
+    made = passed('SELECT id FROM customers WHERE name = "email" OR name = "it\'s"', "sqlite", some_columns("sqlite"))
+    assert "'email'" in made.sql
+    assert "'it''s'" in made.sql
+    assert "customers.email" not in made.columns
+
+
 @pytest.mark.parametrize(
     ("limit", "capped"),
     [
