@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.rows import namedtuple_row
+from psycopg.rows import namedtuple_row, tuple_row
 
 from recollect.bootstrap import build_dependencies, find_server, prepare_schema
 from recollect.errors import SchemaMismatch, StoreUnavailable
@@ -237,7 +237,8 @@ async def connect_application(dsn: str, settings: Settings) -> AsyncIterator[Own
             return
         async with connection.transaction():
             name, parameters = start_pooled(settings)
-            await fetch_rows(connection, name, parameters)
+            # Its columns have one name, which named rows cannot have.
+            await connection.cursor(row_factory=tuple_row).execute(queries()[name], parameters)
             yield connection
 
 
