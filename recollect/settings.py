@@ -24,6 +24,10 @@ def setting(
     return field(default=default, repr=not secret, metadata=meta)
 
 
+class Unset(int):
+    """A default that is narrower than the same number set explicitly."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     home: str = setting("RECOLLECT_HOME", "", "folder of the embedded server; empty: the user's data folder")
@@ -71,8 +75,8 @@ class Settings:
 
     retention_days: int = setting(
         "MEMORY_RETENTION_DAYS",
-        7,
-        "days after its last message until a conversation expires; 0: never",
+        Unset(7),
+        "days after its last message until a conversation about a database expires; if set, any conversation; 0: never",
         low=0,
         high=36_500,
     )
