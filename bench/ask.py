@@ -1,4 +1,4 @@
-"""Measure asking a database without a model: `python -m bench.ask spider|defog|chinook`.
+"""Measure asking a database without a model: `python -m bench.ask spider|defog|chinook|sample|clinic|flights`.
 
 Reports right, wrong, asked and right in the end (answered right, or the right one among at most four choices), the
 confidence against the accuracy, and CPU per question. Failures are shown for the databases in READ only; the others
@@ -41,12 +41,21 @@ from recollect.apps.ask.sources.address_rules import LOCAL_RULES
 from recollect.apps.ask.sources.source import Source, open_source
 from recollect.errors import QueryFailed, StatementDenied
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+# The evaluation sets lie beside the repository, or beside the folder of its worktrees.
+SHARED = next(
+    (folder / "shared" for folder in Path(__file__).resolve().parents[2:] if (folder / "shared/eval").is_dir()),
+    Path("shared"),
+)
 READ = frozenset(
     ("flight_2", "network_1", "orchestra", "singer", "voter_1", "real_estate_properties", "derm_treatment", "broker",
-     "scholar", "chinook")
+     "scholar", "chinook", "sample", "clinic", "flights")
 )  # fmt: skip
 ROWS = 200
+QUESTION_FILES = {
+    name: Path(__file__).resolve().parents[1] / f"tests/bench/questions/{name}.toml"
+    for name in ("chinook", "sample", "clinic", "flights")
+}
+FOLDERS = {"spider": "spider_dev10", "defog": "defog_dev"}
 
 
 @dataclass(slots=True)
@@ -130,6 +139,23 @@ async def run(opened: Opened, candidate: Candidate) -> Result:
     except (StatementDenied, QueryFailed) as error:
         return Result(error=f"{type(error).__name__}: {error}")
     return Result(tuple(rows.rows), is_truncated=rows.is_truncated)
+
+
+def find_folder(name: str) -> Path:
+    return SHARED / "eval" / FOLDERS[name]
+
+
+def make_own_database(name: str, folder: Path) -> Path:
+    """Return the path of a database that is made afresh for its questions."""
+    from recollect.apps.ask.sample import make_sample
+    from tests.bench.question_databases import make_clinic, make_flights
+
+    path = folder / f"{name}.sqlite"
+    if name == "sample":
+        make_sample(path, date(2025, 12, 31))
+    else:
+        {"clinic": make_clinic, "flights": make_flights}[name](path)
+    return path
 
 
 def load_scorer() -> Any:
@@ -318,23 +344,30 @@ def regress(x: Any, y: Any, names: Sequence[str]) -> Any:
     return weights
 
 
+async def measure_set(name: str, only: Sequence[str], scratch: Path) -> list[Asked]:
+    if name in FOLDERS:
+        return await measure_folder(find_folder(name), only)
+    if name == "chinook":
+        return await measure_toml(QUESTION_FILES[name], SHARED / "data/chinook.sqlite")
+    if name in QUESTION_FILES:
+        return await measure_toml(QUESTION_FILES[name], make_own_database(name, scratch))
+    file, _, database = name.partition("=")
+    return await measure_toml(Path(file), Path(database))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sets", nargs="+", help="spider, defog, chinook, or FILE.toml=DATABASE.sqlite")
+    parser.add_argument(
+        "sets", nargs="+", help="spider, defog, chinook, sample, clinic, flights, or FILE.toml=DATABASE.sqlite"
+    )
     parser.add_argument("--db", nargs="*", default=[])
     parser.add_argument("--failures", action="store_true")
     parser.add_argument("--fit", action="store_true")
     args = parser.parse_args()
     asked: list[Asked] = []
-    for each in args.sets:
-        if each in ("spider", "defog"):
-            folder = SHARED / "eval" / {"spider": "spider_dev10", "defog": "defog_dev"}[each]
-            asked += asyncio.run(measure_folder(folder, args.db))
-        else:
-            file, _, database = each.partition("=")
-            if each == "chinook":
-                file, database = "tests/bench/questions/chinook.toml", str(SHARED / "data/chinook.sqlite")
-            asked += asyncio.run(measure_toml(Path(file), Path(database)))
+    with tempfile.TemporaryDirectory() as scratch:
+        for each in args.sets:
+            asked += asyncio.run(measure_set(each, args.db, Path(scratch)))
     report(asked, args.failures)
     if args.fit:
         fit(asked)

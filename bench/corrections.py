@@ -22,7 +22,8 @@ from typing import Annotated, Any, get_args
 import typer
 
 from bench.evaluation import read_numbered_lines, share
-from recollect.apps.ask.corrections.correction import ChangeKind, Correction, compared, lessons
+from recollect.apps.ask.corrections.correction import ChangeKind, Correction, compare_queries
+from recollect.apps.ask.corrections.lessons import draw_lessons
 from recollect.cli.options import Json
 from recollect.cli.output import make_text, print_json, stdout_console
 from recollect.cli.tables import make_table
@@ -79,12 +80,12 @@ class Pair:
 
     def compare(self) -> Correction:
         try:
-            return compared(self.generated_sql, self.corrected_sql, self.dialect, self.question)
+            return compare_queries(self.generated_sql, self.corrected_sql, self.dialect, self.question)
         except InvalidInput as error:
             raise InvalidInput("file", f"{self.where}: {error}") from None
 
     def list_lessons(self, found: Correction) -> frozenset[tuple[str, str]]:
-        made = lessons(found, self.question, self.generated_sql, self.corrected_sql)
+        made = draw_lessons(found, self.question, self.generated_sql, self.corrected_sql)
         return frozenset((lesson.kind, lesson.key) for lesson in made if lesson.kind != "correction")
 
 

@@ -1,12 +1,12 @@
-"""Recollect: memory for applications that talk.
+"""Recollect: long-term memory for chat and agent applications.
 
     async with recollect.connect() as memory:
         alex = Scope(user="alex", session="monday")
         await memory.record(alex, [("user", "Call our customers clients, please.")])
         print((await memory.context(alex, "how many clients signed up?")).text)
 
-This is the whole face: `connect` and `connect_sync`, the engines they give, the values that go in and out, and the
-errors. Everything heavy is imported when it is first used.
+The public names: `connect` and `connect_sync`, the engines they return, the values that go in and out, and the
+errors. Modules are imported when a name is first used.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -35,7 +35,7 @@ from recollect.store.embedded import default_home
 from recollect.store.migrate import SchemaStatus, prepare
 from recollect.store.store import Store
 from recollect.sync import SyncEngine
-from recollect.values.log_masking import mask_logs
+from recollect.values.sensitive_data import mask_logs
 from recollect.worker.worker import DocumentWorker, UpkeepWorker, Worker
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from recollect.apps.chat.proxy import Proxy
     from recollect.apps.documents.librarian import Librarian
     from recollect.flows.cache import TurnCache
+
+T = TypeVar("T")
 
 
 @asynccontextmanager
@@ -81,13 +83,8 @@ async def open_assistant(
     from recollect.apps.chat.assistant import Assistant
 
     reasoner = reasoner or make_reasoner(settings)
-    assistant = Assistant(engine, settings, reasoner)
-    try:
+    async with close_at_exit(Assistant(engine, settings, reasoner), reasoner) as assistant:
         yield assistant
-    finally:
-        await assistant.close()
-        if reasoner is not None:
-            await reasoner.close()
 
 
 @asynccontextmanager
@@ -97,13 +94,8 @@ async def open_proxy(engine: Engine, settings: Settings) -> AsyncIterator[Proxy]
     from recollect.apps.chat.proxy import Proxy
 
     upstream = make_upstream(settings)
-    proxy = Proxy(engine, upstream, masks=settings.mask_sensitive)
-    try:
+    async with close_at_exit(Proxy(engine, upstream, masks=settings.mask_sensitive), upstream) as proxy:
         yield proxy
-    finally:
-        await proxy.close()
-        if upstream is not None:
-            await upstream.close()
 
 
 @asynccontextmanager
@@ -115,13 +107,9 @@ async def open_analyst(engine: Engine, settings: Settings, reasoner: Reasoner | 
 
     rules = read_rules(settings, get_home(settings))
     reasoner = reasoner or make_reasoner(settings)
-    analyst = Analyst(engine, settings, rules, reasoner, lambda name: make_reasoner(replace(settings, model=name)))
-    try:
+    opened = Analyst(engine, settings, rules, reasoner, lambda name: make_reasoner(replace(settings, model=name)))
+    async with close_at_exit(opened, reasoner) as analyst:
         yield analyst
-    finally:
-        await analyst.close()
-        if reasoner is not None:
-            await reasoner.close()
 
 
 @asynccontextmanager
@@ -132,13 +120,19 @@ async def open_librarian(
     from recollect.apps.documents.librarian import Librarian
 
     reasoner = reasoner or make_reasoner(settings)
-    librarian = Librarian(engine, settings, reasoner)
-    try:
+    async with close_at_exit(Librarian(engine, settings, reasoner), reasoner) as librarian:
         yield librarian
+
+
+@asynccontextmanager
+async def close_at_exit(application: T, model: Any) -> AsyncIterator[T]:
+    """Yield an application; on exit close it, and then the model it uses, if any."""
+    try:
+        yield application
     finally:
-        await librarian.close()
-        if reasoner is not None:
-            await reasoner.close()
+        for each in (application, model):
+            if each is not None:
+                await each.close()  # type: ignore[union-attr]
 
 
 def get_home(settings: Settings) -> Path:
@@ -268,7 +262,16 @@ def make_reasoner(settings: Settings) -> Reasoner | None:
 
     if not settings.model_url or not settings.model:
         raise InvalidSetting("RECOLLECT_MODEL", "a language model needs RECOLLECT_MODEL_URL and RECOLLECT_MODEL")
-    return StreamingReasoner(settings.model_url, settings.model, settings.model_key, timeout=settings.model_timeout)
+    return StreamingReasoner(settings.model_url, settings.model, settings.model_key, **model_limits(settings))
+
+
+def model_limits(settings: Settings) -> dict[str, Any]:
+    return {
+        "timeout": settings.model_timeout,
+        "first": settings.model_first_timeout,
+        "window": settings.model_window,
+        "slots": settings.model_slots,
+    }
 
 
 def make_upstream(settings: Settings) -> Upstream | None:
@@ -277,7 +280,9 @@ def make_upstream(settings: Settings) -> Upstream | None:
         return None
     from recollect.providers.openai_upstream import OpenAIUpstream
 
-    return OpenAIUpstream(settings.model_url, settings.model_key, timeout=settings.model_timeout)
+    return OpenAIUpstream(
+        settings.model_url, settings.model_key, timeout=settings.model_timeout, slots=settings.model_slots
+    )
 
 
 def make_summariser(settings: Settings) -> Reasoner | None:
@@ -286,9 +291,7 @@ def make_summariser(settings: Settings) -> Reasoner | None:
         return None
     from recollect.providers.openai_chat import OpenAIReasoner
 
-    return OpenAIReasoner(
-        settings.model_url, settings.summary_model, settings.model_key, timeout=settings.model_timeout
-    )
+    return OpenAIReasoner(settings.model_url, settings.summary_model, settings.model_key, **model_limits(settings))
 
 
 def choose_embedding_policy(settings: Settings, embedder: Embedder | None) -> Policy:

@@ -20,16 +20,18 @@ from recollect.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
 
 T = TypeVar("T")
 OPEN_SECONDS = 5.0
+FAILURES = 2  # in a row before the breaker opens: one slow answer is not an outage
 LOOK_SECONDS = 0.05  # between two checks of the elapsed time
 NOT_THE_STORE = (Conflict, InvalidInput, NotFound)  # errors of a store that works
 
 
 class Breaker:
-    """A circuit breaker. After a failure, requests continue without memory at once; every few seconds one of them
-    retries."""
+    """A circuit breaker. After two failures in a row, requests continue without memory at once; every few seconds one
+    of them retries."""
 
     def __init__(self, seconds: float = OPEN_SECONDS) -> None:
         self._seconds = seconds
+        self._failures = 0
         self._until: float | None = None
 
     def can_try(self) -> bool:
@@ -38,14 +40,16 @@ class Breaker:
             return True
         if time.monotonic() < self._until:
             return False
-        self.trip()  # other requests do not wait while this one tries
+        self._until = time.monotonic() + self._seconds  # other requests do not wait while this one tries
         return True
 
-    def trip(self) -> None:
-        self._until = time.monotonic() + self._seconds
+    def count_failure(self) -> None:
+        self._failures += 1
+        if self._failures >= FAILURES:
+            self._until = time.monotonic() + self._seconds
 
     def reset(self) -> None:
-        self._until = None
+        self._failures, self._until = 0, None
 
 
 class Deadline:
@@ -58,6 +62,7 @@ class Deadline:
         self._spent = 0.0
         self._waiting = 0
         self._since = 0.0
+        self._looked = time.monotonic()
         self.problem = ""
 
     @property
@@ -69,11 +74,12 @@ class Deadline:
     def waiting(self) -> Iterator[None]:
         """Count the time inside. Calls that wait at the same time count once."""
         if not self._waiting:
-            self._since = time.monotonic()
+            self._since = self._looked = time.monotonic()
         self._waiting += 1
         try:
             yield
         finally:
+            self._discount_stall()
             self._waiting -= 1
             if not self._waiting:
                 self._spent += time.monotonic() - self._since
@@ -87,9 +93,11 @@ class Deadline:
             self.problem = self.problem or "the memory database did not answer a moment ago"
             raise StoreUnavailable(self.problem)
         task = asyncio.create_task(work)
+        self._looked = time.monotonic()
         try:
             while not task.done() and self.left > 0:
                 await asyncio.wait({task}, timeout=min(self.left, LOOK_SECONDS))
+                self._discount_stall()
         except asyncio.CancelledError:
             abandon(task)
             raise
@@ -105,12 +113,20 @@ class Deadline:
         self._breaker.reset()
         return result
 
+    def _discount_stall(self) -> None:
+        """Do not count the time in which this process was too busy to look: PostgreSQL may have answered in it."""
+        now = time.monotonic()
+        stall = now - self._looked - 2 * LOOK_SECONDS
+        if stall > 0 and self._waiting:
+            self._since = min(now, self._since + stall)
+        self._looked = now
+
     def _failed(self, error: Exception) -> Exception:
         """Record a failure; one of the store itself stops its use in this request."""
         self.problem = self.problem or (str(error) if isinstance(error, StoreUnavailable) else type(error).__name__)
         if isinstance(error, StoreUnavailable):
             self._is_open = False
-            self._breaker.trip()
+            self._breaker.count_failure()
         return error
 
 

@@ -51,6 +51,11 @@ class InvalidInput(RecollectError):
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}")
         self.field = field
+        self.problem = problem
+
+    def renamed(self, field: str) -> InvalidInput:
+        """Return the error with the field as the caller named it."""
+        return InvalidInput(field, self.problem)
 
 
 class StatementDenied(InvalidInput):
@@ -169,3 +174,7 @@ class ReasonerFailed(RecollectError):
 class ReasonerConfused(ReasonerFailed):
     """The language model's answer does not have the requested form; a more capable model or a smaller piece of
     conversation helps more than a retry."""
+
+
+class PromptTooLong(ReasonerConfused):
+    """The model's context window is too small for what it was sent; send less."""

@@ -17,7 +17,7 @@ from recollect.setting_sources import ENVIRONMENT_ONLY, SettingText, find_settin
 
 
 def setting(
-    env: str, default: Any, meaning: str, *, low: float | None = None, high: float | None = None, secret: bool = False
+    env: str, default: Any, meaning: str, low: float | None = None, high: float | None = None, *, secret: bool = False
 ) -> Any:
     """Return a field of Settings with what is needed to read, check and document it."""
     meta = {"env": env, "meaning": meaning, "low": low, "high": high, "secret": secret}
@@ -54,22 +54,16 @@ class Settings:
         False,
         "the connection goes through pgbouncer: use no prepared statements and no session settings",
     )
-    pool_size: int = setting(
-        "MEMORY_DB_POOL_SIZE", 10, "connections for the usual load, opened as needed", low=1, high=1000
-    )
-    max_overflow: int = setting("MEMORY_DB_MAX_OVERFLOW", 20, "further connections under load", low=0, high=1000)
-    pool_timeout: float = setting(
-        "MEMORY_DB_POOL_TIMEOUT", 30.0, "seconds to wait for a connection", low=0.1, high=3600
-    )
-    statement_timeout: float = setting(
-        "MEMORY_DB_STATEMENT_TIMEOUT", 30.0, "seconds one statement may take", low=0.1, high=3600
-    )
+    pool_size: int = setting("MEMORY_DB_POOL_SIZE", 10, "connections for the usual load, opened as needed", 1, 1000)
+    max_overflow: int = setting("MEMORY_DB_MAX_OVERFLOW", 20, "further connections under load", 0, 1000)
+    pool_timeout: float = setting("MEMORY_DB_POOL_TIMEOUT", 30.0, "seconds to wait for a connection", 0.1, 3600)
+    statement_timeout: float = setting("MEMORY_DB_STATEMENT_TIMEOUT", 30.0, "seconds one statement may take", 0.1, 3600)
     deadline: float = setting(
         "MEMORY_DB_DEADLINE",
         1.0,
         "seconds that a question to a database waits for memory before it continues without",
-        low=0.05,
-        high=3600,
+        0.05,
+        3600,
     )
     echo: bool = setting("MEMORY_DB_ECHO", False, "log each named query as it runs")
 
@@ -81,82 +75,54 @@ class Settings:
         high=36_500,
     )
     cleanup_hours: int = setting(
-        "MEMORY_CLEANUP_INTERVAL_HOURS", 24, "hours between two rounds of upkeep by a worker", low=1, high=8760
+        "MEMORY_CLEANUP_INTERVAL_HOURS", 24, "hours between two rounds of upkeep by a worker", 1, 8760
     )
     cleanup_batch: int = setting(
-        "MEMORY_CLEANUP_BATCH_SIZE",
-        100,
-        "conversations, memories or rows that upkeep takes at a time",
-        low=1,
-        high=10_000,
+        "MEMORY_CLEANUP_BATCH_SIZE", 100, "conversations, memories or rows that upkeep takes at a time", 1, 10_000
     )
     request_days: int = setting(
-        "RECOLLECT_REQUEST_DAYS",
-        30,
-        "days for which requests can be explained and are counted in reports",
-        low=1,
-        high=36_500,
+        "RECOLLECT_REQUEST_DAYS", 30, "days for which requests can be explained and are counted in reports", 1, 36_500
     )
     idempotency_hours: int = setting(
-        "RECOLLECT_IDEMPOTENCY_HOURS", 24, "hours for which a repeated idempotency key is recognised", low=1, high=8760
+        "RECOLLECT_IDEMPOTENCY_HOURS", 24, "hours for which a repeated idempotency key is recognised", 1, 8760
     )
     memory_limit: int = setting(
-        "RECOLLECT_MEMORY_LIMIT",
-        200,
-        "less important memories kept per user or project",
-        low=0,
-        high=1_000_000,
+        "RECOLLECT_MEMORY_LIMIT", 200, "less important memories kept per user or project", 0, 1_000_000
     )
     decay_days: int = setting(
-        "RECOLLECT_DECAY_DAYS", 90, "idle days after which a user's memory loses confidence", low=1, high=36_500
+        "RECOLLECT_DECAY_DAYS", 90, "idle days after which a user's memory loses confidence", 1, 36_500
     )
     project_decay_days: int = setting(
-        "RECOLLECT_PROJECT_DECAY_DAYS",
-        180,
-        "idle days after which a project's memory loses confidence",
-        low=1,
-        high=36_500,
+        "RECOLLECT_PROJECT_DECAY_DAYS", 180, "idle days after which a project's memory loses confidence", 1, 36_500
     )
     decay_step: float = setting(
-        "RECOLLECT_DECAY_STEP", 0.1, "confidence lost per idle period; 0: memories do not decay", low=0, high=1
+        "RECOLLECT_DECAY_STEP", 0.1, "confidence lost per idle period; 0: memories do not decay", 0, 1
     )
     forget_below: float = setting(
-        "RECOLLECT_FORGET_BELOW",
-        0.3,
-        "confidence below which an idle memory is forgotten; 0: none is forgotten",
-        low=0,
-        high=1,
+        "RECOLLECT_FORGET_BELOW", 0.3, "confidence below which an idle memory is forgotten; 0: none is forgotten", 0, 1
     )
-    forget_days: int = setting(
-        "RECOLLECT_FORGET_DAYS", 180, "idle days before a memory may be forgotten", low=1, high=36_500
-    )
+    forget_days: int = setting("RECOLLECT_FORGET_DAYS", 180, "idle days before a memory may be forgotten", 1, 36_500)
     history_days: int = setting(
-        "RECOLLECT_HISTORY_DAYS", 3650, "days for which replaced and ended values are kept", low=1, high=36_500
+        "RECOLLECT_HISTORY_DAYS", 3650, "days for which replaced and ended values are kept", 1, 36_500
     )
-    workers: int = setting("RECOLLECT_WORKERS", 4, "conversations a worker processes at once", low=1, high=1000)
+    workers: int = setting("RECOLLECT_WORKERS", 4, "conversations a worker processes at once", 1, 1000)
     session_window: int = setting(
         "MEMORY_SESSION_WINDOW_MINUTES",
         0,
         "minutes within which a request without a session continues the user's last conversation; 0: off",
-        low=0,
-        high=525_600,
+        0,
+        525_600,
     )
-    history: int = setting("MEMORY_MAX_HISTORY_MESSAGES", 10, "last turns of the session in a context", low=1, high=50)
+    history: int = setting("MEMORY_MAX_HISTORY_MESSAGES", 10, "last turns of the session in a context", 1, 50)
     similar: int = setting(
-        "MEMORY_SEMANTIC_SEARCH_K", 3, "similar earlier questions returned with an answer; 0: none", low=0, high=10
+        "MEMORY_SEMANTIC_SEARCH_K", 3, "similar earlier questions returned with an answer; 0: none", 0, 10
     )
     similarity: float = setting(
-        "MEMORY_SEMANTIC_SIMILARITY_THRESHOLD",
-        0.7,
-        "cosine similarity from which a question counts as similar",
-        low=0,
-        high=1,
+        "MEMORY_SEMANTIC_SIMILARITY_THRESHOLD", 0.7, "cosine similarity from which a question counts as similar", 0, 1
     )
-    context_tokens: int = setting(
-        "MEMORY_MAX_CONTEXT_TOKENS", 4000, "tokens of memory in a prompt", low=1, high=200_000
-    )
+    context_tokens: int = setting("MEMORY_MAX_CONTEXT_TOKENS", 4000, "tokens of memory in a prompt", 1, 200_000)
     suggestions: bool = setting("MEMORY_ENABLE_SUGGESTIONS", True, "suggest further questions with an answer")
-    suggestion_count: int = setting("MEMORY_SUGGESTION_COUNT", 3, "number of suggested questions", low=0, high=10)
+    suggestion_count: int = setting("MEMORY_SUGGESTION_COUNT", 3, "number of suggested questions", 0, 10)
     cross_user: bool = setting(
         "MEMORY_ENABLE_CROSS_USER_LEARNING",
         False,
@@ -166,8 +132,8 @@ class Settings:
         "RECOLLECT_CLARIFY_BELOW",
         0.7,
         "confidence below which a question to a database is answered with a clarification",
-        low=0,
-        high=1,
+        0,
+        1,
     )
     source_folders: str = setting(
         "RECOLLECT_SOURCE_FOLDERS",
@@ -234,11 +200,9 @@ class Settings:
     embedder_model: str = setting("RECOLLECT_EMBEDDER_MODEL", "", "model name at that server")
     embedder_key: str = setting("RECOLLECT_EMBEDDER_KEY", "", "API key of that server", secret=True)
     embedder_timeout: float = setting(
-        "RECOLLECT_EMBEDDER_TIMEOUT", 10.0, "seconds per request to the embedder", low=0.1, high=600
+        "RECOLLECT_EMBEDDER_TIMEOUT", 10.0, "seconds per request to the embedder", 0.1, 600
     )
-    embedding_batch: int = setting(
-        "MEMORY_EMBEDDING_BATCH_SIZE", 10, "texts per request to the embedder", low=1, high=2048
-    )
+    embedding_batch: int = setting("MEMORY_EMBEDDING_BATCH_SIZE", 10, "texts per request to the embedder", 1, 2048)
     embed_turns: str = setting(
         "RECOLLECT_EMBED_TURNS", "auto", "which turns get vectors: all, high_value, none; auto: all if local"
     )
@@ -258,27 +222,23 @@ class Settings:
     )
     summaries: bool = setting("MEMORY_SUMMARIZATION_ENABLED", True, "summarize the oldest turns of long conversations")
     episode_every: int = setting(
-        "MEMORY_SUMMARIZATION_THRESHOLD", 20, "unsummarized messages after which a summary is written", low=2, high=1000
+        "MEMORY_SUMMARIZATION_THRESHOLD", 20, "unsummarized messages after which a summary is written", 2, 1000
     )
     episode_window: int = setting(
-        "RECOLLECT_EPISODE_WINDOW",
-        10,
-        "last messages that are never summarized; less than the threshold",
-        low=0,
-        high=999,
+        "RECOLLECT_EPISODE_WINDOW", 10, "last messages that are never summarized; less than the threshold", 0, 999
     )
     summary_every: int = setting(
         "RECOLLECT_SUMMARY_EVERY_N_TURNS",
         6,
         "answered document questions after which a session is summarized; 0: as other conversations",
-        low=0,
-        high=500,
+        0,
+        500,
     )
     summary_tokens: int = setting(
-        "RECOLLECT_SUMMARY_TOKENS", 200, "tokens of a summary written without a model", low=80, high=4000
+        "RECOLLECT_SUMMARY_TOKENS", 200, "tokens of a summary written without a model", 80, 4000
     )
     summary_answer_tokens: int = setting(
-        "MEMORY_SUMMARIZATION_MAX_TOKENS", 500, "maximum tokens of a model's summary", low=50, high=100_000
+        "MEMORY_SUMMARIZATION_MAX_TOKENS", 500, "maximum tokens of a model's summary", 50, 100_000
     )
     summary_provider: str = setting(
         "MEMORY_SUMMARIZATION_PROVIDER", "OpenAI", "OpenAI, which means any compatible server; others are not supported"
@@ -287,7 +247,7 @@ class Settings:
         "MEMORY_SUMMARIZATION_MODEL", "", "model for summaries, at RECOLLECT_MODEL_URL; empty: RECOLLECT_MODEL"
     )
     summary_temperature: float = setting(
-        "MEMORY_SUMMARIZATION_TEMPERATURE", 0.3, "sampling temperature of summaries", low=0, high=2
+        "MEMORY_SUMMARIZATION_TEMPERATURE", 0.3, "sampling temperature of summaries", 0, 2
     )
     async_storage: bool = setting(
         "MEMORY_ASYNC_STORAGE",
@@ -298,7 +258,7 @@ class Settings:
     redis_cache: bool = setting("MEMORY_REDIS_CACHE_ENABLED", False, "cache recent conversations in Redis")
     redis_url: str = setting("MEMORY_REDIS_URL", "redis://localhost:6379/0", "URL of that Redis server", secret=True)
     redis_ttl: int = setting(
-        "MEMORY_REDIS_TTL_SECONDS", 3600, "seconds for which entries stay in the cache", low=1, high=31_536_000
+        "MEMORY_REDIS_TTL_SECONDS", 3600, "seconds for which entries stay in the cache", 1, 31_536_000
     )
 
     model_url: str = setting(
@@ -307,7 +267,36 @@ class Settings:
     model: str = setting("RECOLLECT_MODEL", "", "name of the language model at that server")
     model_key: str = setting("RECOLLECT_MODEL_KEY", "", "API key of that server", secret=True)
     model_timeout: float = setting(
-        "RECOLLECT_MODEL_TIMEOUT", 60.0, "seconds per answer of the language model", low=0.1, high=3600
+        "RECOLLECT_MODEL_TIMEOUT", 300.0, "seconds for a whole answer of the language model", 0.1, 3600
+    )
+    model_first_timeout: float = setting(
+        "RECOLLECT_MODEL_FIRST_TIMEOUT",
+        60.0,
+        "seconds until a streamed answer of the language model begins, and between two parts of it",
+        0.1,
+        3600,
+    )
+    model_window: int = setting(
+        "RECOLLECT_MODEL_WINDOW",
+        0,
+        "tokens of the language model's context window; 0: as the server says",
+        0,
+        10_000_000,
+    )
+    model_slots: int = setting(
+        "RECOLLECT_MODEL_SLOTS",
+        1,
+        "requests that the model's server answers at once; learning waits while replies need them",
+        1,
+        1000,
+    )
+
+    model_samples: int = setting(
+        "RECOLLECT_MODEL_SAMPLES",
+        3,
+        "statements that the model is asked for per question to a database, compared by result; 1: the cheap mode",
+        low=1,
+        high=9,
     )
 
     auth: str = setting(
@@ -338,16 +327,16 @@ class Settings:
     jwt_role_claim: str = setting("RECOLLECT_JWT_ROLE_CLAIM", "", "claim that names the role; empty: user")
 
     rate_limit: float = setting(
-        "RECOLLECT_RATE_LIMIT", 100.0, "HTTP requests per second and caller; 0: no limit", low=0, high=1_000_000
+        "RECOLLECT_RATE_LIMIT", 100.0, "HTTP requests per second and caller; 0: no limit", 0, 1_000_000
     )
     max_body: int = setting(
-        "RECOLLECT_MAX_BODY_BYTES", 20_000_000, "maximum bytes of one HTTP request", low=1000, high=2_000_000_000
+        "RECOLLECT_MAX_BODY_BYTES", 20_000_000, "maximum bytes of one HTTP request", 1000, 2_000_000_000
     )
     max_document: int = setting(
-        "RECOLLECT_MAX_DOCUMENT", 20_000_000, "maximum bytes of an uploaded file", low=1, high=100_000_000
+        "RECOLLECT_MAX_DOCUMENT", 20_000_000, "maximum bytes of an uploaded file", 1, 100_000_000
     )
     request_timeout: float = setting(
-        "RECOLLECT_REQUEST_TIMEOUT", 60.0, "seconds until an HTTP request must be answered", low=0.1, high=3600
+        "RECOLLECT_REQUEST_TIMEOUT", 60.0, "seconds until an HTTP request must be answered", 0.1, 3600
     )
 
 
@@ -460,11 +449,15 @@ def _check(f: Field[Any], kind: Any, value: Any) -> None:
     env, low, high = f.metadata["env"], f.metadata["low"], f.metadata["high"]
     if not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and kind is not bool):
         raise ValueError(f"{value!r} is not a {kind.__name__}; it means: {f.metadata['meaning']}")
-    if low is not None and not value >= low:
-        raise ValueError(f"{value} is below {low:g}")
-    if high is not None and not value <= high:
-        raise ValueError(f"{value} is above {high:g}")
+    _check_bounds(value, low, high)
     if env in CHOICES and value not in CHOICES[env]:
         raise ValueError(f"{value!r} is not one of {', '.join(CHOICES[env])}")
     if env in REFUSED and str(value).lower() != str(f.default).lower():
         raise ValueError(f"{value!r} cannot be used: {REFUSED[env]}")
+
+
+def _check_bounds(value: Any, low: float | None, high: float | None) -> None:
+    if low is not None and not value >= low:
+        raise ValueError(f"{value} is below {low:g}")
+    if high is not None and not value <= high:
+        raise ValueError(f"{value} is above {high:g}")

@@ -128,7 +128,7 @@ import asyncio
 {ROWS}
 from recollect.apps.ask.question import Answer
 from recollect.server.http.answer_question import describe_with_chart
-from recollect.server.http.ask_bodies import AskBody
+from recollect.server.http.answer_question import AskBody
 answer = Answer(question="sales by region", text="north 1", rows=rows)
 shape = asyncio.run(describe_with_chart(answer, AskBody(question="sales by region", plot=True)))
 print(shape["raw_graph"] == "", shape["chart"]["mark"]["type"], *shape["notes"])

@@ -14,12 +14,11 @@ from recollect.cli import db, docs, keys, log, memories, sources, terms, work
 from recollect.cli.ask import ask
 from recollect.cli.chat import chat
 from recollect.cli.demo import demo
-from recollect.cli.mcp import mcp
 from recollect.cli.output import FAILED, print_error, report_error, report_usage
 from recollect.cli.recall import context, explain, recall
 from recollect.cli.record import record
 from recollect.cli.report import report as show_report
-from recollect.cli.serve import serve
+from recollect.cli.serve import mcp, serve
 from recollect.cli.settings import settings
 from recollect.errors import RecollectError
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json as json_module  # `json` is an option
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,7 +19,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recollect.cli.options import Json, Project, Session, User, make_scope
-from recollect.cli.output import print_json, print_note, print_text, read_line, show_spinner, stdout_console
+from recollect.cli.output import (
+    open_application,
+    print_json,
+    print_note,
+    print_text,
+    read_line,
+    show_spinner,
+    stdout_console,
+)
 from recollect.cli.tables import make_table
 from recollect.errors import RecollectError
 from recollect.values.scope import Scope
@@ -87,14 +94,9 @@ def ask(
     limit = rows if rows is not None else DEFAULT_ROWS if csv is None else CSV_ROWS
 
     async def run() -> None:
-        from recollect.bootstrap import connect, open_analyst
-        from recollect.settings import read_settings
+        from recollect.bootstrap import open_analyst
 
-        settings = read_settings()
-        async with AsyncExitStack() as stack:
-            with show_spinner("opening the memory"):
-                engine = await stack.enter_async_context(connect(settings))
-            analyst = await stack.enter_async_context(open_analyst(engine, settings))
+        async with open_application(open_analyst) as (_, analyst):
             conversation = Conversation(analyst, scope, source, limit, not no_run, chart, csv, json)
             if question is not None:
                 await answer_question(conversation, question)
@@ -109,7 +111,6 @@ def ask(
 
 
 async def answer_question(conversation: Conversation, question: str) -> None:
-    from recollect.apps.ask.charts import chart_answer
     from recollect.apps.ask.csv_files import write_csv
     from recollect.apps.ask.question import Ask
 
@@ -119,8 +120,7 @@ async def answer_question(conversation: Conversation, question: str) -> None:
     conversation.last = answer
     if answer.session:
         conversation.scope = replace(conversation.scope, session=answer.session)
-    chart = chart_answer(answer) if conversation.chart is not None else None
-    picture = save_chart(conversation.chart, chart) if conversation.chart is not None and chart is not None else b""
+    chart, picture = draw_chart(conversation.chart, answer)
     if conversation.csv is not None and answer.rows is not None:
         conversation.csv.write_text(write_csv(answer.rows, answer.headers), encoding="utf-8", newline="")
     if conversation.as_json:
@@ -136,10 +136,14 @@ async def answer_question(conversation: Conversation, question: str) -> None:
         print_note(f"CSV: {conversation.csv}" if answer.rows is not None else "there are no rows to write")
 
 
-def save_chart(path: Path, chart: Mapping[str, Any]) -> bytes:
-    """Write a chart in the format of the file's name, PNG by default, and return the written bytes."""
+def draw_chart(path: Path | None, answer: Answer) -> tuple[dict[str, Any] | None, bytes]:
+    """Write a chart in the format of the file's name, PNG by default; return it and the written bytes, if one suits."""
     from recollect.apps.ask.chart_images import draw_png, draw_svg
+    from recollect.apps.ask.charts import chart_answer
 
+    chart = None if path is None else chart_answer(answer)
+    if path is None or chart is None:
+        return None, b""
     match path.suffix.lower():
         case ".json":
             written = json_module.dumps(chart, ensure_ascii=False, indent=2).encode()
@@ -148,7 +152,7 @@ def save_chart(path: Path, chart: Mapping[str, Any]) -> bytes:
         case _:
             written = draw_png(chart)
     path.write_bytes(written)
-    return written
+    return chart, written
 
 
 def show_answer(answer: Answer) -> None:
@@ -157,6 +161,17 @@ def show_answer(answer: Answer) -> None:
         if any(each.choices for each in answer.clarifications):
             print_note("Answer with a number or in your own words.")
         return
+    show_details(answer)
+    if answer.rows is not None and answer.rows.rows:
+        show_rows(answer.rows, answer.headers, answer.title)
+    else:
+        print_text(answer.text)
+    for question in answer.related:
+        print_note(f"next: {question}")
+
+
+def show_details(answer: Answer) -> None:
+    """Print what was learned, the SQL and what it rests on."""
     for lesson in answer.learned:
         print_note(f"learned: {lesson.term} {lesson.meaning} (undo: recollect memory forget {lesson.id})")
     print_note(answer.sql)
@@ -166,12 +181,6 @@ def show_answer(answer: Answer) -> None:
         print_note(f"assumed: {each.term} = {each.meaning} ({each.source}, {each.confidence:.2f})", "yellow")
     for note in answer.notes:
         print_note(note, "yellow")
-    if answer.rows is not None and answer.rows.rows:
-        show_rows(answer.rows, answer.headers, answer.title)
-    else:
-        print_text(answer.text)
-    for question in answer.related:
-        print_note(f"next: {question}")
 
 
 def show_rows(result: Rows, headers: Sequence[str], title: str) -> None:

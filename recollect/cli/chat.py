@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -18,12 +17,12 @@ import typer
 from recollect.apps.chat.message import Answer, Ask
 from recollect.cli.options import Json, Project, SearchScope, Session, User, make_scope
 from recollect.cli.output import (
+    open_application,
     print_json,
     print_note,
     print_text,
     read_line,
     replace_control_chars,
-    show_spinner,
     stdout_console,
 )
 from recollect.cli.tables import format_time, make_explanation_tree, make_table, show_receipt
@@ -73,14 +72,9 @@ def chat(
 
 async def run_chat(scope: Scope, message: str | None, reach: Reach, as_json: bool) -> None:
     """Answer one message, or each line that is typed; all in one session."""
-    from recollect.bootstrap import connect, open_assistant
-    from recollect.settings import read_settings
+    from recollect.bootstrap import open_assistant
 
-    settings = read_settings()
-    async with AsyncExitStack() as stack:
-        with show_spinner("opening the memory"):
-            engine = await stack.enter_async_context(connect(settings))
-        assistant = await stack.enter_async_context(open_assistant(engine, settings))
+    async with open_application(open_assistant) as (engine, assistant):
         current = Chat(engine, assistant, scope, reach)
         if message is not None:
             if message.strip():

@@ -10,12 +10,13 @@ import asyncio
 import contextlib
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from rich.console import Console
 from rich.padding import Padding
 
-from recollect.cli import demo_story as story
 from recollect.cli.options import Json
 from recollect.cli.output import make_text, open_engine, print_json, stdout_console
 from recollect.cli.tables import (
@@ -30,7 +31,9 @@ from recollect.cli.tables import (
 )
 from recollect.errors import RecollectError
 from recollect.settings import Settings, read_settings
+from recollect.values.conversation import Role, Turn
 from recollect.values.query import Query
+from recollect.values.scope import Scope
 from recollect.values.serialization import recorded_json, to_json
 
 if TYPE_CHECKING:
@@ -38,8 +41,63 @@ if TYPE_CHECKING:
     from recollect.values.conversation import Recorded
     from recollect.values.scope import RequestId
 
+PROJECT = "recollect-demo"
+DANA = Scope(user="dana", project=PROJECT)
+TRYING = Scope(user="dana", session="try", project=PROJECT)
+
+SALES = "SELECT region, sum(amount) FROM sales WHERE year = {} GROUP BY region ORDER BY 2 DESC"
+
+
+def make_turns(start: datetime, *lines: tuple[Role, str, dict[str, Any] | None]) -> list[Turn]:
+    """Return turns that are one minute apart."""
+    return [
+        Turn(role, text, "Dana" if role == "user" else None, start + timedelta(minutes=minute), data)
+        for minute, (role, text, data) in enumerate(lines)
+    ]
+
+
+STORY = {
+    "monday": make_turns(
+        datetime(2026, 6, 1, 9, 0, tzinfo=UTC),
+        ("user", "Before we start: active means logged in within the last 30 days.", None),
+        ("assistant", "Noted. An active account has last_login within 30 days.", None),
+        ("user", "And call our customers clients, please.", None),
+        ("assistant", "Clients it is.", None),
+        ("user", "Show me sales by region for 2024.", None),
+        (
+            "assistant",
+            "Sales by region in 2024: North 4.1 M, West 3.2 M, South 2.7 M, East 1.9 M.",
+            {"sql": SALES.format(2024)},
+        ),
+        ("user", "What about 2023?", None),
+        (
+            "assistant",
+            "Sales by region in 2023: West 3.4 M, North 3.3 M, South 2.5 M, East 2.0 M.",
+            {"sql": SALES.format(2023)},
+        ),
+    ),
+    "wednesday": make_turns(
+        datetime(2026, 6, 3, 14, 0, tzinfo=UTC),
+        ("user", "How many active clients signed up in May?", None),
+        ("assistant", "412 of the 530 clients who signed up in May are active.", None),
+        ("user", "以后报表里的金额都用人民币。", None),
+        ("assistant", "好的,以后金额都换算成人民币。", None),
+        ("user", "The board meets on Thursday; Mei needs the slides the day before.", None),
+        ("assistant", "I will have them ready on Wednesday.", None),
+    ),
+}
+
+KEY = f"demo-{crc32(repr(STORY).encode()):08x}"  # a changed story is recorded again
+
+QUESTIONS = (
+    "what does active mean?",
+    "which region sold most in 2023?",
+    "报表的金额用什么货币?",
+)
+PROMPT_QUESTION = "How many active clients does each region have?"
+PROMPT_BUDGET = 240
 TOUR_HITS, PROMPT_HITS = 2, 3
-PROMPT_QUERY = Query(story.PROMPT_QUESTION, budget=story.PROMPT_BUDGET)
+PROMPT_QUERY = Query(PROMPT_QUESTION, budget=PROMPT_BUDGET)
 COMMANDS = "Commands: /why, /known, /history, /forget and /quit."
 WELCOME = """
 Your turn. A statement is remembered; a line that ends with ? is answered from memory.
@@ -83,22 +141,22 @@ def announce_server(console: Console, settings: Settings) -> None:
 def record_story(engine: SyncEngine) -> list[Recorded]:
     """Record the sample and wait until it is learned from."""
     recorded = [
-        engine.record(replace(story.DANA, session=session), turns, idempotency_key=f"{story.KEY}/{session}")
-        for session, turns in story.STORY.items()
+        engine.record(replace(DANA, session=session), turns, idempotency_key=f"{KEY}/{session}")
+        for session, turns in STORY.items()
     ]
-    engine.settle(story.DANA)
+    engine.settle(DANA)
     return recorded
 
 
 def collect_tour(engine: SyncEngine) -> dict[str, object]:
     """Return the tour as JSON."""
     return {
-        "user": story.DANA.user,
-        "project": story.DANA.project,
+        "user": DANA.user,
+        "project": DANA.project,
         "recorded": recorded_json(record_story(engine)),
-        "learned": [to_json(memory) for memory in engine.memories(story.DANA)],
-        "recalled": [to_json(engine.recall(story.DANA, Query(q, limit=TOUR_HITS))) for q in story.QUESTIONS],
-        "context": to_json(engine.context(story.DANA, PROMPT_QUERY)),
+        "learned": [to_json(memory) for memory in engine.memories(DANA)],
+        "recalled": [to_json(engine.recall(DANA, Query(q, limit=TOUR_HITS))) for q in QUESTIONS],
+        "context": to_json(engine.context(DANA, PROMPT_QUERY)),
     }
 
 
@@ -110,21 +168,21 @@ def show_tour(console: Console, engine: SyncEngine) -> None:
     count = sum(len(each.refs) for each in sessions)
     state = "already there from an earlier tour" if all(each.replayed for each in sessions) else "recorded"
     heading(f"1. The conversation: {count} messages in {len(sessions)} sessions, {state}")
-    for turns in story.STORY.values():
+    for turns in STORY.values():
         for turn in turns[:3]:
             print_indented(console, 3, f"{turn.speaker or turn.role}: {turn.text}")
         print_indented(console, 3, "...", "dim")
 
     heading("2. What was learned from it, by rules and without a model")
-    for memory in engine.memories(story.DANA):
+    for memory in engine.memories(DANA):
         print_indented(console, 3, f"{shorten(memory.text)}  ({memory.kind}, from {format_origin(memory)})")
 
     heading("3. What is recalled, and why")
-    for question in story.QUESTIONS:
+    for question in QUESTIONS:
         show_recalled(console, engine, question)
 
     heading("4. What goes into a prompt, within a token budget")
-    context = engine.context(story.DANA, PROMPT_QUERY)
+    context = engine.context(DANA, PROMPT_QUERY)
     console.print()
     print_indented(console, 3, PROMPT_QUERY.text, "bold")
     console.print()
@@ -134,7 +192,7 @@ def show_tour(console: Console, engine: SyncEngine) -> None:
 
 
 def show_recalled(console: Console, engine: SyncEngine, question: str) -> None:
-    recall = engine.recall(story.DANA, Query(question, limit=TOUR_HITS))
+    recall = engine.recall(DANA, Query(question, limit=TOUR_HITS))
     console.print()
     print_indented(console, 3, question, "bold")
     for known in recall.memories[:TOUR_HITS]:
@@ -177,18 +235,18 @@ def handle_line(console: Console, engine: SyncEngine, line: str, last: RequestId
         case "/why" if last is None:
             console.print("Ask a question first.")
         case "/why" if last is not None:
-            console.print(make_explanation_tree(engine.explain(story.TRYING, last)))
+            console.print(make_explanation_tree(engine.explain(TRYING, last)))
         case "/known":
-            show_memories(console, engine.memories(story.TRYING))
+            show_memories(console, engine.memories(TRYING))
         case "/history":
-            show_history(console, engine.history(story.TRYING))
+            show_history(console, engine.history(TRYING))
         case "/forget":
-            show_receipt(console, engine.forget(story.DANA))
+            show_receipt(console, engine.forget(DANA))
             console.print("The next `recollect demo` records the sample again.", style="dim")
         case word if word.startswith("/"):
             console.print(COMMANDS)
         case _ if line.endswith(("?", "\N{FULLWIDTH QUESTION MARK}")):
-            recall = engine.recall(story.TRYING, Query(line, limit=PROMPT_HITS))
+            recall = engine.recall(TRYING, Query(line, limit=PROMPT_HITS))
             show_recall(console, recall)
             return recall.request_id
         case _:
@@ -198,9 +256,9 @@ def handle_line(console: Console, engine: SyncEngine, line: str, last: RequestId
 
 def remember_line(console: Console, engine: SyncEngine, line: str) -> None:
     """Record a statement and show what was learned from it."""
-    [ref] = engine.record(story.TRYING, [("user", line)]).refs
+    [ref] = engine.record(TRYING, [("user", line)]).refs
     console.print(make_text(f"remembered as {ref}", "dim"))
-    engine.settle(story.TRYING)
-    for memory in engine.memories(story.TRYING):
+    engine.settle(TRYING)
+    for memory in engine.memories(TRYING):
         if ref in memory.refs:
             console.print(make_text(f"learned: {memory.text} ({memory.kind})", "dim"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +14,7 @@ from recollect.cli.options import Json, Project, Session, User, Yes, confirm, ma
 from recollect.cli.output import (
     FAILED,
     make_progress,
+    open_application,
     print_json,
     print_note,
     print_text,
@@ -59,14 +59,10 @@ app = typer.Typer(help="Documents, and questions to them.", no_args_is_help=True
 
 def run_with_librarian(work: Callable[[Engine, Librarian], Awaitable[Any]], *, worker: bool = False) -> Any:
     async def run() -> Any:
-        from recollect.bootstrap import connect, open_librarian
-        from recollect.settings import read_settings
+        from recollect.bootstrap import open_librarian
 
-        settings = read_settings()
-        async with AsyncExitStack() as stack:
-            with show_spinner("opening the memory"):
-                engine = await stack.enter_async_context(connect(settings, worker=worker))
-            return await work(engine, await stack.enter_async_context(open_librarian(engine, settings)))
+        async with open_application(open_librarian, worker=worker) as (engine, librarian):
+            return await work(engine, librarian)
 
     return asyncio.run(run())
 

@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, cast
 
 import typer
+from rich.console import Console
 
-from recollect.cli.options import Json, Project
-from recollect.cli.output import open_engine, print_json, stdout_console
+from recollect.cli.options import Command, Project, echo, print_with
 from recollect.cli.tables import format_day, format_time, make_table
 from recollect.settings import read_settings
-from recollect.values.api_key import ROLES, ApiKey, Grant, Role
+from recollect.values.api_key import ROLES, ApiKey, Grant, NewKey, Role
 
 app = typer.Typer(help="Create, list and revoke API keys. With the first key, sign-in becomes required over HTTP.")
 
@@ -33,16 +33,35 @@ Only = Annotated[str | None, typer.Option("--project", "-p", help="Only keys of 
 Id = Annotated[str, typer.Argument(metavar="ID", help="As `recollect keys list` prints it.", show_default=False)]
 
 
+def show_new_key(_: Console, new: NewKey) -> None:
+    typer.echo(new.secret)
+    typer.echo("recollect: save the key now, it is not shown again", err=True)
+
+
+def show_keys(console: Console, keys: Sequence[ApiKey]) -> None:
+    if not keys:
+        typer.echo("There are no keys; create one with `recollect keys create --role user --user NAME`.")
+        return
+    now = datetime.now(UTC)
+    table = make_table("id", "key", "name", "role", "project", "user", "created", "last used", "state")
+    for key in keys:
+        state = key.problem(now) or (f"until {format_day(key.expires_at)}" if key.expires_at else "good")
+        names = (key.name, key.role, key.project or "every", key.user or "")
+        table.add_row(str(key.id), key.shown, *names, format_day(key.created_at), format_time(key.last_used_at), state)
+    console.print(table)
+
+
 @app.command()
+@print_with(show_new_key, convert=lambda new: {**asdict(new.key), "secret": new.secret}, options=())
 def create(
+    command: Command,
     role: RoleName,
     project: Project = None,
     every_project: Every = False,
     user: KeyUser = None,
     name: Name = None,
     expires_days: Days = None,
-    json: Json = False,
-) -> None:
+) -> NewKey:
     """Create a key. It is printed once and cannot be shown again."""
     if project and every_project:
         raise typer.BadParameter("use either --project or --every-project")
@@ -53,45 +72,19 @@ def create(
         user=user,
         expires_at=datetime.now(UTC) + timedelta(days=expires_days) if expires_days else None,
     )
-    with open_engine() as engine:
-        new = engine.keys.create(grant, by=ACTOR)
-    if json:
-        print_json({**asdict(new.key), "secret": new.secret})
-    else:
-        typer.echo(new.secret)
-        typer.echo("recollect: save the key now, it is not shown again", err=True)
+    return command.engine.keys.create(grant, by=ACTOR)
 
 
 @app.command("list")
-def list_keys(project: Only = None, every: All = False, json: Json = False) -> None:
+@print_with(show_keys, key="keys", convert=asdict, options=())
+def list_keys(command: Command, project: Only = None, every: All = False) -> list[ApiKey]:
     """List the keys, without their secrets."""
     now = datetime.now(UTC)
-    with open_engine() as engine:
-        keys = [key for key in engine.keys.find(project) if every or not key.problem(now)]
-    if json:
-        print_json({"keys": [asdict(key) for key in keys]})
-    else:
-        show_keys(keys, now)
+    return [key for key in command.engine.keys.find(project) if every or not key.problem(now)]
 
 
 @app.command()
-def revoke(key: Id, json: Json = False) -> None:
+@print_with(echo(lambda key: f"Revoked {key.shown} ({key.name})."), convert=asdict, options=())
+def revoke(command: Command, key: Id) -> ApiKey:
     """Revoke a key. Other processes stop accepting it within half a minute."""
-    with open_engine() as engine:
-        revoked = engine.keys.revoke(key, by=ACTOR)
-    if json:
-        print_json(asdict(revoked))
-    else:
-        typer.echo(f"Revoked {revoked.shown} ({revoked.name}).")
-
-
-def show_keys(keys: Sequence[ApiKey], now: datetime) -> None:
-    if not keys:
-        typer.echo("There are no keys; create one with `recollect keys create --role user --user NAME`.")
-        return
-    table = make_table("id", "key", "name", "role", "project", "user", "created", "last used", "state")
-    for key in keys:
-        state = key.problem(now) or (f"until {format_day(key.expires_at)}" if key.expires_at else "good")
-        names = (key.name, key.role, key.project or "every", key.user or "")
-        table.add_row(str(key.id), key.shown, *names, format_day(key.created_at), format_time(key.last_used_at), state)
-    stdout_console().print(table)
+    return command.engine.keys.revoke(key, by=ACTOR)

@@ -5,18 +5,34 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
+from rich.console import Console
 
-from recollect.cli.options import Json, Project, Session, User, Yes, confirm, make_scope
+from recollect.cli.options import (
+    SESSION_SCOPE,
+    Command,
+    Json,
+    Project,
+    Session,
+    User,
+    Yes,
+    confirm,
+    echo,
+    make_scope,
+    print_with,
+)
 from recollect.cli.output import make_progress, open_engine, print_json, replace_control_chars, stdout_console
 from recollect.cli.tables import show_audit, show_episodes, show_history, show_receipt, show_rejections
 from recollect.errors import InvalidInput
 from recollect.settings import read_settings
+from recollect.values.audit import Audit
+from recollect.values.conversation import Conversation, Episode
 from recollect.values.lesson import Owner
 from recollect.values.scope import Scope
 from recollect.values.serialization import to_json
@@ -47,79 +63,43 @@ OwnerName = Annotated[str, typer.Option("--owner", metavar="user|project", help=
 JsonLines = Annotated[bool, typer.Option("--json", help="With --output, print one JSON object about it.")]
 
 
-def history(
-    limit: Limit = 50,
-    before: Before = None,
-    session: Session = None,
-    user: User = None,
-    project: Project = None,
-    json: Json = False,
-) -> None:
+@print_with(lambda console, shown: show_history(console, shown["turns"]), options=SESSION_SCOPE)
+def history(command: Command, limit: Limit = 50, before: Before = None) -> dict[str, Any]:
     """Show the latest messages of a session, oldest first."""
-    scope = make_scope(user, session, project)
-    if session is None:
-        raise InvalidInput("session", "is required; use --session")
-    with open_engine() as engine:
-        turns = engine.history(scope, limit=limit, before=before)
-    if json:
-        print_json({"session": session, "turns": [to_json(turn) for turn in turns]})
-    else:
-        show_history(stdout_console(), turns)
+    session = command.require_session()
+    return {"session": session, "turns": command.engine.history(command.scope, limit=limit, before=before)}
 
 
-def conversations(
-    limit: SessionLimit = 50, offset: Offset = 0, user: User = None, project: Project = None, json: Json = False
-) -> None:
+def show_conversations(_: Console, conversations: Sequence[Conversation]) -> None:
+    for each in conversations:
+        line = f"{each.session}  {each.updated_at:%Y-%m-%d}  {each.turns} turns  {each.name}"
+        typer.echo(replace_control_chars(line))
+
+
+@print_with(show_conversations, key="conversations")
+def conversations(command: Command, limit: SessionLimit = 50, offset: Offset = 0) -> list[Conversation]:
     """List a user's sessions, latest first."""
-    scope = make_scope(user, None, project)
-    with open_engine() as engine:
-        found = engine.conversations(scope, limit=limit, offset=offset)
-    if json:
-        print_json({"conversations": [to_json(each) for each in found]})
-    else:
-        for each in found:
-            typer.echo(
-                replace_control_chars(f"{each.session}  {each.updated_at:%Y-%m-%d}  {each.turns} turns  {each.name}")
-            )
+    return command.engine.conversations(command.scope, limit=limit, offset=offset)
 
 
-def rename(name: Name, session: Session = None, user: User = None, project: Project = None, json: Json = False) -> None:
+@print_with(echo(lambda renamed: f"{renamed.session} is now called {renamed.name}"), options=SESSION_SCOPE)
+def rename(command: Command, name: Name) -> Conversation:
     """Rename a session; its default name is the first question."""
-    scope = make_scope(user, session, project)
-    if session is None:
-        raise InvalidInput("session", "is required; use --session")
-    with open_engine() as engine:
-        renamed = engine.rename(scope, name)
-    if json:
-        print_json(to_json(renamed))
-    else:
-        typer.echo(replace_control_chars(f"{renamed.session} is now called {renamed.name}"))
+    command.require_session()
+    return command.engine.rename(command.scope, name)
 
 
-def episodes(
-    limit: EpisodeLimit = 100, session: Session = None, user: User = None, project: Project = None, json: Json = False
-) -> None:
+@print_with(show_episodes, key="episodes", options=SESSION_SCOPE)
+def episodes(command: Command, limit: EpisodeLimit = 100) -> list[Episode]:
     """Show the episodes, which are summaries of long sessions, oldest first."""
-    scope = make_scope(user, session, project)
-    with open_engine() as engine:
-        found = engine.episodes(scope, limit=limit)
-    if json:
-        print_json({"episodes": [to_json(episode) for episode in found]})
-    else:
-        show_episodes(stdout_console(), found)
+    return command.engine.episodes(command.scope, limit=limit)
 
 
-def mark(
-    ref: Ref, high_value: HighValue = True, user: User = None, project: Project = None, json: Json = False
-) -> None:
+@print_with(echo(lambda mark: f"{mark['source']} is {'marked as high value' if mark['high_value'] else 'not marked'}"))
+def mark(command: Command, ref: Ref, high_value: HighValue = True) -> dict[str, Any]:
     """Mark a message as high value: it ranks higher and is always embedded."""
-    scope = make_scope(user, None, project)
-    with open_engine() as engine:
-        engine.mark(scope, ref, high_value=high_value)
-    if json:
-        print_json({"source": ref, "high_value": high_value})
-    else:
-        typer.echo(f"{ref} is marked as high value" if high_value else f"{ref} is not marked")
+    command.engine.mark(command.scope, ref, high_value=high_value)
+    return {"source": ref, "high_value": high_value}
 
 
 def export(output: Output = None, user: User = None, project: Project = None, json: JsonLines = False) -> None:
@@ -197,23 +177,13 @@ def describe_purge(purged: Purged) -> str:
     return f"{result}, {rows}; repeat with --purge when it has ended"
 
 
-def audit(owner: OwnerName = "user", user: User = None, project: Project = None, json: Json = False) -> None:
+@print_with(show_audit, key="audit", convert=asdict)
+def audit(command: Command, owner: OwnerName = "user") -> list[Audit]:
     """Show the audit log: who changed or erased what, and when; never the content."""
-    scope = make_scope(user, None, project)
-    with open_engine() as engine:
-        entries = engine.audit(scope, owner=cast("Owner", owner))
-    if json:
-        print_json({"audit": [asdict(entry) for entry in entries]})
-    else:
-        show_audit(stdout_console(), entries)
+    return command.engine.audit(command.scope, owner=cast("Owner", owner))
 
 
-def rejections(user: User = None, project: Project = None, json: Json = False) -> None:
+@print_with(lambda console, counted: show_rejections(console, counted["rejections"]))
+def rejections(command: Command) -> dict[str, Any]:
     """Count what was not remembered, by reason."""
-    scope = make_scope(user, None, project)
-    with open_engine() as engine:
-        counts = engine.rejections(scope)
-    if json:
-        print_json({"rejections": counts})
-    else:
-        show_rejections(stdout_console(), counts)
+    return {"rejections": command.engine.rejections(command.scope)}

@@ -5,22 +5,17 @@ A memory is given by its id, as `recollect memory list` prints it, or as `memory
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, cast, get_args
+from typing import Annotated, cast, get_args
 
 import typer
 
-from recollect.cli.options import AsOf, Json, Project, User, Yes, confirm, make_scope
-from recollect.cli.output import open_engine, print_json, stdout_console
+from recollect.cli.options import AsOf, Command, Yes, confirm, print_with
 from recollect.cli.tables import show_memories, show_receipt
+from recollect.values.audit import Receipt
 from recollect.values.lesson import Lesson, Owner
 from recollect.values.memory import Memory, MemoryKind, Status
-from recollect.values.serialization import to_json
-
-if TYPE_CHECKING:
-    from recollect.sync import SyncEngine
-    from recollect.values.scope import Scope
 
 KINDS = "|".join(get_args(MemoryKind))
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id from `recollect memory list`.", show_default=False)]
@@ -56,8 +51,13 @@ After = Annotated[str | None, typer.Option("--after", metavar="ID", help="Contin
 app = typer.Typer(help="List, teach, correct, share and erase memories.")
 
 
+print_memory = print_with(lambda console, memory: show_memories(console, [memory]))
+
+
 @app.command()
+@print_memory
 def learn(
+    command: Command,
     text: Text,
     term: Term = None,
     question: AboutQuestion = None,
@@ -65,10 +65,7 @@ def learn(
     kind: Kind = None,
     owner: NewOwner = None,
     pending: Pending = False,
-    user: User = None,
-    project: Project = None,
-    json: Json = False,
-) -> None:
+) -> Memory:
     """Teach something: a note, a value under a key, or what a word means."""
     if term and (key or kind):
         raise typer.BadParameter("use either --term, or --key and --kind")
@@ -77,17 +74,20 @@ def learn(
     else:
         lesson = Lesson(text, key or "note", cast("MemoryKind", kind or "note"), question=question)
     lesson = replace(lesson, owner=cast("Owner | None", owner), pending=pending)
-    run_verb(lambda engine, scope: engine.learn(scope, lesson), make_scope(user, None, project), json)
+    return command.engine.learn(command.scope, lesson)
 
 
 @app.command()
-def correct(memory_id: Id, value: Value, user: User = None, project: Project = None, json: Json = False) -> None:
+@print_memory
+def correct(command: Command, memory_id: Id, value: Value) -> Memory:
     """Replace the value of a memory. The old value stays in the history, with the reason."""
-    run_verb(lambda engine, scope: engine.correct(scope, memory_id, value), make_scope(user, None, project), json)
+    return command.engine.correct(command.scope, memory_id, value)
 
 
 @app.command("list")
+@print_with(show_memories, key="memories")
 def list_memories(
+    command: Command,
     kind: Kinds = None,
     key: OnlyKey = None,
     status: Statuses = None,
@@ -96,89 +96,63 @@ def list_memories(
     as_of: AsOf = None,
     limit: Limit = 200,
     after: After = None,
-    user: User = None,
-    project: Project = None,
-    json: Json = False,
-) -> None:
+) -> list[Memory]:
     """List memories."""
     if every and status:
         raise typer.BadParameter("use either --all or --status")
-    chosen = None if every else cast("Sequence[Status]", status or ("active", "pending"))
-    scope = make_scope(user, None, project)
-    with open_engine() as engine:
-        memories = engine.memories(
-            scope,
-            kinds=cast("Sequence[MemoryKind] | None", kind),
-            key=key,
-            status=chosen,
-            owner=cast("Owner", owner),
-            as_of=as_of,
-            limit=limit,
-            after=after,
-        )
-    if json:
-        print_json({"memories": [to_json(each) for each in memories]})
-    else:
-        show_memories(stdout_console(), memories)
+    return command.engine.memories(
+        command.scope,
+        kinds=cast("Sequence[MemoryKind] | None", kind),
+        key=key,
+        status=None if every else cast("Sequence[Status]", status or ("active", "pending")),
+        owner=cast("Owner", owner),
+        as_of=as_of,
+        limit=limit,
+        after=after,
+    )
 
 
 @app.command()
-def close(memory_id: Id, user: User = None, project: Project = None, json: Json = False) -> None:
+@print_memory
+def close(command: Command, memory_id: Id) -> Memory:
     """End a memory: a to-do is done, a decision no longer stands."""
-    run_verb(lambda engine, scope: engine.close(scope, memory_id), make_scope(user, None, project), json)
+    return command.engine.close(command.scope, memory_id)
 
 
 @app.command()
-def promote(memory_id: Id, user: User = None, project: Project = None, json: Json = False) -> None:
+@print_memory
+def promote(command: Command, memory_id: Id) -> Memory:
     """Turn a user's memory into a memory of the project."""
-    run_verb(lambda engine, scope: engine.promote(scope, memory_id), make_scope(user, None, project), json)
+    return command.engine.promote(command.scope, memory_id)
 
 
 @app.command()
-def approve(memory_id: Id, user: User = None, project: Project = None, json: Json = False) -> None:
+@print_memory
+def approve(command: Command, memory_id: Id) -> Memory:
     """Approve a pending memory, so that it is used."""
-    run_verb(lambda engine, scope: engine.approve(scope, memory_id), make_scope(user, None, project), json)
+    return command.engine.approve(command.scope, memory_id)
 
 
 @app.command()
-def reject(memory_id: Id, user: User = None, project: Project = None, json: Json = False) -> None:
+@print_memory
+def reject(command: Command, memory_id: Id) -> Memory:
     """Reject a pending memory."""
-    run_verb(lambda engine, scope: engine.reject(scope, memory_id), make_scope(user, None, project), json)
+    return command.engine.reject(command.scope, memory_id)
 
 
 @app.command()
-def redact(memory_id: Id, user: User = None, project: Project = None, yes: Yes = False, json: Json = False) -> None:
+@print_with(lambda console, receipt: show_receipt(console, receipt, "Redacted", "rows changed or erased"))
+def redact(command: Command, memory_id: Id, yes: Yes = False) -> Receipt:
     """Blank the value of a memory everywhere, also in the log. The memory itself remains listed."""
-    scope = make_scope(user, None, project)
     if not yes:
-        confirm(f"Redact memory {memory_id} of user {scope.user!r} in project {scope.project!r}")
-    with open_engine() as engine:
-        receipt = engine.redact(scope, memory_id)
-    if json:
-        print_json(to_json(receipt))
-    else:
-        show_receipt(stdout_console(), receipt, "Redacted", "rows changed or erased")
+        confirm(f"Redact memory {memory_id} of user {command.scope.user!r} in project {command.scope.project!r}")
+    return command.engine.redact(command.scope, memory_id)
 
 
 @app.command()
-def forget(memory_id: Id, user: User = None, project: Project = None, yes: Yes = False, json: Json = False) -> None:
+@print_with(show_receipt)
+def forget(command: Command, memory_id: Id, yes: Yes = False) -> Receipt:
     """Erase a memory and its evidence, but not the messages in the log."""
-    scope = make_scope(user, None, project)
     if not yes:
-        confirm(f"Forget memory {memory_id} of user {scope.user!r} in project {scope.project!r}")
-    with open_engine() as engine:
-        receipt = engine.forget(scope, memory=memory_id)
-    if json:
-        print_json(to_json(receipt))
-    else:
-        show_receipt(stdout_console(), receipt)
-
-
-def run_verb(verb: Callable[[SyncEngine, Scope], Memory], scope: Scope, json: bool) -> None:
-    """Run a verb of the engine and show the memory it returns."""
-    with open_engine() as engine:
-        memory = verb(engine, scope)
-    if json:
-        print_json(to_json(memory))
-    else:
-        show_memories(stdout_console(), [memory])
+        confirm(f"Forget memory {memory_id} of user {command.scope.user!r} in project {command.scope.project!r}")
+    return command.engine.forget(command.scope, memory=memory_id)

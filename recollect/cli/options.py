@@ -1,17 +1,33 @@
-"""Options and checks shared by the commands: scope, times, --json, and confirmation before erasing."""
+"""What the commands share: options for scope, times and --json, confirmation before erasing, and `print_with`.
+
+    @print_with(show_memory)
+    def close(command: Command, memory_id: Id) -> Memory: ...
+
+A command returns its result; `print_with` adds the common options and prints the result, or with --json its JSON.
+"""
 
 from __future__ import annotations
 
 import getpass
 import sys
+from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import datetime
-from typing import Annotated
+from functools import cached_property, wraps
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 
+from recollect.cli.output import FAILED, open_engine, print_json, replace_control_chars, stdout_console
 from recollect.errors import InvalidInput
 from recollect.settings import read_settings
 from recollect.values.scope import Scope
+from recollect.values.serialization import to_json
+
+if TYPE_CHECKING:
+    from recollect.sync import SyncEngine
 
 
 def parse_time(text: str | datetime) -> datetime:
@@ -69,3 +85,75 @@ def confirm(action: str) -> None:
     if not sys.stdin.isatty():
         raise typer.BadParameter(f"there is no terminal to confirm on; use --yes to {action.split()[0].lower()}")
     typer.confirm(f"{action} permanently?", abort=True, err=True)
+
+
+class Command:
+    """A running command: whose memory is meant, and the engine, which is opened when it is first used."""
+
+    def __init__(self, stack: ExitStack, **names: str | None) -> None:
+        self._stack = stack
+        self._names = names
+
+    @cached_property
+    def scope(self) -> Scope:
+        return make_scope(*(self._names.get(name) for name in ("user", "session", "project")))
+
+    @cached_property
+    def engine(self) -> SyncEngine:
+        return self._stack.enter_context(open_engine())
+
+    def require_session(self) -> str:
+        if self.scope.session is None:
+            raise InvalidInput("session", "is required; use --session")
+        return self.scope.session
+
+
+def add_option(name: str, annotation: Any, default: Any = None) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+SCOPE = (add_option("user", User), add_option("project", Project))
+SESSION_SCOPE = (add_option("session", Session), *SCOPE)
+JSON = add_option("json", Json, False)
+
+
+def print_with(
+    show: Callable[[Console, Any], object],
+    *,
+    key: str = "",
+    convert: Callable[[Any], Any] = to_json,
+    options: tuple[Parameter, ...] = SCOPE,
+    is_failed: Callable[[Any], object] = lambda _: False,
+) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+    """Make a command of a function: it gets a `Command`; its result is shown, or with --json printed after `convert`.
+
+    With a `key` the result is a list, and its JSON an object with the list under that key. A result that `is_failed`
+    ends the program with exit code 1.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., None]:
+        taken = list(signature(function, eval_str=True).parameters.values())[1:]
+        parameters = [*(each.replace(kind=Parameter.KEYWORD_ONLY) for each in taken), *options, JSON]
+
+        @wraps(function)
+        def run(*, json: bool, **given: Any) -> None:
+            with ExitStack() as stack:
+                names = {each.name: given.pop(each.name) for each in options}
+                result = function(Command(stack, **names), **given)
+            if json:
+                print_json({key: [convert(each) for each in result]} if key else convert(result))
+            else:
+                show(stdout_console(), result)
+            if is_failed(result):
+                raise typer.Exit(FAILED)
+
+        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        return run
+
+    return decorate
+
+
+def echo(describe: Callable[[Any], str]) -> Callable[[Console, Any], None]:
+    """Return a function that shows a result as the text that `describe` makes of it."""
+    return lambda _, result: typer.echo(replace_control_chars(describe(result)))

@@ -9,10 +9,10 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 from rich.console import Console
@@ -22,9 +22,11 @@ from rich.text import Text
 from recollect.errors import InvalidInput, InvalidSetting, RecollectError
 
 if TYPE_CHECKING:
+    from recollect.engine import Engine
     from recollect.settings import Settings
     from recollect.sync import SyncEngine
 
+T = TypeVar("T")
 PIPE_WIDTH = 160
 CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 END_COMMANDS = ("/exit", "/quit", "/bye")
@@ -117,6 +119,21 @@ def open_engine(settings: Settings | None = None, *, worker: bool = False) -> It
         with show_spinner("opening the memory"):
             engine = stack.enter_context(connect_sync(settings, worker=worker))
         yield engine
+
+
+@asynccontextmanager
+async def open_application(
+    open_one: Callable[[Engine, Settings], AbstractAsyncContextManager[T]], *, worker: bool = True
+) -> AsyncIterator[tuple[Engine, T]]:
+    """Open the engine and an application on it, such as `open_analyst`."""
+    from recollect.bootstrap import connect
+    from recollect.settings import read_settings
+
+    settings = read_settings()
+    async with AsyncExitStack() as stack:
+        with show_spinner("opening the memory"):
+            engine = await stack.enter_async_context(connect(settings, worker=worker))
+        yield engine, await stack.enter_async_context(open_one(engine, settings))
 
 
 def report_error(error: RecollectError, as_json: bool) -> int:

@@ -7,30 +7,22 @@ from typing import Annotated, cast, get_args
 import typer
 
 from recollect.cli.options import (
+    SCOPE,
+    SESSION_SCOPE,
     AsOf,
+    Command,
     Exclude,
-    Json,
     Kinds,
-    Project,
     Question,
     Recency,
     SearchScope,
-    Session,
-    User,
-    make_scope,
+    print_with,
 )
-from recollect.cli.output import (
-    make_text,
-    open_engine,
-    print_json,
-    replace_control_chars,
-    stderr_console,
-    stdout_console,
-)
+from recollect.cli.output import make_text, replace_control_chars, stderr_console, stdout_console
 from recollect.cli.tables import describe_context, make_explanation_tree, show_notes, show_recall
 from recollect.cli.terms import Define, parse_definitions
-from recollect.values.query import Context, Kind, Query, Reach
-from recollect.values.serialization import to_json
+from recollect.values.explanation import Explanation
+from recollect.values.query import Context, Kind, Query, Reach, Recall
 
 Limit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of hits.")]
 Budget = Annotated[int, typer.Option("--budget", "-b", help="Maximum number of tokens.")]
@@ -44,7 +36,9 @@ RequestId = Annotated[
 ]
 
 
+@print_with(show_recall, options=SESSION_SCOPE)
 def recall(
+    command: Command,
     question: Question,
     scope: SearchScope = "auto",
     limit: Limit = 10,
@@ -53,11 +47,7 @@ def recall(
     exclude: Exclude = None,
     define: Define = None,
     kind: Kinds = None,
-    session: Session = None,
-    user: User = None,
-    project: Project = None,
-    json: Json = False,
-) -> None:
+) -> Recall:
     """Find messages, memories, episodes and terms relevant to a question, each with an explanation."""
     query = Query(
         question,
@@ -69,15 +59,12 @@ def recall(
         exclude=tuple(exclude or ()),
         definitions=parse_definitions(define or ()),
     )
-    with open_engine() as engine:
-        result = engine.recall(make_scope(user, session, project), query)
-    if json:
-        print_json(to_json(result))
-    else:
-        show_recall(stdout_console(), result)
+    return command.engine.recall(command.scope, query)
 
 
+@print_with(lambda _, packed: show_context(packed), options=SESSION_SCOPE)
 def context(
+    command: Command,
     question: Question,
     budget: Budget = 2000,
     scope: SearchScope = "auto",
@@ -89,11 +76,7 @@ def context(
     exclude: Exclude = None,
     define: Define = None,
     kind: Kinds = None,
-    session: Session = None,
-    user: User = None,
-    project: Project = None,
-    json: Json = False,
-) -> None:
+) -> Context:
     """Build text for a prompt: relevant memories and messages with citations, within a token budget."""
     query = Query(
         question,
@@ -108,24 +91,15 @@ def context(
         exclude=tuple(exclude or ()),
         definitions=parse_definitions(define or ()),
     )
-    with open_engine() as engine:
-        packed = engine.context(make_scope(user, session, project), query)
-    if json:
-        print_json(to_json(packed))
-    else:
-        show_context(packed)
+    return command.engine.context(command.scope, query)
 
 
-def explain(
-    request_id: RequestId, user: User = None, project: Project = None, session: Session = None, json: Json = False
-) -> None:
+@print_with(
+    lambda console, explanation: console.print(make_explanation_tree(explanation)), options=(*SCOPE, SESSION_SCOPE[0])
+)
+def explain(command: Command, request_id: RequestId) -> Explanation:
     """Explain what a past recall or context found."""
-    with open_engine() as engine:
-        explanation = engine.explain(make_scope(user, session, project), request_id)
-    if json:
-        print_json(to_json(explanation))
-    else:
-        stdout_console().print(make_explanation_tree(explanation))
+    return command.engine.explain(command.scope, request_id)
 
 
 def choose_kinds(names: list[str] | None) -> tuple[Kind, ...]:

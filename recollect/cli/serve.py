@@ -1,4 +1,4 @@
-"""`recollect serve`: the HTTP API and the console."""
+"""`recollect serve`: the HTTP API and the console; `recollect mcp`: memory for assistants through stdin and stdout."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from recollect.cli.options import Project, Session, User, make_scope
 from recollect.cli.output import make_text, stderr_console
 from recollect.extras import require_extra
 from recollect.settings import read_settings
@@ -58,3 +59,14 @@ def show_addresses(host: str, port: int, is_closed: bool, default_project: str) 
         curl = f"  curl -s {address}/answerQuestion -H 'Content-Type: application/json' -d '{ask}'"
         console.print(make_text(curl, "dim"), soft_wrap=True)  # to be copied
     console.print(make_text(f"Console: open {address} in a browser.", "bold"))
+
+
+def mcp(user: User = None, project: Project = None, session: Session = None) -> None:
+    """Serve memory to an assistant over the Model Context Protocol, through stdin and stdout. Clients start this
+    command; the how-to shows their configuration. `recollect serve` offers the same over HTTP at /mcp."""
+    from recollect.server.mcp import check_sdk
+
+    check_sdk()
+    from recollect.server.mcp.server import serve_stdio
+
+    asyncio.run(serve_stdio(read_settings(), make_scope(user, session, project)))

@@ -6,14 +6,13 @@ import asyncio
 import json as json_text
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from recollect.cli.options import Json, Project, User, Yes, confirm, make_scope
-from recollect.cli.output import print_json, show_spinner, stdout_console
+from recollect.cli.output import open_application, print_json, show_spinner, stdout_console
 from recollect.cli.tables import make_table
 from recollect.errors import InvalidInput
 from recollect.values.data_source import DataSource
@@ -36,14 +35,9 @@ app = typer.Typer(help="The databases of a project.", no_args_is_help=True)
 
 def run_with_library(work: Callable[[Library], Awaitable[Any]]) -> Any:
     async def run() -> Any:
-        from recollect.bootstrap import connect, open_analyst
-        from recollect.settings import read_settings
+        from recollect.bootstrap import open_analyst
 
-        settings = read_settings()
-        async with AsyncExitStack() as stack:
-            with show_spinner("opening the memory"):
-                engine = await stack.enter_async_context(connect(settings, worker=False))
-            analyst = await stack.enter_async_context(open_analyst(engine, settings))
+        async with open_application(open_analyst, worker=False) as (_, analyst):
             return await work(analyst.library)
 
     return asyncio.run(run())
@@ -92,12 +86,12 @@ def refresh(name: Name, user: User = None, project: Project = None, json: Json =
 @app.command("model")
 def model(name: Name, file: File = None, user: User = None, project: Project = None, json: Json = False) -> None:
     """Print the semantic model as YAML; with a file, replace it."""
-    from recollect.apps.ask.semantic.model_file import model_data, write_model
+    from recollect.apps.ask.semantic.model_file import dump_model, write_model
 
     scope = make_scope(user, None, project)
     if file is None:
         shelf: Shelf = run_with_library(lambda library: library.find(scope, name))
-        print_json(model_data(shelf.model)) if json else typer.echo(write_model(shelf.model), nl=False)
+        print_json(dump_model(shelf.model)) if json else typer.echo(write_model(shelf.model), nl=False)
         return
     text = sys.stdin.read() if str(file) == "-" else read_text(file)
     run_with_library(lambda library: library.edit(scope, name, model=text))

@@ -49,7 +49,7 @@ Concurrency = Annotated[
 @app.command()
 def status(json: Json = False) -> None:
     """Show how much work is due and what fails. Exit code 1 if some work is parked."""
-    from recollect.admin.work import work_status
+    from recollect.admin import work_status
 
     with show_spinner("looking"):
         current = asyncio.run(work_status(read_settings()))
@@ -64,7 +64,7 @@ def status(json: Json = False) -> None:
 @app.command()
 def retry(json: Json = False) -> None:
     """Retry parked work; a worker picks it up."""
-    from recollect.admin.work import retry as retry_parked
+    from recollect.admin import retry as retry_parked
 
     with show_spinner("retrying"):
         count = asyncio.run(retry_parked(read_settings()))
@@ -76,7 +76,7 @@ def retry(json: Json = False) -> None:
 
 def worker(once: Once = False, concurrency: Concurrency = None, json: Json = False) -> None:
     """Run a worker until it is stopped: learn from conversations, embed them, do maintenance."""
-    from recollect.admin.work import work
+    from recollect.admin import work
 
     def log(line: str) -> None:
         typer.echo(f"recollect: {replace_control_chars(line)}", err=True)
@@ -90,7 +90,7 @@ def worker(once: Once = False, concurrency: Concurrency = None, json: Json = Fal
 
 def maintain(json: Json = False) -> None:
     """Run the daily maintenance now: erase expired data, reduce the confidence of unused memories, prune."""
-    from recollect.admin.work import maintain as run_upkeep
+    from recollect.admin import maintain as run_upkeep
 
     with show_counter() as progress:
         upkeep = asyncio.run(run_upkeep(read_settings(), progress))

@@ -21,6 +21,7 @@ from recollect.flows.reason import summarize_turns
 from recollect.learning.document_turns import asks_documents, select_for_summary
 from recollect.learning.rules import rulebooks
 from recollect.learning.summary import Summary, summarize_by_quoting
+from recollect.providers.model_gate import background
 from recollect.recall.sketch import embedded_text
 from recollect.recall.tokens import count_tokens
 from recollect.store.work import release_statement
@@ -80,7 +81,8 @@ async def run_stages(
             continue
         try:
             deps.outages.check(stage)
-            job = await run(job)
+            with background():
+                job = await run(job)
             deps.outages.record_success(stage)
         except (EmbedderFailed, ReasonerFailed, Outdated) as error:
             deps.outages.record_failure(stage, error)

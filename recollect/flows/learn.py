@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from recollect.errors import PromptTooLong
 from recollect.flows.change import Amendment, add_evidence, change_memories
 from recollect.flows.dependencies import Dependencies
-from recollect.flows.reason import extract_facts
+from recollect.flows.reason import extract_facts, get_room, shorten
 from recollect.learning.amendments import build_changes, reports_change
 from recollect.learning.asked_keys import find_named_keys, is_everything
 from recollect.learning.evidence import build_evidence, build_retractions, drop_repeated
@@ -20,16 +21,18 @@ from recollect.learning.extract import extract
 from recollect.learning.reconcile import reconcile
 from recollect.learning.rules import rulebooks
 from recollect.recall.lexemes import lexemes
+from recollect.recall.tokens import count_tokens
 from recollect.store.database import Statement
 from recollect.store.memories import Holder, Known, Lookup
 from recollect.store.work import advance_statement, move_learned
 from recollect.threads import run_in_thread
 from recollect.values.conversation import Turn
-from recollect.values.memory import Evidence, Extraction
+from recollect.values.memory import Evidence, Extraction, Rejection
 from recollect.values.work import Job
 
 PAGE = 200  # turns the rules read in one go
 REASONED_PAGE = 20  # turns a model reads in one go
+TURN_TOKENS = 16  # of the marks around a turn
 RULES = "rules"
 KEPT_CHARS = 8_000
 INLINE_CHARS = 1_000  # of text that are analysed in the event loop: a few milliseconds
@@ -84,13 +87,20 @@ def is_long(turns: Sequence[Turn]) -> bool:
 
 async def learn_by_model(deps: Dependencies, job: Job) -> Job:
     """Learn what a model finds beyond the rules, page by page, each page written before the next is sent."""
+    room = await get_room(deps.reasoner) if deps.reasoner else 0
     while deps.reasoner is not None and job.reasoned < job.turns:
         last = min(job.turns, job.reasoned + REASONED_PAGE) - 1
-        turns = await deps.store.work.load_turns(job, job.reasoned, last)
+        turns = take_fitting(await deps.store.work.load_turns(job, job.reasoned, last), room)
         known = await deps.store.memories.find_known(job.scope, Lookup(limit=50))
 
         pairs = [(memory.key, memory.value) for memory in known]
-        read = await extract_facts(deps.reasoner, turns, pairs, rulebooks())
+        try:
+            read = await extract_facts(deps.reasoner, turns, pairs, rulebooks())
+        except PromptTooLong:
+            if len(turns) > 1:
+                room = sum(map(count_turn, turns)) // 2
+                continue
+            read = {turns[0].index or 0: Extraction(rejected=[Rejection("too long for the model", turns[0].text)])}
         said = [
             e
             for turn in turns
@@ -98,10 +108,23 @@ async def learn_by_model(deps: Dependencies, job: Job) -> Job:
             for e in build_evidence(job, turn, found.facts, "model")
         ]
 
-        after = replace(job, reasoned=last + 1)
+        after = replace(job, reasoned=(turns[-1].index or 0) + 1)
         await write_learned(deps, job, after, said, read, deps.reasoner.name)
         job = after
     return job
+
+
+def take_fitting(turns: Sequence[Turn], room: int) -> Sequence[Turn]:
+    """Return the first turns that fit into `room` tokens; at least one."""
+    for count, turn in enumerate(turns):
+        room -= count_turn(turn)
+        if room < 0:
+            return turns[: max(count, 1)]
+    return turns
+
+
+def count_turn(turn: Turn) -> int:
+    return count_tokens(shorten(turn.text)) + TURN_TOKENS
 
 
 async def find_retracted(

@@ -14,31 +14,36 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from recollect.errors import ReasonerConfused, ReasonerFailed
 from recollect.learning.quote_location import blank_foreign_text, number_turns
 from recollect.learning.rulebook import Rulebook
 from recollect.learning.rules import rulebooks
 from recollect.learning.summary import Summary, keep_grounded, tidy_summary
-from recollect.ports import Message, Reasoner
-from recollect.prompts import mark_data, render_prompt
+from recollect.ports import Message, Reasoner, WindowedReasoner
+from recollect.prompts import load_examples, mark_data, render_prompt
 from recollect.recall.followup import MAX_CHARS, MAX_EARLIER, OPENING_WORDS, OPENING_ZH, followup, is_aside
 from recollect.recall.lexemes import lexemes
 from recollect.recall.word_lists import CJK_FUNCTION
 from recollect.values.conversation import Turn
-from recollect.values.memory import SINGLE_KEYS, Category, Extraction
+from recollect.values.memory import Extraction
 from recollect.values.query import MAX_QUERY_CHARS
 from recollect.values.text import CJK_CHARACTER, is_cjk
 
 T = TypeVar("T")
 
 MAX_TURN_CHARS = 2000  # of one turn
+MIN_TURN_CHARS = 200
 MOST_KNOWN = 60  # facts that the model is told
-CLAIM_TOKENS = 2000
+CLAIM_TOKENS = 600
+TURN_CLAIM_TOKENS = 50
 SUMMARY_TOKENS = 800
-OTHER_KEYS = ("allergy", "diet", "hobby", "family", "pet", "tool", "answer_style", "definition:TERM")
-KEYS = ", ".join((*sorted(SINGLE_KEYS), *OTHER_KEYS))
+USUAL_WINDOW = 8192
+TASK_TOKENS = 2500  # of the instructions, the examples and the known facts
+MIN_ROOM = 500
+ONE_OBJECT = "Answer with the requested JSON object, with nothing before or after it."
+FACT_LINES = "Write one line per fact, or none."
 BLANK = re.compile(r" {4,}")
 
 
@@ -48,14 +53,31 @@ async def extract_facts(
     """Return what the user states in `turns`, by the turn's index, for every turn, as far as it passes the checks.
     `known` are keys and values that the model need not repeat, most important first. Without a user's turn the model is
     not asked."""
-    from recollect.learning.claims import Claims, accept_claims
+    from recollect.learning.claim_lines import read_claims
+    from recollect.learning.claims import accept_claims
 
     if not any(turn.role == "user" for turn in turns):
         return {number: Extraction() for number in number_turns(turns)}
-    task = render_prompt("extract", categories=", ".join(get_args(Category)), keys=KEYS)
-    messages = build_messages(task, blank_foreign_turns(turns, books), format_known(known))
-    claims = await ask_structured(reasoner, messages, Claims, CLAIM_TOKENS)
+    own = blank_foreign_turns(turns, books)
+    shown = Message("user", format_known(known) + format_turns(own))
+    messages = [Message("system", render_prompt("extract")), *load_examples("extract_examples"), shown]
+    # Small models do not stop by themselves.
+    most = min(CLAIM_TOKENS, TURN_CLAIM_TOKENS * (1 + sum(turn.role == "user" for turn in turns)))
+    reply = await reasoner.answer(messages, max_tokens=most)
+    claims = read_claims(reply.text, own)
+    if claims is None:
+        error = "no line has a number, a category, a key and a value"
+        reply = await reasoner.answer(repair(messages, reply.text, error, FACT_LINES), max_tokens=most)
+        claims = read_claims(reply.text, own)
+    if claims is None:
+        raise ReasonerConfused(f"{reasoner.name} answered twice what is no list of facts: {reply.text[:80]!r}")
     return accept_claims(claims, turns, books)
+
+
+async def get_room(reasoner: Reasoner) -> int:
+    """Return the tokens that turns may take in a prompt for learning."""
+    window = await reasoner.window() if isinstance(reasoner, WindowedReasoner) else 0
+    return max((window or USUAL_WINDOW) - CLAIM_TOKENS - TASK_TOKENS, MIN_ROOM)
 
 
 async def summarize_turns(
@@ -64,7 +86,8 @@ async def summarize_turns(
     """Return a summary of the conversation. Recalled and pasted text is left out, so that memory does not feed on
     itself."""
     own = blank_foreign_turns(turns, rulebooks())
-    question = build_messages(render_prompt("summarise"), own)
+    room = await get_room(reasoner) // max(len(own), 1)
+    question = build_messages(render_prompt("summarise"), own, max(MIN_TURN_CHARS, min(MAX_TURN_CHARS, 2 * room)))
     summary = tidy_summary(await ask_structured(reasoner, question, Summary, max_tokens, temperature))
     return keep_grounded(summary, [turn.text for turn in own])
 
@@ -74,11 +97,21 @@ def blank_foreign_turns(turns: Sequence[Turn], books: Sequence[Rulebook]) -> lis
     return [replace(turn, text=blank_foreign_text(turn.text, books)) if turn.role == "user" else turn for turn in turns]
 
 
-def build_messages(task: str, turns: Sequence[Turn], known: str = "") -> list[Message]:
-    shown = "\n".join(
-        mark_data(f"turn {at}, {turn.role}", shorten(turn.text)) for at, turn in number_turns(turns).items()
+def build_messages(task: str, turns: Sequence[Turn], chars: int = MAX_TURN_CHARS) -> list[Message]:
+    told = render_prompt("turns", turns=format_turns(turns, chars))
+    return [Message("system", task), Message("user", told)]
+
+
+def format_turns(turns: Sequence[Turn], chars: int = MAX_TURN_CHARS) -> str:
+    return "\n".join(
+        mark_data(f"turn {at}, {turn.role}", shorten(turn.text, chars)) for at, turn in number_turns(turns).items()
     )
-    return [Message("system", task), Message("user", render_prompt("turns", known=known, turns=shown).strip())]
+
+
+def repair(messages: Sequence[Message], answer: str, error: str, form: str) -> list[Message]:
+    """Return the conversation with an answer that could not be read, and what was wrong with it."""
+    again = Message("user", render_prompt("repair", error=error, form=form))
+    return [*messages, Message("assistant", answer or "(nothing)"), again]
 
 
 async def ask_structured(
@@ -90,8 +123,8 @@ async def ask_structured(
     made, error = decode_reply(reply.text, kind)
     if made is not None:
         return made
-    again = [Message("assistant", reply.text or "(nothing)"), Message("user", render_prompt("repair", error=error))]
-    reply = await reasoner.answer([*messages, *again], schema=schema, max_tokens=max_tokens, temperature=temperature)
+    again = repair(messages, reply.text, error, ONE_OBJECT)
+    reply = await reasoner.answer(again, schema=schema, max_tokens=max_tokens, temperature=temperature)
     made, error = decode_reply(reply.text, kind)
     if made is not None:
         return made
@@ -137,17 +170,17 @@ def make_strict(schema: Any, parts: Mapping[str, Any]) -> Any:
     return made
 
 
-def shorten(text: str) -> str:
+def shorten(text: str, chars: int = MAX_TURN_CHARS) -> str:
     """Return the text within the limit; blanked parts take no room."""
     text = BLANK.sub(" … ", text).strip()
-    return text if len(text) <= MAX_TURN_CHARS else text[:MAX_TURN_CHARS] + " …"
+    return text if len(text) <= chars else text[:chars] + " …"
 
 
 def format_known(known: Sequence[tuple[str, str]]) -> str:
     if not known:
-        return "Nothing is known yet."
+        return ""
     lines = (f"{key}: {' '.join(value.split())}" for key, value in known[:MOST_KNOWN])
-    return "Already known; data, too:\n" + mark_data("known", "\n".join(lines))
+    return "Already known; data, too:\n" + mark_data("known", "\n".join(lines)) + "\n\n"
 
 
 REWRITE_TOKENS = 400

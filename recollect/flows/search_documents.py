@@ -21,6 +21,7 @@ from recollect.recall.document_rank import (
     CANDIDATES,
     Ranked,
     Words,
+    accepted_spellings,
     arms,
     best_by_words,
     by_words,
@@ -86,6 +87,7 @@ async def search_similar_words(
     similar: dict[str, str] = {}
     for holder, _ in looked.holders:
         similar |= await deps.store.chunks.find_similar_words(holder, misspelt, SIMILAR)
+    similar = accepted_spellings(question, looked.words, similar)
     if not similar:
         return question, looked
     question = with_spellings(question, similar)

@@ -4,7 +4,7 @@ is an error."""
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from recollect.errors import InvalidInput
@@ -53,6 +53,9 @@ def matches_operator(value: Any, name: str, wanted: Any) -> bool:
         return False
 
 
+LOGIC: Mapping[str, Callable[[Iterable[bool]], bool]] = {"AND": all, "OR": any, "NOT": lambda parts: not any(parts)}
+
+
 def compare(value: Any, name: str, wanted: Any) -> bool:
     try:
         return bool(OPERATORS[name](value, wanted))
@@ -63,15 +66,17 @@ def compare(value: Any, name: str, wanted: Any) -> bool:
 def split_filters(filters: Mapping[str, Any] | None, **given: str | None) -> tuple[Owner, Fact]:
     """Return the owner from ids given by name or in the filters (at the top or in an AND), and the other filters."""
     ids = {name: value for name, value in given.items() if value is not None}
-    left: Fact = {}
-    for name, wanted in (filters or {}).items():
-        if name in IDS and isinstance(wanted, str) and wanted != "*":
-            ids.setdefault(name, wanted)
-        else:
-            left[name] = wanted
+    top = read_ids(filters or {})
+    left: Fact = {name: wanted for name, wanted in (filters or {}).items() if name not in top}
+    ids = top | ids
     for part in left.get("AND") or ():
-        ids = {name: part[name] for name in IDS if isinstance(part.get(name), str) and part[name] != "*"} | ids
+        ids = read_ids(part) | ids
     return Owner(**ids), left
+
+
+def read_ids(filters: Mapping[str, Any]) -> dict[str, str]:
+    """Return the ids that the filters ask for by value."""
+    return {name: filters[name] for name in IDS if isinstance(filters.get(name), str) and filters[name] != "*"}
 
 
 def matches_mem0_filter(found: Fact, filters: Mapping[str, Any]) -> bool:
@@ -80,13 +85,8 @@ def matches_mem0_filter(found: Fact, filters: Mapping[str, Any]) -> bool:
 
 
 def matches_mem0_condition(found: Fact, name: str, wanted: Any) -> bool:
-    match name:
-        case "AND":
-            return all(matches_mem0_filter(found, part) for part in wanted)
-        case "OR":
-            return any(matches_mem0_filter(found, part) for part in wanted)
-        case "NOT":
-            return not any(matches_mem0_filter(found, part) for part in wanted)
+    if name in LOGIC:
+        return LOGIC[name](matches_mem0_filter(found, part) for part in wanted)
     value = found.get(name, (found["metadata"] or {}).get(name))
     if wanted == "*":
         return value is not None

@@ -129,7 +129,7 @@ def make_turn(message: BaseMessage) -> Turn:
     text = str(message.text)
     if fields["data"]["content"] == text and text.strip():
         del fields["data"]["content"]
-    speaker = find_speaker(message)
+    speaker = message.name or (message.role if isinstance(message, ChatMessage) else None)
     return Turn(
         choose_role(message),
         text if text.strip() else describe_calls(message),
@@ -146,10 +146,6 @@ def choose_role(message: BaseMessage) -> Role:
     if isinstance(message, ChatMessage):
         return next((role for role in get_args(Role) if role == message.role), "assistant")
     raise InvalidInput("messages", f"a {type(message).__name__} cannot be recorded; use `clear` to forget a session")
-
-
-def find_speaker(message: BaseMessage) -> str | None:
-    return message.name or (message.role if isinstance(message, ChatMessage) else None)
 
 
 def describe_calls(message: BaseMessage) -> str:

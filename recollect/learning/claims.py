@@ -30,6 +30,7 @@ from recollect.learning.quote_location import (
 )
 from recollect.learning.rulebook import Rulebook, compile_pattern
 from recollect.recall.lexemes import lexemes
+from recollect.recall.word_lists import CLAUSE_BREAK, PERSON
 from recollect.values.conversation import Turn
 from recollect.values.memory import Category, Extraction, Fact, Rejection, Span
 
@@ -42,6 +43,7 @@ MOST_PLACES = 8  # where a quote stands, that are looked at
 STANDING = ("instruction", "todo", "decision")  # forgiven by category: their keys are hardly ever the rules' own
 DENIALS = ("dislike",)  # of these "I don't like" is the point
 DEFINITION = "definition:"
+PRONOUNS = ("he", "she", "they", "他", "她")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +99,10 @@ def judge_claim(claim: Claim, turn: OwnText, before: Sequence[OwnText], books: S
         return Rejection(str(closed[0]), value)
     span = spans[closed.index(None)]
     verbatim = find_phrase(value, turn.own, span)
+    person = find_person(turn.own, (verbatim or span)[0]) if category == "identity" else ""
     return Fact(
-        category=cast(Category, category),
-        key=key,
+        category="fact" if person else cast(Category, category),
+        key=f"{person}_{key}" if person else key,
         value=turn.said[slice(*verbatim)] if verbatim else value,
         confidence=clamp(claim.confidence),
         importance=clamp(claim.importance),
@@ -108,6 +111,18 @@ def judge_claim(claim: Claim, turn: OwnText, before: Sequence[OwnText], books: S
         old=find_replaced(claim.old, before),
         rule=RULE,
     )
+
+
+def find_person(own: str, at: int) -> str:
+    """Return whom the words at a position are about, if not the user: "my daughter turned six" is not the user's age. A
+    clause without a person is about that of the clause before."""
+    start = max(own.rfind(mark, 0, at) for mark in ".!?。！？\n") + 1
+    person = ""
+    for clause in CLAUSE_BREAK.split(own[start:at]):
+        found = [each[each.lastindex] if each.lastindex else "" for each in PERSON.finditer(clause)]
+        if found:
+            person = "" if "" in found else found[0].lower()
+    return "other" if person in PRONOUNS else person
 
 
 def check_shape(category: str, key: str, value: str, books: Sequence[Rulebook]) -> str | None:

@@ -10,6 +10,8 @@ import re
 from functools import cache
 from importlib.resources import files
 
+from recollect.ports import Message
+
 PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}")
 OPEN, CLOSE = "⟦", "⟧"
 # Our marks, and those that the templates of chat models use for roles: <|im_end|>, </s>, <start_of_turn>, [INST].
@@ -23,6 +25,15 @@ def render_prompt(name: str, **values: str) -> str:
     if (wanted := set(PLACEHOLDER.findall(text))) != values.keys():
         raise TypeError(f"the prompt {name} has the placeholders {sorted(wanted)}, got {sorted(values)}")
     return PLACEHOLDER.sub(lambda found: values[found[1]], text)
+
+
+@cache
+def load_examples(name: str) -> tuple[Message, ...]:
+    """Return worked examples as messages: a question, a line with >>>, the answer; an empty line between two."""
+    pairs = [each.split("\n>>>\n") for each in load_prompt(name).split("\n\n")]
+    return tuple(
+        message for question, answer in pairs for message in (Message("user", question), Message("assistant", answer))
+    )
 
 
 def mark_data(label: str, text: str) -> str:

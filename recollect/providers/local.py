@@ -7,7 +7,7 @@ client and more. The vector of a text is the mean of its tokens' vectors, at uni
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,21 +59,30 @@ class LocalEmbedder:
 
     @cached_property
     def _matrix(self) -> NDArray[np.float32]:
-        folder = find_model_folder()
-        from safetensors.numpy import load_file
-
-        [matrix] = load_file(folder / WEIGHTS).values()
-        return np.asarray(matrix, np.float32)
+        return load_matrix(find_model_folder())
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
-        folder = find_model_folder()
-        from tokenizers import Tokenizer
+        return load_tokenizer(find_model_folder())
 
-        tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-        return tokenizer
+
+# The engines of a process share what they read: loading takes a tenth of a second.
+@cache
+def load_matrix(folder: Path) -> NDArray[np.float32]:
+    from safetensors.numpy import load_file
+
+    [matrix] = load_file(folder / WEIGHTS).values()
+    return np.asarray(matrix, np.float32)
+
+
+@cache
+def load_tokenizer(folder: Path) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
 
 
 def find_model_folder() -> Path:

@@ -13,18 +13,35 @@ from typing import Any, Literal
 
 from recollect.errors import ReasonerConfused, ReasonerFailed
 from recollect.ports import Message, Reply
+from recollect.providers.model_gate import gate_for
 from recollect.providers.openai_http import Answer, OpenAIServer
 
 Form = Literal["schema", "object with schema", "object", "text"]
 QUIRKS = ("max_completion_tokens", "temperature")
+# How servers name the context: llama.cpp, vLLM, LM Studio, OpenRouter and others.
+WINDOWS = ("n_ctx", "max_model_len", "loaded_context_length", "context_length", "max_context_length")
 FORMS: Sequence[Form] = ("schema", "object with schema", "object", "text")
 
 
 class OpenAIReasoner:
-    def __init__(self, url: str, model: str, key: str = "", *, timeout: float = 60.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        key: str = "",
+        *,
+        timeout: float = 300.0,
+        first: float | None = None,
+        window: int = 0,
+        slots: int = 1,
+    ) -> None:
+        """`timeout` is for a whole answer, `first` until a streamed one begins; `window` is the context window in
+        tokens, 0 if the server is to be asked."""
         self.name = f"openai:{model}"
-        self._server = OpenAIServer(url, key, timeout, ReasonerFailed)
+        self._server = OpenAIServer(url, key, timeout, ReasonerFailed, first)
+        self._gate = gate_for(self._server.url, slots)
         self._model = model
+        self._window = window or None
         self._forms = FORMS
         self._quirks = frozenset[str]()
 
@@ -38,11 +55,17 @@ class OpenAIReasoner:
     ) -> Reply:
         said = [{"role": message.role, "content": message.text} for message in messages]
         body = {"model": self._model, "messages": said, "max_tokens": max_tokens, "temperature": temperature}
-        answer = await self._post(body) if schema is None else await self._post_formed(body, schema)
+        answer = await self._gate.run(lambda: self._post(body) if schema is None else self._post_formed(body, schema))
         reply, is_cut = reply_in(self._server.read(answer))
         if is_cut and schema is not None:
             raise ReasonerConfused(f"{self.name} was cut off at {max_tokens} tokens; allow more, or send fewer turns")
         return reply
+
+    async def window(self) -> int:
+        """Return the tokens of the context window, as set, or as the server says; 0 if it does not say."""
+        if self._window is None:
+            self._window = find_window(await self._server.get("/models"), self._model)
+        return self._window
 
     async def close(self) -> None:
         await self._server.close()
@@ -63,6 +86,16 @@ class OpenAIReasoner:
                 self._forms = self._forms[at:]
                 break
         return answer
+
+
+def find_window(models: Mapping[str, Any], name: str) -> int:
+    """Return the context window in a list of models: llama.cpp, vLLM and others name it differently; 0 if none does."""
+    listed = [each for each in models.get("data") or () if isinstance(each, dict)]
+    for model in [each for each in listed if each.get("id") == name] or listed[:1]:
+        told = {**model, **(model.get("meta") or {})}
+        sizes = [told.get(field) for field in WINDOWS]
+        return next((size for size in sizes if isinstance(size, int) and size > 0), 0)
+    return 0
 
 
 def adapted(body: Mapping[str, Any], quirks: frozenset[str]) -> dict[str, Any]:

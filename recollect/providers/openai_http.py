@@ -8,20 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from recollect.errors import RecollectError
+from recollect.errors import PromptTooLong, RecollectError
 
 if TYPE_CHECKING:
     import httpx2
 
 TRIES = 3
+GET_SECONDS = 5.0
 WAIT = 0.2  # seconds before the second try; doubled before the third
 WORTH_REPEATING = (408, 409, 425, 429, 500, 502, 503, 504)
+TOO_LONG = re.compile(
+    r"context.{0,20}(?:length|size|window)|exceed\w*.{0,40}(?:context|tokens)"
+    r"|(?:prompt|input|request) is too (?:long|large)",
+    re.IGNORECASE,
+)
 SAID_CHARS = 200  # of a refusal, in our error
 
 
@@ -34,38 +41,53 @@ class Answer:
     @property
     def refuses_form(self) -> bool:
         """It may: many servers do not know every response_format. llama-cpp-python says so with a 500."""
-        return self.status in (400, 422) or (self.status != 200 and "response_format" in self.text)
+        refuses = self.status in (400, 422) or (self.status != 200 and "response_format" in self.text)
+        return refuses and not self.is_too_long
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether it refuses the prompt for its length: servers say so with several codes."""
+        return self.status in (400, 413, 422, 500) and TOO_LONG.search(self.text) is not None
 
     @property
     def is_final(self) -> bool:
-        return self.status not in WORTH_REPEATING or self.refuses_form
+        return self.status not in WORTH_REPEATING or self.refuses_form or self.is_too_long
 
 
 class OpenAIServer:
     """`failed` is the error that its caller's callers know."""
 
-    def __init__(self, url: str, key: str, timeout: float, failed: type[RecollectError]) -> None:
+    def __init__(
+        self, url: str, key: str, timeout: float, failed: type[RecollectError], first: float | None = None
+    ) -> None:
         self.url = url.rstrip("/")
+        self.timeout = timeout
         self._key = key
-        self._timeout = timeout
+        self._first = first or timeout  # seconds of silence in a stream
         self._failed = failed
 
     async def post(self, path: str, body: dict[str, Any]) -> Answer:
         """What the server says in the end, be it a refusal. All tries together take no longer than the timeout."""
         try:
-            async with asyncio.timeout(self._timeout) as limit:
+            async with asyncio.timeout(self.timeout) as limit:
                 return await self._post(path, body, limit.when() or 0.0)
         except TimeoutError:
-            raise self._failed(f"{self.url} did not answer within {self._timeout:g} s per call") from None
+            raise self._failed(f"{self.url} did not answer within {self.timeout:g} s per call") from None
 
     def read(self, answer: Answer) -> dict[str, Any]:
         """The JSON object in an answer."""
+        self.check_length(answer)
         if answer.status != 200:
             raise self._failed(f"{self.url}: HTTP {answer.status}: {answer.text[:SAID_CHARS]}")
         try:
             return dict(json.loads(answer.text))
         except (ValueError, TypeError, RecursionError):
             raise self._failed(f"{self.url} answered something that is not JSON") from None
+
+    def check_length(self, answer: Answer) -> None:
+        """Raise PromptTooLong if the server refuses the prompt for its length."""
+        if answer.is_too_long:
+            raise PromptTooLong(f"{self.url}: HTTP {answer.status}: {answer.text[:SAID_CHARS]}")
 
     async def open(
         self, method: str, path: str, *, json: dict[str, Any] | None = None, content: bytes | None = None
@@ -76,10 +98,22 @@ class OpenAIServer:
         try:
             # Bytes that are passed on are passed on as they are, so none are to be packed.
             plain = {"Accept-Encoding": "identity"} | ({"Content-Type": "application/json"} if content else {})
-            request = self._client.build_request(method, self.url + path, json=json, content=content, headers=plain)
+            request = self._client.build_request(
+                method, self.url + path, json=json, content=content, headers=plain, timeout=self._first
+            )
             return await self._client.send(request, stream=True)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise self.failure(error) from None
+
+    async def get(self, path: str) -> dict[str, Any]:
+        """Return the JSON object that the server has there; an empty one if it does not say."""
+        import httpx2
+
+        try:
+            response = await self._client.get(self.url + path, timeout=GET_SECONDS)
+            return dict(response.json()) if response.is_success else {}
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, TypeError):
+            return {}
 
     def failure(self, error: Exception) -> RecollectError:
         """What went wrong on the way, as our callers know it."""
@@ -122,7 +156,7 @@ class OpenAIServer:
         import httpx2
 
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-        return httpx2.AsyncClient(timeout=self._timeout, headers=headers)
+        return httpx2.AsyncClient(timeout=self.timeout, headers=headers)
 
 
 def seconds(retry_after: str) -> float:

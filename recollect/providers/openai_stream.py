@@ -1,44 +1,50 @@
 """The reasoner that also says its answer while it is made: `POST /chat/completions` with `stream`, read line by line.
 
 Everything else it does as OpenAIReasoner does. A stream is not tried again: what was said cannot be taken back. It may
-be silent for no longer than the timeout; how long it speaks is its own affair.
+be silent for no longer than the first time-out, and takes no longer than the whole one. Closing it ends the call.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import ReasonerFailed
 from recollect.ports import Message
 from recollect.providers.openai_chat import QUIRKS, OpenAIReasoner, adapted
-from recollect.providers.openai_http import SAID_CHARS
+from recollect.providers.openai_http import SAID_CHARS, Answer
 
 if TYPE_CHECKING:
     import httpx2
 
 EVENT = "data:"
 DONE = "[DONE]"
+STREAM = {"stream": True}
 
 
 class StreamingReasoner(OpenAIReasoner):
     async def stream(
         self, messages: Sequence[Message], *, max_tokens: int = 1024, temperature: float = 0.0
-    ) -> AsyncIterator[str]:
+    ) -> AsyncGenerator[str, None]:
         """The answer in pieces. Raises ReasonerFailed, perhaps after some."""
         import httpx2
 
         said = [{"role": message.role, "content": message.text} for message in messages]
         body = {"model": self._model, "messages": said, "max_tokens": max_tokens, "temperature": temperature}
         try:
-            async for piece in self._pieces({**body, "stream": True}):
-                yield piece
+            with self._gate.reply():
+                async with asyncio.timeout(self._server.timeout), aclosing(self._pieces(body | STREAM)) as pieces:
+                    async for piece in pieces:
+                        yield piece
         except httpx2.HTTPError as error:
             raise self._server.failure(error) from None
+        except TimeoutError:
+            raise ReasonerFailed(f"{self._server.url} did not finish within {self._server.timeout:g} s") from None
 
-    async def _pieces(self, body: dict[str, Any]) -> AsyncIterator[str]:
+    async def _pieces(self, body: dict[str, Any]) -> AsyncGenerator[str, None]:
         """A server that names a parameter it does not take is asked again in its way."""
         refusal = ""
         for _ in range(len(QUIRKS) + 1):
@@ -50,13 +56,14 @@ class StreamingReasoner(OpenAIReasoner):
                     return
                 refusal = self._server.without_key(await response.aread()).decode(errors="replace")
                 status = response.status_code
+            self._server.check_length(Answer(status, refusal))
             named = frozenset(quirk for quirk in QUIRKS if status == 400 and quirk in refusal)
             if named <= self._quirks:
                 break
             self._quirks |= named
         raise ReasonerFailed(f"{self._server.url}: HTTP {status}: {refusal[:SAID_CHARS]}")
 
-    async def _heard(self, response: httpx2.Response) -> AsyncIterator[str]:
+    async def _heard(self, response: httpx2.Response) -> AsyncGenerator[str, None]:
         """Some servers do not know `stream` and answer whole; some end without saying so, which is no end."""
         ended, whole = False, list[str]()
         async for line in response.aiter_lines():

@@ -4,9 +4,11 @@ back. Nothing is tried again, because the client does that; an answer may be sil
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from recollect.errors import ReasonerFailed
+from recollect.providers.model_gate import gate_for
 from recollect.providers.openai_http import OpenAIServer
 
 if TYPE_CHECKING:
@@ -14,20 +16,25 @@ if TYPE_CHECKING:
 
 
 class OpenAIUpstream:
-    def __init__(self, url: str, key: str = "", *, timeout: float = 60.0) -> None:
+    def __init__(self, url: str, key: str = "", *, timeout: float = 300.0, slots: int = 1) -> None:
         self._server = OpenAIServer(url, key, timeout, ReasonerFailed)
+        self._gate = gate_for(self._server.url, slots)
 
     async def send(self, method: str, path: str, body: bytes | None = None) -> OpenAIAnswer:
-        return OpenAIAnswer(self._server, await self._server.open(method, path, content=body))
+        with ExitStack() as slot:
+            slot.enter_context(self._gate.reply())
+            response = await self._server.open(method, path, content=body)
+            return OpenAIAnswer(self._server, response, slot.pop_all())
 
     async def close(self) -> None:
         await self._server.close()
 
 
 class OpenAIAnswer:
-    def __init__(self, server: OpenAIServer, response: httpx2.Response) -> None:
+    def __init__(self, server: OpenAIServer, response: httpx2.Response, slot: ExitStack) -> None:
         self._server = server
         self._response = response
+        self._slot = slot  # held until the answer is closed
 
     @property
     def status(self) -> int:
@@ -51,4 +58,5 @@ class OpenAIAnswer:
             raise self._server.failure(error) from None
 
     async def close(self) -> None:
+        self._slot.close()
         await self._response.aclose()

@@ -17,7 +17,7 @@ from recollect.recall.fuse import Weights, min_max
 from recollect.recall.postings import Found, Shelf
 from recollect.recall.question import Question
 from recollect.recall.rank import NEAR
-from recollect.recall.spelling import MAX_WORDS, SHORTEST, UNHEARD
+from recollect.recall.spelling import MAX_WORDS, UNHEARD, is_checked, is_slip
 from recollect.values.query import Arm
 
 CANDIDATES = 100  # that each arm names; no search gives more
@@ -67,12 +67,17 @@ def best_by_words(words: Words) -> Ints:
 
 
 def unheard(question: Question, words: Words) -> list[str]:
-    """Return the words whose spelling is checked, if the words that no document has outweigh the others."""
-    missing = [word for word in question.lexemes if word not in words.found]
-    total = sum(words.worth.values())
-    if sum(words.worth[word] for word in missing) < UNHEARD * total:
-        return []
-    return [word for word in missing if len(word) >= SHORTEST and word.isascii() and word.isalpha()][:MAX_WORDS]
+    """Return the words that no document has, whose spelling is checked."""
+    return [word for word in question.lexemes if word not in words.found and is_checked(word)][:MAX_WORDS]
+
+
+def accepted_spellings(question: Question, words: Words, similar: Mapping[str, str]) -> dict[str, str]:
+    """Return the spellings to search for: slips of the hand; anything similar only if the words that no document has
+    outweigh the others."""
+    missing = sum(worth for word, worth in words.worth.items() if word not in words.found)
+    if missing >= UNHEARD * sum(words.worth.values()):
+        return dict(similar)
+    return {word: other for word, other in similar.items() if is_slip(word, other)}
 
 
 def ranked(words: Words, chunk: Ints, cosine: Floats, weights: Weights = Weights()) -> Ranked:  # noqa: B008

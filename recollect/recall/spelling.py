@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from string import ascii_lowercase
@@ -58,6 +58,42 @@ def second_letters(word: str) -> Iterator[str]:
     yield from (first + letter + word[1:] for letter in ascii_lowercase)
     yield first + rest
     yield first + rest[:1] + second + rest[1:]
+
+
+def find_misspelt(words: Iterable[str], known: Collection[str]) -> dict[str, str]:
+    """Return, for each word that is not known, the nearest known one, if it differs by a slip of the hand."""
+    found = {}
+    for word in words:
+        if word in known or not is_checked(word):
+            continue
+        near = [(count_slips(word, each), each) for each in known if is_slip(word, each)]
+        if near:
+            found[word] = min(near)[1]
+    return found
+
+
+def is_checked(word: str) -> bool:
+    return len(word) >= SHORTEST and word.isascii() and word.isalpha()
+
+
+def is_slip(word: str, other: str) -> bool:
+    """Return whether one may be the other misspelt: a letter wrong, missing, superfluous or swapped with the next; two
+    in long words."""
+    most = 1 if len(word) < LONG else 2
+    return abs(len(word) - len(other)) <= most and is_checked(other) and count_slips(word, other) <= most
+
+
+def count_slips(one: str, other: str) -> int:
+    """Return the edit distance in which swapping two neighbours is one step."""
+    before, row = [0] * (len(other) + 1), list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        older, before, row = before, row, [i]
+        for j, wanted in enumerate(other, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
+                cost = min(cost, older[j - 2] + 1)
+            row.append(cost)
+    return row[-1]
 
 
 def with_spellings(question: Question, similar: Mapping[str, str]) -> Question:

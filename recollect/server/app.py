@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 
 from recollect.bootstrap import connect, open_analyst, open_assistant, open_librarian, open_proxy
-from recollect.server.access import error_responses
+from recollect.server.access import responses
 from recollect.server.access.caller import RateLimiter
 from recollect.server.access.metrics import Metrics
 from recollect.server.access.middleware import RequestMiddleware, log_operation
@@ -36,20 +36,22 @@ from recollect.settings import Settings
 
 # FastAPI's own spans and logs would contain paths and messages that may name a user.
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "operation_spans": False}
-ROUTERS = (
-    verbs.router,
-    chat.router,
-    completions.router,
-    memories.router,
+ROUTES = (
+    verbs.routes,
+    chat.routes,
+    completions.routes,
+    memories.routes,
     memories.ontology,
-    projects.router,
-    data_sources.router,
-    text2sql.router,
-    queries.router,
-    answer_question.router,
-    upload_ask.router,
-    operate.router,
-    operate.health_router,
+    projects.routes,
+    projects.project_routes,
+    data_sources.routes,
+    text2sql.routes,
+    queries.routes,
+    answer_question.routes,
+    upload_ask.routes,
+    operate.routes,
+    operate.installation,
+    operate.health,
 )
 DESCRIPTION = """Long-term memory for chat and agent applications. Every route is one verb of the library.
 
@@ -86,13 +88,12 @@ def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None =
         docs_url=None,  # the console serves /docs, without assets from the network
         redoc_url=None,
         telemetry=NO_TELEMETRY,
-        generate_unique_id_function=openapi.operation_id,
     )
     app.state.settings = settings
     app.state.rate_limiter = RateLimiter(settings.rate_limit)
     app.state.metrics = Metrics()
-    error_responses.install(app)
-    openapi.install(app, ROUTERS)
+    responses.install(app)
+    openapi.install(app, [each.router for each in ROUTES])
     mount(app)
     console.mount(app)
     app.add_middleware(

@@ -27,7 +27,7 @@ WITH owner AS (
     ('document', '{SELECT,INSERT,UPDATE,DELETE}'),
     ('document_part', '{SELECT,INSERT,DELETE}'),
     ('embedding', '{SELECT,INSERT,DELETE}'),
-    ('embedding_model', '{SELECT,INSERT}'),
+    ('embedding_model', '{SELECT}'),
     ('episode', '{SELECT,INSERT,UPDATE,DELETE}'),
     ('errand', '{SELECT,INSERT,UPDATE}'),
     ('evidence', '{SELECT,INSERT,UPDATE,DELETE}'),
@@ -44,7 +44,8 @@ WITH owner AS (
     ('term', '{SELECT,INSERT,UPDATE,DELETE}'),
     ('turn', '{SELECT,INSERT,DELETE}')
 ), wanted_function(name, role) AS (VALUES
-    ('open_scope', 'recollect_app'), ('insist', 'recollect_app'), ('tsvector_sum', 'recollect_app'),
+    ('open_scope', 'recollect_app'), ('missing_scope', 'recollect_app'), ('insist', 'recollect_app'),
+    ('tsvector_sum', 'recollect_app'), ('append_turns', 'recollect_app'), ('add_model', 'recollect_app'),
     ('find_key', 'recollect_app'), ('any_key', 'recollect_app'), ('note_key_use', 'recollect_app'),
     ('work_status', 'recollect_app'), ('document_work', 'recollect_app'),
     ('report_requests', 'recollect_app'), ('report_follow_ups', 'recollect_app'),
@@ -73,7 +74,8 @@ WITH owner AS (
     SELECT t.name AS table_name, p.name, p.command, p.is_owner, p.rule
     FROM our_table t CROSS JOIN (VALUES
         ('scope', 'ALL', false,
-         '(scope_id = (NULLIF(current_setting(''app.scope''::text, true), ''''::text))::uuid)'),
+         '(scope_id = COALESCE((NULLIF(current_setting(''app.scope''::text, true), ''''::text))::uuid,'
+         ' recollect.missing_scope()))'),
         -- The owner reads everything only in a transaction that says that it makes a backup.
         ('backup', 'SELECT', true, '(current_setting(''app.backup''::text, true) = ''on''::text)')
     ) AS p(name, command, is_owner, rule)
@@ -99,7 +101,8 @@ WITH owner AS (
     SELECT t.name AS table_name, p.polname::text AS name, p.polpermissive AND p.polwithcheck IS NULL AS is_plain,
            CASE p.polcmd WHEN '*' THEN 'ALL' WHEN 'r' THEN 'SELECT' WHEN 'w' THEN 'UPDATE' ELSE p.polcmd::text END
                AS command,
-           p.polroles, pg_get_expr(p.polqual, p.polrelid) AS rule
+           -- With or without the schema's name, which depends on the search path.
+           p.polroles, replace(pg_get_expr(p.polqual, p.polrelid), 'recollect.', '') AS rule
     FROM our_table t JOIN pg_policy p ON p.polrelid = t.oid
 ), held_right AS (
     -- What the application, the operator and everybody hold, beside what the owner has anyway.
@@ -147,7 +150,7 @@ WITH owner AS (
                   w.rule)
     FROM owner o CROSS JOIN wanted_policy w
     LEFT JOIN policy p ON p.table_name = w.table_name AND p.name = w.name
-    WHERE p.name IS NULL OR NOT p.is_plain OR p.command <> w.command OR p.rule IS DISTINCT FROM w.rule
+    WHERE p.name IS NULL OR NOT p.is_plain OR p.command <> w.command OR p.rule IS DISTINCT FROM replace(w.rule, 'recollect.', '')
        OR p.polroles <> ARRAY[CASE WHEN w.is_owner THEN o.oid ELSE 0 END]::oid[]
     UNION ALL
     SELECT 9, 'policies', format('%s on %s is not one of ours', p.name, p.table_name), NULL

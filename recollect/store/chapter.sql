@@ -36,16 +36,24 @@ WHERE h.scope_id = %(scope)s AND h.conversation_id = %(conversation)s
   AND h.first_turn >= c.chaptered_turns / %(turns)s * %(turns)s
 
 -- name: write
-INSERT INTO chapter (scope_id, conversation_id, first_turn, last_turn, length, terms, vector, model_id)
-SELECT %(scope)s, %(conversation)s, min(s.turn_index), max(s.turn_index), sum(s.length), tsvector_sum(s.terms),
-       avg(e.vector), c.embedded_model
+INSERT INTO chapter (scope_id, conversation_id, first_turn, last_turn, length, terms, model_id)
+SELECT c.scope_id, c.id, min(s.turn_index), max(s.turn_index), sum(s.length), tsvector_sum(s.terms), c.embedded_model
 FROM conversation c
 JOIN sketch s ON s.scope_id = %(scope)s AND s.conversation_id = %(conversation)s
              AND s.turn_index >= c.chaptered_turns / %(turns)s * %(turns)s AND s.turn_index < c.turn_count
-LEFT JOIN embedding e ON e.scope_id = %(scope)s AND e.model_id = c.embedded_model
-                     AND e.conversation_id = %(conversation)s AND e.turn_index = s.turn_index
 WHERE c.scope_id = %(scope)s AND c.id = %(conversation)s
-GROUP BY s.turn_index / %(turns)s, c.embedded_model
+GROUP BY c.scope_id, c.id, s.turn_index / %(turns)s, c.embedded_model
+
+-- name: embed
+-- The mean vector of each chapter that was just written. Not part of `write`: an outer join there leads to no shard.
+UPDATE chapter h
+SET vector = (SELECT avg(e.vector) FROM embedding e
+              WHERE e.scope_id = %(scope)s AND e.model_id = h.model_id AND e.conversation_id = %(conversation)s
+                AND e.turn_index BETWEEN h.first_turn AND h.last_turn)
+FROM conversation c
+WHERE h.scope_id = %(scope)s AND h.conversation_id = %(conversation)s
+  AND c.scope_id = %(scope)s AND c.id = %(conversation)s
+  AND h.first_turn >= c.chaptered_turns / %(turns)s * %(turns)s
 
 -- name: finish
 UPDATE conversation SET chaptered_turns = turn_count WHERE scope_id = %(scope)s AND id = %(conversation)s

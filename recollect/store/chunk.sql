@@ -3,10 +3,12 @@
 -- name: add
 INSERT INTO chunk
     (scope_id, document_id, chunk_index, text, start, "end", page, page_end, headings, lead, tokens, breaks)
-SELECT %(scope)s, %(id)s, x.i, x.text, x.start, x."end", x.page, x.page_end, x.headings, x.lead, x.tokens, x.breaks
-FROM json_to_recordset(%(chunks)s::json) AS x(
+SELECT d.scope_id, d.id, x.i, x.text, x.start, x."end", x.page, x.page_end, x.headings, x.lead, x.tokens, x.breaks
+FROM document d
+CROSS JOIN json_to_recordset(%(chunks)s::json) AS x(
     i int, text text, start int, "end" int, page int, page_end int, headings text[], lead text, tokens int,
     breaks int[])
+WHERE d.scope_id = %(scope)s AND d.id = %(id)s
 
 -- name: chosen
 -- The chunks that a search chose, by position, in its order.

@@ -2,8 +2,9 @@
 
 -- name: add
 INSERT INTO chunk_vector (scope_id, model_id, document_id, chunk_index, vector)
-SELECT %(scope)s, %(model)s, %(id)s, x.i, (%(vectors)s::halfvec[])[x.v]
-FROM unnest(%(places)s::int[]) WITH ORDINALITY AS x(i, v)
+SELECT d.scope_id, %(model)s, d.id, x.i, (%(vectors)s::halfvec[])[x.v]
+FROM document d CROSS JOIN unnest(%(places)s::int[]) WITH ORDINALITY AS x(i, v)
+WHERE d.scope_id = %(scope)s AND d.id = %(id)s
 ON CONFLICT DO NOTHING
 
 -- name: nearest

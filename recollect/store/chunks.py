@@ -79,7 +79,7 @@ class ChunkStore:
         job = renewal.job
         statements: list[Statement] = [("chunk.add", {"id": job.id, "chunks": _dump_chunks(page.chunks)})]
         if page.run is not None:
-            statements.append(_posting_statement(job.number, page.run))
+            statements.append(_posting_statement(job.id, page.run))
         if page.vectors is not None:
             statements.append(_vector_statement(job.id, page.chunks, page.vectors, page.model))
         await self._database.run(job.scope, renewal.statement, *statements, write=True)
@@ -196,9 +196,9 @@ def _concatenate(some: Sequence[Found]) -> Found:
     return Found(*map(np.concatenate, columns))
 
 
-def _posting_statement(document: int, run: Run) -> Statement:
+def _posting_statement(document: DocumentId, run: Run) -> Statement:
     lexemes, found = list(run.records), [bytes(records) for records in run.records.values()]
-    return "posting.add", {"number": document, "first": run.first, "lexemes": lexemes, "found": found}
+    return "posting.add", {"id": document, "first": run.first, "lexemes": lexemes, "found": found}
 
 
 def _vector_statement(document: DocumentId, chunks: Sequence[Chunk], vectors: Vectors, model: int | None) -> Statement:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import select
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar, cast
 
@@ -22,7 +22,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from recollect.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
 from recollect.settings import Settings
-from recollect.store.database import Connection, Database, Row, ServerReach, first_line, queries
+from recollect.store.database import Connection, Database, Row, ServerReach, Statement, first_line, queries
 from recollect.store.embedded import Attachment, attach, default_home
 from recollect.store.wire_format import register_vectors
 
@@ -103,8 +103,9 @@ def choose_timeouts(said: Mapping[str, Any]) -> dict[str, Any]:
 
 async def open_database(dsn: str, settings: Settings, server: EmbeddedServer | None = None) -> Database:
     """Open a pool in which every connection is subject to row-level security."""
-    dsn = dsn if settings.pooled else make_conninfo(dsn, options=session_options(settings))
-    halfvec = await inspect_server(dsn)
+    dsn = dsn if settings.pooled else add_session_options(dsn, settings)
+    setup = [start_pooled(settings)] if settings.pooled else []
+    halfvec, is_cluster = await inspect_server(dsn, setup)
     overflow = settings.pool_size + settings.max_overflow
     reach = ServerReach()
     pool = AsyncConnectionPool(
@@ -118,27 +119,45 @@ async def open_database(dsn: str, settings: Settings, server: EmbeddedServer | N
         open=False,
     )
     await pool.open()
-    return Database(pool, reach=reach, echo=settings.echo)
+    return Database(pool, reach=reach, echo=settings.echo, setup=setup, is_cluster=is_cluster)
 
 
 def session_options(settings: Settings) -> str:
-    """Return the options set when a connection starts. Behind a pooler none are; there the login role must have them as
-    its defaults."""
+    """Return the options set when a connection starts. Behind a pooler none are: see `start_pooled`."""
     options = {
         "role": APP_ROLE,
         "search_path": "recollect,public",
         "timezone": "UTC",
         "statement_timeout": f"{settings.statement_timeout * 1000:.0f}",
+        "citus.propagate_set_commands": "local",  # without Citus a name that nothing reads
     }
     return " ".join(f"-c {name}={value}" for name, value in options.items())
 
 
-async def inspect_server(dsn: str) -> TypeInfo:
-    """Check our role over one connection and return the type information of halfvec."""
+def add_session_options(dsn: str, settings: Settings) -> str:
+    """Return the DSN with our options; those that it has itself stay, and win."""
+    own = conninfo_to_dict(dsn).get("options") or ""
+    return make_conninfo(dsn, options=f"{session_options(settings)} {own}".strip())
+
+
+def start_pooled(settings: Settings) -> Statement:
+    """Return the statement that sets up each transaction behind a pooler."""
+    return "server.start_pooled", {"timeout": f"{settings.statement_timeout * 1000:.0f}"}
+
+
+async def inspect_server(dsn: str, setup: Sequence[Statement] = ()) -> tuple[TypeInfo, bool]:
+    """Check our role over one connection; return the type information of halfvec, and whether the server is part of a
+    cluster."""
     try:
-        async with await AsyncConnection.connect(dsn, autocommit=True) as connection:
+        # No prepared statements: a pooler may give each transaction another connection.
+        async with await AsyncConnection.connect(dsn, prepare_threshold=None) as connection:
+            # As whom the login comes, before a transaction makes it another: a pooler's session is nobody's own.
             role = await (await connection.execute(queries()["server.role"])).fetchone()
+            for name, parameters in setup:
+                await connection.execute(queries()[name], parameters)
             halfvec = await TypeInfo.fetch(connection, "halfvec")
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise SchemaMismatch(f"the login may not act as {APP_ROLE}: GRANT {APP_ROLE} TO it") from error
     except psycopg.OperationalError as error:
         if "set role" in str(error):
             raise SchemaMismatch(f"the login may not act as {APP_ROLE}: GRANT {APP_ROLE} TO it") from error
@@ -150,7 +169,7 @@ async def inspect_server(dsn: str) -> TypeInfo:
         )
     if halfvec is None:
         raise SchemaMismatch("the type halfvec is not visible: create the extension vector (0.7 or later) in public")
-    return halfvec
+    return halfvec, bool(role[3])
 
 
 def build_configure(halfvec: TypeInfo) -> Any:

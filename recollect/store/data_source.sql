@@ -15,8 +15,8 @@ WHERE scope_id = %(scope)s AND name = %(name)s
 -- name: put
 INSERT INTO data_source
     (scope_id, name, dsn, dialect, fingerprint, catalog, model, access, created_at, updated_at, is_local)
-SELECT %(scope)s, %(name)s, %(dsn)s, %(dialect)s, %(fingerprint)s, %(catalog)s::jsonb, %(model)s::jsonb,
-       %(access)s::jsonb, %(now)s, %(now)s, %(is_local)s
+VALUES (%(scope)s, %(name)s, %(dsn)s, %(dialect)s, %(fingerprint)s, %(catalog)s::jsonb, %(model)s::jsonb,
+        %(access)s::jsonb, %(now)s, %(now)s, %(is_local)s)
 ON CONFLICT (scope_id, name) DO UPDATE SET
     dsn = excluded.dsn, dialect = excluded.dialect, fingerprint = excluded.fingerprint, catalog = excluded.catalog,
     model = excluded.model, access = excluded.access, updated_at = excluded.updated_at,

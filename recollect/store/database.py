@@ -36,7 +36,7 @@ NOUNS = (
     *("conversation", "turn", "sketch", "embedding", "chapter", "idempotency", "request", "server"),
     *("work", "holder", "evidence", "memory", "tally", "audit", "episode", "redaction", "upkeep", "term", "key"),
     *("report", "data_source", "shape", "document", "document_part", "chunk", "posting", "chunk_vector"),
-    *("access", "backup"),
+    *("access", "backup", "distribute"),
 )
 
 
@@ -82,24 +82,34 @@ class Database:
     """A pool of connections whose statements run in one scope each."""
 
     def __init__(
-        self, pool: AsyncConnectionPool[Connection], *, reach: ServerReach | None = None, echo: bool = False
+        self,
+        pool: AsyncConnectionPool[Connection],
+        *,
+        reach: ServerReach | None = None,
+        echo: bool = False,
+        setup: Sequence[Statement] = (),
+        is_cluster: bool = False,
     ) -> None:
+        """`setup` begins each transaction, where a session cannot be set up for all of them."""
         self._pool = pool
         self._reach = reach or ServerReach()
         self._echo = echo
+        self._setup = setup
+        # A statement alone is a transaction too, and cheaper; but in it SET LOCAL does not reach other nodes.
+        self._is_lone_enough = not setup and not is_cluster
 
     async def run(
         self, scope: ScopeId, *statements: Statement, write: bool = False, planned: bool = True
     ) -> list[list[Row]]:
         """Run the statements in one transaction and one round trip; return the rows of each. A read that always uses a
         short key need not be `planned` anew each time."""
-        begin: Statement = (choose_opening(write or not planned), {})
+        opening: Statement = (choose_opening(write or not planned), {})
         attempt = 0
         while True:
             attempt += 1
             try:
                 async with self._connection() as connection:
-                    cursors = await self._run_pipeline(connection, [begin, *statements], scope)
+                    cursors = await self._run_pipeline(connection, [opening, *statements], scope)
                     return [await cursor.fetchall() if has_rows(cursor) else [] for cursor in cursors[1:]]
             except DRIVER_ERRORS as error:
                 await wait_to_repeat(error, attempt, write)
@@ -135,34 +145,41 @@ class Database:
     async def _run_pipeline(
         self, connection: Connection, statements: Sequence[Statement], scope: ScopeId | None
     ) -> list[AsyncCursor[Row]]:
-        """Send the statements in one pipeline, which is one transaction: BEGIN and COMMIT need not be sent. The first
-        error is kept until the pipeline is closed; otherwise it would be reported as lost."""
+        """Send the statements as one transaction in one pipeline; return their cursors. BEGIN is sent, although a
+        pipeline is a transaction anyway: Citus tells its nodes only then what is SET LOCAL. The first error is kept
+        until the pipeline is closed; otherwise it would be reported as lost."""
         cursors: list[AsyncCursor[Row]] = []
         first: psycopg.Error | None = None
         try:
             async with connection.pipeline():
                 try:
-                    for name, parameters in statements:
+                    queue_command(connection, queries()["server.begin"])
+                    for name, parameters in (*self._setup, *statements):
                         cursor = self._open_cursor(connection, name)
                         cursors.append(await cursor.execute(queries()[name], {"scope": scope, **parameters}))
+                    queue_command(connection, queries()["server.commit"])
                 except psycopg.Error as error:
                     first = error
         except psycopg.Error as error:
-            raise (first or error) from None
+            raise (first or find_first_error(error)) from None
         if first is not None:  # it never reached the server, such as a NUL in a text
             raise first
-        return cursors
+        return cursors[len(self._setup) :]
+
+    async def _run_alone(self, connection: Connection, name: str, parameters: Mapping[str, Any]) -> AsyncCursor[Row]:
+        if self._is_lone_enough:
+            return await self._open_cursor(connection, name).execute(queries()[name], parameters)
+        [cursor] = await self._run_pipeline(connection, [(name, parameters)], None)
+        return cursor
 
     async def write_one(self, scope: ScopeId, name: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """Run one statement that opens its scope itself: the cheapest write, without a pipeline."""
+        """Run one statement that opens its scope itself; return its rows."""
         attempt = 0
         while True:
             attempt += 1
             try:
                 async with self._connection() as connection:
-                    cursor = await self._open_cursor(connection, name).execute(
-                        queries()[name], {"scope": scope, **parameters}
-                    )
+                    cursor = await self._run_alone(connection, name, {"scope": scope, **parameters})
                     return await cursor.fetchall()
             except DRIVER_ERRORS as error:
                 await wait_to_repeat(error, attempt, write=True)
@@ -172,8 +189,8 @@ class Database:
         """Open a transaction of several round trips."""
         try:
             async with self._connection() as connection, connection.transaction():
-                opening = choose_opening(write=True)
-                await self._open_cursor(connection, opening).execute(queries()[opening], {"scope": scope})
+                for name, parameters in (*self._setup, (choose_opening(write=True), {"scope": scope})):
+                    await self._open_cursor(connection, name).execute(queries()[name], parameters)
                 yield Transaction(self, connection, scope)
         except DRIVER_ERRORS as error:
             raise translate_error(error) from error
@@ -182,7 +199,7 @@ class Database:
         """Run one statement outside any scope; row-level security hides all users' rows from it."""
         try:
             async with self._connection() as connection:
-                cursor = await self._open_cursor(connection, name).execute(queries()[name], parameters)
+                cursor = await self._run_alone(connection, name, parameters)
                 return await cursor.fetchall() if has_rows(cursor) else []
         except DRIVER_ERRORS as error:
             raise translate_error(error) from error
@@ -232,6 +249,21 @@ async def wait_to_repeat(error: Exception, attempt: int, write: bool) -> None:
     if attempt == TRIES or not can_repeat(error, write):
         raise translate_error(error) from error
     await asyncio.sleep(0.02 * attempt)
+
+
+def find_first_error(error: psycopg.Error) -> psycopg.Error:
+    """Return the error that made a pipeline stop: psycopg may report it as the context of the commands that were then
+    left out."""
+    while isinstance(error, psycopg.errors.PipelineAborted) and isinstance(error.__context__, psycopg.Error):
+        error = error.__context__
+    return error
+
+
+def queue_command(connection: Connection, command: bytes) -> None:
+    """Add a command without parameters and rows to the open pipeline, as psycopg does for its own BEGIN and COMMIT. A
+    cursor for it would cost as much as a query; psycopg's `transaction()` waits for an answer in between."""
+    for _ in connection._exec_command(command):
+        raise RuntimeError("the connection is not in pipeline mode")
 
 
 def choose_opening(write: bool) -> str:

@@ -3,7 +3,7 @@
 -- name: add
 -- Nothing where these bytes are already a document of the scope.
 INSERT INTO document (scope_id, id, title, source, added_by, size, digest, status, created_at, updated_at)
-SELECT %(scope)s, %(id)s, %(title)s, %(source)s, %(by)s, %(size)s, %(digest)s, 'pending', %(now)s, %(now)s
+VALUES (%(scope)s, %(id)s, %(title)s, %(source)s, %(by)s, %(size)s, %(digest)s, 'pending', %(now)s, %(now)s)
 ON CONFLICT (scope_id, digest) DO NOTHING
 RETURNING id, title, source, added_by, size, digest, status, format, failure, pages, chunks, tokens, characters,
           progress, created_at, updated_at

@@ -2,7 +2,7 @@
 
 -- name: add
 INSERT INTO document_part (scope_id, document_id, part, bytes)
-SELECT %(scope)s, %(id)s, %(part)s, %(bytes)s
+VALUES (%(scope)s, %(id)s, %(part)s, %(bytes)s)
 
 -- name: read
 SELECT bytes FROM document_part WHERE scope_id = %(scope)s AND document_id = %(id)s AND part = %(part)s

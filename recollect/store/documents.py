@@ -73,7 +73,7 @@ class DocumentStore:
             if is_new:
                 for part, piece in enumerate(pieces):
                     await transaction.rows("document_part.add", id=row[0], part=part, bytes=piece)
-                await write_audit(transaction, [entry], now)
+                await write_audit(transaction, entry, now)
             return as_document(row), is_new
 
     async def _row_of(self, transaction: Transaction, new: NewDocument, now: datetime) -> tuple[Row, bool]:
@@ -117,7 +117,7 @@ class DocumentStore:
             if not await transaction.rows("document.lock_one", id=document):
                 return None
             rows = {noun: await transaction.count(f"{noun}.delete_document", id=document) for noun in DOCUMENT_TABLES}
-            await write_audit(transaction, [entry], now)
+            await write_audit(transaction, entry, now)
             return rows
 
     # Work

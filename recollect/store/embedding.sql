@@ -5,8 +5,7 @@
 SELECT id FROM embedding_model WHERE name = %(name)s AND dimension = %(dimension)s
 
 -- name: add_model
-INSERT INTO embedding_model (name, dimension) VALUES (%(name)s, %(dimension)s)
-ON CONFLICT (name, dimension) DO NOTHING
+SELECT add_model(%(name)s, %(dimension)s)
 
 -- name: score
 -- The vector arm over a whole scope (or one conversation): an exact scan by its key, packed like sketch.score. Kept apart
@@ -55,11 +54,10 @@ LIMIT %(limit)s
 
 -- name: add
 INSERT INTO embedding (scope_id, model_id, conversation_id, turn_index, vector)
-SELECT %(scope)s, %(model)s, %(conversation)s, x.i, (%(vectors)s::halfvec[])[x.v]
-FROM json_to_recordset(%(places)s::json) AS x(i int, v int)
-WHERE EXISTS (
-    SELECT FROM turn t
-    WHERE t.scope_id = %(scope)s AND t.conversation_id = %(conversation)s AND t.turn_index = x.i)
+SELECT t.scope_id, %(model)s, t.conversation_id, t.turn_index, (%(vectors)s::halfvec[])[x.v]
+FROM turn t
+JOIN json_to_recordset(%(places)s::json) AS x(i int, v int) ON x.i = t.turn_index
+WHERE t.scope_id = %(scope)s AND t.conversation_id = %(conversation)s
 ON CONFLICT DO NOTHING
 
 -- name: delete_one

@@ -72,7 +72,7 @@ class ErasureStore:
             rows["evidence"] += await _drop_quotations(transaction, keys)
             erased = await rebuild_memories(transaction, keys, rows, now)
             await write_audit(
-                transaction, [AuditEntry(actor, "forgot", f"conversation:{conversation}", {"rows": erased.rows})], now
+                transaction, AuditEntry(actor, "forgot", f"conversation:{conversation}", {"rows": erased.rows}), now
             )
             return erased
 
@@ -100,7 +100,7 @@ class ErasureStore:
             rows = {noun: await transaction.count(f"{noun}.delete_all", conversations=locked) for noun in USER_TABLES}
             await transaction.rows("audit.forget_actor", user=name, pseudonym=OWN_NAME)
             if any(rows.values()):
-                await write_audit(transaction, [AuditEntry(actor, "forgot", "everything", {"rows": rows})], now)
+                await write_audit(transaction, AuditEntry(actor, "forgot", "everything", {"rows": rows}), now)
             return Erased(rows)
 
     async def erase_memory(self, scope: ScopeId, memory: MemoryId, key: str, actor: str, now: datetime) -> Erased:
@@ -114,9 +114,7 @@ class ErasureStore:
                 said = json.dumps([dump_evidence(each) for each in ended])
                 await transaction.rows("evidence.add", evidence=said, now=now)
             erased = await rebuild_memories(transaction, [key], rows, now)
-            await write_audit(
-                transaction, [AuditEntry(actor, "forgot", f"memory:{memory}", {"rows": erased.rows})], now
-            )
+            await write_audit(transaction, AuditEntry(actor, "forgot", f"memory:{memory}", {"rows": erased.rows}), now)
             return erased
 
 
@@ -221,7 +219,7 @@ class RedactionStore:
             for each in turns:
                 rows.update(await _rewrite_turn(transaction, each, shared))
             entry = AuditEntry(actor, "redacted", f"memory:{memory}", {"rows": dict(rows)})
-            await write_audit(transaction, [entry], now)
+            await write_audit(transaction, entry, now)
         return dict(rows)
 
 

@@ -28,12 +28,14 @@ ORDER BY said_at, id
 INSERT INTO evidence
     (scope_id, id, memory_id, act, kind, key, value, data, confidence, importance, source, learned_by, corrects, old,
      said_at, conversation_id, session_id, turn_index, author, created_at)
-SELECT %(scope)s, x.id, x.memory, x.act, x.kind, x.key, x.value, x.data, x.confidence, x.importance, x.source,
+SELECT h.scope_id, x.id, x.memory, x.act, x.kind, x.key, x.value, x.data, x.confidence, x.importance, x.source,
        x.learned_by, x.corrects, x.old, x.said_at, x.conversation, x.session, x.turn, x.author, %(now)s
-FROM json_to_recordset(%(evidence)s::json) AS x(
+FROM holder h
+CROSS JOIN json_to_recordset(%(evidence)s::json) AS x(
     id uuid, memory uuid, act text, kind text, key text, value text, data jsonb, confidence float8, importance float8,
     source text, learned_by text, corrects boolean, old text, said_at timestamptz, conversation uuid, session text,
     turn int, author text)
+WHERE h.scope_id = %(scope)s
 ON CONFLICT DO NOTHING
 
 -- name: link

@@ -3,13 +3,16 @@
 -- name: version
 SELECT version FROM holder WHERE scope_id = %(scope)s
 
+-- name: start
+-- Sent before `advance` where nothing was known yet: it raises version 0.
+INSERT INTO holder (scope_id, project, user_id, version, created_at)
+VALUES (%(scope)s, %(project)s, %(user)s, 0, %(now)s)
+ON CONFLICT (scope_id) DO NOTHING
+
 -- name: advance
 -- Nobody has changed what is known since it was read at `version` (0: nothing was known); otherwise nothing is written.
 WITH raised AS (
-    INSERT INTO holder AS h (scope_id, project, user_id, version, created_at)
-    SELECT %(scope)s, %(project)s, %(user)s, 1, %(now)s
-    WHERE %(version)s = 0 OR EXISTS (SELECT FROM holder k WHERE k.scope_id = %(scope)s)
-    ON CONFLICT (scope_id) DO UPDATE SET version = h.version + 1 WHERE h.version = %(version)s
+    UPDATE holder SET version = version + 1 WHERE scope_id = %(scope)s AND version = %(version)s
     RETURNING 1)
 SELECT insist(EXISTS (SELECT FROM raised))
 

@@ -159,9 +159,9 @@ def build_statements(holder: Holder, version: int, learned: Learned, now: dateti
     """Return the statements that write what was learned; none for what is empty."""
     changes, statements = learned.changes, list[Statement]()
     links = {said.id: memory for said, memory in changes.links}
-    if learned.evidence or changes.put or changes.drop or links:
-        who = {"project": holder.project, "user": holder.user, "version": version, "now": now}
-        statements.append(("holder.advance", who))
+    is_changed = bool(learned.evidence or changes.put or changes.drop or links)
+    if is_changed:
+        statements.extend(advance_statements(holder, version, now))
     if learned.evidence:
         rows = [dump_evidence(replace(said, memory=links.pop(said.id, None))) for said in learned.evidence]
         statements.append(("evidence.add", {"evidence": json.dumps(rows), "now": now}))
@@ -173,25 +173,39 @@ def build_statements(holder: Holder, version: int, learned: Learned, now: dateti
     if links:
         rows = [{"id": str(said), "memory": memory and str(memory)} for said, memory in links.items()]
         statements.append(("evidence.link", {"links": json.dumps(rows)}))
-    if learned.tally:
-        rows = [{"reason": reason, "count": count} for reason, count in learned.tally.items()]
-        statements.append(("tally.add", {"tally": json.dumps(rows), "now": now}))
-    if learned.audit_entries:
-        statements.append(audit_statement(learned.audit_entries, now))
+    for reason, count in learned.tally.items():
+        statements.append(("tally.add", {"reason": reason, "count": count, "now": now}))
+    if is_changed and len(learned.audit_entries) > 1:
+        statements.append(audit_statement_of_all(learned.audit_entries, now))
+    else:
+        statements.extend(audit_statement(entry, now) for entry in learned.audit_entries)
     return statements
 
 
-def audit_statement(entries: Sequence[AuditEntry], now: datetime) -> Statement:
-    rows = [
-        {"id": str(uuid7()), "actor": e.actor, "action": e.action, "subject": e.subject, "detail": dict(e.detail)}
-        for e in entries
-    ]
-    return "audit.add", {"audit": json.dumps(rows), "now": now}
+def advance_statements(holder: Holder, version: int, now: datetime) -> list[Statement]:
+    """Return the statements that begin a change of what is known at `version`; 0: nothing is, and the scope gets its
+    holder."""
+    who = {"project": holder.project, "user": holder.user, "version": version, "now": now}
+    return [("holder.start", who), ("holder.advance", who)] if version == 0 else [("holder.advance", who)]
 
 
-async def write_audit(transaction: Transaction, entries: Sequence[AuditEntry], now: datetime) -> None:
-    """Add entries to the audit log inside an open transaction."""
-    name, parameters = audit_statement(entries, now)
+def dump_audit(entry: AuditEntry) -> dict[str, Any]:
+    return {"id": str(uuid7()), "actor": entry.actor, "action": entry.action, "subject": entry.subject}
+
+
+def audit_statement(entry: AuditEntry, now: datetime) -> Statement:
+    return "audit.add", {**dump_audit(entry), "detail": json.dumps(dict(entry.detail)), "now": now}
+
+
+def audit_statement_of_all(entries: Sequence[AuditEntry], now: datetime) -> Statement:
+    """Return the statement for many entries, of a scope that has a holder."""
+    rows = [{**dump_audit(entry), "detail": dict(entry.detail)} for entry in entries]
+    return "audit.add_all", {"audit": json.dumps(rows), "now": now}
+
+
+async def write_audit(transaction: Transaction, entry: AuditEntry, now: datetime) -> None:
+    """Add an entry to the audit log inside an open transaction."""
+    name, parameters = audit_statement(entry, now)
     await transaction.rows(name, **parameters)
 
 

@@ -148,12 +148,14 @@ WHERE conversation_id IS NOT NULL
 INSERT INTO memory AS m
     (scope_id, id, kind, key, value, data, terms, words, confidence, importance, source, learned_by, status,
      valid_from, valid_to, reason, replaced_by, refs, place, created_at, updated_at)
-SELECT %(scope)s, x.id, x.kind, x.key, x.value, x.data, x.terms, x.words, x.confidence, x.importance, x.source,
+SELECT h.scope_id, x.id, x.kind, x.key, x.value, x.data, x.terms, x.words, x.confidence, x.importance, x.source,
        x.learned_by, x.status, x.valid_from, x.valid_to, x.reason, x.replaced_by, x.refs, x.place, %(now)s, %(now)s
-FROM json_to_recordset(%(memories)s::json) AS x(
+FROM holder h
+CROSS JOIN json_to_recordset(%(memories)s::json) AS x(
     id uuid, kind text, key text, value text, data jsonb, terms text[], words tsvector, confidence float8,
     importance float8, source text, learned_by text, status text, valid_from timestamptz, valid_to timestamptz,
     reason text, replaced_by uuid, refs text[], place text)
+WHERE h.scope_id = %(scope)s
 ON CONFLICT (scope_id, id) DO UPDATE SET
     kind = excluded.kind, key = excluded.key, value = excluded.value, data = excluded.data, terms = excluded.terms,
     words = excluded.words, confidence = excluded.confidence, decayed = 0, last_decayed_at = NULL,

@@ -158,6 +158,8 @@ async def owner_transaction(connection: Owner, command: str = "recollect db migr
     try:
         async with connection.transaction():
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+            # On a cluster: tables that refer to each other are changed one shard after the other.
+            await connection.execute("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
             yield
     except psycopg.errors.InsufficientPrivilege as error:
         raise SchemaMismatch(

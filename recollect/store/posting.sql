@@ -2,8 +2,9 @@
 
 -- name: add
 INSERT INTO posting (scope_id, lexeme, document, first, found)
-SELECT %(scope)s, x.lexeme, %(number)s, %(first)s, x.found
-FROM unnest(%(lexemes)s::text[], %(found)s::bytea[]) AS x(lexeme, found)
+SELECT d.scope_id, x.lexeme, d.number, %(first)s, x.found
+FROM document d CROSS JOIN unnest(%(lexemes)s::text[], %(found)s::bytea[]) AS x(lexeme, found)
+WHERE d.scope_id = %(scope)s AND d.id = %(id)s
 
 -- name: find
 -- One row per lexeme of the question: where its runs are and how long each is, and the runs one after the other. Both

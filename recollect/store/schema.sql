@@ -38,6 +38,13 @@ CREATE FUNCTION recollect.add_key_under(id uuid, hash bytea, prefix text, parent
     RETURNING true
 $_$;
 
+CREATE FUNCTION recollect.add_model(of_name text, size integer) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    INSERT INTO embedding_model (name, dimension) VALUES (of_name, size) ON CONFLICT (name, dimension) DO NOTHING
+$$;
+
 CREATE FUNCTION recollect.any_key() RETURNS boolean
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'recollect', 'pg_temp'
@@ -45,14 +52,62 @@ CREATE FUNCTION recollect.any_key() RETURNS boolean
     SELECT coalesce((SELECT i.key_made FROM installation i), true)
 $$;
 
+CREATE FUNCTION recollect.append_turns(of_scope uuid, new_id uuid, of_project text, of_user text, session text, called text, added integer, exchanges integer, moment timestamp with time zone, until timestamp with time zone, covered_by smallint, said json, of_model smallint, vectors public.halfvec[]) RETURNS TABLE(id uuid, session_id text, name text, turn_count integer, interaction_count integer, created_at timestamp with time zone, updated_at timestamp with time zone, expires_at timestamp with time zone)
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    k conversation;
+BEGIN
+    PERFORM open_scope(of_scope);
+    INSERT INTO conversation AS c
+        (scope_id, id, project, user_id, session_id, name, turn_count, interaction_count, created_at, updated_at,
+         expires_at, embedded_model)
+    VALUES (of_scope, new_id, of_project, of_user, session, called, added, exchanges, moment, moment, until, covered_by)
+    ON CONFLICT (scope_id, session_id) DO UPDATE SET
+        turn_count = c.turn_count + excluded.turn_count,
+        interaction_count = c.interaction_count + excluded.interaction_count,
+        updated_at = greatest(c.updated_at, excluded.updated_at),
+        expires_at = excluded.expires_at,
+        embedded_model = CASE WHEN c.embedded_model = excluded.embedded_model THEN c.embedded_model ELSE 0 END,
+        due = true
+    RETURNING c.* INTO k;
+
+    INSERT INTO turn
+        (scope_id, conversation_id, turn_index, role, speaker, text, said_at, recorded_at, data, high_value)
+    SELECT c.scope_id, c.id, c.turn_count - added + x.i, x.role, x.speaker, x.text, x.at, moment, x.data, x.hv
+    FROM conversation c
+    CROSS JOIN json_to_recordset(said) AS x(
+        i int, role text, speaker text, text text, at timestamptz, data jsonb, hv boolean)
+    WHERE c.scope_id = of_scope AND c.id = k.id;
+
+    INSERT INTO sketch (scope_id, conversation_id, turn_index, said_at, speaker_key, flags, tokens, length, terms)
+    SELECT c.scope_id, c.id, c.turn_count - added + x.i, x.at, x.speaker_key, x.flags, x.tokens, x.length, x.terms
+    FROM conversation c
+    CROSS JOIN json_to_recordset(said) AS x(
+        i int, at timestamptz, speaker_key int, flags smallint, tokens int, length int, terms tsvector)
+    WHERE c.scope_id = of_scope AND c.id = k.id;
+
+    IF vectors IS NOT NULL THEN
+        INSERT INTO embedding (scope_id, model_id, conversation_id, turn_index, vector)
+        SELECT c.scope_id, of_model, c.id, c.turn_count - added + x.i, vectors[x.v]
+        FROM conversation c CROSS JOIN json_to_recordset(said) AS x(i int, v int)
+        WHERE c.scope_id = of_scope AND c.id = k.id AND x.v IS NOT NULL;
+    END IF;
+    RETURN QUERY SELECT k.id, k.session_id, k.name, k.turn_count, k.interaction_count, k.created_at, k.updated_at,
+                        k.expires_at;
+END $$;
+
 CREATE FUNCTION recollect.document_work() RETURNS TABLE(waiting bigint, failed bigint, oldest timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'recollect', 'pg_temp'
     AS $$
-    SELECT count(*), (SELECT count(*) FROM document f WHERE f.status = 'failed'),
-           min(d.updated_at) FILTER (WHERE d.lease_until IS NULL OR d.lease_until < now())
+    SELECT count(*) FILTER (WHERE d.status IN ('pending', 'processing')),
+           count(*) FILTER (WHERE d.status = 'failed'),
+           min(d.updated_at) FILTER (WHERE d.status IN ('pending', 'processing')
+                                       AND (d.lease_until IS NULL OR d.lease_until < now()))
     FROM document d
-    WHERE d.status IN ('pending', 'processing')
+    WHERE d.status IN ('pending', 'processing') OR d.status = 'failed'
 $$;
 
 CREATE FUNCTION recollect.find_documents(current_model smallint, most integer) RETURNS TABLE(scope_id uuid, document_id uuid)
@@ -171,6 +226,18 @@ CREATE FUNCTION recollect.list_keys(of_project text) RETURNS SETOF recollect.sho
     ORDER BY k.created_at, k.id
 $$;
 
+CREATE FUNCTION recollect.missing_scope() RETURNS uuid
+    LANGUAGE plpgsql STABLE COST 1
+    AS $$
+BEGIN
+    IF starts_with(current_setting('application_name'), 'citus_internal')
+       AND current_setting('app.backup', true) IS DISTINCT FROM 'on' THEN
+        RAISE EXCEPTION 'the transaction has no scope on this node'
+            USING ERRCODE = 'RM002', HINT = 'Set citus.propagate_set_commands to local for the login.';
+    END IF;
+    RETURN NULL;
+END $$;
+
 CREATE FUNCTION recollect.note_key_use(wanted uuid, moment timestamp with time zone) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'recollect', 'pg_temp'
@@ -183,6 +250,9 @@ CREATE FUNCTION recollect.open_scope(scope uuid) RETURNS void
     LANGUAGE plpgsql
     AS $$
 BEGIN
+    IF scope IS NULL THEN
+        RAISE EXCEPTION 'a transaction needs a scope' USING ERRCODE = 'RM002';
+    END IF;
     EXECUTE format('SET LOCAL app.scope = %L', scope);
 END $$;
 
@@ -301,35 +371,37 @@ $$;
 CREATE FUNCTION recollect.report_requests(which text, since timestamp with time zone, until timestamp with time zone) RETURNS TABLE(requests bigint, users bigint, sessions bigint, contexts bigint, few_words bigint, fallback bigint, only_vectors bigint, hit bigint, hits_found bigint, hits_used bigint, truncated bigint, summaries_only bigint, tokens bigint, budget bigint, retrieval_p50 integer, retrieval_p95 integer, llm_timed bigint, llm_p50 integer, llm_p95 integer, whole_p95 integer)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'recollect', 'pg_temp'
-    AS $$
+    AS $_$
+    -- The rows come to one place first; the trace, which is long, does not.
+    WITH r AS MATERIALIZED (
+        SELECT q.scope_id, q.session_id, q.verb = 'context' AS is_context, q.fts_hits, q.used_fallback,
+               q.retrieval_path, q.hits_found, q.hits_used, q.truncated, q.estimated_tokens, q.budget_tokens,
+               q.latency_retrieval_ms, q.latency_llm_ms,
+               -- What is known or was summarised went into the prompt, and no turn that was found did.
+               jsonb_path_exists(q.trace, '$.packed[*] ? (@ == $.memories[*].source || @ == $.episodes[*])')
+               AND NOT jsonb_path_exists(q.trace, '$.packed[*] ? (@ == $.hits[*].source)') AS is_summary
+        FROM request q
+        WHERE q.project = which AND q.created_at >= since AND q.created_at <= until)
     SELECT count(*), count(DISTINCT r.scope_id),
            count(DISTINCT (r.scope_id, r.session_id)) FILTER (WHERE r.session_id IS NOT NULL),
-           count(*) FILTER (WHERE r.verb = 'context'),
+           count(*) FILTER (WHERE r.is_context),
            count(*) FILTER (WHERE r.fts_hits < 3),
            count(*) FILTER (WHERE r.used_fallback),
            count(*) FILTER (WHERE r.retrieval_path = 'vector'),
            count(*) FILTER (WHERE r.hits_used > 0),
            coalesce(sum(r.hits_found), 0), coalesce(sum(r.hits_used), 0),
-           count(*) FILTER (WHERE r.verb = 'context' AND r.truncated),
-           -- What is known or was summarised went into the prompt, and no turn that was found did.
-           count(*) FILTER (WHERE r.verb = 'context'
-               AND traced.packed ?| ARRAY(
-                   SELECT m ->> 'source' FROM jsonb_array_elements(traced.memories) m
-                   UNION ALL SELECT e #>> '{}' FROM jsonb_array_elements(traced.episodes) e)
-               AND NOT traced.packed ?| ARRAY(SELECT h ->> 'source' FROM jsonb_array_elements(traced.hits) h)),
-           coalesce(sum(r.estimated_tokens) FILTER (WHERE r.verb = 'context'), 0),
-           coalesce(sum(r.budget_tokens) FILTER (WHERE r.verb = 'context'), 0),
+           count(*) FILTER (WHERE r.is_context AND r.truncated),
+           count(*) FILTER (WHERE r.is_context AND r.is_summary),
+           coalesce(sum(r.estimated_tokens) FILTER (WHERE r.is_context), 0),
+           coalesce(sum(r.budget_tokens) FILTER (WHERE r.is_context), 0),
            percentile_disc(0.5) WITHIN GROUP (ORDER BY r.latency_retrieval_ms),
            percentile_disc(0.95) WITHIN GROUP (ORDER BY r.latency_retrieval_ms),
            count(r.latency_llm_ms),
            percentile_disc(0.5) WITHIN GROUP (ORDER BY r.latency_llm_ms),
            percentile_disc(0.95) WITHIN GROUP (ORDER BY r.latency_llm_ms),
            percentile_disc(0.95) WITHIN GROUP (ORDER BY r.latency_retrieval_ms + coalesce(r.latency_llm_ms, 0))
-    FROM request r
-    -- All at once: each `->` would unpack the whole trace again.
-    CROSS JOIN LATERAL jsonb_to_record(r.trace) AS traced(packed jsonb, memories jsonb, episodes jsonb, hits jsonb)
-    WHERE r.project = which AND r.created_at >= since AND r.created_at <= until
-$$;
+    FROM r
+$_$;
 
 CREATE FUNCTION recollect.revoke_key(wanted uuid, of_project text, moment timestamp with time zone, by text) RETURNS SETOF recollect.shown_key
     LANGUAGE sql SECURITY DEFINER
@@ -1076,47 +1148,47 @@ ALTER TABLE recollect.request ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE recollect.schema_migration ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY scope ON recollect.audit USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.audit USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
-CREATE POLICY scope ON recollect.chapter USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.chapter USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
-CREATE POLICY scope ON recollect.chunk USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.chunk USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
-CREATE POLICY scope ON recollect.chunk_vector USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.chunk_vector USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
-CREATE POLICY scope ON recollect.conversation USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.conversation USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
-CREATE POLICY scope ON recollect.data_source USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.data_source USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
-CREATE POLICY scope ON recollect.document USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.document USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
-CREATE POLICY scope ON recollect.document_part USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.document_part USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
-CREATE POLICY scope ON recollect.embedding USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.embedding USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
-CREATE POLICY scope ON recollect.episode USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.episode USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
-CREATE POLICY scope ON recollect.evidence USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.evidence USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
-CREATE POLICY scope ON recollect.holder USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.holder USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
-CREATE POLICY scope ON recollect.idempotency USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.idempotency USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
-CREATE POLICY scope ON recollect.memory USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.memory USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
-CREATE POLICY scope ON recollect.posting USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.posting USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
-CREATE POLICY scope ON recollect.request USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.request USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
-CREATE POLICY scope ON recollect.shape USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.shape USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
-CREATE POLICY scope ON recollect.sketch USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.sketch USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
-CREATE POLICY scope ON recollect.tally USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.tally USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
-CREATE POLICY scope ON recollect.term USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.term USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
-CREATE POLICY scope ON recollect.turn USING ((scope_id = (NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid));
+CREATE POLICY scope ON recollect.turn USING ((scope_id = COALESCE((NULLIF(current_setting('app.scope'::text, true), ''::text))::uuid, recollect.missing_scope())));
 
 ALTER TABLE recollect.shape ENABLE ROW LEVEL SECURITY;
 
@@ -1137,8 +1209,14 @@ GRANT ALL ON FUNCTION recollect.add_key(id uuid, hash bytea, prefix text, name t
 REVOKE ALL ON FUNCTION recollect.add_key_under(id uuid, hash bytea, prefix text, parent uuid, moment timestamp with time zone, expires timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.add_key_under(id uuid, hash bytea, prefix text, parent uuid, moment timestamp with time zone, expires timestamp with time zone) TO recollect_operator;
 
+REVOKE ALL ON FUNCTION recollect.add_model(of_name text, size integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.add_model(of_name text, size integer) TO recollect_app;
+
 REVOKE ALL ON FUNCTION recollect.any_key() FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.any_key() TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.append_turns(of_scope uuid, new_id uuid, of_project text, of_user text, session text, called text, added integer, exchanges integer, moment timestamp with time zone, until timestamp with time zone, covered_by smallint, said json, of_model smallint, vectors public.halfvec[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.append_turns(of_scope uuid, new_id uuid, of_project text, of_user text, session text, called text, added integer, exchanges integer, moment timestamp with time zone, until timestamp with time zone, covered_by smallint, said json, of_model smallint, vectors public.halfvec[]) TO recollect_app;
 
 REVOKE ALL ON FUNCTION recollect.document_work() FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.document_work() TO recollect_app;
@@ -1169,6 +1247,9 @@ GRANT ALL ON FUNCTION recollect.insist(holds boolean) TO recollect_app;
 
 REVOKE ALL ON FUNCTION recollect.list_keys(of_project text) FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.list_keys(of_project text) TO recollect_operator;
+
+REVOKE ALL ON FUNCTION recollect.missing_scope() FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.missing_scope() TO recollect_app;
 
 REVOKE ALL ON FUNCTION recollect.note_key_use(wanted uuid, moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.note_key_use(wanted uuid, moment timestamp with time zone) TO recollect_app;
@@ -1232,7 +1313,7 @@ GRANT SELECT,INSERT,DELETE ON TABLE recollect.document_part TO recollect_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE recollect.embedding TO recollect_app;
 
-GRANT SELECT,INSERT ON TABLE recollect.embedding_model TO recollect_app;
+GRANT SELECT ON TABLE recollect.embedding_model TO recollect_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE recollect.episode TO recollect_app;
 

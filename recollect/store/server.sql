@@ -1,5 +1,17 @@
 -- Questions about the server, the schema and ourselves. Nothing here touches a user's rows.
 
+-- name: begin
+BEGIN
+
+-- name: commit
+COMMIT
+
+-- name: start_pooled
+-- Behind a pooler a session is not ours to set up: each transaction says for itself who it is and where it looks.
+SELECT set_config('role', 'recollect_app', true), set_config('search_path', 'recollect, public', true),
+       set_config('timezone', 'UTC', true), set_config('statement_timeout', %(timeout)s, true),
+       set_config('citus.propagate_set_commands', 'local', true)
+
 -- name: open_scope
 -- Every transaction begins with this; without it row-level security shows nothing. A read is planned anew each time: a
 -- plan made for one user's sizes must not serve another's.
@@ -23,10 +35,11 @@ SELECT current_setting('server_version_num')::int AS version,
                WHERE n.nspname = 'recollect' AND c.relname = 'schema_migration') AS has_schema
 
 -- name: role
--- Whether row-level security binds the role we are.
+-- Whether row-level security binds the role we are, and whether the server is one of several.
 SELECT current_user AS name, rolsuper OR rolbypassrls AS bypasses,
        EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-               WHERE n.nspname = 'recollect' AND c.relname = 'turn' AND c.relowner = r.oid) AS owns
+               WHERE n.nspname = 'recollect' AND c.relname = 'turn' AND c.relowner = r.oid) AS owns,
+       EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS is_cluster
 FROM pg_roles r WHERE rolname = current_user
 
 -- name: applied

@@ -3,7 +3,7 @@
 -- name: ask
 -- Notes who asked; how many have. More than a few need not be told apart.
 INSERT INTO shape AS s (scope_id, digest, askers, updated_at)
-SELECT %(scope)s, %(digest)s, ARRAY[%(asker)s::uuid], %(now)s
+VALUES (%(scope)s, %(digest)s, ARRAY[%(asker)s::uuid], %(now)s)
 ON CONFLICT (scope_id, digest) DO UPDATE SET
     askers = CASE WHEN s.askers @> excluded.askers OR cardinality(s.askers) >= %(most)s THEN s.askers
                   ELSE s.askers || excluded.askers END,

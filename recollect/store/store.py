@@ -205,6 +205,7 @@ class Store:
             await transaction.rows("conversation.lock", **parameters)
             await transaction.rows("chapter.drop_last", **parameters)
             await transaction.rows("chapter.write", **parameters)
+            await transaction.rows("chapter.embed", **parameters)
             await transaction.rows("chapter.finish", **parameters)
 
     async def find_similar_words(
@@ -281,9 +282,11 @@ class Store:
 
     async def get_model_id(self, name: str, dimension: int) -> int:
         """Return the number under which a model's vectors are stored."""
-        await self._database.ask("embedding.add_model", {"name": name, "dimension": dimension})
-        [(model,)] = await self._database.ask("embedding.model", {"name": name, "dimension": dimension})
-        return int(model)
+        named = {"name": name, "dimension": dimension}
+        if not (found := await self._database.ask("embedding.model", named)):
+            await self._database.ask("embedding.add_model", named)
+            found = await self._database.ask("embedding.model", named)
+        return int(found[0][0])
 
     async def list_unembedded(
         self, scope: ScopeId, conversation: ConversationId, model: int, high_value: bool, limit: int

@@ -1,9 +1,9 @@
 -- Tallies: what learning turned away, counted by reason and day.
 
 -- name: add
+-- One reason: what was only turned away has no other row in the scope to join many with.
 INSERT INTO tally AS t (scope_id, day, reason, count)
-SELECT %(scope)s, %(now)s::date, x.reason, x.count
-FROM json_to_recordset(%(tally)s::json) AS x(reason text, count int)
+VALUES (%(scope)s, %(now)s::date, %(reason)s, %(count)s)
 ON CONFLICT (scope_id, day, reason) DO UPDATE SET count = t.count + excluded.count
 
 -- name: all

@@ -52,9 +52,11 @@ WHERE x.place <= %(most)s
 -- name: put
 INSERT INTO term AS t
     (scope_id, name, kind, terms, description, synonyms, sql, data, created_at, updated_at)
-SELECT %(scope)s, x.name, x.kind, x.terms, x.description, x.synonyms, x.sql, x.data, %(now)s, %(now)s
-FROM json_to_recordset(%(terms)s::json) AS x(
+SELECT h.scope_id, x.name, x.kind, x.terms, x.description, x.synonyms, x.sql, x.data, %(now)s, %(now)s
+FROM holder h
+CROSS JOIN json_to_recordset(%(terms)s::json) AS x(
     name text, kind text, terms text[], description text, synonyms text[], sql text, data jsonb)
+WHERE h.scope_id = %(scope)s
 ON CONFLICT (scope_id, kind, name) DO UPDATE SET
     terms = excluded.terms, description = excluded.description, synonyms = excluded.synonyms, sql = excluded.sql,
     data = excluded.data, updated_at = excluded.updated_at

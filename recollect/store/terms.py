@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect.store.database import Database, Row, Statement
-from recollect.store.memories import Holder, as_memory, audit_statement
+from recollect.store.memories import Holder, advance_statements, as_memory, audit_statement
 from recollect.values.audit import AuditEntry
 from recollect.values.data_source import DataSource, ServerIdentity
 from recollect.values.memory import Memory
@@ -85,15 +85,14 @@ class TermStore:
     async def write(self, holder: Holder, version: int, changes: TermChanges, entry: AuditEntry, now: datetime) -> None:
         """Write everything if nothing has changed since `version`; otherwise write nothing and raise Outdated."""
         statements = term_statements(holder, version, changes, now)
-        await self._database.run(holder.id, *statements, audit_statement([entry], now), write=True)
+        await self._database.run(holder.id, *statements, audit_statement(entry, now), write=True)
 
 
 def term_statements(holder: Holder, version: int, changes: TermChanges, now: datetime) -> list[Statement]:
     """Return the statements that write the changes, in a transaction that fails if `version` is no longer current."""
     if not changes.put and not changes.drop:
         return []
-    who = {"project": holder.project, "user": holder.user, "version": version, "now": now}
-    statements: list[Statement] = [("holder.advance", who)]
+    statements = advance_statements(holder, version, now)
     if changes.put:
         rows = [dump_term(term) for term in changes.put]
         statements.append(("term.put", {"terms": json.dumps(rows), "now": now}))
@@ -168,14 +167,13 @@ class DataSourceStore:
             "is_local": source.is_local,
             "now": now,
         }
-        rows, *_ = await self._database.run(
-            project, ("data_source.put", row), *terms, audit_statement(entries, now), write=True
-        )
+        audit = (audit_statement(entry, now) for entry in entries)
+        rows, *_ = await self._database.run(project, ("data_source.put", row), *terms, *audit, write=True)
         return DataSource(*rows[0])
 
     async def drop(self, project: ScopeId, name: str, entry: AuditEntry, now: datetime) -> bool:
         rows, _ = await self._database.run(
-            project, ("data_source.drop", {"name": name}), audit_statement([entry], now), write=True
+            project, ("data_source.drop", {"name": name}), audit_statement(entry, now), write=True
         )
         return bool(rows)
 

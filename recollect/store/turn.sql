@@ -1,46 +1,11 @@
 -- Turns: the log. Inserted and, when a person asks for it, deleted; never updated.
 
 -- name: append
--- Some turns with all that is derived from them at once: one statement, one round trip, one commit. It opens its scope
--- itself: no row can be written before `o` has been read, and everything else hangs on that row. Parameters come as JSON
--- because the driver writes one JSON text several times faster than a dozen arrays.
-WITH o AS MATERIALIZED (
-    SELECT open_scope(%(scope)s)
-), x AS MATERIALIZED (
-    SELECT * FROM json_to_recordset(%(turns)s::json) AS x(
-        i int, role text, speaker text, text text, at timestamptz, data jsonb, hv boolean,
-        speaker_key int, flags smallint, tokens int, length int, terms tsvector, v int)
-), c AS (
-    INSERT INTO conversation AS c
-        (scope_id, id, project, user_id, session_id, name, turn_count, interaction_count,
-         created_at, updated_at, expires_at, embedded_model)
-    SELECT %(scope)s, %(conversation)s, %(project)s, %(user)s, %(session)s, %(name)s, %(count)s, %(interactions)s,
-           %(now)s, %(now)s, %(expires)s, %(embedded_model)s
-    FROM o
-    ON CONFLICT (scope_id, session_id) DO UPDATE SET
-        turn_count = c.turn_count + %(count)s,
-        interaction_count = c.interaction_count + %(interactions)s,
-        updated_at = greatest(c.updated_at, %(now)s),
-        expires_at = %(expires)s,
-        embedded_model = CASE WHEN c.embedded_model = %(embedded_model)s THEN c.embedded_model ELSE 0 END,
-        due = true
-    RETURNING id, session_id, name, turn_count, interaction_count, created_at, updated_at, expires_at
-), t AS (
-    INSERT INTO turn
-        (scope_id, conversation_id, turn_index, role, speaker, text, said_at, recorded_at, data, high_value)
-    SELECT %(scope)s, c.id, c.turn_count - %(count)s + x.i, x.role, x.speaker, x.text, x.at, %(now)s, x.data, x.hv
-    FROM c, x
-), s AS (
-    INSERT INTO sketch (scope_id, conversation_id, turn_index, said_at, speaker_key, flags, tokens, length, terms)
-    SELECT %(scope)s, c.id, c.turn_count - %(count)s + x.i, x.at, x.speaker_key, x.flags, x.tokens, x.length, x.terms
-    FROM c, x
-), e AS (
-    INSERT INTO embedding (scope_id, model_id, conversation_id, turn_index, vector)
-    SELECT %(scope)s, %(model)s, c.id, c.turn_count - %(count)s + x.i, (%(vectors)s::halfvec[])[x.v]
-    FROM c, x
-    WHERE x.v IS NOT NULL
-)
-SELECT id, session_id, name, turn_count, interaction_count, created_at, updated_at, expires_at FROM c
+-- Some turns with all that is derived from them, in one call that opens its scope itself (migration 0021).
+SELECT id, session_id, name, turn_count, interaction_count, created_at, updated_at, expires_at
+FROM append_turns(%(scope)s, %(conversation)s, %(project)s, %(user)s, %(session)s, %(name)s, %(count)s,
+                  %(interactions)s, %(now)s, %(expires)s, %(embedded_model)s::smallint, %(turns)s::json,
+                  %(model)s::smallint, %(vectors)s::halfvec[])
 
 -- name: recent
 -- The last turns of a conversation, newest first: read from the end of its key, no further than asked. A join would read

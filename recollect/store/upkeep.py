@@ -17,7 +17,7 @@ from uuid import UUID
 
 from recollect.learning.upkeep import Decay, IdleMemory, UpkeepLimits, compute_decay
 from recollect.store.database import Database, Row, Transaction
-from recollect.store.memories import write_audit
+from recollect.store.memories import audit_statement_of_all, write_audit
 from recollect.values.audit import AuditEntry
 from recollect.values.memory import is_single
 from recollect.values.report import LATENCY_STEPS, MOST_STORED, WEEKS, Day, ReportCounts, ScopeStorage, Totals, Week
@@ -94,7 +94,7 @@ class UpkeepStore:
                 noun: await transaction.count(f"{noun}.delete_one", conversation=conversation)
                 for noun in EXPIRING_TABLES
             }
-            await write_audit(transaction, [AuditEntry(ACTOR, "expired", f"conversation:{conversation}", rows)], now)
+            await write_audit(transaction, AuditEntry(ACTOR, "expired", f"conversation:{conversation}", rows), now)
             return rows
 
     async def drop_requests(self, scope: ScopeId, limits: UpkeepLimits) -> int:
@@ -177,9 +177,9 @@ async def erase_memories(transaction: Transaction, chosen: Sequence[Row], action
     evidence = Counter(alone[key] if memory is None else roots[memory] for memory, key in said)
     earlier = Counter(root for memory, root in roots.items() if memory not in ids)
     details = {memory: {"evidence": evidence[memory], "earlier": earlier[memory]} for memory in ids}
-    await write_audit(
-        transaction, [AuditEntry(ACTOR, action, f"memory:{memory}", details[memory]) for memory in ids], now
-    )
+    entries = [AuditEntry(ACTOR, action, f"memory:{memory}", details[memory]) for memory in ids]
+    name, parameters = audit_statement_of_all(entries, now)
+    await transaction.rows(name, **parameters)
     return len(ids)
 
 

@@ -1,5 +1,10 @@
-"""Identity: who calls, and for which user and project. Servers parse credentials from headers; flows/identify.py finds
-out whom they belong to. No I/O."""
+"""Identity and permissions: who calls, for which user and project, and who may do what. No I/O.
+
+Servers parse credentials from headers; flows/identify.py finds out whom they belong to. Then they call
+`authorize_scope` or `check_permission` before they call the engine. The engine itself checks nothing, because a program
+that embeds it is trusted. A user's rights are split in two: `self` for their own data, `user` for what their project
+shares.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +12,12 @@ import base64
 import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, Protocol, cast
 
 from recollect.errors import Forbidden, InvalidInput, Unauthorized
 from recollect.values.api_key import KeyId, Role
-from recollect.values.scope import MAX_NAME
+from recollect.values.scope import MAX_NAME, Scope
 from recollect.values.text import check_text
 
 UserSource = Literal["token", "request", "header"]
@@ -155,3 +161,111 @@ def choose_project(identity: Identity, request: str | None, default: str) -> str
     if request and request != identity.project:
         raise Forbidden(f"this identity belongs to project {identity.project!r} and cannot act in another")
     return identity.project
+
+
+Action = Literal[
+    # with what belongs to a user
+    "record", "recall", "context", "history", "explain", "resolve", "resolve_all", "learn", "correct", "memories",
+    "close", "episodes", "mark", "forget", "redact", "export", "rejections", "settle", "audit", "promote", "approve",
+    "reject", "documents", "add_document", "drop_document",
+    # with what belongs to the project
+    "terms", "memories_project", "learn_project", "change_project", "audit_project", "import_ontology", "put_term",
+    "drop_term", "report", "data_sources", "put_data_source", "ask", "change_documents",
+    # with the installation
+    "keys", "metrics", "work",
+]  # fmt: skip
+Who = Literal["self", "user", "service", "data", "admin"]
+
+# Who may do what; the actions are listed once more than in `Action`, since a type cannot be built from a table.
+ADMIN: frozenset[Who] = frozenset({"admin"})
+RULES: tuple[tuple[frozenset[Who], tuple[Action, ...]], ...] = (
+    (
+        frozenset({"self", "service", "admin"}),
+        (
+            *("record", "recall", "context", "history", "explain", "resolve", "resolve_all", "learn", "correct"),
+            *("memories", "close", "episodes", "mark", "forget", "redact", "export", "rejections", "settle"),
+            *("documents", "add_document", "drop_document"),
+        ),
+    ),
+    (ADMIN, ("audit", "promote", "approve", "reject")),
+)
+# About what the project shares, or about the installation: no user has to be named.
+PROJECT_RULES: tuple[tuple[frozenset[Who], tuple[Action, ...]], ...] = (
+    (frozenset({"user", "service", "data", "admin"}), ("terms", "memories_project", "data_sources", "ask")),
+    # An application forwards what its users teach the project.
+    (frozenset({"service", "data", "admin"}), ("learn_project", "metrics")),
+    (
+        frozenset({"data", "admin"}),
+        (
+            *("change_project", "import_ontology", "put_term", "drop_term", "report", "put_data_source"),
+            "change_documents",
+        ),
+    ),
+    (ADMIN, ("audit_project", "keys", "work")),
+)
+ALLOWED: Mapping[Action, frozenset[Who]] = MappingProxyType(
+    {action: who for who, actions in (*RULES, *PROJECT_RULES) for action in actions}
+)
+OF_PROJECT: frozenset[Action] = frozenset(action for _, actions in PROJECT_RULES for action in actions)
+# Counts without names: whoever may see them may see those of all projects.
+OF_NOBODY: frozenset[Action] = frozenset({"metrics"})
+
+
+class Defaults(Protocol):
+    """What the settings say if a request does not."""
+
+    @property
+    def project(self) -> str: ...
+
+    @property
+    def user_source(self) -> str: ...
+
+
+def authorize_scope(
+    identity: Identity,
+    action: Action,
+    defaults: Defaults,
+    headers: Mapping[str, str],
+    user: str | None = None,
+    session: str | None = None,
+    project: str | None = None,
+) -> Scope:
+    """Return the scope a request is for, if this identity may act on it. For what the project shares, the user is the
+    author; a key without a user is its own author."""
+    source = cast("UserSource", defaults.user_source)
+    header = next((value for name, value in headers.items() if name.lower() == "x-user-id"), None)
+    if action in OF_PROJECT and identity.role != "user":
+        named = user or header or identity.user or identity.name
+    else:
+        named = choose_user(identity, source, request=user, header=header)
+    scope = Scope(named, session, choose_project(identity, project, defaults.project))
+    check_permission(identity, action, scope)
+    return scope
+
+
+def check_permission(identity: Identity, action: Action, scope: Scope | None) -> None:
+    """Raise Forbidden, naming the required role. Without a scope the action concerns every project."""
+    allowed = ALLOWED[action]
+    if identity.role not in allowed and not (identity.role == "user" and "self" in allowed):
+        raise Forbidden(f"{action} takes {_format_roles(allowed)}; this identity has the role {identity.role}")
+    if action not in OF_NOBODY:
+        _check_project(identity, action, scope)
+    if identity.role == "user" and "self" in allowed and (scope is None or scope.user != identity.user):
+        raise Forbidden(f"{action} for another user takes {_format_roles(allowed - {'self'})}")
+
+
+def _check_project(identity: Identity, action: Action, scope: Scope | None) -> None:
+    if identity.project is None:
+        return
+    if scope is None:
+        raise Forbidden(
+            f"{action} for all projects takes {_format_roles(ALLOWED[action] - {'self', 'user'})} of all projects"
+        )
+    if scope.project != identity.project:
+        raise Forbidden(f"{action} in project {scope.project!r} takes an identity of that project")
+
+
+def _format_roles(allowed: frozenset[Who]) -> str:
+    order: tuple[Who, ...] = ("self", "user", "service", "data", "admin")
+    named = ["user" if who == "self" else who for who in order if who in allowed]
+    return f"the role {' or '.join([', '.join(named[:-1]), named[-1]] if len(named) > 1 else named)}"

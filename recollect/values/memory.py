@@ -7,7 +7,7 @@ and a reference to its successor.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, get_args
@@ -210,3 +210,13 @@ def list_lookup_terms(kind: MemoryKind, key: str, value: str) -> tuple[str, ...]
         return ()
     words = [key, value.split()[-1]] if kind == "terminology" and value.lower().startswith(("call", "refer")) else [key]
     return tuple(dict.fromkeys(filter(None, map(stem_term, words))))
+
+
+def find_linked(start: MemoryId, memories: Iterable[Memory]) -> set[MemoryId]:
+    """Return the ids of a memory, of all that it replaced and of all that replaced it."""
+    links = [(memory.id, memory.replaced_by) for memory in memories if memory.replaced_by]
+    linked, size = {start}, 0
+    while size < len(linked):
+        size = len(linked)
+        linked |= {end for pair in links if linked.intersection(pair) for end in pair}
+    return linked

@@ -116,13 +116,8 @@ def parse_plain_value(text: str) -> Any:
     if text in WORDS:
         return WORDS[text]
     if found := NUMBER.fullmatch(text):
-        return float(text) if found[2] else parse_whole_number(text)
+        return float(text) if found[2] else (int(text) if len(text) <= 18 else text)
     return text
-
-
-def parse_whole_number(text: str) -> int | str:
-    """Return the number; a longer one is an identifier and stays text."""
-    return int(text) if len(text) <= 18 else text
 
 
 def write_yaml(value: Mapping[str, Any]) -> str:

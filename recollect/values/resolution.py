@@ -116,7 +116,7 @@ def resolve_term(
     ontology_terms: Iterable[Term],
 ) -> Resolution:
     stem = stem_name(term)
-    session = [build_definition_meaning(said) for said in find_definitions(term, definitions)]
+    session = [Meaning("session", said, SESSION, "session") for said in find_definitions(term, definitions)]
     users = [build_memory_meaning("user", memory, memory.confidence) for memory in rank_memories(user_memories, stem)]
     projects = [build_memory_meaning("project", memory, PROJECT) for memory in rank_memories(project_memories, stem)]
     best, others = find_ontology_meanings(ontology_terms, term)
@@ -149,10 +149,6 @@ def find_definitions(term: str, definitions: Mapping[str, str]) -> list[str]:
     """Return matching definitions, exact spelling first; of several with one stem the last one given."""
     same = [(name, said) for name, said in reversed(list(definitions.items())) if stem_name(name) == stem_name(term)]
     return [said for _, said in sorted(same, key=lambda pair: pair[0] != term)]
-
-
-def build_definition_meaning(said: str) -> Meaning:
-    return Meaning("session", said, SESSION, "session")
 
 
 def rank_memories(memories: Iterable[Memory], stem: str) -> list[Memory]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from recollect.cli import demo_story
+from recollect.cli import demo
 from recollect.cli.app import app
 
 from .cli_program import PROGRAM, Cli, run_program
@@ -66,7 +66,7 @@ def test_the_tour_ends_by_itself_where_nobody_types(home: Path, server: str) -> 
     assert "以后报表里的金额都用人民币" in ran.out
     assert "because: words" in ran.out
     assert "active: logged in within the last 30 days  (definition, from monday#0)" in ran.out
-    assert f" of {demo_story.PROMPT_BUDGET} tokens" in ran.out
+    assert f" of {demo.PROMPT_BUDGET} tokens" in ran.out
     assert ESCAPE not in ran.out
     assert "Your turn" not in ran.out
 
@@ -83,7 +83,7 @@ def test_the_tour_finds_what_it_is_about(cli: Cli) -> None:
     tour = cli("demo", "--json").json
     found = [{hit["source"] for hit in recall["hits"]} for recall in tour["recalled"]]
     assert all(source in hits for source, hits in zip(("monday#0", "monday#7", "wednesday#2"), found, strict=True))
-    assert tour["context"]["tokens"] <= demo_story.PROMPT_BUDGET
+    assert tour["context"]["tokens"] <= demo.PROMPT_BUDGET
 
 
 def test_the_tour_shows_what_was_learned(cli: Cli) -> None:

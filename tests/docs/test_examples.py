@@ -32,12 +32,12 @@ SHELLS = ("sh", "shell", "console")
 
 
 @pytest.fixture
-def surroundings(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def surroundings(database: str, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a reader has: a database, the command on the path, an empty folder, no other settings."""
     for variable in [v for v in os.environ if v.startswith(("RECOLLECT_", "MEMORY_"))]:
         monkeypatch.delenv(variable)
     monkeypatch.setenv("MEMORY_DB_CONNECTION_STRING", database)
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{Path(program).parent}:{Path(sys.executable).parent}:{os.environ['PATH']}")
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.chdir(tmp_path)
 

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from recollect import Engine, InvalidInput, InvalidSetting, NotFound, Query, Scope, StoreUnavailable, Turn, connect
 from recollect.providers.fake import FakeEmbedder
 from recollect.settings import Settings
+from tests.bounds import bound
 
 EXAMPLES = example_settings(
-    max_examples=40,
+    max_examples=bound(15, 400),
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

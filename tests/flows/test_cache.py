@@ -27,12 +27,14 @@ from recollect.providers import redis as provider
 from recollect.providers.fake import FakeClock, FakeEmbedder
 from recollect.providers.redis import RedisCache, hash_key
 from recollect.settings import Settings
+from tests.bounds import bound
 from tests.flows.cache_writer import write
 from tests.redis_server import RedisServer, back, serving
 
 MONDAY, TUESDAY = Scope("alex", "monday"), Scope("alex", "tuesday")
 WORDS = ("heron", "garden", "ferry", "budget", "piano", "bridge")
 SMALL_TALK: list[Any] = [("user", "The heron stands by the bridge."), ("assistant", "And the ferry is late again.")]
+LINES = bound(16, 200)  # that a writer says while others ask
 WRITER = Path(__file__).with_name("cache_writer.py")
 
 
@@ -187,7 +189,10 @@ STEPS = st.lists(
 
 
 @pytest.mark.usefixtures("kept_at_once")
-@hypothesis_settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.long
+@hypothesis_settings(
+    max_examples=bound(5, 100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(steps=STEPS)
 async def test_after_any_writes_by_anyone_the_answers_are_those_without_a_cache(
     pair: Pair, redis: RedisServer, steps: list[tuple[str, str, str, list[str], bool]]
@@ -257,6 +262,7 @@ class Ledger:
         return asked
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("kept_at_once")
 async def test_an_acknowledged_write_is_in_every_later_answer_in_one_process(
     settings: Settings, redis: RedisServer
@@ -269,7 +275,7 @@ async def test_an_acknowledged_write_is_in_every_later_answer_in_one_process(
             asyncio.create_task(ledger.watch(memory, user)) for user in users for memory in (one.cached, other.cached)
         ]
         await asyncio.gather(
-            *(write(memory, Scope(user, "monday"), 40, ledger.of(user)) for user, memory in users.items())
+            *(write(memory, Scope(user, "monday"), LINES, ledger.of(user)) for user, memory in users.items())
         )
         ledger.is_over = True
 
@@ -277,12 +283,13 @@ async def test_an_acknowledged_write_is_in_every_later_answer_in_one_process(
         assert min(one.counts.hits, other.counts.hits) > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("knows_redis", [True, False])
 async def test_an_acknowledged_write_of_another_process_is_in_every_later_answer(
     pair: Pair, database: str, redis: RedisServer, knows_redis: bool
 ) -> None:
     ledger = Ledger()
-    command = (sys.executable, str(WRITER), database, redis.url if knows_redis else "", "alex", "40")
+    command = (sys.executable, str(WRITER), database, redis.url if knows_redis else "", "alex", str(LINES))
     writer = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     watching = [asyncio.create_task(ledger.watch(pair.cached, "alex")) for _ in range(3)]
 
@@ -294,7 +301,7 @@ async def test_an_acknowledged_write_of_another_process_is_in_every_later_answer
 
     assert await writer.wait() == 0
     assert min(await asyncio.gather(*watching)) > 0
-    assert (ledger.said["alex"], len(ledger.blanked["alex"])) == (39, 10)
+    assert (ledger.said["alex"], len(ledger.blanked["alex"])) == (LINES - 1, LINES // 4)
     assert pair.counts.hits or knows_redis  # a writer who knows it asks that nothing be kept for a while
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from recollect import Context, Engine, Query, Scope, connect
 from recollect.recall.tokens import count_tokens
 from recollect.settings import Settings
+from tests.bounds import bound
 
 MONDAY = Scope("alex", "monday")
 WORDS = (
@@ -71,7 +72,7 @@ def assert_sound(context: Context) -> None:
     ),
 )
 @settings(
-    max_examples=60,
+    max_examples=bound(25, 600),
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],

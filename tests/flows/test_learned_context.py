@@ -16,6 +16,7 @@ from recollect.providers.fake import FakeEmbedder
 from recollect.recall.tokens import count_tokens
 from recollect.settings import Settings
 from recollect.values.lesson import Owner
+from tests.bounds import bound
 
 ALEX = Scope("alex", "today", "acme")
 SECTIONS = ("terms", "known", "episodes", "recalled", "recent")
@@ -198,7 +199,7 @@ async def test_a_term_that_is_used_by_two_names_is_told_once(filled: Engine) -> 
     options={"turn_chars": 328, "budget": 377, "recent": None},
 )
 @settings(
-    max_examples=30,
+    max_examples=bound(12, 300),
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],

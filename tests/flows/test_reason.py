@@ -32,8 +32,8 @@ async def learned(reasoner: FakeReasoner, *turns: Turn, known: Any = ()) -> dict
 
 
 def told(reasoner: FakeReasoner) -> str:
-    """The user's message of the first question."""
-    return reasoner.asked[0][1].text
+    """The last message of the first question."""
+    return reasoner.asked[0][-1].text
 
 
 async def test_the_model_is_told_the_turns_with_their_numbers_and_what_is_known_already() -> None:
@@ -43,7 +43,8 @@ async def test_the_model_is_told_the_turns_with_their_numbers_and_what_is_known_
     found = await learned(reasoner, *turns, known=[("name", "Anna\nBell")])
 
     assert found == {0: Extraction([], [], []), 1: Extraction([], [], [])}
-    assert [message.role for message in reasoner.asked[0]] == ["system", "user"]
+    assert reasoner.asked[0][0].role == "system"
+    assert reasoner.schemas == [None]
     assert MARK.findall(told(reasoner)) == ["known", "end", "turn 0, user", "end", "turn 1, assistant", "end"]
     assert "name: Anna Bell\n" in told(reasoner)
     assert "I live in Leeds." in told(reasoner)
@@ -66,7 +67,7 @@ async def test_a_long_turn_is_cut_and_what_was_only_passed_on_is_not_sent() -> N
     await learned(reasoner, *turns)
     summary = await summarize_turns(reasoner, turns)
 
-    for [_, user] in reasoner.asked:
+    for [*_, user] in reasoner.asked:
         assert "secret" not in user.text
         assert "And more." in user.text
         assert len(user.text) < 2 * reason.MAX_TURN_CHARS + 1000
@@ -93,7 +94,7 @@ async def test_a_turn_cannot_leave_its_marks_nor_speak_in_another_role(text: str
 
     marks = ["turn 0, user", "end", f"turn 1, {role}", "end"]
     for messages, expected in zip(reasoner.asked, (["known", "end", *marks], marks), strict=True):
-        [system, user] = messages
+        system, user = messages[0], messages[-1]
         assert MARK.findall(user.text) == expected
         assert not re.search(r"<\||</s>|<start_of_turn>|\[/?INST\]", user.text)
         assert text not in system.text
@@ -146,6 +147,57 @@ async def test_a_model_that_fails_while_it_repairs_has_failed_and_is_not_confuse
     assert not isinstance(failed.value, ReasonerConfused)
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "0, identity, location, Rome",
+        "- turn 0: identity, Location, Rome.",
+        "identity | location | Rome",
+        "<think>They moved.</think>\n0, identity, location, Rome\n0, fact, pet, dragon",
+        claiming(),
+    ],
+)
+async def test_facts_are_read_from_lines_or_json(answer: str) -> None:
+    found = await learned(FakeReasoner(answer), Turn("user", "Since May I live in Rome."))
+
+    assert [(fact.category, fact.key, fact.value) for fact in found[0].facts] == [("identity", "location", "Rome")]
+
+
+@pytest.mark.parametrize("answer", ["none", "None.", "No facts.", '{"facts": []}'])
+async def test_answer_without_facts_is_understood_at_once(answer: str) -> None:
+    reasoner = FakeReasoner(answer)
+
+    assert (await learned(reasoner, Turn("user", "Nice weather!")))[0].facts == []
+    assert len(reasoner.asked) == 1
+
+
+async def test_answer_that_is_no_list_is_sent_back_once() -> None:
+    reasoner = FakeReasoner("You should visit Rome!", "0, identity, location, Rome")
+
+    found = await learned(reasoner, Turn("user", "I live in Rome."))
+
+    assert [fact.value for fact in found[0].facts] == ["Rome"]
+    assert [message.role for message in reasoner.asked[1][-3:]] == ["user", "assistant", "user"]
+    with pytest.raises(ReasonerConfused, match="no list of facts"):
+        await learned(FakeReasoner("Rome is lovely."), Turn("user", "I live in Rome."))
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "key"),
+    [
+        ("My daughter turned six on Monday.", "0, identity, age, six", "daughter_age"),
+        ("My sister Hannah works as a nurse.", "0, identity, job, nurse", "sister_job"),
+        ("After my dad died I moved to Leeds.", "0, identity, location, Leeds", "location"),
+        ("I live with my sister in Porto.", "0, identity, location, Porto", "location"),
+        ("我女儿六岁了。", "0, identity, age, 六岁", "女儿_age"),
+    ],
+)
+async def test_fact_about_another_person_is_not_the_users(text: str, line: str, key: str) -> None:
+    [fact] = (await learned(FakeReasoner(line), Turn("user", text)))[0].facts
+
+    assert fact.key == key
+
+
 async def test_numbers_and_flags_given_as_text_are_understood() -> None:
     found = await learned(
         FakeReasoner(claiming(turn="0", confidence="0.9", corrects="true")), Turn("user", "I live in Rome.")
@@ -156,12 +208,12 @@ async def test_numbers_and_flags_given_as_text_are_understood() -> None:
 
 @pytest.mark.parametrize("places", [{}, {"error": "x", "other": "y"}, {"problem": "x"}])
 def test_a_prompt_wants_all_its_places_and_no_others(places: dict[str, str]) -> None:
-    with pytest.raises(TypeError, match=r"has the placeholders \['error'\]"):
+    with pytest.raises(TypeError, match=r"has the placeholders \['error', 'form'\]"):
         render_prompt("repair", **places)
 
 
 def test_a_place_is_filled_once_and_what_fills_it_is_not_a_prompt() -> None:
-    assert "read: {{error}}" in render_prompt("repair", error="{{error}}")
+    assert "read: {{error}}" in render_prompt("repair", error="{{error}}", form="")
 
 
 @pytest.mark.parametrize("name", ["extract", "summarise", "turns"])

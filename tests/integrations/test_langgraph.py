@@ -34,14 +34,15 @@ from langgraph.store.memory import InMemoryStore
 from recollect import Engine, InvalidInput, Lesson, Memory, Scope, SyncEngine, connect, connect_sync
 from recollect.flows.maintain import run_upkeep
 from recollect.integrations.filters import matches_filter
-from recollect.integrations.langgraph import RecollectStore, select_namespaces
-from recollect.integrations.langgraph_items import (
+from recollect.integrations.langgraph import (
     Namespace,
+    RecollectStore,
     StoredItem,
     make_key,
     make_lesson,
     parse_item,
     render_value,
+    select_namespaces,
 )
 from recollect.settings import Settings
 from recollect.store.database import Database
@@ -287,7 +288,7 @@ def test_items_do_not_crowd_a_context_and_are_never_crowded_out(settings: Settin
         store.batch([PutOp(("facts",), str(n), {"text": f"Pump {n} has a green lid"}) for n in range(9)])
         engine.learn(ALEX, Lesson("Be brief."))
 
-        done = engine._wait(run_upkeep(engine._engine._deps))
+        done = engine._wait(run_upkeep(engine._target._deps))
 
         assert (done.pruned, len(store.search(()))) == (0, 9)
         assert engine.context(ALEX, "what about noodles?").text.count("Pump") == 0

@@ -28,11 +28,12 @@ from recollect.learning.reconcile import (
 from recollect.learning.similarity import Gist, get_gist
 from recollect.values.memory import Act, Evidence, Memory, MemoryKind, get_slot, is_single
 from recollect.values.scope import ConversationId, MemoryId
+from tests.bounds import bound
 
 START = datetime(2025, 3, 1, tzinfo=UTC)
 PLACES = ("Paris", "Berlin", "Lisbon")
 FOODS = ("peanuts", "shellfish", "not peanuts", "no shellfish", "peanuts instead of shellfish")
-MANY = 80
+MANY = bound(25, 400)
 
 
 def said(n: int, value: str, key: str = "location", kind: MemoryKind = "identity", **given: Any) -> Evidence:

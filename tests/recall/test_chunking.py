@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from recollect.recall.chunking import chunks
 from recollect.recall.tokens import count_tokens
 from recollect.values.blocks import FAILURE_MESSAGES, Block, Chunk, Failure, iter_canonical_text
+from tests.bounds import bound
 
 ALPHABET = "ab cd. EF! 12;\n\t，。记忆对话？é\u0301👩\u200d💻🏽…|"
 TEXTS = st.one_of(
@@ -33,7 +34,7 @@ SIZES = st.integers(8, 120).flatmap(lambda size: st.tuples(st.just(size), st.int
 
 
 @given(DOCUMENTS, SIZES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=bound(100, 2_000), deadline=None)
 def test_a_chunk_is_exactly_its_range_and_within_its_size(blocks: list[Block], sizes: tuple[int, int]) -> None:
     size, overlap = sizes
     text = "".join(iter_canonical_text(blocks))
@@ -45,7 +46,7 @@ def test_a_chunk_is_exactly_its_range_and_within_its_size(blocks: list[Block], s
 
 
 @given(DOCUMENTS, SIZES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=bound(100, 2_000), deadline=None)
 def test_nothing_is_left_out_and_no_more_than_the_overlap_is_said_twice(
     blocks: list[Block], sizes: tuple[int, int]
 ) -> None:

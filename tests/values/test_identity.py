@@ -15,18 +15,22 @@ from recollect import Engine
 from recollect.errors import Forbidden, InvalidInput, Unauthorized
 from recollect.values.api_key import ROLES, Grant, KeyId, Role, generate_key, parse_key
 from recollect.values.identity import (
+    ALLOWED,
     LOCAL,
     LONGEST,
+    OF_PROJECT,
+    Action,
     ClaimNames,
     Credentials,
     Identity,
     UserSource,
+    authorize_scope,
+    check_permission,
     choose_project,
     choose_user,
     parse_credentials,
     read_identity,
 )
-from recollect.values.permissions import ALLOWED, OF_PROJECT, Action, authorize_scope, check_permission
 from recollect.values.scope import Scope
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

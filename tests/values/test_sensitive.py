@@ -20,8 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.values.log_masking import mask_logs
-from recollect.values.sensitive_data import Sensitive, find_sensitive, mask_data, mask_text
+from recollect.values.sensitive_data import Sensitive, find_sensitive, mask_data, mask_logs, mask_text
 
 PERSONAL = {
     "e-mail": [

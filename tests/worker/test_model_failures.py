@@ -54,7 +54,7 @@ def good(body: dict[str, Any]) -> Answer:
 
 
 def slow(body: dict[str, Any]) -> Answer:
-    time.sleep(0.4)
+    time.sleep(1.0)
     return good(body)
 
 
@@ -75,10 +75,16 @@ def model() -> Iterator[Server]:
 
 
 @pytest.fixture
-async def memory(settings: Settings, model: Server, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Engine]:
+async def memory(
+    settings: Settings, model: Server, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> AsyncIterator[Engine]:
+    """An engine whose model has half a second where it is to be too slow, and else as long as it takes."""
+    is_slow = "too slow" in request.node.name
     monkeypatch.setattr(embed, "FIRST_PAUSE", 0.0)
     monkeypatch.setattr("recollect.providers.openai_http.WAIT", 0.001)
-    chosen = replace(settings, embedder="none", model_url=model.url, model="tiny", model_timeout=0.2)
+    chosen = replace(
+        settings, embedder="none", model_url=model.url, model="tiny", model_timeout=0.5 if is_slow else 30.0
+    )
     async with connect(chosen, worker=False) as engine:
         yield engine
 
@@ -163,3 +169,25 @@ async def test_a_model_that_makes_things_up_teaches_nothing(memory: Engine, mode
 
     assert await known(memory, ALEX) == {"name": ("Alex", "rules")}
     assert (await memory.rejections(ALEX))["not in the text"] == 1
+
+
+async def test_pages_are_cut_until_the_model_takes_them(memory: Engine, model: Server) -> None:
+    def short_sighted(body: dict[str, Any]) -> Answer:
+        if body["messages"][-1]["content"].count("⟦turn") > 2:
+            return 400, '{"error": {"message": "the request exceeds the available context size"}}'
+        is_there = "red folder" in body["messages"][-1]["content"]
+        return chat("fact, red_folder, sits with the auditors in Graz" if is_there else "none")
+
+    model.answer = short_sighted
+    filler: list[tuple[Any, str]] = [("user", "How are you?"), ("assistant", "Well.")]
+    await memory.record(ALEX, [*filler * 3, *SAID])
+
+    await Worker(memory._deps).drain()
+
+    status = await memory.health()
+    assert status.ok
+    assert status.work
+    assert (status.work.due, status.work.failing, status.work.parked) == (0, 0, 0)
+    assert (await known(memory, ALEX))["red_folder"] == ("sits with the auditors in Graz", "model")
+    prompts = [json.dumps(body["messages"]) for body in model.bodies]
+    assert len(prompts) == len(set(prompts))  # nothing refused for its length is sent again unchanged

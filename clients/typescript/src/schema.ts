@@ -1704,6 +1704,106 @@ export interface components {
             rank: number;
             score: number;
         };
+        AskBody: {
+            /** @example Total sales by region for 2024 */
+            question: string;
+            /**
+             * @description Draw a chart of the result, if it suits one.
+             * @default false
+             */
+            plot?: boolean;
+            /**
+             * @description Which kind of chart.
+             * @default
+             * @example a pie chart
+             */
+            plot_details?: string;
+            /** @default  */
+            embeddings_provider?: string;
+            /** @default  */
+            embeddings_model?: string;
+            /** @default  */
+            vector_store_provider?: string;
+            /**
+             * @description Only `openai`: any compatible server, as configured.
+             * @default
+             */
+            llm_provider?: string;
+            /** @default  */
+            llm_model?: string;
+            /** @default 0 */
+            llm_temperature?: number;
+            /** @default 4096 */
+            llm_max_tokens?: number;
+            /**
+             * @description Data sources, separated by commas; empty: all.
+             * @default
+             */
+            vdp_database_names?: string;
+            /** @default  */
+            vdp_tag_names?: string;
+            /** @default false */
+            allow_external_associations?: boolean;
+            /**
+             * @description Tables that must be used: `source.table, ...`.
+             * @default
+             */
+            use_views?: string;
+            /**
+             * @description false: use only the tables of `use_views`.
+             * @default true
+             */
+            expand_set_views?: boolean;
+            /** @default  */
+            custom_instructions?: string;
+            /** @default true */
+            markdown_response?: boolean;
+            /** @default 5 */
+            vector_search_k?: number;
+            /** @default 3 */
+            vector_search_sample_data_k?: number;
+            /** @default 20 */
+            vector_search_total_limit?: number;
+            /** @default 200 */
+            vector_search_column_description_char_limit?: number;
+            /** @default 1000 */
+            vector_search_table_description_char_limit?: number;
+            /**
+             * @default default
+             * @enum {string}
+             */
+            mode?: "default" | "data" | "metadata";
+            /** @default true */
+            disclaimer?: boolean;
+            /**
+             * @description false: the answer is the SQL alone, without related questions.
+             * @default true
+             */
+            verbose?: boolean;
+            /** @default true */
+            check_ambiguity?: boolean;
+            /** @default 100 */
+            vql_execute_rows_limit?: number;
+            /** @default 100 */
+            llm_response_rows_limit?: number;
+            /** @default true */
+            enable_query_fixer?: boolean;
+            /** @default false */
+            enable_query_reviewer?: boolean;
+            /** @example john@example.com */
+            user_id?: string | null;
+            session_id?: string | null;
+            /**
+             * @description The project; by default the caller's.
+             * @example shop
+             */
+            project?: string | null;
+            /** @default true */
+            use_memory?: boolean;
+            max_history_messages?: number | null;
+            /** @description 0: none. */
+            semantic_search_k?: number | null;
+        };
         /** @description `model` is null if the answer is quoted from the documents; `refused`: they contain no answer. */
         AskedAnswer: {
             sessionId: string;
@@ -1715,6 +1815,7 @@ export interface components {
             standaloneQuery: string;
             model: string | null;
             refused: boolean;
+            errorStage: string | null;
         };
         AssumptionAnswer: {
             term: string;
@@ -1739,9 +1840,9 @@ export interface components {
             audit: components["schemas"]["Audit"][];
         };
         /**
-         * @description `before` and `after` are names for substitutions, units for a grain, and otherwise SQL with full table names.
-         *     `table` is the one that `after` (or, when something went, `before`) is about. `word` is the question's own word
-         *     that the wrong name came from, or the vague word whose meaning was changed.
+         * @description One way in which a corrected query differs. `before` and `after` are names for substitutions, units for a grain,
+         *     and otherwise SQL with full table names. `table` is the one that `after` (or, for a removal, `before`) is about.
+         *     `word` is the question's own word that the wrong name came from, or the vague word whose meaning was changed.
          */
         Change: {
             /** @enum {string} */
@@ -1913,6 +2014,40 @@ export interface components {
             expires_at: string | null;
             is_summarized: boolean;
         };
+        CorrectBody: {
+            /**
+             * @description Whose memory; by default the caller's own.
+             * @example alex
+             */
+            user?: string | null;
+            /**
+             * @description The project; by default the caller's.
+             * @example shop
+             */
+            project?: string | null;
+            /**
+             * @description The session.
+             * @example monday
+             */
+            session?: string | null;
+            /**
+             * @description A memory's id, or `memory:<id>` as citations name it.
+             * @example 01890000-0000-7000-8000-000000000000
+             */
+            memory: string;
+            /** @example logged in within 90 days */
+            value: string;
+        };
+        CorrectSqlBody: {
+            /** @example How many clients are there? */
+            question: string;
+            /** @example SELECT count(*) FROM users */
+            generated_sql: string;
+            /** @example SELECT count(*) FROM customers */
+            corrected_sql: string;
+            /** @description Who asks; by default the caller. */
+            user_id?: string | null;
+        };
         CorrectedSql: {
             equivalent: boolean;
             changes: components["schemas"]["Change"][];
@@ -1986,6 +2121,31 @@ export interface components {
             chunks: number;
             characters: number;
             progress: number;
+        };
+        DocumentQuestionBody: {
+            /** @example How much is a tyre change? */
+            query: string;
+            sessionId?: string | null;
+            /** @description Search only these documents. */
+            documentIds?: string[] | null;
+            topK?: number | null;
+            /** @description The same as topK. */
+            topKDocs?: number | null;
+            /** @default 3 */
+            topKMems?: number;
+            /** @default 800 */
+            maxHistoryTokens?: number;
+            /** @default true */
+            includeHistory?: boolean;
+            /** @description Diversity of passages, by maximal marginal relevance: 1 is the plain order, 0.7 a good mix. */
+            mmr?: number | null;
+            /** @description Who asks; by default the caller. */
+            userId?: string | null;
+            /**
+             * @description The project; by default the caller's.
+             * @example shop
+             */
+            project?: string | null;
         };
         DocumentsAnswer: {
             items: components["schemas"]["DocumentAnswer"][];
@@ -2508,6 +2668,7 @@ export interface components {
             score: number;
             words: string[];
             is_asked: boolean;
+            is_outdated: boolean;
         };
         MemoryList: {
             memories: components["schemas"]["Memory"][];
@@ -3260,165 +3421,6 @@ export interface components {
             documents_failed: number;
             documents_lag: number;
         };
-        recollect__server__http__ask_bodies__AskBody: {
-            /** @example Total sales by region for 2024 */
-            question: string;
-            /**
-             * @description Draw a chart of the result, if it suits one.
-             * @default false
-             */
-            plot?: boolean;
-            /**
-             * @description Which kind of chart.
-             * @default
-             * @example a pie chart
-             */
-            plot_details?: string;
-            /** @default  */
-            embeddings_provider?: string;
-            /** @default  */
-            embeddings_model?: string;
-            /** @default  */
-            vector_store_provider?: string;
-            /**
-             * @description Only `openai`: any compatible server, as configured.
-             * @default
-             */
-            llm_provider?: string;
-            /** @default  */
-            llm_model?: string;
-            /** @default 0 */
-            llm_temperature?: number;
-            /** @default 4096 */
-            llm_max_tokens?: number;
-            /**
-             * @description Data sources, separated by commas; empty: all.
-             * @default
-             */
-            vdp_database_names?: string;
-            /** @default  */
-            vdp_tag_names?: string;
-            /** @default false */
-            allow_external_associations?: boolean;
-            /**
-             * @description Tables that must be used: `source.table, ...`.
-             * @default
-             */
-            use_views?: string;
-            /**
-             * @description false: use only the tables of `use_views`.
-             * @default true
-             */
-            expand_set_views?: boolean;
-            /** @default  */
-            custom_instructions?: string;
-            /** @default true */
-            markdown_response?: boolean;
-            /** @default 5 */
-            vector_search_k?: number;
-            /** @default 3 */
-            vector_search_sample_data_k?: number;
-            /** @default 20 */
-            vector_search_total_limit?: number;
-            /** @default 200 */
-            vector_search_column_description_char_limit?: number;
-            /** @default 1000 */
-            vector_search_table_description_char_limit?: number;
-            /**
-             * @default default
-             * @enum {string}
-             */
-            mode?: "default" | "data" | "metadata";
-            /** @default true */
-            disclaimer?: boolean;
-            /**
-             * @description false: the answer is the SQL alone, without related questions.
-             * @default true
-             */
-            verbose?: boolean;
-            /** @default true */
-            check_ambiguity?: boolean;
-            /** @default 100 */
-            vql_execute_rows_limit?: number;
-            /** @default 100 */
-            llm_response_rows_limit?: number;
-            /** @default true */
-            enable_query_fixer?: boolean;
-            /** @default false */
-            enable_query_reviewer?: boolean;
-            /** @example john@example.com */
-            user_id?: string | null;
-            session_id?: string | null;
-            /**
-             * @description The project; by default the caller's.
-             * @example shop
-             */
-            project?: string | null;
-            /** @default true */
-            use_memory?: boolean;
-            max_history_messages?: number | null;
-            /** @description 0: none. */
-            semantic_search_k?: number | null;
-        };
-        recollect__server__http__bodies__CorrectBody: {
-            /**
-             * @description Whose memory; by default the caller's own.
-             * @example alex
-             */
-            user?: string | null;
-            /**
-             * @description The project; by default the caller's.
-             * @example shop
-             */
-            project?: string | null;
-            /**
-             * @description The session.
-             * @example monday
-             */
-            session?: string | null;
-            /**
-             * @description A memory's id, or `memory:<id>` as citations name it.
-             * @example 01890000-0000-7000-8000-000000000000
-             */
-            memory: string;
-            /** @example logged in within 90 days */
-            value: string;
-        };
-        recollect__server__http__text2sql__CorrectBody: {
-            /** @example How many clients are there? */
-            question: string;
-            /** @example SELECT count(*) FROM users */
-            generated_sql: string;
-            /** @example SELECT count(*) FROM customers */
-            corrected_sql: string;
-            /** @description Who asks; by default the caller. */
-            user_id?: string | null;
-        };
-        recollect__server__http__upload_bodies__AskBody: {
-            /** @example How much is a tyre change? */
-            query: string;
-            sessionId?: string | null;
-            /** @description Search only these documents. */
-            documentIds?: string[] | null;
-            topK?: number | null;
-            /** @description The same as topK. */
-            topKDocs?: number | null;
-            /** @default 3 */
-            topKMems?: number;
-            /** @default 800 */
-            maxHistoryTokens?: number;
-            /** @default true */
-            includeHistory?: boolean;
-            /** @description Diversity of passages, by maximal marginal relevance: 1 is the plain order, 0.7 a good mix. */
-            mmr?: number | null;
-            /** @description Who asks; by default the caller. */
-            userId?: string | null;
-            /**
-             * @description The project; by default the caller's.
-             * @example shop
-             */
-            project?: string | null;
-        };
     };
     responses: never;
     parameters: never;
@@ -3433,6 +3435,7 @@ export type ApiKey = components['schemas']['ApiKey'];
 export type ApprovedQueries = components['schemas']['ApprovedQueries'];
 export type ApprovedQuery = components['schemas']['ApprovedQuery'];
 export type Arm = components['schemas']['Arm'];
+export type AskBody = components['schemas']['AskBody'];
 export type AskedAnswer = components['schemas']['AskedAnswer'];
 export type AssumptionAnswer = components['schemas']['AssumptionAnswer'];
 export type Audit = components['schemas']['Audit'];
@@ -3449,6 +3452,8 @@ export type ClarifyBody = components['schemas']['ClarifyBody'];
 export type CompletionBody = components['schemas']['CompletionBody'];
 export type Context = components['schemas']['Context'];
 export type ConversationMetadata = components['schemas']['ConversationMetadata'];
+export type CorrectBody = components['schemas']['CorrectBody'];
+export type CorrectSqlBody = components['schemas']['CorrectSqlBody'];
 export type CorrectedSql = components['schemas']['CorrectedSql'];
 export type DataSource = components['schemas']['DataSource'];
 export type DataSourceSummary = components['schemas']['DataSourceSummary'];
@@ -3456,6 +3461,7 @@ export type DataSources = components['schemas']['DataSources'];
 export type Day = components['schemas']['Day'];
 export type DeletedMetadata = components['schemas']['DeletedMetadata'];
 export type DocumentAnswer = components['schemas']['DocumentAnswer'];
+export type DocumentQuestionBody = components['schemas']['DocumentQuestionBody'];
 export type DocumentsAnswer = components['schemas']['DocumentsAnswer'];
 export type Episode = components['schemas']['Episode'];
 export type EpisodeHit = components['schemas']['EpisodeHit'];
@@ -3553,10 +3559,6 @@ export type UserMemoryBody = components['schemas']['UserMemoryBody'];
 export type UserMemoryPatch = components['schemas']['UserMemoryPatch'];
 export type Week = components['schemas']['Week'];
 export type WorkStatus = components['schemas']['WorkStatus'];
-export type RecollectServerHttpAskBodiesAskBody = components['schemas']['recollect__server__http__ask_bodies__AskBody'];
-export type RecollectServerHttpBodiesCorrectBody = components['schemas']['recollect__server__http__bodies__CorrectBody'];
-export type RecollectServerHttpText2sqlCorrectBody = components['schemas']['recollect__server__http__text2sql__CorrectBody'];
-export type RecollectServerHttpUploadBodiesAskBody = components['schemas']['recollect__server__http__upload_bodies__AskBody'];
 export type $defs = Record<string, never>;
 export interface operations {
     record: {
@@ -3721,7 +3723,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["recollect__server__http__bodies__CorrectBody"];
+                "application/json": components["schemas"]["CorrectBody"];
             };
         };
         responses: {
@@ -3766,12 +3768,12 @@ export interface operations {
     history: {
         parameters: {
             query: {
-                /** @description The session. */
-                session: string;
                 /** @description Whose memory; by default the caller's own. */
                 user?: string | null;
                 /** @description The project; by default the caller's. */
                 project?: string | null;
+                /** @description The session. */
+                session: string;
                 limit?: number;
                 before?: number | null;
             };
@@ -4360,10 +4362,10 @@ export interface operations {
     terms: {
         parameters: {
             query?: {
-                search?: string | null;
-                kind?: ("table" | "column" | "value" | "relationship" | "glossary") | null;
                 /** @description The project; by default the caller's. */
                 project?: string | null;
+                search?: string | null;
+                kind?: ("table" | "column" | "value" | "relationship" | "glossary") | null;
                 limit?: number;
             };
             header?: never;
@@ -4413,9 +4415,9 @@ export interface operations {
     drop_term: {
         parameters: {
             query?: {
-                kind?: ("table" | "column" | "value" | "relationship" | "glossary") | null;
                 /** @description The project; by default the caller's. */
                 project?: string | null;
+                kind?: ("table" | "column" | "value" | "relationship" | "glossary") | null;
             };
             header?: {
                 /** @description The same key and body again get the same answer, and nothing is done twice. */
@@ -5031,7 +5033,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["recollect__server__http__text2sql__CorrectBody"];
+                "application/json": components["schemas"]["CorrectSqlBody"];
             };
         };
         responses: {
@@ -5370,7 +5372,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["recollect__server__http__ask_bodies__AskBody"];
+                "application/json": components["schemas"]["AskBody"];
             };
         };
         responses: {
@@ -5463,7 +5465,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["recollect__server__http__ask_bodies__AskBody"];
+                "application/json": components["schemas"]["AskBody"];
             };
         };
         responses: {
@@ -5556,7 +5558,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["recollect__server__http__ask_bodies__AskBody"];
+                "application/json": components["schemas"]["AskBody"];
             };
         };
         responses: {
@@ -5649,7 +5651,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["recollect__server__http__ask_bodies__AskBody"];
+                "application/json": components["schemas"]["AskBody"];
             };
         };
         responses: {
@@ -5676,7 +5678,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["recollect__server__http__ask_bodies__AskBody"];
+                "application/json": components["schemas"]["AskBody"];
             };
         };
         responses: {
@@ -5718,10 +5720,10 @@ export interface operations {
     get_metadata: {
         parameters: {
             query?: {
-                /** @description Databases, separated by commas; empty: all. */
-                vdp_database_names?: string;
                 /** @description The project; by default the caller's. */
                 project?: string | null;
+                /** @description Databases, separated by commas; empty: all. */
+                vdp_database_names?: string;
             };
             header?: never;
             path?: never;
@@ -5743,10 +5745,10 @@ export interface operations {
     delete_metadata: {
         parameters: {
             query?: {
-                /** @description Databases, separated by commas; empty: all. */
-                vdp_database_names?: string;
                 /** @description The project; by default the caller's. */
                 project?: string | null;
+                /** @description Databases, separated by commas; empty: all. */
+                vdp_database_names?: string;
             };
             header?: {
                 /** @description The same key and body again get the same answer, and nothing is done twice. */
@@ -5771,13 +5773,13 @@ export interface operations {
     similarity_search: {
         parameters: {
             query: {
+                /** @description The project; by default the caller's. */
+                project?: string | null;
                 query: string;
                 /** @description Databases, separated by commas; empty: all. */
                 vdp_database_names?: string;
                 n_results?: number;
                 scores?: boolean;
-                /** @description The project; by default the caller's. */
-                project?: string | null;
             };
             header?: never;
             path?: never;
@@ -5901,12 +5903,12 @@ export interface operations {
     delete_document: {
         parameters: {
             query?: {
-                /** @description It is the project's. */
-                shared?: boolean;
                 /** @description Whose; by default the caller's own. */
                 userId?: string | null;
                 /** @description The project; by default the caller's. */
                 project?: string | null;
+                /** @description It is the project's. */
+                shared?: boolean;
             };
             header?: {
                 /** @description The same key and body again get the same answer, and nothing is done twice. */
@@ -5933,12 +5935,12 @@ export interface operations {
     show_passage: {
         parameters: {
             query?: {
-                start?: number;
-                end?: number | null;
                 /** @description Whose; by default the caller's own. */
                 userId?: string | null;
                 /** @description The project; by default the caller's. */
                 project?: string | null;
+                start?: number;
+                end?: number | null;
             };
             header?: never;
             path: {
@@ -5971,7 +5973,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["recollect__server__http__upload_bodies__AskBody"];
+                "application/json": components["schemas"]["DocumentQuestionBody"];
             };
         };
         responses: {
@@ -5998,7 +6000,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["recollect__server__http__upload_bodies__AskBody"];
+                "application/json": components["schemas"]["DocumentQuestionBody"];
             };
         };
         responses: {

@@ -52,7 +52,7 @@ def make_clarification(
     if suggestions:
         choices = offer_meanings(suggestions, candidates[0], index, question)
     else:
-        choices = offer_candidates(candidates, index)
+        choices = offer_candidates(candidates, index, question)
     term = decision.unexplained[0] if decision.unexplained else find_ambiguous(candidates)
     known = next((each for each in taught.words if stem_phrase(each.term) == stem_phrase(term)), None)
     return Clarification(
@@ -65,8 +65,19 @@ def make_clarification(
     )
 
 
-def offer_candidates(candidates: Sequence[Candidate], index: SchemaIndex) -> tuple[Choice, ...]:
-    labels = make_distinct([each.label for each in candidates], [each.frame for each in candidates], index)
+def name_left_out(label: str, words: Sequence[str], question: str) -> str:
+    """Return the label of a choice with the words of the question that it leaves out."""
+    if not words:
+        return label
+    if is_cjk(question):
+        return f"{label}（不考虑“{'”、“'.join(dict.fromkeys(words))}”）"
+    quoted = ", ".join(f'"{word}"' for word in dict.fromkeys(words))
+    return f"{label} (without {quoted})"
+
+
+def offer_candidates(candidates: Sequence[Candidate], index: SchemaIndex, question: str) -> tuple[Choice, ...]:
+    plain = [name_left_out(each.label, each.unexplained, question) for each in candidates]
+    labels = make_distinct(plain, [each.frame for each in candidates], index)
     return tuple(
         Choice(str(n), label, each.frame.to_data(), tuple(list_lessons(each, candidates)))
         for n, (label, each) in enumerate(zip(labels, candidates, strict=True), 1)
@@ -80,7 +91,7 @@ def offer_meanings(
     frames = [*(each.candidate.frame for each in suggestions), best.frame]
     labels = make_distinct([*(each.candidate.label for each in suggestions), best.label], frames, index)
     word = suggestions[0].word
-    labels[-1] += f"（不考虑“{word}”）" if is_cjk(question) else f' (without "{word}")'
+    labels[-1] = name_left_out(labels[-1], [word], question)
     lessons = [((each.word, each.meaning),) for each in suggestions]
     return tuple(
         Choice(str(n), label, frame.to_data(), taught)
@@ -176,7 +187,7 @@ def read_clarifications(data: Mapping[str, Any]) -> tuple[Clarification, ...]:
 
 def read_choice(data: Mapping[str, Any]) -> Choice:
     pairs = tuple((str(term), str(meaning)) for term, meaning in data.get("teaches") or ())
-    return Choice(data["id"], data["label"], data.get("frame") or {}, pairs)
+    return Choice(data["id"], data["label"], data.get("frame") or {}, pairs, data.get("sql") or "")
 
 
 def list_offered(data: Mapping[str, Any] | None) -> tuple[Choice, ...]:

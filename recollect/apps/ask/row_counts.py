@@ -7,7 +7,7 @@ import logging
 from dataclasses import replace
 
 from recollect.apps.ask.gate.check import Passed, passed
-from recollect.apps.ask.semantic.access import restricted
+from recollect.apps.ask.semantic.access import restrict_sql
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sources.source import Source
@@ -24,7 +24,7 @@ async def fetch_rows(source: Source, view: View, statement: Passed, limit: int, 
     `is_truncated` says so, and `total` is their number if it is cheap to know."""
 
     async def run(sql: str, rows: int, seconds: float = SECONDS) -> Rows:
-        own = restricted(sql, source.dialect, view.access)
+        own = restrict_sql(sql, source.dialect, view.access)
         return await source.run(own, rows=rows, timeout=seconds, user=user)
 
     found = await run(statement.sql, limit)

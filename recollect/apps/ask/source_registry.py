@@ -19,18 +19,18 @@ from recollect.apps.ask.question import Ask
 from recollect.apps.ask.semantic.access import (
     EVERYTHING,
     Access,
-    access_of,
-    checked_access,
-    seen,
-    visible,
-    without_read_codes,
+    check_access,
+    drop_sampled_words,
+    read_access,
+    restrict_catalog,
+    restrict_model,
 )
 from recollect.apps.ask.semantic.catalog import Catalog
 from recollect.apps.ask.semantic.draft import draft_model
-from recollect.apps.ask.semantic.model import SemanticModel
-from recollect.apps.ask.semantic.model_file import model_data, read_model
-from recollect.apps.ask.semantic.model_terms import ontology_terms
+from recollect.apps.ask.semantic.model import SemanticModel, list_terms
+from recollect.apps.ask.semantic.model_file import dump_model, read_model
 from recollect.apps.ask.sources.address_rules import SourceRules, rules_for
+from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sources.source import Source, open_source
 from recollect.deadline import run_in_time
 from recollect.engine import Engine
@@ -53,6 +53,7 @@ class View:
     access: Access
     hides: bool = False  # the source has tables that this role does not see
     names: frozenset[str] = field(init=False, compare=False)  # of its tables, in lower case
+    samples: dict[str, Rows] = field(init=False, compare=False, repr=False, default_factory=dict)  # rows, by table
     _index: list[SchemaIndex] = field(init=False, compare=False, repr=False, default_factory=list)
 
     def __post_init__(self) -> None:
@@ -95,10 +96,10 @@ class Shelf:
 
     def view(self, role: str) -> View:
         if role not in self.views:
-            access = access_of(self.kept.access, role)
-            catalog = seen(self.catalog, access)
+            access = read_access(self.kept.access, role)
+            catalog = restrict_catalog(self.catalog, access)
             hides = len(catalog.tables) < len(self.catalog.tables)
-            model = without_read_codes(visible(self.model, catalog), catalog, access)
+            model = drop_sampled_words(restrict_model(self.model, catalog), catalog, access)
             self.views[role] = View(catalog, model, access, hides)
         return self.views[role]
 
@@ -142,14 +143,14 @@ class Library:
         try:
             catalog = await source.read_catalog()
             model = draft_model(catalog)
-            rules = checked_access(access or {}, catalog)
+            rules = check_access(access or {}, catalog)
             made = DataSource(
                 name,
                 dsn,
                 catalog.dialect,
                 catalog.fingerprint,
                 catalog.to_data(),
-                model_data(model),
+                dump_model(model),
                 dict(rules),
                 is_local=local,
             )
@@ -164,8 +165,8 @@ class Library:
         shelf = await self.find(scope, name)
         catalog = await shelf.source.read_catalog()
         has_changed = catalog.fingerprint != shelf.kept.fingerprint
-        model = merged(draft_model(catalog), visible(shelf.model, catalog)) if has_changed else shelf.model
-        made = replace(shelf.kept, fingerprint=catalog.fingerprint, catalog=catalog.to_data(), model=model_data(model))
+        model = merged(draft_model(catalog), restrict_model(shelf.model, catalog)) if has_changed else shelf.model
+        made = replace(shelf.kept, fingerprint=catalog.fingerprint, catalog=catalog.to_data(), model=dump_model(model))
         return await self._keep(scope, made, catalog, model), has_changed
 
     async def edit(
@@ -174,8 +175,8 @@ class Library:
         """Takes a model (YAML or a mapping) or rules of access in the place of the old ones."""
         shelf = await self.find(scope, name)
         wanted = shelf.model if model is None else read_model(model, shelf.catalog)
-        rules = shelf.kept.access if access is None else checked_access(access, shelf.catalog)
-        made = replace(shelf.kept, model=model_data(wanted), access=dict(rules))
+        rules = shelf.kept.access if access is None else check_access(access, shelf.catalog)
+        made = replace(shelf.kept, model=dump_model(wanted), access=dict(rules))
         return await self._keep(scope, made, shelf.catalog, wanted)
 
     async def drop(self, scope: Scope, name: str) -> None:
@@ -193,7 +194,7 @@ class Library:
         """Forgets what a database contains, until it is read again."""
         shelf = await self.find(scope, name)
         bare = Catalog(shelf.catalog.dialect)
-        made = replace(shelf.kept, catalog=bare.to_data(), model=model_data(SemanticModel()), fingerprint="")
+        made = replace(shelf.kept, catalog=bare.to_data(), model=dump_model(SemanticModel()), fingerprint="")
         await self._keep(scope, made, bare, SemanticModel())
 
     async def choose(
@@ -266,10 +267,10 @@ class Library:
         the ontology, so it has what every role may see."""
         shown, shared = catalog, model
         for role in made.access:
-            access = access_of(made.access, role)
-            shown = seen(shown, access)
-            shared = without_read_codes(shared, catalog, access)
-        terms = ontology_terms(visible(shared, shown), shown, made.name) if shown.tables else None
+            access = read_access(made.access, role)
+            shown = restrict_catalog(shown, access)
+            shared = drop_sampled_words(shared, catalog, access)
+        terms = list_terms(restrict_model(shared, shown), shown, made.name) if shown.tables else None
         kept = await self._engine.sources.put(scope, made, terms=terms, hidden=list(hidden(catalog, shown)))
         async with self._opening:
             return await self._hold(scope, kept, catalog, model, source)
@@ -361,7 +362,7 @@ def narrowed(view: View, source: str, ask: Ask) -> View:
     if not ask.only_views:
         return view
     catalog = view.catalog.only(names)
-    return View(catalog, visible(view.model, catalog), view.access)
+    return View(catalog, restrict_model(view.model, catalog), view.access)
 
 
 def nothing_there(view: View, source: str) -> str:

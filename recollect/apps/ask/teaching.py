@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from recollect.apps.ask.corrections.change import Change
-from recollect.apps.ask.corrections.correction import Correction, compared
-from recollect.apps.ask.corrections.correction_lessons import lessons
+from recollect.apps.ask.corrections.correction import Change, Correction, compare_queries
+from recollect.apps.ask.corrections.lessons import draw_lessons
 from recollect.apps.ask.interpret.link import link_names
 from recollect.apps.ask.interpret.words import tokenize
 from recollect.apps.ask.patterns import Pattern, checked_pattern, with_examples
@@ -148,7 +147,7 @@ async def correct(
         return TaughtCorrection(found, (await rate(analyst, scope, source, role, question, corrected, good=True),))
     learned = [
         await analyst.engine.learn(scope, for_shape(lesson, shelf))
-        for lesson in lessons(found, question, generated, corrected, source)
+        for lesson in draw_lessons(found, question, generated, corrected, source)
         if lesson.kind != "terminology" or is_word(lesson.key, question, shelf)
     ]
     return TaughtCorrection(found, tuple(learned))
@@ -156,7 +155,7 @@ async def correct(
 
 def difference(shelf: Shelf, question: str, generated: str, corrected: str) -> Correction:
     schema = {table.name: [column.name for column in table.columns] for table in shelf.catalog.tables}
-    found = compared(generated, corrected, shelf.catalog.dialect, question, schema)
+    found = compare_queries(generated, corrected, shelf.catalog.dialect, question, schema)
     return replace(found, changes=tuple(with_word(change, question, shelf) for change in found.changes))
 
 

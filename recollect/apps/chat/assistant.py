@@ -1,8 +1,9 @@
 """The chat assistant: record the message, recall, make a reply, record the reply with its sources. This order loses no
 message, whatever fails later.
 
-A message runs in its own task and is finished even if the client disconnects. If memory fails, the reply is made
-without it; if the model fails, the reply is an apology; both are noted in the answer and the log. Interfaces call
+A message runs in its own task and is recorded even if the client disconnects, which ends the call to the model. If
+memory fails, the reply is made without it; if the model fails, memory answers; both are noted in the answer and the
+log. Interfaces call
 `answer` or `stream`; bootstrap.py makes an Assistant and closes it.
 """
 
@@ -102,17 +103,24 @@ class Assistant:
 
     async def answer(self, scope: Scope, ask: Ask) -> Answer:
         """Return the answer. Without a session in the scope, a new one is started; its id is in the answer."""
-        return await self._tasks.finish(self._reply(scope, ask, lambda _: None))
+        left = asyncio.Event()
+        try:
+            return await self._tasks.finish(self._reply(scope, ask, lambda _: None, left))
+        except asyncio.CancelledError:
+            left.set()
+            raise
 
     async def stream(self, scope: Scope, ask: Ask) -> AsyncIterator[str | Answer]:
         """Yield the reply in pieces, then the whole answer."""
         pieces: asyncio.Queue[str | None] = asyncio.Queue()
-        work = self._tasks.start(self._reply(scope, ask, pieces.put_nowait))
+        left = asyncio.Event()
+        work = self._tasks.start(self._reply(scope, ask, pieces.put_nowait, left))
         work.add_done_callback(lambda _: pieces.put_nowait(None))
         try:
             while (piece := await pieces.get()) is not None:
                 yield piece
         except (asyncio.CancelledError, GeneratorExit):
+            left.set()
             leave(work)
             raise
         yield await work
@@ -121,7 +129,7 @@ class Assistant:
         """Wait for running replies. Call this before the engine is closed."""
         await self._tasks.close()
 
-    async def _reply(self, scope: Scope, ask: Ask, say: OnText) -> Answer:
+    async def _reply(self, scope: Scope, ask: Ask, say: OnText, left: asyncio.Event) -> Answer:
         started = time.perf_counter()
         if self._settings.mask_sensitive:
             # First of all: nothing derived from the message may repeat sensitive data.
@@ -131,9 +139,9 @@ class Assistant:
             say(given.response)
             return given
         found = await self._recall(heard, ask)
-        said, failed = await self._make_reply(heard, found, say)
+        said, failed = await self._make_reply(heard, found, say, left)
         use = found.use if failed is None else replace(found.use, notes=(*found.use.notes, failed))
-        use = use if said.model else describe_quoted_use(use, said.sources)
+        use = use if said.model and not said.sources else describe_quoted_use(use, said.sources)
         more = self._suggest(heard, found, said)
         answer = Answer(said.text, heard.scope.session or "", 0, use, more, said.model, said.error_stage)
         answer = await self._record_reply(heard, said, answer, ask.key)
@@ -177,18 +185,20 @@ class Assistant:
             return replace(found, notes=(f"{NO_MEMORY} ({type(failure).__name__})",))
 
     async def _make_reply(
-        self, heard: ReceivedMessage, found: RecalledContext, say: OnText
+        self, heard: ReceivedMessage, found: RecalledContext, say: OnText, left: asyncio.Event
     ) -> tuple[ChatReply, str | None]:
-        """Return the reply, and what failed in memory while it was made."""
-        message, words = heard.message, heard.words
-        if self._reasoner is not None:
-            before = found.history[:-1]
-            return await stream_reply(
-                self._reasoner, build_messages(message.text, found.context, before, heard.at), words, say
-            ), None
+        """Return the reply, and what failed in memory while it was made. If the model fails, memory answers."""
+        if self._reasoner is None:
+            said, failed = await self._reply_from_memory(heard, found)
+            say(said.text)
+            return said, failed
+        messages = build_messages(heard.message.text, found.context, found.history[:-1], heard.at)
+        reply = await stream_reply(self._reasoner, messages, heard.words, say, left)
+        if reply.text != heard.words.model_failed or left.is_set():
+            return reply, None
         said, failed = await self._reply_from_memory(heard, found)
-        say(said.text)
-        return said, failed
+        say(f"\n{said.text}")
+        return replace(reply, text=f"{reply.text}\n{said.text}", sources=said.sources), failed
 
     async def _reply_from_memory(self, heard: ReceivedMessage, found: RecalledContext) -> tuple[ChatReply, str | None]:
         message, words = heard.message, heard.words

@@ -6,16 +6,18 @@ last turns follow in their own roles, then the message. Failed replies are left 
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import re
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from datetime import datetime
-from typing import Protocol, runtime_checkable
 
 from recollect.apps.chat.message import ChatReply
 from recollect.apps.chat.phrases import Phrases
 from recollect.errors import ReasonerFailed, RecollectError
-from recollect.ports import Message, Reasoner
+from recollect.ports import Message, Reasoner, StreamingReasoner
 from recollect.prompts import mark_data, render_prompt
 from recollect.recall.tokens import count_tokens
 from recollect.values.conversation import Turn
@@ -26,6 +28,7 @@ OnText = Callable[[str], None]
 
 HISTORY_TOKENS = 2000
 HISTORY_CHARS = 4000  # per turn
+LINE_NUMBER = re.compile(r"^\[\d+\] ", re.MULTILINE)
 NO_MEMORIES = "(No memory is relevant to this.)"
 REPLY_TOKENS = 2000
 TEMPERATURE = 0.3
@@ -33,7 +36,8 @@ ERROR_CHARS = 300
 
 
 def build_messages(text: str, context: Context | None, history: Sequence[Turn], now: datetime | None) -> list[Message]:
-    known = context.text if context and context.text else NO_MEMORIES
+    # Without the numbers of the lines, which small models answer instead of a sentence.
+    known = LINE_NUMBER.sub("- ", context.text) if context and context.text else NO_MEMORIES
     date = f"{now:%A, %d %B %Y}" if now else "not known"
     system = render_prompt("chat", date=date, memory=mark_data("memory", known))
     before = [
@@ -74,25 +78,23 @@ def strip_thinking(text: str) -> str:
     return "" if "<think>".startswith(begun) else begun
 
 
-@runtime_checkable
-class StreamingReasoner(Protocol):
-    """A Reasoner that can also stream its answer."""
-
-    def stream(
-        self, messages: Sequence[Message], *, max_tokens: int = 1024, temperature: float = 0.0
-    ) -> AsyncIterator[str]: ...
-
-
-async def stream_reply(reasoner: Reasoner, messages: Sequence[Message], words: Phrases, on_text: OnText) -> ChatReply:
+async def stream_reply(
+    reasoner: Reasoner,
+    messages: Sequence[Message],
+    words: Phrases,
+    on_text: OnText,
+    left: asyncio.Event | None = None,
+) -> ChatReply:
     """Return the reply; `on_text` gets each piece as it comes. A model's failure becomes a reply that reports it: this
-    never raises because of a model."""
+    never raises because of a model. When the client has `left`, the call is ended."""
     started, shown = time.perf_counter(), ""
     error: str | None = None
     try:
-        async for text in stream_text(reasoner, messages):
-            if len(text) > len(shown):
-                on_text(text[len(shown) :])
-                shown = text
+        async with aclosing(until_left(stream_text(reasoner, messages), left)) as texts:
+            async for text in texts:
+                if len(text) > len(shown):
+                    on_text(text[len(shown) :])
+                    shown = text
         if not shown.strip():
             raise ReasonerFailed(f"{reasoner.name} answered nothing")
     except RecollectError as failure:
@@ -110,7 +112,26 @@ async def stream_reply(reasoner: Reasoner, messages: Sequence[Message], words: P
     return ChatReply(failed, (), reasoner.name, taken, "llm_reply", error[:ERROR_CHARS])
 
 
-async def stream_text(reasoner: Reasoner, messages: Sequence[Message]) -> AsyncIterator[str]:
+async def until_left(texts: AsyncGenerator[str, None], left: asyncio.Event | None) -> AsyncGenerator[str, None]:
+    """Yield the texts. Raises ReasonerFailed as soon as the client has left, which ends the call."""
+    leaving = asyncio.ensure_future((left or asyncio.Event()).wait())
+    async with aclosing(texts):
+        try:
+            while True:
+                coming = asyncio.ensure_future(anext(texts, None))
+                await asyncio.wait({coming, leaving}, return_when=asyncio.FIRST_COMPLETED)
+                if not coming.done():
+                    coming.cancel()
+                    await asyncio.wait({coming})
+                    raise ReasonerFailed("the client left before the answer was complete")
+                if (text := coming.result()) is None:
+                    return
+                yield text
+        finally:
+            leaving.cancel()
+
+
+async def stream_text(reasoner: Reasoner, messages: Sequence[Message]) -> AsyncGenerator[str, None]:
     """Yield the text so far, longer each time."""
     if not isinstance(reasoner, StreamingReasoner):
         reply = await reasoner.answer(messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE)

@@ -1,8 +1,8 @@
 """The text of an answer from documents: by a model if there is one, otherwise by quotation.
 
 Passages and memories go into the prompt as data, between marks that they cannot contain. A model's answer is used only
-if it cites given passages or says that they do not answer the question. Otherwise, and if the model fails, passages are
-quoted; that is logged and never learned from.
+if it cites given passages, has its words from one, or says that they do not answer the question. Otherwise, and if the
+model fails, passages are quoted; that is logged and never learned from.
 """
 
 from __future__ import annotations
@@ -20,11 +20,15 @@ from recollect.apps.documents.quotes import quote_answer
 from recollect.learning.document_turns import CITATION
 from recollect.ports import Message, Reasoner
 from recollect.prompts import mark_data, render_prompt
+from recollect.recall.lexemes import lexemes
 from recollect.recall.tokens import count_tokens
 from recollect.values.conversation import Turn
 from recollect.values.document import ChunkHit
+from recollect.values.text import is_cjk
 
 NO_PASSAGE = "the model named no passage that it was given"
+QUOTED_INSTEAD = "(The language model gave no usable answer. This is quoted from the documents.)\n"
+QUOTED_INSTEAD_ZH = "（语言模型没有给出可用的回答。以下引自文档。）\n"
 DOES_NOT_KNOW = re.compile(
     r"\b(?:do(?:es)? not|don['’]t|doesn['’]t|did not|cannot|can['’]t|could not|no) (?:\w+ ){0,3}?"
     r"(?:know|say|mention|answer|contain|find|found|tell|state|specify|information|provide)"
@@ -32,6 +36,7 @@ DOES_NOT_KNOW = re.compile(
     r"|不知道|没有(?:提到|提及|说明|相关|找到)|未(?:提到|提及|找到)|没找到|无法(?:回答|确定)",
     re.IGNORECASE,
 )
+SUPPORT = 0.6  # of the words of an answer that names no passage
 SOURCE_TOKENS = 8_000
 MEMORY_TOKENS = 1_000
 TURN_CHARS = 2_000
@@ -58,15 +63,19 @@ async def make_reply(reasoner: Reasoner | None, found: Evidence) -> Reply:
     if said.error_stage is not None:
         return quote_instead(found, said.error or "", said.model_ms)
     places = find_citations(said.text, found.hits)
-    if not places and not DOES_NOT_KNOW.search(said.text):
+    if places or DOES_NOT_KNOW.search(said.text):
+        return Reply(said.text, places, said.model, said.model_ms)
+    source = find_support(said.text, found.hits)
+    if source is None:
         return quote_instead(found, NO_PASSAGE, said.model_ms)
-    return Reply(said.text, places, said.model, said.model_ms)
+    return Reply(f"{said.text} ({source})", {source: None}, said.model, said.model_ms)
 
 
 def quote_instead(found: Evidence, error: str, model_ms: int | None) -> Reply:
-    """Return a quotation in place of a model's answer."""
-    reply = quote_answer(found.standalone, found.hits, asked=found.question)
-    return replace(reply, model_ms=model_ms, error_stage="llm_reply", error=error)
+    """Return a quotation in place of a model's answer; it says so."""
+    reply = quote_answer(found.standalone, found.hits, found.memories, found.question)
+    note = QUOTED_INSTEAD_ZH if is_cjk(found.question) else QUOTED_INSTEAD
+    return replace(reply, text=note + reply.text, model_ms=model_ms, error_stage="llm_reply", error=error)
 
 
 def build_messages(
@@ -129,6 +138,17 @@ def find_citations(text: str, hits: Sequence[ChunkHit]) -> dict[str, Place | Non
     given = {hit.source for hit in hits}
     named = [f"Doc {normalize_id(found[1])}/Chunk {int(found[2])}" for found in CITATION.finditer(text)]
     return dict.fromkeys(name for name in named if name in given)
+
+
+def find_support(text: str, hits: Sequence[ChunkHit]) -> str | None:
+    """Return the passage that has nearly all words of an answer, and each of its numbers; None if no passage has."""
+    said = lexemes(text)
+    numbers = {word for word in said if word[0].isdigit()}
+    for hit in hits:
+        given = lexemes(format_passage(hit))
+        if said and numbers <= given.keys() and sum(word in given for word in said) >= SUPPORT * len(said):
+            return hit.source
+    return None
 
 
 def normalize_id(text: str) -> str:

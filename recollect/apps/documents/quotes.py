@@ -11,22 +11,25 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from recollect.apps.chat.answers import ASKING_WORDS
 from recollect.apps.documents.question import Place, Recollection, Reply
 from recollect.recall.lexemes import lexemes
 from recollect.recall.sentences import sentences
+from recollect.recall.spelling import find_misspelt, is_slip
 from recollect.values.document import ChunkHit
-from recollect.values.text import is_cjk
+from recollect.values.text import WORD, is_cjk
 
 # Of the weight of the question's words that a sentence must have. More than for a turn: documents have more words.
 MIN_SHARE = 0.6
-MIN_NEAR = 0.25  # share from which a sentence is shown with a refusal
+MIN_NEAR = 0.22  # share from which a sentence is shown with a refusal
 MIN_MEMORY = 0.6  # score from which a memory answers if no document does
 MAX_QUOTES = 3
 NEAR_BEST = 0.85  # of the best sentence's share, for another to be quoted too
 QUOTE_CHARS = 600
 NO_NUMBER_WEIGHT = 0.55  # of a sentence without a number if one is asked for
+NO_NAME_WEIGHT = 0.95  # of a sentence without a name if "who" is asked
 TITLE_WEIGHT = 0.75  # of a line that seems to be a title
 HEADING_WEIGHT = 0.6  # of a word in a heading above the sentence
 BEFORE_WEIGHT = 0.4  # of a word in the sentence before
@@ -49,17 +52,31 @@ MIN_SENTENCES = 20  # with fewer, rarity is not reliable
 KIND_WEIGHT = 0.5  # for a word that names the kind of thing: "period" in "notice period"
 # Words of a question that no answer repeats.
 ASKING_FORM = re.compile(
-    r"\bhow (?:much|many|long|often|far|large|big|do|does|can|should|is|are)\b|\bwhat (?:kinds?|sorts?|types?) of\b"
+    r"\bhow \w+(?= (?:do|does|did|can|must|should|may|will|is|are|was|were)\b)|\bhow (?:much|many|long|often)\b"
+    r"|\bhow (?:do|does|can|should|is|are)\b|\bwhat (?:kinds?|sorts?|types?) of\b"
     r"|\b(?:does|do) (?:it|they|you|i|we|one) (?:mean|say|happen)\b|\b(?:tell me|explain|describe|please|happens?)\b"
     r"|\b(?:may|must|might|shall)(?= (?:i|we|you|one|they|it|he|she|a|an|the|be)\b)"
     r"|\b(?:called|named)(?=\s*\?)|\b(?:is|are) (?:needed|required|necessary)\b"
     r"|几(?:天|个|年|月|日|次|条|位|人|种|点|小时|分钟|元|岁|周)?|多(?:久|长|大|高|远|重)|请问|谁|可以|能不能|是否|需要",
     re.IGNORECASE,
 )
+# Verbs and adverbs of a question. Documents name the same thing, but say otherwise what is done with it.
+DOING = re.compile(
+    r"\b(?:i|we|you|they|one|to)\s+(\w+)"
+    r"|\b(?:do|does|did|can|must|may|should|will)\s+(?:the |a |an |my |our )?\w+\s+(\w+)"
+    r"|\b(?:is|are|was|were|be|been)\b[^?]*?\b(\w+(?:ed|en))\s*\W*$|\b(?:which|what)\s+\w+\s+(?!(?:is|was|does|has)\b)(\w+s)\b|\b(\w+ly)\b",
+    re.IGNORECASE,
+)
+DOING_WEIGHT = 0.25  # of such a word, if no sentence has it
+ASKERS = ("where", "when", "what", "which", "much", "many", "does")  # that may be misspelt
+FIRST_CHARS = 30  # of sentences that say as much, the one that names the thing sooner is first
 KIND_WORDS = frozenset(lexemes("period duration length amount number name date price time"))
 WANTS_NUMBER = re.compile(
     r"\bhow (?:much|many|long|often|far|large|big|old|high)\b|多少|几|多(?:久|长|大|高|远|重)", re.I
 )
+COUNTED = re.compile(r"\bhow many (\w+)", re.IGNORECASE)
+WANTS_NAME = re.compile(r"\bwho\b", re.IGNORECASE)
+NAME = re.compile(r"(?<=[\w,;:(] )[(]?[A-Z]\w+")
 NAMED_THING = re.compile(
     r"\b[Ww](?:hat|hich)(?:['’]s| is| are| was| were)?(?: the| a| an| my| our)? (\w+)|\b[Ww]ho (\w+)"
     r"|(?<=[\w,] )([A-Z0-9]\w+)"
@@ -81,6 +98,7 @@ class Sentence:
     place: Place  # in the document
     text: str
     share: float
+    names_after: int  # characters before the first of the question's words
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +117,7 @@ def quote_answer(
     """Return the answer. `asked` is the user's own message if it differs from the question; its words count most."""
     judged = sorted(
         score_sentences(question, hits, asked or question),
-        key=lambda each: (-round(each.share, 2), each.rank, each.place.start),
+        key=lambda each: (-round(each.share, 2), each.rank, each.names_after // FIRST_CHARS, each.place.start),
     )
     chosen = select_quotes(judged)
     if chosen:
@@ -149,49 +167,71 @@ def select_quotes(judged: Sequence[Sentence]) -> list[Sentence]:
 
 def score_sentences(question: str, hits: Sequence[ChunkHit], asked: str) -> Iterator[Sentence]:
     lines = [(rank, hit, line) for rank, hit in enumerate(hits) for line in split_lines(hit)]
-    worth = normalize_weights(weigh_words(question, [line.words for _, _, line in lines]), lexemes(asked))
-    wants_number = WANTS_NUMBER.search(question) is not None
+    meant = find_misspelt(lexemes(question), {word for _, _, line in lines for word in (*line.words, *line.around)})
+    worth = normalize_weights(weigh_words(question, [line.words for _, _, line in lines], meant), respell(asked, meant))
     for rank, hit, line in lines:
         share = line.factor * sum(worth[word] * word_share(line, word) for word in worth)
         if share:
-            said = make_sentence(hit, rank, line, share)
-            yield (
-                said if not wants_number or NUMBER.search(said.text) else replace(said, share=share * NO_NUMBER_WEIGHT)
-            )
+            said = make_sentence(hit, rank, line, share, worth)
+            yield replace(said, share=share * weigh_kind(question, said.text))
+
+
+def weigh_kind(question: str, said: str) -> float:
+    """Return less than 1 if the sentence lacks the kind of thing asked for: a number, a number of these, a name."""
+    if WANTS_NUMBER.search(question) and not NUMBER.search(said):
+        return NO_NUMBER_WEIGHT
+    if counted := COUNTED.search(question):
+        before = [
+            said[: at.start()].split()[-2:] for at in WORD.finditer(said) if lexemes(at[0]) == lexemes(counted[1])
+        ]
+        if before and not any(NUMBER.search(" ".join(words)) for words in before):
+            return NO_NUMBER_WEIGHT
+    return NO_NAME_WEIGHT if WANTS_NAME.search(question) and not NAME.search(said) else 1.0
 
 
 def word_share(line: Line, word: str) -> float:
     return 1.0 if word in line.words else line.around.get(word, 0.0)
 
 
-def make_sentence(hit: ChunkHit, rank: int, line: Line, share: float) -> Sentence:
+def make_sentence(hit: ChunkHit, rank: int, line: Line, share: float, worth: Collection[str]) -> Sentence:
     start, end = line.place.start, min(line.place.end, line.place.start + QUOTE_CHARS)
-    text = WRAPPED.sub(" ", hit.chunk.text[start:end])
-    return Sentence(hit, rank, Place(hit.chunk.start + start, hit.chunk.start + end), text, share)
+    text = WRAPPED.sub(" ", hit.chunk.text[start:end]).replace(ROW, "; ")
+    named = next((at.start() for at in WORD.finditer(text) if not lexemes(at[0]).keys().isdisjoint(worth)), len(text))
+    return Sentence(hit, rank, Place(hit.chunk.start + start, hit.chunk.start + end), text, share, named)
 
 
 def split_lines(hit: ChunkHit) -> Iterator[Line]:
-    """Yield the sentences with content. Headings and questions add their words to the next sentence; a row of column
-    names adds its words to the rows below."""
+    """Yield the sentences with content. Headings and questions add their words to the next sentence."""
     chunk = hit.chunk
     above = dict.fromkeys(lexemes(" ".join((hit.document.title, *chunk.headings, chunk.lead))), HEADING_WEIGHT)
     headings = {heading.strip() for heading in chunk.headings}
-    around, columns = dict(above), dict[str, float]()
+    around = dict(above)
     text = WRAPPED.sub(" ", chunk.text)
-    for start, end in sentences(text, ABBREVIATIONS):
+    for start, end in split_sentences(text):
         said = text[start:end]
         words = frozenset(lexemes(said))
-        is_row = ROW in said
         if said.strip() in headings or said.endswith(("?", "？", ":", "：")):
             around = around | dict.fromkeys(words, LEAD_WEIGHT)
             continue
-        names_columns = is_row and not columns and not chunk.lead
-        is_heading = names_columns or is_title(text, start, end)
-        yield Line(Place(start, end), words, columns | around, TITLE_WEIGHT if is_heading else 1.0)
-        columns = dict.fromkeys(words, HEADING_WEIGHT) if names_columns else columns if is_row else {}
+        is_heading = is_title(text, start, end)
+        yield Line(Place(start, end), words, around, TITLE_WEIGHT if is_heading else 1.0)
         around = (
             around | dict.fromkeys(words, LEAD_WEIGHT) if is_heading else dict.fromkeys(words, BEFORE_WEIGHT) | above
         )
+
+
+def split_sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the sentences; a row of a table is one, whatever marks are in it."""
+    rows = {text.rfind("\n", 0, at.start()) + 1 for at in re.finditer(re.escape(ROW), text)}
+    done = 0
+    for start, end in sentences(text, ABBREVIATIONS):
+        if start < done:
+            continue
+        line = text.rfind("\n", 0, start) + 1
+        if line in rows:
+            end = (text.find("\n", start) + 1 or len(text) + 1) - 1
+        done = end
+        yield start, end
 
 
 def is_title(text: str, start: int, end: int) -> bool:
@@ -206,20 +246,33 @@ def find_wanted_words(question: str) -> list[str]:
     return list(lexemes(ASKING_FORM.sub(" ", ASKING_WORDS.sub(" ", question))) or lexemes(question))
 
 
-def weigh_words(question: str, sentences: Sequence[Collection[str]]) -> dict[str, float]:
+def respell(text: str, meant: Mapping[str, str]) -> list[str]:
+    return [meant.get(word, word) for word in lexemes(text)]
+
+
+def weigh_words(
+    question: str, sentences: Sequence[Collection[str]], meant: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, float]:
     """Return how rare each word is among the sentences. A word that no sentence has gets the highest weight; among few
     sentences only if the question is about it, otherwise that of a word that occurs once."""
-    words, pointed = find_wanted_words(question), find_named_things(question)
+    words = [meant.get(word, word) for word in find_wanted_words(question)]
+    pointed = {meant.get(word, word) for word in find_named_things(question)}
     many, is_few = max(len(sentences), MIN_SENTENCES), len(sentences) <= MIN_SENTENCES
     having = {word: sum(word in each for each in sentences) for word in words}
+    unknown = {word for word, n in having.items() if n == 0 and word.isascii() and word not in pointed}
+    asking = {word for word in unknown if any(is_slip(word, asker) for asker in ASKERS)}
     if is_few:
-        having |= {word: 1 for word, n in having.items() if n == 0 and word.isascii() and word not in pointed}
-    rare = {word: math.log(1 + (many - n + 0.5) / (n + 0.5)) for word, n in having.items()}
-    return (
-        rare
-        if KIND_WORDS.issuperset(rare)
-        else {word: rare[word] * (KIND_WEIGHT if word in KIND_WORDS else 1.0) for word in rare}
-    )
+        having |= dict.fromkeys(unknown, 1)
+    less = dict.fromkeys(find_doings(question) & unknown, DOING_WEIGHT)
+    if not having.keys() <= KIND_WORDS | less.keys():
+        less = dict.fromkeys(KIND_WORDS, KIND_WEIGHT) | less
+    rare = {word: math.log(1 + (many - n + 0.5) / (n + 0.5)) for word, n in having.items() if word not in asking}
+    return {word: value * less.get(word, 1.0) for word, value in rare.items()}
+
+
+def find_doings(question: str) -> set[str]:
+    """Return the words of a question that say what is done, not with what."""
+    return set(lexemes(" ".join(found[found.lastindex or 0] for found in DOING.finditer(question))))
 
 
 def find_named_things(question: str) -> set[str]:

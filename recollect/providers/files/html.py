@@ -5,11 +5,12 @@ lxml's parser calls `Page` as it reads and builds no tree, so memory does not gr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from recollect.providers.files.source import Source
-from recollect.providers.files.text_formats import CELL_SEPARATOR
+from recollect.providers.files.tables import Table
 from recollect.values.blocks import Block, BlockKind
 
 DROPPED = frozenset(
@@ -23,6 +24,11 @@ BREAKING = frozenset(
     | {"pre", "section", "summary", "table", "tbody", "tfoot", "thead", "tr", "ul", *HEADINGS}
 )
 MAX_TEXT = 100_000  # characters of one block
+HIDING = re.compile(r"(?:^|;)(?:display:none|visibility:hidden)")
+MEDIA = re.compile(r"@[^{}]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}|/\*.*?\*/", re.DOTALL)
+RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
+SIMPLE = re.compile(r"[.#][\w-]+")
+MAX_SPAN = 100  # columns that one cell covers
 
 
 def read_html(source: Source) -> Iterator[Block]:
@@ -38,11 +44,57 @@ def read_html(source: Source) -> Iterator[Block]:
     yield from page.take_blocks()
 
 
-def is_hidden(attributes: Mapping[str, str]) -> bool:
-    """Whether the element itself says so; style sheets are not read."""
+def is_hidden(attributes: Mapping[str, str], hiding: frozenset[str]) -> bool:
+    """Whether the element itself says so, or has a class or an id that the page's own style sheet hides."""
     style = "".join(attributes.get("style", "").lower().split())
+    names = {*(f".{name}" for name in attributes.get("class", "").split()), f"#{attributes.get('id', '')}"}
     is_declared = "hidden" in attributes or attributes.get("aria-hidden") == "true"
-    return is_declared or "display:none" in style or "visibility:hidden" in style
+    return is_declared or HIDING.search(style) is not None or not hiding.isdisjoint(names)
+
+
+def find_hiding_names(style: str) -> frozenset[str]:
+    """Return the classes and ids whose only selector hides: rules inside @media may not apply, so they are ignored."""
+    rules = MEDIA.sub("", style)
+    return frozenset(
+        name.strip()
+        for selectors, body in RULE.findall(rules)
+        if HIDING.search("".join(body.lower().split()))
+        for name in selectors.split(",")
+        if SIMPLE.fullmatch(name.strip())
+    )
+
+
+@dataclass(slots=True)
+class Cell:
+    """A cell of the current row, and how many columns and rows it covers."""
+
+    is_header: bool
+    columns: int = 1
+    rows: int = 1
+    text: str = ""
+
+    @classmethod
+    def of(cls, tag: str, attributes: Mapping[str, str]) -> Cell:
+        columns, rows = (attributes.get(name, "") for name in ("colspan", "rowspan"))
+        return cls(tag == "th", read_span(columns), read_span(rows))
+
+
+def read_span(text: str) -> int:
+    return (min(int(text), MAX_SPAN) or 1) if text.isdecimal() else 1
+
+
+def place_cells(row: list[Cell], above: dict[int, Cell]) -> list[str]:
+    """Return the texts by column; `above` are cells of earlier rows that reach into this one."""
+    texts: list[str] = []
+    waiting = iter(row)
+    while cell := above.get(len(texts)) or next(waiting, None):
+        at, cell.rows = len(texts), cell.rows - 1
+        # A header names each column that it covers; a value is said once.
+        texts += [cell.text, *[cell.text if cell.is_header else ""] * (cell.columns - 1)]
+        above[at] = cell
+        if cell.rows < 1:
+            del above[at]
+    return texts
 
 
 @dataclass(slots=True)
@@ -52,18 +104,22 @@ class Page:
     blocks: list[Block] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     length: int = 0
-    row: list[str] | None = None  # complete cells of the current row
-    header_cells: int = 0  # of the current row
-    has_header: bool = False  # the current table has had its first row
+    row: list[Cell] | None = None
+    above: dict[int, Cell] = field(default_factory=dict)  # cells that reach into the current row, by column
+    table: Table | None = None
+    in_style: bool = False
+    hiding: frozenset[str] = frozenset()  # classes and ids that a style sheet of the page hides
     dropping: int = 0  # depth inside a dropped element
     kind: BlockKind = "paragraph"
     level: int = 0
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        if self.dropping or tag in DROPPED or is_hidden(attributes):
+        if self.dropping or tag in DROPPED or is_hidden(attributes, self.hiding):
             self.dropping += 1
+            self.in_style = tag == "style"
         elif tag in ("td", "th"):
-            self.header_cells += tag == "th"
+            if self.row is not None:
+                self.row.append(Cell.of(tag, attributes))
         elif tag == "br":
             self.texts.append("\n")
         elif tag in BREAKING:
@@ -75,9 +131,7 @@ class Page:
             return
         self.flush()
         if tag == "tr":
-            self.row, self.header_cells = [], 0
-        elif tag == "table":
-            self.has_header = False
+            self.row, self.table = [], self.table or Table()
         elif tag in HEADINGS:
             self.kind, self.level = "heading", HEADINGS[tag]
         elif tag in ("li", "pre"):
@@ -86,13 +140,18 @@ class Page:
     def end(self, tag: str) -> None:
         if self.dropping:
             self.dropping -= 1
-        elif tag in ("td", "th") and self.row is not None:
-            self.row.append(" ".join("".join(self.texts).split()))
+            self.in_style = False
+        elif tag in ("td", "th") and self.row:
+            self.row[-1].text = " ".join("".join(self.texts).split())
             self.texts, self.length = [], 0
         elif tag in BREAKING and (self.row is None or tag in HEADINGS or tag in ("tr", "table")):
             self.flush()
+            if tag == "table":
+                self.finish_table()
 
     def data(self, text: str) -> None:
+        if self.in_style:
+            self.hiding |= find_hiding_names(text)
         if not self.dropping:
             self.texts.append(text)
             self.length += len(text)
@@ -104,6 +163,12 @@ class Page:
 
     def close(self) -> None:
         self.flush()
+        self.finish_table()
+
+    def finish_table(self) -> None:
+        if self.table is not None:
+            self.blocks += self.table.finish()
+        self.table, self.above = None, {}
 
     def flush(self) -> None:
         if self.row is not None:
@@ -111,17 +176,17 @@ class Page:
         self.flush_text()
         self.kind, self.level = "paragraph", 0
 
-    def flush_row(self, row: list[str]) -> None:
-        text = CELL_SEPARATOR.join(row).rstrip(CELL_SEPARATOR)
-        if text:
-            is_header = not self.has_header and self.header_cells == len(row)
-            self.blocks.append(Block(text, "row", 1 if is_header else 0))
-            self.has_header = True
+    def flush_row(self, row: list[Cell]) -> None:
+        is_header = bool(row) and all(cell.is_header for cell in row)
+        if self.table is not None:
+            self.blocks += self.table.add(place_cells(row, self.above), names_columns=is_header)
         self.row = None
 
     def flush_text(self) -> None:
         text = "".join(self.texts)
         if not text.isspace() and text:
+            if self.table is not None and self.table.waiting:
+                self.blocks += self.table.decide()  # text between two rows keeps its place
             self.blocks.append(
                 Block(text.strip("\n") if self.kind == "code" else " ".join(text.split()), self.kind, self.level)
             )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile, ZipInfo
 
 from recollect.providers.files.source import Refused, Source
-from recollect.providers.files.text_formats import row_blocks
+from recollect.providers.files.tables import row_blocks
 from recollect.values.blocks import Block, DocumentFormat
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ ENCODING = re.compile(r"<\?xml[^>]*?encoding\s*=\s*[\"']([^\"']+)")
 ENCODINGS = ("utf-8", "utf-16", "us-ascii", "ascii")
 HEADING = re.compile(r"Heading ([1-9])")
 MAX_STYLE_BASES = 10  # styles in a chain of based-on styles
+MAX_SPAN = 100  # columns that one cell covers
 MAX_GROUP_DEPTH = 20  # groups within groups of a slide
 
 
@@ -138,20 +139,31 @@ def paragraph_block(paragraph: Paragraph, levels: dict[str, int]) -> Block:
 
 
 def table_rows(table: Table) -> Iterator[list[str]]:
-    """Yield the cells as they are in the file: python-docx repeats merged cells and takes quadratic time."""
+    """Yield the cells by column; a cell that continues the one above repeats it. Read from the file itself: python-docx
+    takes quadratic time."""
     from docx.table import _Cell
 
+    above: list[str] = []
     for row in table._tbl.tr_lst:
-        yield [_Cell(cell, table).text for cell in row.tc_lst]
+        cells: list[str] = []
+        for cell in row.tc_lst:
+            is_continued = cell.vMerge == "continue" and len(cells) < len(above)
+            text = above[len(cells)] if is_continued else _Cell(cell, table).text
+            cells += [text, *[""] * (min(cell.grid_span, MAX_SPAN) - 1)]
+        above = cells
+        yield cells
 
 
 def read_pptx(source: Source) -> Iterator[Block]:
-    """Yield the title of each slide as a heading, then text and tables in order, then notes. A slide is a page."""
+    """Yield the title of each slide as a heading, then text and tables in order, then notes. A slide is a page. Hidden
+    slides are left out."""
     import pptx
 
     slides = pptx.Presentation(source.file).slides
     source.total, source.unit = len(slides), "pages"
     for number, slide in enumerate(slides, 1):
+        if slide._element.get("show") in ("0", "false"):
+            continue
         title = slide.shapes.title
         if title is not None and title.has_text_frame:
             yield Block(" ".join(title.text_frame.text.split()), "heading", 1, number)
@@ -181,11 +193,14 @@ def text_blocks(shape: Any, page: int) -> Iterator[Block]:
 
 
 def read_xlsx(source: Source) -> Iterator[Block]:
-    """Yield each sheet as a heading and its rows, a row at a time; formulas by their last value."""
+    """Yield each sheet as a heading and its rows, a row at a time; formulas by their last value. Hidden sheets are left
+    out."""
     from openpyxl import load_workbook
 
     book = load_workbook(source.file, read_only=True, data_only=True, keep_links=False)
     for sheet in book.worksheets:
+        if sheet.sheet_state != "visible":
+            continue
         # The size that a sheet declares may be wrong and make millions of empty cells.
         sheet.reset_dimensions()
         yield Block(str(sheet.title), "heading", 1)

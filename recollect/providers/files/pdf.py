@@ -1,19 +1,23 @@
-"""The PDF reader: the text of each page, with lines joined into paragraphs. Lines named in the outline are headings.
+"""The PDF reader: the text of each page, with lines joined into paragraphs and tables read row by row. Lines named in
+the outline are headings; without an outline, lines in larger or bold type.
 
 PDFium extracts the text (docs/why/documents.md says why). It runs no scripts: forms and XFA are never initialised.
 """
 
 from __future__ import annotations
 
+import ctypes
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median_low
 from typing import Any
 
+from recollect.providers.files.pdf_tables import Cell, Line, Word, split_tables
 from recollect.providers.files.source import Refused, Source
+from recollect.providers.files.tables import row_blocks
 from recollect.values.blocks import Block
 
 MAX_PAGES = 50_000
@@ -22,6 +26,13 @@ PAGES_CHECKED = 20  # for pictures, if there is no text
 PASSWORD_ERROR = 4  # PDFium's code
 SHORT = 0.8  # of the longest line of a page; a shorter one that ends a sentence ends its paragraph
 GAP = 1.3  # times the usual step between lines
+CELL_GAP = 1.2  # times the height of a line, between two cells of a table
+LARGE = 1.15  # times the usual height of a line, of a heading
+LARGEST = 1.5
+MAX_TITLE = 120  # characters
+BOLD = re.compile(r"bold|black|heavy|semibold", re.IGNORECASE)
+WORD = re.compile(r"\S+")
+LEADER = re.compile(r"(?:\.\s?){5}")
 FINAL = re.compile(r"[.!?:。！？：”\"')）]$")
 HYPHEN = re.compile("(?<=\\w)[\ufffe\x02\xad]$")
 ITEM = re.compile(r"(?:[•·▪‣◦–*-]|\d{1,2}[.)])\s+\S")
@@ -33,10 +44,10 @@ def read_pdf(source: Source) -> Iterator[Block]:
     source.total, source.unit = len(document), "pages"
     if source.total > MAX_PAGES:
         raise Refused("too_large_unpacked", f"{source.total} pages")
-    outline = read_outline(document)
+    titles = Titles(read_outline(document))
     has_text = False
     for index in range(source.total):
-        for block in page_blocks(page_lines(document, index), outline.get(index, {}), index + 1):
+        for block in page_blocks(page_lines(document, index), titles, index + 1):
             has_text = True
             yield block
         source.done = index + 1
@@ -69,13 +80,39 @@ def page_lines(document: Any, index: int) -> list[Line]:
 
 
 def read_lines(text: Any) -> Iterator[Line]:
-    """Yield the lines with their height on the page, taken from their first character."""
+    """Yield the lines with their place on the page, taken from their characters."""
     start, count = 0, text.count_chars()
     for line in text.get_text_range().split("\n"):
         bare = line.strip()
         if bare:
-            yield Line(bare, text.get_charbox(min(start, count - 1), loose=True)[1])
+            first = start + line.index(bare)
+            _, bottom, _, top = text.get_charbox(min(first, count - 1), loose=True)
+            cells = tuple(read_cells(text, bare, first, count, (top - bottom) * CELL_GAP))
+            yield Line(bare, bottom, top - bottom, is_bold(text, min(first, count - 1)), cells)
         start += len(line) + 1
+
+
+def read_cells(text: Any, line: str, first: int, count: int, gap: float) -> Iterator[Cell]:
+    """Yield the parts of a line between gaps that are wider than `gap` points; a line with dots to a page number is
+    one."""
+    words: list[Word] = []
+    has_leader = LEADER.search(line) is not None
+    for found in WORD.finditer(line):
+        left = text.get_charbox(min(first + found.start(), count - 1))[0]
+        right = text.get_charbox(min(first + found.end() - 1, count - 1))[2]
+        if words and left - words[-1].right > gap and not has_leader:
+            yield Cell(tuple(words))
+            words = []
+        words.append(Word(found[0], left, right))
+    yield Cell(tuple(words))
+
+
+def is_bold(text: Any, index: int) -> bool:
+    import pypdfium2.raw
+
+    name, flags = ctypes.create_string_buffer(200), ctypes.c_int()
+    length = pypdfium2.raw.FPDFText_GetFontInfo(text.raw, index, name, len(name), flags)
+    return bool(length) and BOLD.search(name.value.decode(errors="replace")) is not None
 
 
 def read_outline(document: Any) -> Outline:
@@ -91,26 +128,58 @@ def read_outline(document: Any) -> Outline:
     return found
 
 
-def page_blocks(lines: list[Line], headings: dict[str, int], page: int) -> Iterator[Block]:
+@dataclass(slots=True)
+class Titles:
+    """Which lines are headings."""
+
+    outline: Outline
+    sizes: Counter[float] = field(default_factory=Counter)  # characters by height of their line, in the pages so far
+
+    def read(self, lines: list[Line]) -> None:
+        for line in lines:
+            self.sizes[round(line.size)] += len(line.text)
+
+    def level(self, line: Line, page: int) -> int:
+        """Return the level of a heading, 0 of any other line."""
+        if self.outline:
+            return self.outline.get(page - 1, {}).get(normalize_title(line.text), 0)
+        usual, _ = self.sizes.most_common(1)[0]
+        if len(line.text) > MAX_TITLE or len(line.cells) > 1 or not any(map(str.isalpha, line.text)):
+            return 0
+        if line.size >= LARGEST * usual:
+            return 1
+        if line.size >= LARGE * usual:
+            return 2
+        return 3 if line.is_bold and line.size >= usual and not FINAL.search(line.text) else 0
+
+
+def page_blocks(lines: list[Line], titles: Titles, page: int) -> Iterator[Block]:
+    titles.read(lines)
     layout = Layout.of(lines)
-    held: list[Line] = []
-    for line in lines:
-        level = headings.get(normalize_title(line.text)) if headings else None
-        if held and (level or layout.starts_paragraph(held[-1], line)):
-            yield Block(join_lines([each.text for each in held]), page=page)
-            held = []
-        if level:
-            yield Block(line.text, "heading", level, page)
+    for part in split_tables(lines):
+        if isinstance(part[0], Line):
+            yield from text_blocks(part, layout, titles, page)
         else:
-            held.append(line)
+            yield from row_blocks(part, page)
+
+
+def text_blocks(lines: list[Line], layout: Layout, titles: Titles, page: int) -> Iterator[Block]:
+    held: list[Line] = []
+    before = 0  # level of the lines held
+    for line in lines:
+        level = titles.level(line, page)
+        if held and (level != before or layout.starts_paragraph(held[-1], line)):
+            yield make_block(held, before, page)
+            held = []
+        held.append(line)
+        before = level
     if held:
-        yield Block(join_lines([each.text for each in held]), page=page)
+        yield make_block(held, before, page)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    text: str
-    height: float  # above the bottom of the page, in points
+def make_block(lines: list[Line], level: int, page: int) -> Block:
+    text = join_lines([line.text for line in lines])
+    return Block(text, "heading" if level else "paragraph", level, page)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +191,12 @@ class Layout:
 
     @classmethod
     def of(cls, lines: list[Line]) -> Layout:
-        steps = [step for one, two in pairwise(lines) if (step := one.height - two.height) > 0]
+        steps = [step for one, two in pairwise(lines) if (step := one.bottom - two.bottom) > 0]
         return cls(max((len(line.text) for line in lines), default=0), median_low(steps) if steps else 0.0)
 
     def starts_paragraph(self, line: Line, after: Line) -> bool:
         """Whether `after` begins a paragraph: a list item, or a line after a wide gap or a short end of a sentence."""
-        is_gap = line.height - after.height > self.step * GAP
+        is_gap = line.bottom - after.bottom > self.step * GAP
         is_early = len(line.text) < self.length * SHORT and FINAL.search(line.text) is not None
         return is_gap or is_early or ITEM.match(after.text) is not None
 

@@ -1,4 +1,4 @@
-"""Readers of plain text, CSV and Markdown, all a line at a time; and how a row of cells becomes text in every format.
+"""Readers of plain text, CSV and Markdown, all a line at a time.
 
 Markdown's marks inside a line (emphasis, links) are kept: they are part of the text.
 """
@@ -8,15 +8,14 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import date, datetime, time
 from itertools import chain, islice
 
 from recollect.providers.files.source import Refused, Source
+from recollect.providers.files.tables import Table, cell_text, row_blocks
 from recollect.values.blocks import Block, BlockKind
 
-CELL_SEPARATOR = " | "
 MAX_FIELD = 1_000_000  # characters of a CSV field
 MAX_PARAGRAPH = 20_000  # characters after which a text without empty lines is split at the next line
 DELIMITERS = ",;\t|"
@@ -66,35 +65,6 @@ def measure_evenness(lines: list[str], delimiter: str) -> tuple[float, int]:
     return (count / widths.total(), width) if width > 1 else (0.0, 0)
 
 
-def row_blocks(rows: Iterable[Sequence[object]], page: int | None = None) -> Iterator[Block]:
-    """Yield the rows that are not empty. The first names the columns if it has no number in it."""
-    is_first = True
-    for row in rows:
-        cells = [cell_text(cell) for cell in row]
-        # An empty cell keeps its place, except at the end.
-        text = CELL_SEPARATOR.join(cells).rstrip(CELL_SEPARATOR)
-        if text:
-            yield Block(text, "row", int(is_first and has_column_names(cells)), page)
-            is_first = False
-
-
-def cell_text(value: object) -> str:
-    if isinstance(value, str):
-        return value if value.isalnum() else " ".join(value.split())
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:.15g}"
-    if isinstance(value, datetime) and value.time() == time():
-        return value.date().isoformat()
-    return value.isoformat() if isinstance(value, (date, time)) else str(value)
-
-
-def has_column_names(cells: Sequence[str]) -> bool:
-    filled = [cell for cell in cells if cell]
-    return len(filled) > 1 and not any(cell.replace(".", "").replace(",", "").lstrip("-").isdigit() for cell in filled)
-
-
 def read_markdown(source: Source) -> Iterator[Block]:
     page = MarkdownPage()
     for line in source.lines():
@@ -110,6 +80,7 @@ class MarkdownPage:
     length: int = 0
     kind: BlockKind = "paragraph"
     fence: str = ""
+    table: Table | None = None
 
     def take(self, line: str) -> Iterator[Block]:
         if self.fence:
@@ -139,19 +110,19 @@ class MarkdownPage:
         if self.kind == "row" and is_table_ruler:
             return
         if line.lstrip().startswith("|"):
-            is_first = self.kind != "row"
-            if is_first:
+            is_first = self.table is None
+            if self.table is None:
                 yield from self.flush()
-            cells = (cell.strip() for cell in line.strip().strip("|").split("|"))
-            yield Block(CELL_SEPARATOR.join(cells), "row", int(is_first))
-            self.kind = "row"
+                self.kind, self.table = "row", Table()
+            cells = [cell_text(cell) for cell in line.strip().strip("|").split("|")]
+            yield from self.table.add(cells, names_columns=is_first)
         elif ITEM.match(line):
             yield from self.flush()
             self.kind = "list"
             yield from self.add(line)
         else:
             if not self.lines:
-                self.clear()
+                yield from self.flush()
             yield from self.add(line)
 
     def add(self, line: str) -> Iterator[Block]:
@@ -162,12 +133,14 @@ class MarkdownPage:
             self.lines, self.length = [], 0
 
     def flush(self) -> Iterator[Block]:
-        if self.lines:
+        if self.table is not None:
+            yield from self.table.finish()
+        elif self.lines:
             yield Block("\n".join(self.lines).rstrip(), self.kind)
         self.clear()
 
     def clear(self) -> None:
-        self.lines, self.length, self.kind, self.fence = [], 0, "paragraph", ""
+        self.lines, self.length, self.kind, self.fence, self.table = [], 0, "paragraph", "", None
 
 
 def strip_closing_hashes(title: str) -> str:

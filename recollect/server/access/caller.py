@@ -1,5 +1,5 @@
 """The caller of a request: their identity, their permissions, and the engine. Routes get one as `caller: CurrentCaller`
-and pass through `Caller.authorize` before they read or write anything (see route_rules.py)."""
+and pass through `Caller.authorize` before they read or write anything (see http/routing.py)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from fastapi import Depends, Request
 
@@ -24,9 +24,21 @@ from recollect.server.access.request_checks import (
     read_user_header,
 )
 from recollect.settings import Settings
-from recollect.values.identity import LOCAL, Identity, parse_credentials
-from recollect.values.permissions import ALLOWED, Action, authorize_scope, check_permission
+from recollect.values.identity import (
+    ALLOWED,
+    LOCAL,
+    Action,
+    Identity,
+    authorize_scope,
+    check_permission,
+    parse_credentials,
+)
 from recollect.values.scope import Scope
+
+if TYPE_CHECKING:
+    from recollect.apps.ask.analyst import Analyst
+    from recollect.apps.chat.assistant import Assistant
+    from recollect.apps.documents.librarian import Librarian
 
 DELETION_OFF = "deletion is turned off on this server (MEMORY_ALLOW_DATA_DELETION)"
 LEARNING_OFF = "learning is turned off on this server (MEMORY_ENABLED=0); messages are still recorded"
@@ -69,6 +81,43 @@ class Caller:
 
     def can(self, action: Action) -> bool:
         return self.identity.role in ALLOWED[action]
+
+
+class Applications:
+    """What an identified request may use: the engine, and the applications of the server."""
+
+    __slots__ = ()
+    caller: Caller
+    request: Request
+
+    @property
+    def engine(self) -> Engine:
+        return self.caller.engine
+
+    @property
+    def role(self) -> str:
+        return self.caller.identity.role
+
+    @property
+    def assistant(self) -> Assistant:
+        return cast("Assistant", self.request.app.state.assistant)
+
+    @property
+    def analyst(self) -> Analyst:
+        return cast("Analyst", self.request.app.state.analyst)
+
+    @property
+    def librarian(self) -> Librarian:
+        return cast("Librarian", self.request.app.state.librarian)
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Applications):
+    """An authorized request: who calls, and whose memory is meant."""
+
+    caller: Caller
+    scope: Scope
+    request: Request
 
 
 class RateLimiter:

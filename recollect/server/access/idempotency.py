@@ -17,10 +17,10 @@ from fastapi import Header
 
 from recollect.engine import Engine
 from recollect.errors import NotFound
-from recollect.server.access.caller import Caller
+from recollect.server.access.caller import Call
 from recollect.values.lesson import Owner
 from recollect.values.memory import Memory
-from recollect.values.scope import Scope
+from recollect.values.scope import MemoryId, Scope
 from recollect.values.serialization import to_json
 
 IdempotencyKey = Annotated[
@@ -36,7 +36,7 @@ Stored = Mapping[str, Any]
 PAGE = 1000
 
 
-async def return_stored(stored: Stored, **_: Any) -> Stored:
+async def return_stored(stored: Stored, call: Call, **_: Any) -> Stored:
     return stored
 
 
@@ -48,8 +48,8 @@ def keep_scope(scope: Scope) -> Scope:
 class Replay:
     """How the result of a write is stored under its key, and made again from that.
 
-    `store` returns what is kept of the result, `restore` gets that and the arguments of the route, and `place` returns
-    the scope that the key belongs to.
+    `store` returns what is kept of the result, `restore` gets that, the call and the arguments of the route,
+    and `place` returns the scope that the key belongs to.
     """
 
     store: Callable[[Any], Stored] = to_json
@@ -61,15 +61,14 @@ STORED = Replay()
 
 
 async def run_once(
-    caller: Caller,
-    scope: Scope,
+    call: Call,
     key: str | None,
-    request: Any,
+    identity: Any,
     work: Callable[[], Awaitable[Any]],
     replay: Replay = STORED,
     arguments: Mapping[str, Any] | None = None,
 ) -> tuple[Any, bool]:
-    """Return the result of `work`, done once per key and request, and whether it is a replay."""
+    """Return the result of `work`, done once per key and identity, and whether it is a replay."""
     if key is None:
         return await work(), False
     results: list[Any] = []
@@ -78,11 +77,9 @@ async def run_once(
         results.append(await work())
         return msgspec.to_builtins(replay.store(results[0]), enc_hook=str)
 
-    digest = hashlib.sha256(json.dumps(request, sort_keys=True, default=str).encode()).digest()
-    stored, replayed = await caller.engine.runtime.run_once(replay.place(scope), key, digest, work_and_store)
-    if not replayed:
-        return results[0], False
-    return await replay.restore(stored, **(arguments or {"caller": caller, "scope": scope})), True
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).digest()
+    stored, replayed = await call.engine.runtime.run_once(replay.place(call.scope), key, digest, work_and_store)
+    return (await replay.restore(stored, call, **(arguments or {})), True) if replayed else (results[0], False)
 
 
 def store_id(result: Any) -> Stored:
@@ -92,29 +89,35 @@ def store_id(result: Any) -> Stored:
 def memory_replay(owner: Owner = "user") -> Replay:
     """Replay a memory as it is now; one that was forgotten since is not found."""
 
-    async def restore(stored: Stored, *, caller: Caller, scope: Scope, **_: Any) -> Memory:
-        return await find_memory(caller.engine, scope, owner, stored["id"])
+    async def restore(stored: Stored, call: Call, **_: Any) -> Memory:
+        return await find_memory(call.engine, call.scope, owner, stored["id"])
 
     return Replay(store_id, restore)
 
 
 async def find_memory(engine: Engine, scope: Scope, owner: Owner, wanted: str) -> Memory:
     """Return a memory by its id, whatever its status; raise NotFound if it was forgotten."""
-    after: str | None = None
-    while page := await engine.memories(scope, status=None, owner=owner, limit=PAGE, after=after):
-        for memory in page:
-            if str(memory.id) == wanted:
-                return memory
-        after = str(page[-1].id)
+    if memory := await search_memory(engine, scope, owner, wanted):
+        return memory
     raise NotFound(f"memory {wanted} was forgotten meanwhile")
+
+
+async def search_memory(engine: Engine, scope: Scope, owner: Owner, wanted: MemoryId | str) -> Memory | None:
+    """Return a memory by its id. The list is searched in pages: the engine has no way to load a single memory."""
+    after: MemoryId | None = None
+    while page := await engine.memories(scope, status=None, owner=owner, limit=PAGE, after=after):
+        if memory := next((each for each in page if str(each.id) == str(wanted)), None):
+            return memory
+        after = page[-1].id
+    return None
 
 
 def store_counts(receipt: Any) -> Stored:
     return {name: value for name, value in to_json(receipt).items() if name not in ("user", "session")}
 
 
-async def restore_receipt(stored: Stored, *, scope: Scope, **_: Any) -> Stored:
-    return {"user": scope.user, "session": scope.session, **stored}
+async def restore_receipt(stored: Stored, call: Call, **_: Any) -> Stored:
+    return {"user": call.scope.user, "session": call.scope.session, **stored}
 
 
 def place_beside(scope: Scope) -> Scope:

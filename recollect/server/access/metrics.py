@@ -4,9 +4,7 @@ every process reports the total. Background work is read from the database on ea
 from __future__ import annotations
 
 import os
-import time
-from functools import wraps
-from inspect import iscoroutinefunction
+from collections.abc import Callable
 from typing import Any, cast
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -15,6 +13,7 @@ from starlette.responses import Response
 
 from recollect.engine import Engine
 from recollect.server.access.middleware import FinishedRequest
+from recollect.server.access.tracing import WrappedEngine
 from recollect.values.query import Context, Recall
 from recollect.values.work import Health
 
@@ -63,7 +62,17 @@ class Metrics:
 
     def time_calls(self, engine: Engine) -> Engine:
         """Return the engine with every awaited method timed."""
-        return cast("Engine", TimedEngine(engine, self._stages))
+
+        def time_stage(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+            stage = self._stages.labels(name)
+
+            async def timed(*args: Any, **kwargs: Any) -> Any:
+                with stage.time():
+                    return await method(*args, **kwargs)
+
+            return timed
+
+        return cast("Engine", WrappedEngine(engine, time_stage))
 
     def render(self, health: Health) -> Response:
         """Return all metrics in Prometheus' text format; those of cache and background work are from `health`."""
@@ -85,27 +94,3 @@ def find_registry(own: CollectorRegistry) -> CollectorRegistry:
     shared = CollectorRegistry()
     MultiProcessCollector(shared)  # type: ignore[no-untyped-call]
     return shared
-
-
-class TimedEngine:
-    def __init__(self, engine: Engine, stages: Histogram) -> None:
-        self._engine = engine
-        self._stages = stages
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._engine, name)
-        if not iscoroutinefunction(method):
-            return method
-        stage = self._stages.labels(name)
-
-        @wraps(method)
-        async def timed(*args: Any, **kwargs: Any) -> Any:
-            started = time.perf_counter()
-            try:
-                return await method(*args, **kwargs)
-            finally:
-                stage.observe(time.perf_counter() - started)
-
-        # Keep the wrapper: the next lookup does not reach __getattr__.
-        self.__dict__[name] = timed
-        return timed

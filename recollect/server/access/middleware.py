@@ -19,10 +19,9 @@ from fastapi import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from recollect.server.access.error_responses import error_response, unexpected_error_response
+from recollect.server.access.responses import error_response, unexpected_error_response
 from recollect.server.access.tracing import Traces
-from recollect.values.identity import Identity
-from recollect.values.permissions import Action
+from recollect.values.identity import Action, Identity
 from recollect.values.scope import Scope as MemoryScope
 from recollect.values.scope import uuid7
 

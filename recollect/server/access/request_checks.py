@@ -1,13 +1,16 @@
-"""Checks of a request that come before any route: host, addresses, content type, origin of a form; and the headers that
-name a user, session or project."""
+"""Checks of a request that come before any route: host, addresses, content type, origin of a form; the headers that
+name a user, session or project; and the form of an uploaded document."""
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 
 from fastapi import HTTPException, Request
+from starlette.datastructures import UploadFile
 
 from recollect.errors import Forbidden, InvalidInput
 from recollect.values.identity import LOCAL, Identity
@@ -15,6 +18,7 @@ from recollect.values.identity import LOCAL, Identity
 USER, SESSION = "x-recollect-user", "x-recollect-session"
 PROJECT, MEMORY = "x-recollect-project", "x-recollect-memory"
 RETRIES = "x-stainless-retry-count"  # set by OpenAI's clients when they repeat a request
+CHUNK_BYTES = 1 << 20  # of a file, read at once
 HOST = re.compile(r"(?:\[([^\[\]]*)\]|([^:\[\]]*))(?::\d*)?")
 
 
@@ -99,3 +103,25 @@ def check_form(request: Request) -> None:
     is_foreign = origin is not None and origin.partition("://")[2] != headers.get("host")
     if is_foreign or fetch_site not in ("none", "same-origin"):
         raise Forbidden("forms of other sites are refused; send a key as Authorization: Bearer")
+
+
+@dataclass(frozen=True, slots=True)
+class UploadForm:
+    file: UploadFile
+    title: str
+    is_shared: bool
+
+    @property
+    def name(self) -> str:
+        return self.file.filename or "file"
+
+    async def read_chunks(self) -> AsyncIterator[bytes]:
+        await self.file.seek(0)
+        while chunk := await self.file.read(CHUNK_BYTES):
+            yield chunk
+
+    async def digest(self) -> str:
+        digest = hashlib.sha256()
+        async for chunk in self.read_chunks():
+            digest.update(chunk)
+        return digest.hexdigest()

@@ -66,28 +66,33 @@ class Traces:
 
     def trace_calls(self, engine: Engine) -> Engine:
         """Return the engine with a span for every awaited method."""
-        return cast("Engine", TracedEngine(engine, self._tracer))
+
+        def trace(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+            async def traced(*args: Any, **kwargs: Any) -> Any:
+                # An exception's message may name a user, so it is not recorded.
+                unrecorded: Any = {"record_exception": False, "set_status_on_exception": False}
+                with self._tracer.start_as_current_span(f"recollect.{name}", **unrecorded):
+                    return await method(*args, **kwargs)
+
+            return traced
+
+        return cast("Engine", WrappedEngine(engine, trace))
 
 
-class TracedEngine:
-    def __init__(self, engine: Engine, tracer: Tracer) -> None:
+class WrappedEngine:
+    """An engine whose awaited methods are replaced by what `wrap` makes of them and their names."""
+
+    def __init__(self, engine: Engine, wrap: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> None:
         self._engine = engine
-        self._tracer = tracer
+        self._wrap = wrap
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._engine, name)
         if not iscoroutinefunction(method):
             return method
-
-        @wraps(method)
-        async def traced(*args: Any, **kwargs: Any) -> Any:
-            # An exception's message may name a user, so it is not recorded.
-            with self._tracer.start_as_current_span(
-                f"recollect.{name}", record_exception=False, set_status_on_exception=False
-            ):
-                return await method(*args, **kwargs)
-
-        return traced
+        # Keep the wrapper: the next lookup does not reach __getattr__.
+        self.__dict__[name] = wraps(method)(self._wrap(name, method))
+        return self.__dict__[name]
 
 
 def describe_span(span: Span, request: Request) -> None:

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from recollect.server.console.render import render_html
-from recollect.values.permissions import ALLOWED, Action
+from recollect.values.identity import ALLOWED, Action
 
 Schema = Mapping[str, Any]
 JSON = "application/json"

@@ -18,7 +18,7 @@ from starlette.responses import RedirectResponse, Response
 
 from recollect.apps.ask import teaching
 from recollect.apps.ask.chart_images import Theme, can_draw, draw_svg
-from recollect.apps.ask.corrections.change import Change
+from recollect.apps.ask.corrections.correction import Change
 from recollect.apps.ask.csv_files import make_file_name, write_csv
 from recollect.apps.ask.history import asked_before
 from recollect.apps.ask.memory import is_seen
@@ -28,8 +28,8 @@ from recollect.apps.ask.question import Answer, Ask
 from recollect.apps.ask.source_registry import View
 from recollect.errors import InvalidInput, NotFound, RecollectError, describe_missing_extra
 from recollect.server.access.caller import check_environment_use
-from recollect.server.access.error_responses import STATUS
 from recollect.server.access.idempotency import find_memory
+from recollect.server.access.responses import STATUS
 from recollect.server.console.ask_view import (
     CHANGES,
     MAX_ROWS,
@@ -42,7 +42,7 @@ from recollect.server.console.ask_view import (
     read_exchanges,
     suggest_questions,
 )
-from recollect.server.console.memory_actions import scope_to_read
+from recollect.server.console.memory import scope_to_read
 from recollect.server.console.render import HEADERS, link, redirect, render_page
 from recollect.server.console.visit import Visit
 from recollect.values.conversation import Turn
@@ -80,7 +80,7 @@ async def load_view(visit: Visit, source: str) -> tuple[View | None, str]:
         known = await visit.analyst.library.find(visit.scope("data_sources"), source)
     except RecollectError as error:
         return None, f"Could not open {source}: {plain_message(error)}"
-    return known.view(visit.caller.identity.role), ""
+    return known.view(visit.role), ""
 
 
 def plain_message(error: RecollectError) -> str:
@@ -104,10 +104,6 @@ def render_ask_page(visit: Visit, template: str, values: Mapping[str, Any], stat
 
 
 # The page -------------------------------------------------------------------------------------------------------------
-
-
-async def show_ask(visit: Visit) -> Response:
-    return await render_conversation(visit)
 
 
 async def render_conversation(
@@ -264,7 +260,7 @@ def make_ask(visit: Visit, question: str) -> tuple[Scope, Ask]:
     ask = Ask(
         question=question,
         source=target.source or None,
-        role=visit.caller.identity.role,
+        role=visit.role,
         remembers=remembers,
         rows=MAX_ROWS,
         markdown=False,
@@ -279,12 +275,9 @@ async def draw_chart(exchange: Exchange) -> Exchange:
     if chart is None or not can_draw():
         return exchange
     # Drawing takes a tenth of a second: a thread keeps the server responsive.
-    light, dark = [make_data_address(await asyncio.to_thread(draw_svg, chart, theme)) for theme in THEMES]
+    images = [await asyncio.to_thread(draw_svg, chart, theme) for theme in THEMES]
+    light, dark = (f"data:{SVG};base64,{base64.b64encode(svg.encode()).decode()}" for svg in images)
     return replace(exchange, images=ChartImages(light, dark))
-
-
-def make_data_address(svg: str) -> str:
-    return f"data:{SVG};base64,{base64.b64encode(svg.encode()).decode()}"
 
 
 async def add_source(visit: Visit) -> Response:
@@ -326,7 +319,7 @@ async def load_exchange(visit: Visit, session: str, turn: str) -> Exchange:
 async def run_again(visit: Visit) -> Response:
     """Run the SQL of a logged answer again, unchanged."""
     exchange = await load_exchange(visit, visit.field("session"), visit.field("turn"))
-    answer, role = exchange.answer, visit.caller.identity.role
+    answer, role = exchange.answer, visit.role
     scope = visit.scope("ask")
     try:
         _, rows = await visit.analyst.run(scope, answer.source, role, answer.sql, MAX_ROWS)
@@ -349,7 +342,7 @@ async def send_chart(visit: Visit) -> Response:
 async def send_csv(visit: Visit) -> Response:
     """Run the SQL of a logged answer again, as the caller may now, and return all of its rows as a CSV file."""
     exchange = await load_exchange(visit, visit.query("session"), visit.query("turn"))
-    answer, role = exchange.answer, visit.caller.identity.role
+    answer, role = exchange.answer, visit.role
     if not answer.sql:
         raise NotFound("This answer has no rows.")
     sql = answer.full_sql or answer.sql
@@ -380,28 +373,20 @@ async def open_assumption(visit: Visit) -> Response:
 
 async def correct_sql(visit: Visit) -> Response:
     """Learn from the difference between the generated and the corrected SQL."""
-    correction = await teaching.correct(
-        visit.analyst,
-        visit.scope("learn"),
-        read_target(visit).source,
-        visit.caller.identity.role,
-        visit.field("question"),
-        visit.field("sql"),
-        visit.field("corrected").strip(),
-    )
+    scope, source, role, question, sql = read_taught(visit)
+    corrected = visit.field("corrected").strip()
+    correction = await teaching.correct(visit.analyst, scope, source, role, question, sql, corrected)
     return redirect_to_learned(visit, correction.memories)
 
 
+def read_taught(visit: Visit) -> tuple[Scope, str, str, str, str]:
+    """Return the scope, database and role of somebody who teaches, and the question and SQL that it is about."""
+    question, sql = visit.field("question"), visit.field("sql")
+    return visit.scope("learn"), read_target(visit).source, visit.role, question, sql
+
+
 async def rate_answer(visit: Visit) -> Response:
-    memory = await teaching.rate(
-        visit.analyst,
-        visit.scope("learn"),
-        read_target(visit).source,
-        visit.caller.identity.role,
-        visit.field("question"),
-        visit.field("sql"),
-        good=visit.field("good") == "yes",
-    )
+    memory = await teaching.rate(visit.analyst, *read_taught(visit), good=visit.field("good") == "yes")
     return redirect_to_learned(visit, [memory])
 
 
@@ -445,7 +430,7 @@ async def compare_sql(visit: Visit, source: str, learned: Sequence[Memory]) -> S
 
 
 GET_ROUTES = {
-    "/ask": show_ask,
+    "/ask": render_conversation,
     "/ask/assumption": open_assumption,
     "/ask/chart": send_chart,
     "/ask/csv": send_csv,

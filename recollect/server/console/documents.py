@@ -20,8 +20,8 @@ from recollect.apps.documents.answer_log import Entry, load_entries
 from recollect.apps.documents.question import MAX_DOCUMENTS, TOP_K, TOP_MEMORIES, Answered, Question
 from recollect.errors import InvalidInput, NotFound, RecollectError
 from recollect.learning.document_turns import asks_documents
-from recollect.server.access.error_responses import STATUS
-from recollect.server.access.upload_form import UploadForm
+from recollect.server.access.request_checks import UploadForm
+from recollect.server.access.responses import STATUS
 from recollect.server.console.documents_view import (
     EXAMPLE,
     EXAMPLE_NAME,

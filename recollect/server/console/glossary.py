@@ -61,11 +61,7 @@ class TierMeanings:
     is_used: bool
 
 
-async def show_glossary(visit: Visit) -> Response:
-    return await render_glossary(visit, EMPTY_FORM, "")
-
-
-async def render_glossary(visit: Visit, typed: Mapping[str, str], problem: str) -> Response:
+async def render_glossary(visit: Visit, typed: Mapping[str, str] = EMPTY_FORM, problem: str = "") -> Response:
     """Return the page. `typed` fills the form that adds a term; `problem` says why it was refused."""
     search, kind, word = visit.query("q").strip(), visit.query("kind"), visit.query("word").strip()
     limit = min(parse_number("shown", visit.query("shown"), PAGE_TERMS), MAX_TERMS - 1) or PAGE_TERMS
@@ -190,7 +186,7 @@ async def read_import(visit: Visit) -> str:
         raise InvalidInput("file", "is not UTF-8 text; save it as YAML or JSON") from None
 
 
-GET_ROUTES = {"/terms": show_glossary}
+GET_ROUTES = {"/terms": render_glossary}
 POST_ROUTES = {
     "/terms/add": add_term,
     "/terms/change": change_term,

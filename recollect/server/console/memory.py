@@ -1,5 +1,5 @@
 """The memory page: what is known about the user and shared in the project, the history of each memory, a recall test,
-summaries, and what was not remembered. The forms that change a memory are in memory_actions.py."""
+summaries, and what was not remembered."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from starlette.responses import Response
 
 from recollect.engine import as_memory_id
 from recollect.errors import InvalidInput, NotFound
-from recollect.server.console import memory_actions
-from recollect.server.console.memory_actions import OWNERS, parse_owner, read_owner, scope_to_read
+from recollect.server.access.idempotency import search_memory
 from recollect.server.console.memory_view import (
     KINDS,
     REJECTION_REASONS,
@@ -29,14 +28,15 @@ from recollect.server.console.memory_view import (
 from recollect.server.console.render import link, redirect_back, render_page
 from recollect.server.console.visit import Visit, parse_number
 from recollect.values.conversation import Turn
+from recollect.values.identity import Action
 from recollect.values.lesson import IMPORTANCE, Lesson, Owner
 from recollect.values.memory import ALWAYS_ON, Memory, MemoryKind, Status
 from recollect.values.query import Context, Query, Reach
-from recollect.values.scope import MemoryId
+from recollect.values.scope import Scope
 
+OWNERS: tuple[Owner, ...] = ("user", "project")
 PAGE_MEMORIES = 25
 MAX_COUNTED = 1_000  # memories that are counted by kind
-BATCH = 1_000  # memories loaded at a time to find one
 MAX_QUOTES = 5
 PAGE_EPISODES = 20
 MAX_EPISODES = 1_000
@@ -185,19 +185,9 @@ async def load_memory(visit: Visit) -> tuple[Owner, Memory]:
     """Return a memory by its id. Without an owner in the address, the user's memories are searched first."""
     wanted, owner = as_memory_id(visit.query("id")), visit.query("owner")
     for each in (parse_owner(owner),) if owner else OWNERS:
-        if memory := await find_memory(visit, each, wanted):
+        if memory := await search_memory(visit.engine, scope_to_read(visit, each), each, wanted):
             return each, memory
     raise NotFound("This memory no longer exists.")
-
-
-async def find_memory(visit: Visit, owner: Owner, wanted: MemoryId) -> Memory | None:
-    """Search the list in batches: the engine has no way to load a single memory."""
-    scope, last = scope_to_read(visit, owner), None
-    while batch := await visit.engine.memories(scope, status=None, owner=owner, limit=BATCH, after=last):
-        if memory := next((each for each in batch if each.id == wanted), None):
-            return memory
-        last = batch[-1].id
-    return None
 
 
 async def load_quotes(visit: Visit, refs: Sequence[str]) -> list[tuple[str, Turn | None]]:
@@ -274,6 +264,90 @@ async def show_rejections(visit: Visit) -> Response:
     return render_page(visit, "memory_not_remembered.html", {"counts": counts, "reasons": REJECTION_REASONS})
 
 
+# Forms that change a memory, on every page that shows one-------------------------------------------------------------
+
+
+def parse_owner(text: str) -> Owner:
+    for owner in OWNERS:
+        if owner == text:
+            return owner
+    raise InvalidInput("owner", f"must be user or project, got {text!r}")
+
+
+def read_owner(visit: Visit) -> Owner:
+    return parse_owner(visit.field("owner", "") or "user")
+
+
+def scope_to_read(visit: Visit, owner: Owner) -> Scope:
+    return visit.scope("memories" if owner == "user" else "memories_project")
+
+
+def scope_to_change(visit: Visit, action: Action, owner: Owner) -> Scope:
+    """Return a scope for the action on a user's memory; project memories need the permission to change the project."""
+    return visit.scope(action) if owner == "user" else visit.project_scope("change_project")
+
+
+def finish(visit: Visit, notice: str, memory: Memory | None = None) -> Response:
+    """Redirect to the page that had the form, there to the memory if it still exists."""
+    return redirect_back(visit.field("back", "memory"), notice, f"memory-{memory.id}" if memory else "")
+
+
+async def correct(visit: Visit) -> Response:
+    owner = read_owner(visit)
+    scope = scope_to_change(visit, "correct", owner)
+    memory = await visit.engine.correct(scope, visit.field("id"), visit.field("value"), owner=owner)
+    return finish(visit, "corrected", memory)
+
+
+async def close(visit: Visit) -> Response:
+    owner = read_owner(visit)
+    memory = await visit.engine.close(scope_to_change(visit, "close", owner), visit.field("id"), owner=owner)
+    return finish(visit, "closed", memory)
+
+
+async def promote(visit: Visit) -> Response:
+    await visit.engine.promote(visit.scope("promote"), visit.field("id"))
+    return finish(visit, "promoted")
+
+
+async def approve(visit: Visit) -> Response:
+    return finish(visit, "approved", await visit.engine.approve(visit.scope("approve"), visit.field("id")))
+
+
+async def reject(visit: Visit) -> Response:
+    return finish(visit, "rejected", await visit.engine.reject(visit.scope("reject"), visit.field("id")))
+
+
+async def forget(visit: Visit) -> Response:
+    owner = read_owner(visit)
+    await visit.engine.forget(scope_to_change(visit, "forget", owner), memory=visit.field("id"), owner=owner)
+    return finish(visit, "forgotten")
+
+
+async def redact(visit: Visit) -> Response:
+    await visit.engine.redact(visit.scope("redact"), visit.field("id"), owner="user")
+    return finish(visit, "redacted")
+
+
+async def mark(visit: Visit) -> Response:
+    """Mark a message as important, or remove the mark. The mark is in the index: the log never changes."""
+    is_marked = visit.is_checked("high_value")
+    await visit.engine.mark(visit.scope("mark"), visit.field("ref"), high_value=is_marked)
+    return finish(visit, "marked" if is_marked else "saved")
+
+
+ACTIONS = {
+    "/memory/correct": correct,
+    "/memory/close": close,
+    "/memory/promote": promote,
+    "/memory/approve": approve,
+    "/memory/reject": reject,
+    "/memory/forget": forget,
+    "/memory/redact": redact,
+    "/memory/mark": mark,
+}
+
+
 GET_ROUTES = {
     "/memory": show_memories,
     "/memory/one": show_memory,
@@ -281,4 +355,4 @@ GET_ROUTES = {
     "/memory/episodes": show_episodes,
     "/memory/not-remembered": show_rejections,
 }
-POST_ROUTES = {"/memory/learn": add_memory, **memory_actions.POST_ROUTES}
+POST_ROUTES = {"/memory/learn": add_memory, **ACTIONS}

@@ -11,9 +11,8 @@ from itertools import groupby
 from typing import get_args
 
 from recollect.errors import InvalidInput
-from recollect.values.memory import Memory, MemoryKind, Status, is_single
+from recollect.values.memory import Memory, MemoryKind, Status, find_linked, is_single
 from recollect.values.query import Context, Line, Section
-from recollect.values.scope import MemoryId
 
 KINDS: Mapping[str, tuple[str, str]] = {  # title of a group, and what belongs to it
     "identity": ("Profile", "name, location, job"),
@@ -119,16 +118,6 @@ def build_history(memory: Memory, same_key: Iterable[Memory]) -> History:
     linked = find_linked(memory.id, newest)
     values = [each for each in newest if each.id in linked]
     return History(memory, values, [each for each in newest if each.id not in linked and each.kind == memory.kind])
-
-
-def find_linked(start: MemoryId, memories: Sequence[Memory]) -> set[MemoryId]:
-    """Return the ids of a memory, of all that it replaced and of all that replaced it."""
-    links = [(memory.id, memory.replaced_by) for memory in memories if memory.replaced_by]
-    linked, size = {start}, 0
-    while size < len(linked):
-        size = len(linked)
-        linked |= {end for pair in links if linked.intersection(pair) for end in pair}
-    return linked
 
 
 def group_lines(context: Context) -> list[tuple[str, list[Line], int]]:

@@ -7,7 +7,7 @@ The secret of a new key is only in the page that answers the form: in no address
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import cast
@@ -16,16 +16,16 @@ from starlette.responses import Response, StreamingResponse
 
 from recollect.errors import InvalidInput
 from recollect.server.access.caller import SWITCHES, key_scope
-from recollect.server.console.memory_actions import parse_owner
+from recollect.server.access.responses import stream_lines
+from recollect.server.console.memory import parse_owner
 from recollect.server.console.render import HEADERS, redirect, render_page
 from recollect.server.console.visit import Visit
 from recollect.settings import Settings, Unset
 from recollect.values.api_key import ROLES, UNBOUND, Grant, Role
 from recollect.values.conversation import Conversation, Episode
 from recollect.values.document import Document
-from recollect.values.identity import LOCAL
+from recollect.values.identity import LOCAL, Action
 from recollect.values.memory import Memory
-from recollect.values.permissions import Action
 
 MAX_COUNTED = 1000  # of each kind; beyond that the page says "or more"
 SHOWN_SESSIONS = 20
@@ -100,10 +100,6 @@ def format_count(number: int, has_more: bool = False) -> str:
 # Stored data ----------------------------------------------------------------------------------------------------------
 
 
-async def show_privacy(visit: Visit) -> Response:
-    return await render_privacy(visit)
-
-
 async def render_privacy(visit: Visit, problem: str = "", status: int = 200) -> Response:
     stored = await load_stored_data(visit)
     values = {
@@ -171,18 +167,10 @@ def format_days(number: int) -> str:
 
 async def export(visit: Visit) -> Response:
     """Stream everything about the user as JSON lines. The file name does not contain the user's name."""
-    lines = visit.engine.export(visit.scope("export"))
-    first = await anext(lines, None)  # a refusal is raised here, while an error page can still be sent
+    lines = await stream_lines(visit.engine.export(visit.scope("export")))
     name = f"memory-export-{datetime.now(UTC):%Y-%m-%d}.jsonl"
     headers = {**HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}
-
-    async def stream() -> AsyncIterator[str]:
-        if first is not None:
-            yield first + "\n"
-        async for line in lines:
-            yield line + "\n"
-
-    return StreamingResponse(stream(), media_type="application/x-ndjson", headers=headers)
+    return StreamingResponse(lines, media_type="application/x-ndjson", headers=headers)
 
 
 async def delete_session(visit: Visit) -> Response:
@@ -222,10 +210,6 @@ def choose_key_project(visit: Visit, is_every: bool) -> str | None:
     """Return the project whose keys are meant; None for all projects, where the caller may manage those."""
     _, project = key_scope(visit.caller, None if is_every else visit.selection.project, is_every)
     return project
-
-
-async def show_keys(visit: Visit) -> Response:
-    return await render_keys(visit)
 
 
 async def render_keys(visit: Visit, problem: str = "", status: int = 200) -> Response:
@@ -274,10 +258,10 @@ async def revoke_key(visit: Visit) -> Response:
 
 
 GET_ROUTES = {
-    "/privacy": show_privacy,
+    "/privacy": render_privacy,
     "/privacy/export": export,
     "/privacy/audit-log": show_audit_log,
-    "/privacy/keys": show_keys,
+    "/privacy/keys": render_keys,
 }
 POST_ROUTES = {
     "/privacy/forget": delete_session,

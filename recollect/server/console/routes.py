@@ -18,11 +18,10 @@ from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import Route, Router
-from starlette.types import ASGIApp
 
 from recollect.engine import Engine
 from recollect.errors import Forbidden, NotFound, RecollectError, Unauthorized
-from recollect.server.access.error_responses import STATUS
+from recollect.server.access.responses import STATUS
 from recollect.server.console import ask, chat, documents, glossary, health, memory, privacy, settings
 from recollect.server.console import visit as visits
 from recollect.server.console.api_docs import show_api_docs
@@ -47,17 +46,14 @@ STATIC_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable", "X-Con
 
 
 def mount(app: FastAPI) -> None:
-    app.mount("/console", make_console())
+    """Add the console, which shares the application's state, and /docs."""
+    handlers = {HTTPException: show_http_error, Exception: show_failure}
+    app.mount("/console", ExceptionMiddleware(Router(make_routes()), handlers))
     app.add_route("/docs", show_api_docs, include_in_schema=False)
 
     @app.get("/", include_in_schema=False)
     async def redirect_to_console() -> RedirectResponse:
         return RedirectResponse("/console/", 303)
-
-
-def make_console() -> ASGIApp:
-    """Return the console as an ASGI application that shares the state of the one it is mounted in."""
-    return ExceptionMiddleware(Router(make_routes()), {HTTPException: show_http_error, Exception: show_failure})
 
 
 def make_routes() -> Sequence[Route]:
@@ -101,7 +97,7 @@ async def serve(path: str, handler: Handler, max_files: int | None, request: Req
     except HTTPException as error:  # a form that cannot be parsed
         return render_page(visit, "problem.html", {"message": str(error.detail)}, error.status_code)
     if visits.SESSION_COOKIE not in request.cookies:
-        visits.set_session_cookie(response, visit.cookie, visits.is_https(request))
+        visits.set_cookie(request, response, visits.SESSION_COOKIE, visit.cookie)
     return response
 
 
@@ -169,7 +165,7 @@ async def sign_in(request: Request) -> Response:
         status = 400 if isinstance(error, Unauthorized) else STATUS.get(error.code, 500)
         return render_html("sign_in.html", status, problem=str(error), after=after)
     response = RedirectResponse(f"/console/{local_path(after)}", 303, HEADERS)
-    visits.set_session_cookie(response, session_key.secret, visits.is_https(request), visits.SESSION_SECONDS)
+    visits.set_cookie(request, response, visits.SESSION_COOKIE, session_key.secret, visits.SESSION_SECONDS)
     return response
 
 
@@ -211,7 +207,7 @@ async def switch_user(visit: Visit) -> Response:
     scope = Scope(visit.field("user").strip(), project=visit.field("project").strip())
     visit.caller.authorize("history", scope.user, None, scope.project)
     response = redirect("chat")
-    visits.set_selection_cookie(response, Selection(scope.project, scope.user), visits.is_https(visit.request))
+    visits.set_selection_cookie(visit.request, response, Selection(scope.project, scope.user))
     return response
 
 

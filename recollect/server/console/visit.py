@@ -20,16 +20,12 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from recollect.apps.ask.analyst import Analyst
-from recollect.apps.chat.assistant import Assistant
-from recollect.apps.documents.librarian import Librarian
 from recollect.engine import Engine
 from recollect.errors import Forbidden, InvalidInput, RecollectError
-from recollect.server.access.caller import Caller
+from recollect.server.access.caller import Applications, Caller
 from recollect.server.access.request_checks import check_address, check_host
 from recollect.values.api_key import parse_key
-from recollect.values.identity import ACTS_FOR_OTHERS, LOCAL, Credentials, Identity
-from recollect.values.permissions import Action
+from recollect.values.identity import ACTS_FOR_OTHERS, LOCAL, Action, Credentials, Identity
 from recollect.values.scope import Scope
 
 SESSION_COOKIE = "recollect_console"
@@ -53,7 +49,7 @@ SAMPLE = Selection("sample", "dana")
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(Applications):
     """One request. `token` goes into every form; `form` holds the checked form fields, None for a GET."""
 
     request: Request
@@ -62,25 +58,6 @@ class Visit:
     cookie: str = field(repr=False)
     token: str = field(repr=False)
     form: FormData | None = None
-
-    @property
-    def engine(self) -> Engine:
-        return self.caller.engine
-
-    @property
-    def assistant(self) -> Assistant:
-        assistant: Assistant = self.request.app.state.assistant
-        return assistant
-
-    @property
-    def analyst(self) -> Analyst:
-        analyst: Analyst = self.request.app.state.analyst
-        return analyst
-
-    @property
-    def librarian(self) -> Librarian:
-        librarian: Librarian = self.request.app.state.librarian
-        return librarian
 
     @property
     def wants_fragment(self) -> bool:
@@ -177,24 +154,16 @@ def read_selection_cookie(request: Request) -> Selection:
     return Selection(scope.project, scope.user)
 
 
-def set_selection_cookie(response: Response, selection: Selection, is_secure: bool) -> None:
+def set_selection_cookie(request: Request, response: Response, selection: Selection) -> None:
     """Keep the selection in a cookie, so that user names never appear in an address."""
     text = quote(json.dumps([selection.project, selection.user]))
-    response.set_cookie(
-        SELECTION_COOKIE,
-        text,
-        SELECTION_SECONDS,
-        path="/console",
-        secure=is_secure,
-        httponly=True,
-        samesite="strict",
-    )
+    set_cookie(request, response, SELECTION_COOKIE, text, SELECTION_SECONDS)
 
 
-def set_session_cookie(response: Response, value: str, is_secure: bool, seconds: int | None = None) -> None:
-    response.set_cookie(
-        SESSION_COOKIE, value, seconds, path="/console", secure=is_secure, httponly=True, samesite="strict"
-    )
+def set_cookie(request: Request, response: Response, name: str, value: str, seconds: int | None = None) -> None:
+    """Set a cookie for the console alone; over TLS, for TLS alone. Uvicorn takes the scheme from a proxy's headers."""
+    is_secure = request.url.scheme == "https"
+    response.set_cookie(name, value, seconds, path="/console", secure=is_secure, httponly=True, samesite="strict")
 
 
 def make_form_token(cookie: str, selection: Selection) -> str:
@@ -208,7 +177,8 @@ async def read_form(visit: Visit, max_files: int = 0) -> Visit:
     if not is_same_site(request):
         raise Forbidden(WRONG_TOKEN)
     form = await request.form(max_files=max_files, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES)
-    if not is_valid_token(form.get("token", ""), visit.token):
+    given = form.get("token", "")
+    if not isinstance(given, str) or not hmac.compare_digest(given.encode(errors="replace"), visit.token.encode()):
         raise Forbidden(WRONG_TOKEN)
     for name, value in form.multi_items():
         if isinstance(value, str) and "\0" in value:
@@ -216,17 +186,8 @@ async def read_form(visit: Visit, max_files: int = 0) -> Visit:
     return replace(visit, form=form)
 
 
-def is_valid_token(given: UploadFile | str | None, token: str) -> bool:
-    return isinstance(given, str) and hmac.compare_digest(given.encode(errors="replace"), token.encode())
-
-
 def is_same_site(request: Request) -> bool:
     return request.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
-
-
-def is_https(request: Request) -> bool:
-    """Return whether the browser uses TLS; uvicorn takes this from the proxy's headers where there is a proxy."""
-    return request.url.scheme == "https"
 
 
 def parse_number(name: str, text: str, default: int) -> int:

@@ -1,6 +1,10 @@
 """/answerQuestion and its relatives, with the fields that callers of that interface know: a question to a database,
 answered with SQL, rows and text. With `user_id`, memory takes part. The analyst (recollect/apps/ask) is
-`app.state.analyst`."""
+`app.state.analyst`.
+
+Every field of that interface is accepted; a field that this server does not vary per request must match what is
+configured. Unknown fields are ignored.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,13 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
-from fastapi import APIRouter, Query, Request
+from fastapi import Header, Query, Request
+from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
-from recollect.apps.ask.analyst import Analyst
 from recollect.apps.ask.answer_fields import (
     AnswerQuestionAnswer,
     ExecutionResult,
@@ -25,20 +29,23 @@ from recollect.apps.ask.answer_fields import (
 from recollect.apps.ask.chart_images import draw_png
 from recollect.apps.ask.charts import chart_answer
 from recollect.apps.ask.metadata import similar_tables
-from recollect.apps.ask.question import MAX_ROWS, Answer
+from recollect.apps.ask.question import MAX_ROWS, Answer, Ask, OnText, Shown
 from recollect.apps.ask.recording import from_log
-from recollect.errors import MissingExtra, NotFound, SchemaMismatch, StoreUnavailable
-from recollect.server.access.caller import Caller, CurrentCaller
-from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once
-from recollect.server.access.json_response import Json
-from recollect.server.access.route_rules import authorized, idempotent, requires
-from recollect.server.http.ask_bodies import AskBody, ExecuteBody, make_ask, split_names
-from recollect.server.http.openapi import ERRORS, json_object, list_of
-from recollect.server.http.verbs import ProjectParam
-from recollect.values.query import check_range
-from recollect.values.scope import Scope
+from recollect.apps.ask.session_context import HEADER, read_session_context
+from recollect.errors import InvalidInput, MissingExtra, NotFound, SchemaMismatch, StoreUnavailable
+from recollect.server.access.caller import Call, Caller, CurrentCaller
+from recollect.server.access.idempotency import STORED, IdempotencyKey, Replay, Stored, run_once
+from recollect.server.access.request_checks import decode_utf8
+from recollect.server.access.responses import Json
+from recollect.server.http.bodies import NAME, Body, Project, chars, within
+from recollect.server.http.openapi import json_object, list_of
+from recollect.server.http.routing import PROJECT, Routes
+from recollect.settings import Settings
+from recollect.values.query import MAX_QUERY_CHARS, check_range
 
-router = APIRouter(tags=["ask"], responses=ERRORS)
+routes = Routes("", "ask", PROJECT)
+Mode = Literal["default", "data", "metadata"]
+PROVIDER = "openai"  # the protocol of the model server and of the embedder
 TEXT: dict[int | str, dict[str, Any]] = {
     200: {"description": "The answer as a stream.", "content": {"text/plain": {"schema": {"type": "string"}}}}
 }
@@ -47,13 +54,135 @@ EXECUTED = json_object("ExecutedVql", vql=str, execution_result=ExecutionResult)
 VIEW = json_object("MetadataView", view=str, columns=list[str])
 DATABASE = json_object("MetadataDatabase", database=str, changed=bool, views=list_of(VIEW))
 METADATA = json_object("Metadata", databases=list_of(DATABASE))
-AskParams = Annotated[AskBody, Query()]
+STREAMING = set[asyncio.Task[Response]]()  # answers that are being written
+SessionContextHeader = Annotated[
+    str | None,
+    Header(
+        alias=HEADER,
+        description="JSON: time_focus, user_segment, exclude_test, custom_filters, definitions.",
+        examples=['{"time_focus": "2024", "definitions": {"big": "amount > 1000"}}'],
+    ),
+]
 Databases = Annotated[str, Query(description="Databases, separated by commas; empty: all.")]
 
 
-def get_analyst(request: Request) -> Analyst:
-    analyst: Analyst = request.app.state.analyst
-    return analyst
+class AskBody(Body):
+    question: str = Field(json_schema_extra=chars(MAX_QUERY_CHARS), examples=["Total sales by region for 2024"])
+    plot: bool = Field(default=False, description="Draw a chart of the result, if it suits one.")
+    plot_details: str = Field(default="", description="Which kind of chart.", examples=["a pie chart"])
+    embeddings_provider: str = ""
+    embeddings_model: str = ""
+    vector_store_provider: str = ""
+    llm_provider: str = Field(default="", description="Only `openai`: any compatible server, as configured.")
+    llm_model: str = ""
+    llm_temperature: float = Field(default=0.0, json_schema_extra=within(0, 2))
+    llm_max_tokens: int = Field(default=4096, json_schema_extra=within(1, 200_000))
+    vdp_database_names: str = Field(default="", description="Data sources, separated by commas; empty: all.")
+    vdp_tag_names: str = ""
+    allow_external_associations: bool = False
+    use_views: str = Field(default="", description="Tables that must be used: `source.table, ...`.")
+    expand_set_views: bool = Field(default=True, description="false: use only the tables of `use_views`.")
+    custom_instructions: str = ""
+    markdown_response: bool = True
+    vector_search_k: int = Field(default=5, json_schema_extra=within(1, 100))
+    vector_search_sample_data_k: int = Field(default=3, json_schema_extra=within(0, 100))
+    vector_search_total_limit: int = Field(default=20, json_schema_extra=within(1, 1000))
+    vector_search_column_description_char_limit: int = Field(default=200, json_schema_extra=within(0, 100_000))
+    vector_search_table_description_char_limit: int = Field(default=1000, json_schema_extra=within(0, 100_000))
+    mode: Mode = "default"
+    disclaimer: bool = True
+    verbose: bool = Field(default=True, description="false: the answer is the SQL alone, without related questions.")
+    check_ambiguity: bool = True
+    vql_execute_rows_limit: int = Field(default=100, json_schema_extra=within(1, MAX_ROWS))
+    llm_response_rows_limit: int = Field(default=100, json_schema_extra=within(1, MAX_ROWS))
+    enable_query_fixer: bool = True
+    enable_query_reviewer: bool | None = Field(
+        default=None, description="Ask the model again if the result is empty. Left out: as `enable_query_fixer`."
+    )
+    user_id: str | None = Field(default=None, json_schema_extra=NAME, examples=["john@example.com"])
+    session_id: str | None = Field(default=None, json_schema_extra=NAME)
+    project: Project = None
+    use_memory: bool = True
+    max_history_messages: int | None = Field(default=None, json_schema_extra=within(1, 50))
+    semantic_search_k: int | None = Field(default=None, json_schema_extra=within(0, 10), description="0: none.")
+
+
+class ExecuteBody(Body):
+    vql: str = Field(json_schema_extra=chars(MAX_QUERY_CHARS), examples=["SELECT count(*) FROM orders"])
+    limit: int = Field(default=100, json_schema_extra=within(1, MAX_ROWS))
+    source: str | None = Field(default=None, description="Which database; by default the project's only one.")
+    project: Project = None
+
+
+def make_ask(body: AskBody, role: str, settings: Settings, mode: str | None, context: str | None) -> Ask:
+    """Return the question as the analyst takes it."""
+    check_providers(body, settings)
+    for field, low, high in RANGES:
+        check_range(field, getattr(body, field), low, high, whole=field != "llm_temperature")
+    return Ask(
+        question=body.question,
+        sources=tuple(split_names(body.vdp_database_names)),
+        tags=tuple(split_names(body.vdp_tag_names)),
+        role=role,
+        remembers=body.user_id is not None and body.use_memory,
+        context=read_session_context(context and decode_utf8(context)),
+        history=body.max_history_messages,
+        similar=body.semantic_search_k,
+        views=tuple(split_names(body.use_views)),
+        only_views=not body.expand_set_views,
+        instructions="\n".join(filter(None, [settings.custom_instructions, body.custom_instructions])),
+        rows=body.vql_execute_rows_limit,
+        execute=mode != "generate",
+        clarify=body.check_ambiguity,
+        fix=body.enable_query_fixer,
+        review=body.enable_query_fixer if body.enable_query_reviewer is None else body.enable_query_reviewer,
+        told_rows=body.llm_response_rows_limit,
+        shown=Shown(
+            not {"vector_search_k", "vector_search_total_limit"} & body.model_fields_set,
+            body.vector_search_k,
+            body.vector_search_total_limit,
+            body.vector_search_sample_data_k,
+            body.vector_search_column_description_char_limit,
+            body.vector_search_table_description_char_limit,
+        ),
+        verbose=body.verbose,
+        markdown=body.markdown_response,
+        model=body.llm_model,
+        temperature=body.llm_temperature,
+        max_tokens=body.llm_max_tokens,
+    )
+
+
+def check_providers(body: AskBody, settings: Settings) -> None:
+    """Refuse other providers than the configured ones: a request cannot choose them."""
+    if body.vector_store_provider and body.vector_store_provider.lower() != settings.vector_store:
+        raise InvalidInput("vector_store_provider", f"only {settings.vector_store} is configured on this server")
+    for field, given, extra in (
+        ("llm_provider", body.llm_provider, "none"),
+        ("embeddings_provider", body.embeddings_provider, settings.embedder),
+    ):
+        if given and given.lower() not in (PROVIDER, extra):
+            raise InvalidInput(field, f"{given!r} is not configured on this server; leave it out, or use {PROVIDER}")
+
+
+RANGES: tuple[tuple[str, float, float], ...] = (
+    ("llm_temperature", 0, 2),
+    ("llm_max_tokens", 1, 200_000),
+    ("vql_execute_rows_limit", 1, MAX_ROWS),
+    ("llm_response_rows_limit", 1, MAX_ROWS),
+    ("vector_search_k", 1, 100),
+    ("vector_search_sample_data_k", 0, 100),
+    ("vector_search_total_limit", 1, 1_000),
+    ("vector_search_column_description_char_limit", 0, 100_000),
+    ("vector_search_table_description_char_limit", 0, 100_000),
+)
+
+
+def split_names(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
+# Answers --------------------------------------------------------------------------------------------------------------
 
 
 async def describe_with_chart(answer: Answer, body: AskBody) -> dict[str, Any]:
@@ -74,30 +203,20 @@ async def describe_with_chart(answer: Answer, body: AskBody) -> dict[str, Any]:
 
 
 async def respond_to_question(
-    caller: Caller, request: Request, body: AskBody, key: str | None, mode: str | None = None
+    call: Call, body: AskBody, key: str | None, mode: str | None, context: str | None, on_text: OnText | None = None
 ) -> Response:
-    """Answer a question. Without `user_id` no memory takes part, and the caller need only be allowed to ask; a user
-    that the caller may not act for is refused even then."""
-    remembers = body.user_id is not None and body.use_memory
-    if remembers:
-        scope = caller.authorize("record", body.user_id, body.session_id, body.project)
-    else:
-        scope = caller.authorize("ask", body.user_id, None, body.project)
-
     async def answer() -> Answer:
-        ask = make_ask(body, caller.identity.role, caller.settings, mode)
-        return await get_analyst(request).answer(scope, ask, mode or body.mode)
+        ask = make_ask(body, call.role, call.caller.settings, mode, context)
+        return await call.analyst.answer(call.scope, replace(ask, on_text=on_text), mode or body.mode)
 
     async def describe(answer: Answer) -> dict[str, Any]:
         return await describe_with_chart(answer, body)
 
-    identity = ["answer", mode, body.model_dump()]
-    return await answer_once(caller, scope, key if remembers else None, identity, answer, describe)
+    return await answer_once(call, key, ["answer", mode, context, body.model_dump()], answer, describe)
 
 
 async def answer_once(
-    caller: Caller,
-    scope: Scope,
+    call: Call,
     key: str | None,
     identity: object,
     answer: Callable[[], Awaitable[Answer]],
@@ -118,14 +237,15 @@ async def answer_once(
         described.append(await describe(made))
         return described[-1]
 
-    async def restore(stored: Stored, **_: Any) -> dict[str, Any]:
-        return await describe(await from_log(caller.engine, scope, stored["ref"]) if stored["ref"] else await answer())
+    async def restore(stored: Stored, call: Call) -> dict[str, Any]:
+        ref = stored["ref"]
+        return await describe(await from_log(call.engine, call.scope, ref) if ref else await answer())
 
     replayed = False
-    with caller.engine.runtime.deadline():
+    with call.engine.runtime.deadline():
         try:
             replay = Replay(lambda _: {"ref": refs[-1]}, restore)
-            result, replayed = await run_once(caller, scope, key, identity, work, replay)
+            result, replayed = await run_once(call, key, identity, work, replay)
         except (StoreUnavailable, SchemaMismatch):
             if key is None:
                 raise
@@ -133,158 +253,156 @@ async def answer_once(
     return Json(result, status, headers={"Idempotent-Replayed": "true"} if replayed else None)
 
 
-@router.post("/answerQuestion", response_model=AnswerQuestionAnswer)
-@requires("ask")
-async def answer_question(
-    body: AskBody, caller: CurrentCaller, request: Request, idempotency_key: IdempotencyKey = None
-) -> Response:
-    """Ask a database. With `user_id`, what was asked and taught before takes part, and the question is remembered."""
-    return await respond_to_question(caller, request, body, idempotency_key)
-
-
-@router.get("/answerQuestion", response_model=AnswerQuestionAnswer)
-@requires("ask")
-async def answer_question_by_address(body: AskParams, caller: CurrentCaller, request: Request) -> Response:
-    """Ask a database, with the fields in the query."""
-    return await respond_to_question(caller, request, body, None)
-
-
-@router.post("/answerDataQuestion", response_model=AnswerQuestionAnswer)
-@requires("ask")
-async def answer_data_question(
-    body: AskBody, caller: CurrentCaller, request: Request, idempotency_key: IdempotencyKey = None
-) -> Response:
-    """Ask for data; the question is never taken as one about the schema."""
-    return await respond_to_question(caller, request, body, idempotency_key, "data")
-
-
-@router.get("/answerDataQuestion", response_model=AnswerQuestionAnswer)
-@requires("ask")
-async def answer_data_question_by_address(body: AskParams, caller: CurrentCaller, request: Request) -> Response:
-    """Ask for data, with the fields in the query."""
-    return await respond_to_question(caller, request, body, None, "data")
-
-
-@router.post("/answerMetadataQuestion", response_model=AnswerQuestionAnswer)
-@requires("ask")
-async def answer_metadata_question(
-    body: AskBody, caller: CurrentCaller, request: Request, idempotency_key: IdempotencyKey = None
-) -> Response:
-    """Ask what the database contains; no query is run."""
-    return await respond_to_question(caller, request, body, idempotency_key, "metadata")
-
-
-@router.get("/answerMetadataQuestion", response_model=AnswerQuestionAnswer)
-@requires("ask")
-async def answer_metadata_question_by_address(body: AskParams, caller: CurrentCaller, request: Request) -> Response:
-    """Ask what the database contains, with the fields in the query."""
-    return await respond_to_question(caller, request, body, None, "metadata")
-
-
-@router.post("/streamAnswerQuestion", response_class=Response, responses=TEXT)
-@requires("ask")
-async def stream_answer_question(
-    body: AskBody, caller: CurrentCaller, request: Request, idempotency_key: IdempotencyKey = None
-) -> Response:
-    """Ask a database, and get the text of the answer as a stream."""
-    return stream_text(await respond_to_question(caller, request, body, idempotency_key))
-
-
-@router.get("/streamAnswerQuestion", response_class=Response, responses=TEXT)
-@requires("ask")
-async def stream_answer_question_by_address(body: AskParams, caller: CurrentCaller, request: Request) -> Response:
-    """Ask a database, with the fields in the query, and get the text of the answer as a stream."""
-    return stream_text(await respond_to_question(caller, request, body, None))
-
-
-def stream_text(whole: Response) -> StreamingResponse:
-    text: str = msgspec.json.decode(whole.body)["answer"]
+async def stream_answer(call: Call, body: AskBody, key: str | None, context: str | None) -> StreamingResponse:
+    """Return the text of an answer while a model writes it; without a model, once it is there. An error before the
+    first piece is a response of its own. The question is answered and recorded even if the client goes away."""
+    pieces = asyncio.Queue[str | None]()
+    task = asyncio.create_task(respond_to_question(call, body, key, None, context, pieces.put))
+    STREAMING.add(task)
+    task.add_done_callback(STREAMING.discard)
+    task.add_done_callback(lambda _: pieces.put_nowait(None))
+    first = await pieces.get()
+    headers = {} if first else (await task).headers
+    replayed = {name: value for name, value in headers.items() if name == "idempotent-replayed"}
 
     async def stream() -> AsyncIterator[bytes]:
-        for line in text.splitlines(keepends=True):
-            yield line.encode()
+        piece, said = first, ""
+        while piece is not None:
+            said += piece
+            yield piece.encode()
+            piece = await pieces.get()
+        text: str = msgspec.json.decode((await task).body)["answer"]
+        # A model that broke off was replaced; otherwise only what is added to its words is missing.
+        rest = text.removeprefix(said.rstrip())
+        yield (rest if rest != text or not said else f"\n\n{text}").encode()
 
-    replayed = {name: value for name, value in whole.headers.items() if name == "idempotent-replayed"}
     return StreamingResponse(stream(), media_type="text/plain", headers=replayed)
 
 
-@router.post("/generateVQL", response_model=AnswerQuestionAnswer)
-@requires("ask")
-async def generate_vql(
-    body: AskBody, caller: CurrentCaller, request: Request, idempotency_key: IdempotencyKey = None
-) -> Response:
-    """Return the SQL for a question, without running it."""
-    return await respond_to_question(caller, request, body, idempotency_key, "generate")
+def add_question_routes(path: str, name: str, mode: str | None, posted: str, by_address: str, streams: bool) -> None:
+    """Add the routes that ask a question: with a body, and with the fields in the query unless `by_address` is empty.
+
+    Without `user_id` no memory takes part, and the caller need only be allowed to ask; a user that the caller may not
+    act for is refused even then.
+    """
+
+    async def respond(
+        caller: Caller, request: Request, body: AskBody, key: str | None, context: str | None
+    ) -> Response:
+        if body.user_id is not None and body.use_memory:
+            scope = caller.authorize("record", body.user_id, body.session_id, body.project)
+        else:
+            key, scope = None, caller.authorize("ask", body.user_id, None, body.project)
+        call = Call(caller, scope, request)
+        if streams:
+            return await stream_answer(call, body, key, context)
+        return await respond_to_question(call, body, key, mode, context)
+
+    async def ask(
+        body: AskBody,
+        caller: CurrentCaller,
+        request: Request,
+        context: SessionContextHeader = None,
+        idempotency_key: IdempotencyKey = None,
+    ) -> Response:
+        return await respond(caller, request, body, idempotency_key, context)
+
+    async def ask_by_address(
+        body: Annotated[AskBody, Query()],
+        caller: CurrentCaller,
+        request: Request,
+        context: SessionContextHeader = None,
+    ) -> Response:
+        return await respond(caller, request, body, None, context)
+
+    shown: dict[str, Any] = (
+        {"response_class": Response, "responses": TEXT} if streams else {"model": AnswerQuestionAnswer}
+    )
+    routes.add(f"POST {path}", "ask", name=name, description=posted, **shown)(ask)
+    if by_address:
+        named: Any = {"name": f"{name}_by_address", "description": by_address}
+        routes.add(f"GET {path}", "ask", **named, **shown)(ask_by_address)
 
 
-@router.post("/executeVQL", response_model=EXECUTED)
-@authorized("ask")
-async def execute_vql(body: ExecuteBody, caller: CurrentCaller, scope: Scope, request: Request) -> Json:
+for row in (
+    (
+        *("/answerQuestion", "answer_question", None),
+        "Ask a database. With `user_id`, what was asked and taught before takes part, and the question is remembered.",
+        "Ask a database, with the fields in the query.",
+        False,
+    ),
+    (
+        *("/answerDataQuestion", "answer_data_question", "data"),
+        "Ask for data; the question is never taken as one about the schema.",
+        "Ask for data, with the fields in the query.",
+        False,
+    ),
+    (
+        *("/answerMetadataQuestion", "answer_metadata_question", "metadata"),
+        "Ask what the database contains; no query is run.",
+        "Ask what the database contains, with the fields in the query.",
+        False,
+    ),
+    (
+        *("/streamAnswerQuestion", "stream_answer_question", None),
+        "Ask a database, and get the text of the answer as a stream.",
+        "Ask a database, with the fields in the query, and get the text of the answer as a stream.",
+        True,
+    ),
+    ("/generateVQL", "generate_vql", "generate", "Return the SQL for a question, without running it.", "", False),
+):
+    add_question_routes(*row)
+
+
+@routes.add("POST /executeVQL", "ask", model=EXECUTED)
+async def execute_vql(call: Call, body: ExecuteBody) -> dict[str, Any]:
     """Run a given statement, checked like any other: it can only read, and only what the caller may see."""
-    analyst = get_analyst(request)
     check_range("limit", body.limit, 1, MAX_ROWS)
-    name = await analyst.library.one(scope, body.source)
-    checked, rows = await analyst.run(scope, name, caller.identity.role, body.vql, body.limit)
-    return Json({"vql": checked.sql, "execution_result": execution_result(rows, body.limit)})
+    name = await call.analyst.library.one(call.scope, body.source)
+    checked, rows = await call.analyst.run(call.scope, name, call.role, body.vql, body.limit)
+    return {"vql": checked.sql, "execution_result": execution_result(rows, body.limit)}
 
 
 # The catalogue --------------------------------------------------------------------------------------------------------
 
 
-@router.get("/getMetadata", response_model=METADATA)
-@authorized("put_data_source")
-async def get_metadata(
-    caller: CurrentCaller,
-    scope: Scope,
-    request: Request,
-    vdp_database_names: Databases = "",
-    project: ProjectParam = None,
-) -> dict[str, Any]:
+@routes.add("GET /getMetadata", "put_data_source", model=METADATA)
+async def get_metadata(call: Call, vdp_database_names: Databases = "") -> dict[str, Any]:
     """Read the schemas of the databases again and return them; for data stewards and admins."""
-    library = get_analyst(request).library
+    library = call.analyst.library
     databases = []
-    for name in await library.wanted(scope, split_names(vdp_database_names)):
-        shelf, has_changed = await library.refresh(scope, name)
+    for name in await library.wanted(call.scope, split_names(vdp_database_names)):
+        shelf, has_changed = await library.refresh(call.scope, name)
         views = [{"view": table.name, "columns": [c.name for c in table.columns]} for table in shelf.catalog.tables]
         databases.append({"database": name, "changed": has_changed, "views": views})
     return {"databases": databases}
 
 
-@router.delete("/deleteMetadata", response_model=json_object("DeletedMetadata", deleted=list[str]))
-@authorized("put_data_source")
-@idempotent()
-async def delete_metadata(
-    caller: CurrentCaller,
-    scope: Scope,
-    request: Request,
-    vdp_database_names: Databases = "",
-    project: ProjectParam = None,
-) -> dict[str, Any]:
+@routes.add(
+    "DELETE /deleteMetadata", "put_data_source", model=json_object("DeletedMetadata", deleted=list[str]), replay=STORED
+)
+async def delete_metadata(call: Call, vdp_database_names: Databases = "") -> dict[str, Any]:
     """Forget the schemas of the databases, until they are read again; for data stewards and admins."""
-    library = get_analyst(request).library
-    names = await library.wanted(scope, split_names(vdp_database_names))
+    library = call.analyst.library
+    names = await library.wanted(call.scope, split_names(vdp_database_names))
     for name in names:
-        await library.empty(scope, name)
+        await library.empty(call.scope, name)
     return {"deleted": names}
 
 
-@router.get("/similaritySearch", response_model=json_object("SimilarViews", views=list[SimilarView]))
-@authorized("ask")
+@routes.add("GET /similaritySearch", "ask", model=json_object("SimilarViews", views=list[SimilarView]))
 async def similarity_search(
-    caller: CurrentCaller,
-    scope: Scope,
-    request: Request,
+    call: Call,
     query: str,
     vdp_database_names: Databases = "",
     n_results: Annotated[int, Query(ge=1, le=50)] = 5,
     scores: bool = False,
-    project: ProjectParam = None,
 ) -> dict[str, Any]:
     """Return the tables that match a text, best first."""
-    library = get_analyst(request).library
+    library = call.analyst.library
     found = []
-    for name in await library.wanted(scope, split_names(vdp_database_names)):
-        view = (await library.find(scope, name)).view(caller.identity.role)
+    for name in await library.wanted(call.scope, split_names(vdp_database_names)):
+        view = (await library.find(call.scope, name)).view(call.role)
         found += similar_tables(name, view, query, n_results)
     found.sort(key=lambda each: -each["score"])
     if not found:

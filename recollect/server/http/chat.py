@@ -6,26 +6,23 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import Header, Query
 from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
-from recollect.apps.chat.assistant import Assistant
 from recollect.apps.chat.message import Answer, Ask, MemoryUse
-from recollect.server.access.caller import Caller, CurrentCaller
+from recollect.server.access.caller import Call
 from recollect.server.access.idempotency import RECEIPT_REPLAY, IdempotencyKey, Replay, Stored
-from recollect.server.access.json_response import ENCODER
-from recollect.server.access.route_rules import authorized, idempotent
+from recollect.server.access.responses import ENCODER
 from recollect.server.http.bodies import Body, Project
-from recollect.server.http.openapi import ERRORS, json_model, json_object, list_of
-from recollect.server.http.verbs import ProjectParam, find_next_before
+from recollect.server.http.openapi import json_object, list_of
+from recollect.server.http.routing import PROJECT, Routes, name_parameter
+from recollect.server.http.verbs import find_next_before
 from recollect.values.audit import Receipt
 from recollect.values.conversation import Conversation, Turn
 from recollect.values.query import Reach
-from recollect.values.scope import Scope
 from recollect.values.serialization import json_types, to_json
 
-router = APIRouter(prefix="/chat", tags=["chat"], responses=ERRORS)
 EVENTS = "text/event-stream"
 EVENT = {
     "type": "object",
@@ -40,6 +37,7 @@ STREAM: dict[int | str, dict[str, Any]] = {
 }
 UserParam = Annotated[str | None, Query(description="Whose chat; by default the caller's own.", examples=["alex"])]
 Accept = Annotated[str, Header(include_in_schema=False)]
+routes = Routes("/chat", "chat", name_parameter("user_id", UserParam), PROJECT)
 
 
 def rename_session(fields: dict[str, Any]) -> dict[str, Any]:
@@ -84,22 +82,15 @@ class NameBody(Body):
     project: Project = None
 
 
-@router.post("", response_model=ChatAnswer, responses=STREAM)
-@authorized("record")
+@routes.add("POST /", "record", model=ChatAnswer, responses=STREAM)
 async def chat(
-    body: ChatBody,
-    caller: CurrentCaller,
-    scope: Scope,
-    request: Request,
-    idempotency_key: IdempotencyKey = None,
-    accept: Accept = "",
+    call: Call, body: ChatBody, idempotency_key: IdempotencyKey = None, accept: Accept = ""
 ) -> Response | dict[str, Any]:
     """Send a message to an assistant that remembers. The message and the reply are recorded."""
-    assistant: Assistant = request.app.state.assistant
     ask = Ask(body.message, body.scope, idempotency_key)
     if not body.stream and EVENTS not in accept:
-        return rename_session(to_json(await assistant.answer(scope, ask)))
-    pieces = assistant.stream(scope, ask)
+        return rename_session(to_json(await call.assistant.answer(call.scope, ask)))
+    pieces = call.assistant.stream(call.scope, ask)
     # A message is refused before the first piece, while the status can still say so.
     first = await anext(pieces)
     headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
@@ -117,47 +108,30 @@ def make_event(piece: str | Answer) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + ENCODER.encode(data) + b"\n\n"
 
 
-@router.get("/sessions", response_model=ChatSessions)
-@authorized("history")
-async def chat_sessions(
-    caller: CurrentCaller,
-    scope: Scope,
-    user_id: UserParam = None,
-    project: ProjectParam = None,
-    limit: int = 50,
-    offset: int = 0,
-) -> dict[str, Any]:
+@routes.add("GET /sessions", "history", model=ChatSessions)
+async def chat_sessions(call: Call, limit: int = 50, offset: int = 0) -> dict[str, Any]:
     """List a user's conversations, the latest first."""
-    found = await caller.engine.conversations(scope, limit=limit, offset=offset)
+    found = await call.engine.conversations(call.scope, limit=limit, offset=offset)
     return {"sessions": [rename_session(to_json(each)) for each in found]}
 
 
-async def restore_name(stored: Stored, *, caller: Caller, scope: Scope, body: NameBody, **_: Any) -> dict[str, Any]:
-    return rename_session(to_json(await caller.engine.rename(scope, body.name)))
+async def restore_name(stored: Stored, call: Call, body: NameBody) -> dict[str, Any]:
+    return rename_session(to_json(await call.engine.rename(call.scope, body.name)))
 
 
 # The name is not stored with the key: the request has it.
-@router.patch("/sessions/{session_id:path}", response_model=SessionSummary)
-@authorized("record")
-@idempotent(Replay(lambda _: {}, restore_name))
-async def rename_chat_session(session_id: str, body: NameBody, caller: CurrentCaller, scope: Scope) -> dict[str, Any]:
+@routes.add(
+    "PATCH /sessions/{session_id:path}", "record", model=SessionSummary, replay=Replay(lambda _: {}, restore_name)
+)
+async def rename_chat_session(call: Call, body: NameBody) -> dict[str, Any]:
     """Give a conversation another name than its first question."""
-    return rename_session(to_json(await caller.engine.rename(scope, body.name)))
+    return rename_session(to_json(await call.engine.rename(call.scope, body.name)))
 
 
-@router.get("/sessions/{session_id:path}", response_model=ChatSession)
-@authorized("history")
-async def chat_session(
-    session_id: str,
-    caller: CurrentCaller,
-    scope: Scope,
-    user_id: UserParam = None,
-    project: ProjectParam = None,
-    limit: int = 50,
-    before: int | None = None,
-) -> dict[str, Any]:
+@routes.add("GET /sessions/{session_id:path}", "history", model=ChatSession)
+async def chat_session(call: Call, session_id: str, limit: int = 50, before: int | None = None) -> dict[str, Any]:
     """Show a conversation, oldest turn first, with what was recalled for each reply; `next_before` pages backwards."""
-    turns = await caller.engine.history(scope, limit=limit, before=before)
+    turns = await call.engine.history(call.scope, limit=limit, before=before)
     shown = [describe_turn(turn) for turn in turns]
     return {"session_id": session_id, "turns": shown, "next_before": find_next_before(turns, limit)}
 
@@ -169,11 +143,7 @@ def describe_turn(turn: Turn) -> dict[str, Any]:
     return {"source": turn.ref, "role": turn.role, "text": turn.text, "at": turn.at, **about}
 
 
-@router.delete("/sessions/{session_id:path}", response_model=json_model(Receipt))
-@authorized("forget")
-@idempotent(RECEIPT_REPLAY)
-async def delete_chat_session(
-    session_id: str, caller: CurrentCaller, scope: Scope, user_id: UserParam = None, project: ProjectParam = None
-) -> Receipt:
+@routes.add("DELETE /sessions/{session_id:path}", "forget", model=Receipt, replay=RECEIPT_REPLAY)
+async def delete_chat_session(call: Call) -> Receipt:
     """Erase a conversation with everything derived from it; the receipt counts the rows per table."""
-    return await caller.engine.forget(scope)
+    return await call.engine.forget(call.scope)

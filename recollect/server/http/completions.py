@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
@@ -25,14 +25,13 @@ from starlette.types import Receive, Scope, Send
 from recollect.apps.chat.completions import Completion, read_completion
 from recollect.apps.chat.proxy import COMPLETIONS, EVENTS, Asking, Note, Proxy, Relayed, State
 from recollect.errors import NotFound, RecollectError
-from recollect.server.access import error_responses
+from recollect.server.access import responses
 from recollect.server.access.caller import Caller, CurrentCaller
-from recollect.server.access.json_response import Json
 from recollect.server.access.request_checks import MEMORY, PROJECT, RETRIES, SESSION, USER, read_headers
-from recollect.server.access.route_rules import requires
+from recollect.server.access.responses import Json
 from recollect.server.http.openapi import ERRORS, error_example
-from recollect.values.identity import ACTS_FOR_OTHERS, choose_project
-from recollect.values.permissions import check_permission
+from recollect.server.http.routing import Routes
+from recollect.values.identity import ACTS_FOR_OTHERS, check_permission, choose_project
 from recollect.values.scope import MAX_NAME
 from recollect.values.scope import Scope as Whose
 
@@ -98,16 +97,16 @@ class OpenAIRoute(APIRoute):
             try:
                 return await handle_request(UnparsedRequest(request.scope, request.receive))
             except RecollectError as error:
-                return convert_error(await error_responses.handle_error(request, error))
+                return convert_error(await responses.handle_error(request, error))
             except RequestValidationError as error:
-                return convert_error(await error_responses.handle_validation_error(request, error))
+                return convert_error(await responses.handle_validation_error(request, error))
             except HTTPException as error:
-                return convert_error(await error_responses.handle_http_error(request, error))
+                return convert_error(await responses.handle_http_error(request, error))
 
         return handle
 
 
-router = APIRouter(prefix="/v1", tags=["chat"], responses={**ERRORS, 502: NO_ANSWER}, route_class=OpenAIRoute)
+routes = Routes("/v1", "chat", responses={**ERRORS, 502: NO_ANSWER}, route_class=OpenAIRoute)
 
 
 def convert_error(response: Json) -> Json:
@@ -118,13 +117,7 @@ def convert_error(response: Json) -> Json:
     return Json({"error": converted}, status_code=response.status_code, headers=kept)
 
 
-@router.post(
-    "/chat/completions",
-    response_model=None,
-    responses={200: COMPLETION},
-    openapi_extra=describe_headers(*HEADERS),
-)
-@requires("record")
+@routes.add("POST /chat/completions", "record", responses={200: COMPLETION}, openapi_extra=describe_headers(*HEADERS))
 async def complete_chat(body: CompletionBody, caller: CurrentCaller, request: Request) -> Response:
     """Complete a chat as OpenAI does, with what is remembered of the user. The request is forwarded to the language
     model's server; the messages are recorded."""
@@ -137,10 +130,7 @@ async def complete_chat(body: CompletionBody, caller: CurrentCaller, request: Re
     return forward_response(await get_proxy(request).plain("POST", COMPLETIONS, sent, state or "unreadable"))
 
 
-@router.get(
-    "/models", response_model=None, responses={200: MODELS}, openapi_extra=describe_headers("X-Recollect-Project")
-)
-@requires("record")
+@routes.add("GET /models", "record", responses={200: MODELS}, openapi_extra=describe_headers("X-Recollect-Project"))
 async def list_models(caller: CurrentCaller, request: Request) -> Response:
     """List the models of the language model's server."""
     check_access(caller, read_headers(request.headers))

@@ -6,21 +6,18 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from fastapi import APIRouter, Request
 from pydantic import Field
 
-from recollect.apps.ask.semantic.model_file import model_data
+from recollect.apps.ask.semantic.model_file import dump_model
 from recollect.apps.ask.source_registry import Shelf
-from recollect.server.access.caller import Caller, CurrentCaller, check_environment_use
-from recollect.server.access.idempotency import Replay, Stored
-from recollect.server.access.route_rules import authorized, idempotent
-from recollect.server.http.answer_question import get_analyst
+from recollect.server.access.caller import Call, Caller, check_environment_use
+from recollect.server.access.idempotency import STORED, Replay, Stored
 from recollect.server.http.bodies import NAME, Body, chars
-from recollect.server.http.openapi import ERRORS, json_object, list_of
+from recollect.server.http.openapi import json_object, list_of
+from recollect.server.http.routing import Routes
 from recollect.values.data_source import MAX_DSN, DataSource
-from recollect.values.scope import Scope
 
-router = APIRouter(prefix="/api/projects/{project}/datasources", tags=["data sources"], responses=ERRORS)
+routes = Routes("/api/projects/{project}/datasources", "data sources")
 SUMMARY: dict[str, Any] = {
     "name": str,
     "address": str | None,
@@ -71,19 +68,13 @@ class AccessBody(Body):
 
 def describe_source(source: DataSource, caller: Caller) -> dict[str, Any]:
     """Return the summary of a data source; its address is shown only to those who may change it."""
-    return {
-        "name": source.name,
-        "address": source.masked_dsn if caller.can("put_data_source") else None,
-        "dialect": source.dialect,
-        "fingerprint": source.fingerprint,
-        "created_at": source.created_at,
-        "updated_at": source.updated_at,
-    }
+    shown = {name: getattr(source, name) for name in SUMMARY if name != "address"}
+    return shown | {"address": source.masked_dsn if caller.can("put_data_source") else None}
 
 
-def describe_contents(shelf: Shelf, caller: Caller) -> dict[str, Any]:
+def describe_contents(shelf: Shelf, call: Call) -> dict[str, Any]:
     """Return a data source with its tables and its semantic model, as far as the caller may see them."""
-    view = shelf.view(caller.identity.role)
+    view = shelf.view(call.role)
     tables = [
         {
             "name": table.name,
@@ -93,83 +84,60 @@ def describe_contents(shelf: Shelf, caller: Caller) -> dict[str, Any]:
         }
         for table in view.catalog.tables
     ]
-    access = dict(shelf.kept.access) if caller.can("put_data_source") else None
-    return describe_source(shelf.kept, caller) | {"tables": tables, "model": model_data(view.model), "access": access}
+    access = dict(shelf.kept.access) if call.caller.can("put_data_source") else None
+    described = describe_source(shelf.kept, call.caller)
+    return described | {"tables": tables, "model": dump_model(view.model), "access": access}
 
 
-async def restore_source(stored: Stored, *, caller: Caller, scope: Scope, request: Request, **_: Any) -> dict[str, Any]:
-    return describe_contents(await get_analyst(request).library.find(scope, stored["name"]), caller)
+async def restore_source(stored: Stored, call: Call, **_: Any) -> dict[str, Any]:
+    return describe_contents(await call.analyst.library.find(call.scope, stored["name"]), call)
 
 
 SOURCE_REPLAY = Replay(lambda described: {"name": described["name"]}, restore_source)
 
 
-@router.post("", status_code=201, response_model=SOURCE)
-@authorized("put_data_source")
-@idempotent(SOURCE_REPLAY)
-async def add_data_source(
-    project: str, body: SourceBody, caller: CurrentCaller, scope: Scope, request: Request
-) -> dict[str, Any]:
+@routes.add("POST /", "put_data_source", model=SOURCE, status=201, replay=SOURCE_REPLAY)
+async def add_data_source(call: Call, body: SourceBody) -> dict[str, Any]:
     """Add a database: its schema is read, and a semantic model of it is drafted."""
-    check_environment_use(caller, body.dsn)
-    added = await get_analyst(request).library.add(scope, body.name, body.dsn, access=body.access)
-    return describe_contents(added, caller)
+    check_environment_use(call.caller, body.dsn)
+    added = await call.analyst.library.add(call.scope, body.name, body.dsn, access=body.access)
+    return describe_contents(added, call)
 
 
-@router.get("", response_model=SOURCES)
-@authorized("data_sources")
-async def list_data_sources(project: str, caller: CurrentCaller, scope: Scope) -> dict[str, Any]:
+@routes.add("GET /", "data_sources", model=SOURCES)
+async def list_data_sources(call: Call) -> dict[str, Any]:
     """List the databases of the project."""
-    found = await caller.engine.sources.find(scope)
-    return {"datasources": [describe_source(each, caller) for each in found]}
+    found = await call.engine.sources.find(call.scope)
+    return {"datasources": [describe_source(each, call.caller) for each in found]}
 
 
-@router.get("/{source}", response_model=SOURCE)
-@authorized("data_sources")
-async def show_data_source(
-    project: str, source: str, caller: CurrentCaller, scope: Scope, request: Request
-) -> dict[str, Any]:
+@routes.add("GET /{source}", "data_sources", model=SOURCE)
+async def show_data_source(call: Call, source: str) -> dict[str, Any]:
     """Show a database: its tables and its semantic model, as far as the caller may see them."""
-    return describe_contents(await get_analyst(request).library.find(scope, source), caller)
+    return describe_contents(await call.analyst.library.find(call.scope, source), call)
 
 
-@router.put("/{source}/model", response_model=SOURCE)
-@authorized("put_data_source")
-@idempotent(SOURCE_REPLAY)
-async def put_model(
-    project: str, source: str, body: ModelBody, caller: CurrentCaller, scope: Scope, request: Request
-) -> dict[str, Any]:
+@routes.add("PUT /{source}/model", "put_data_source", model=SOURCE, replay=SOURCE_REPLAY)
+async def put_model(call: Call, source: str, body: ModelBody) -> dict[str, Any]:
     """Replace the semantic model of a database; what it names must exist."""
-    return describe_contents(await get_analyst(request).library.edit(scope, source, model=body.model), caller)
+    return describe_contents(await call.analyst.library.edit(call.scope, source, model=body.model), call)
 
 
-@router.put("/{source}/access", response_model=SOURCE)
-@authorized("put_data_source")
-@idempotent(SOURCE_REPLAY)
-async def put_access(
-    project: str, source: str, body: AccessBody, caller: CurrentCaller, scope: Scope, request: Request
-) -> dict[str, Any]:
+@routes.add("PUT /{source}/access", "put_data_source", model=SOURCE, replay=SOURCE_REPLAY)
+async def put_access(call: Call, source: str, body: AccessBody) -> dict[str, Any]:
     """Set what each role may see of a database."""
-    return describe_contents(await get_analyst(request).library.edit(scope, source, access=body.access), caller)
+    return describe_contents(await call.analyst.library.edit(call.scope, source, access=body.access), call)
 
 
-@router.post("/{source}/refresh", response_model=SOURCE)
-@authorized("put_data_source")
-@idempotent(SOURCE_REPLAY)
-async def refresh_data_source(
-    project: str, source: str, caller: CurrentCaller, scope: Scope, request: Request
-) -> dict[str, Any]:
+@routes.add("POST /{source}/refresh", "put_data_source", model=SOURCE, replay=SOURCE_REPLAY)
+async def refresh_data_source(call: Call, source: str) -> dict[str, Any]:
     """Read the schema of a database again. Approved queries for another schema are no longer used."""
-    shelf, _ = await get_analyst(request).library.refresh(scope, source)
-    return describe_contents(shelf, caller)
+    shelf, _ = await call.analyst.library.refresh(call.scope, source)
+    return describe_contents(shelf, call)
 
 
-@router.delete("/{source}", status_code=204)
-@authorized("put_data_source")
-@idempotent()
-async def drop_data_source(
-    project: str, source: str, caller: CurrentCaller, scope: Scope, request: Request
-) -> dict[str, Any]:
+@routes.add("DELETE /{source}", "put_data_source", status=204, replay=STORED)
+async def drop_data_source(call: Call, source: str) -> dict[str, Any]:
     """Remove a database from the project; nothing in the database changes."""
-    await get_analyst(request).library.drop(scope, source)
+    await call.analyst.library.drop(call.scope, source)
     return {}

@@ -6,39 +6,28 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
-from recollect.server.access.caller import Caller, CurrentCaller
-from recollect.server.access.idempotency import RECEIPT_REPLAY, memory_replay
-from recollect.server.access.route_rules import authorized, idempotent
+from recollect.server.access.caller import Call
+from recollect.server.access.idempotency import RECEIPT_REPLAY, STORED, memory_replay
 from recollect.server.http import bodies
-from recollect.server.http.openapi import ERRORS, json_model, json_object
-from recollect.server.http.verbs import ProjectParam, UserParam
+from recollect.server.http.openapi import json_object
+from recollect.server.http.routing import PROJECT, USER, Routes
 from recollect.values.audit import Audit, Receipt
 from recollect.values.conversation import Episode
 from recollect.values.lesson import Owner
 from recollect.values.memory import Memory, MemoryKind, Status
-from recollect.values.scope import Scope
 from recollect.values.term import ImportReport, Term, TermKind
 
-router = APIRouter(prefix="/v1", tags=["memories"], responses=ERRORS)
-ontology = APIRouter(prefix="/v1", tags=["ontology"], responses=ERRORS)
-MEMORY = json_model(Memory)
+routes = Routes("/v1", "memories", USER, PROJECT)
+ontology = Routes("/v1", "ontology", PROJECT)
 MEMORY_LIST = json_object("MemoryList", memories=list[Memory], next=str | None)
 CURRENT: tuple[Status, ...] = ("active", "pending")
 
 
-def authorize_listing(*, caller: Caller, owner: Owner, user: str | None, project: str | None, **_: Any) -> Scope:
-    return caller.authorize("memories" if owner == "user" else "memories_project", user, None, project)
-
-
-@router.get("/memories", response_model=MEMORY_LIST)
-@authorized("memories", "memories_project", find_scope=authorize_listing)
+@routes.add("GET /memories", "memories", "memories_project", model=MEMORY_LIST)
 async def memories(
-    caller: CurrentCaller,
-    scope: Scope,
-    user: UserParam = None,
-    project: ProjectParam = None,
+    call: Call,
     kind: Annotated[list[MemoryKind] | None, Query()] = None,
     key: str | None = None,
     status: Annotated[list[Status] | None, Query()] = None,
@@ -50,8 +39,8 @@ async def memories(
 ) -> dict[str, Any]:
     """List memories, the most important first, page by page; ended ones with `all=true` or their status."""
     wanted = None if all else status or CURRENT
-    found = await caller.engine.memories(
-        scope, kinds=kind, key=key, status=wanted, owner=owner, as_of=as_of, limit=limit, after=after
+    found = await call.engine.memories(
+        call.scope, kinds=kind, key=key, status=wanted, owner=owner, as_of=as_of, limit=limit, after=after
     )
     return {"memories": found, "next": find_next(found, limit)}
 
@@ -61,131 +50,92 @@ def find_next(page: list[Memory], limit: int) -> str | None:
     return page[-1].ref if len(page) == limit else None
 
 
-@router.post("/memories/{memory}/close", status_code=201, response_model=MEMORY)
-@authorized("close", session=False)
-@idempotent(memory_replay())
-async def close(memory: str, body: bodies.MemoryBody, caller: CurrentCaller, scope: Scope) -> Memory:
+@routes.add("POST /memories/{memory}/close", "close", model=Memory, status=201, session=False, replay=memory_replay())
+async def close(call: Call, memory: str, body: bodies.MemoryBody) -> Memory:
     """End a memory: a todo is done, a decision no longer stands."""
-    return await caller.engine.close(scope, memory, owner="user")
+    return await call.engine.close(call.scope, memory, owner="user")
 
 
-@router.post("/memories/{memory}/promote", status_code=201, response_model=MEMORY)
-@authorized("promote", session=False)
-@idempotent(memory_replay("project"))
-async def promote(memory: str, body: bodies.MemoryBody, caller: CurrentCaller, scope: Scope) -> Memory:
+@routes.add(
+    "POST /memories/{memory}/promote",
+    "promote",
+    model=Memory,
+    status=201,
+    session=False,
+    replay=memory_replay("project"),
+)
+async def promote(call: Call, memory: str, body: bodies.MemoryBody) -> Memory:
     """Make a user's memory the project's; for admins."""
-    return await caller.engine.promote(scope, memory)
+    return await call.engine.promote(call.scope, memory)
 
 
-@router.post("/memories/{memory}/approve", status_code=201, response_model=MEMORY)
-@authorized("approve", session=False)
-@idempotent(memory_replay())
-async def approve(memory: str, body: bodies.MemoryBody, caller: CurrentCaller, scope: Scope) -> Memory:
+@routes.add(
+    "POST /memories/{memory}/approve", "approve", model=Memory, status=201, session=False, replay=memory_replay()
+)
+async def approve(call: Call, memory: str, body: bodies.MemoryBody) -> Memory:
     """Approve a pending memory: it counts from now on; for admins."""
-    return await caller.engine.approve(scope, memory)
+    return await call.engine.approve(call.scope, memory)
 
 
-@router.post("/memories/{memory}/reject", status_code=201, response_model=MEMORY)
-@authorized("reject", session=False)
-@idempotent(memory_replay())
-async def reject(memory: str, body: bodies.MemoryBody, caller: CurrentCaller, scope: Scope) -> Memory:
+@routes.add("POST /memories/{memory}/reject", "reject", model=Memory, status=201, session=False, replay=memory_replay())
+async def reject(call: Call, memory: str, body: bodies.MemoryBody) -> Memory:
     """Reject a pending memory; for admins."""
-    return await caller.engine.reject(scope, memory)
+    return await call.engine.reject(call.scope, memory)
 
 
-@router.post("/memories/{memory}/redact", status_code=201, response_model=json_model(Receipt))
-@authorized("redact", session=False)
-@idempotent(RECEIPT_REPLAY)
-async def redact(memory: str, body: bodies.MemoryBody, caller: CurrentCaller, scope: Scope) -> Receipt:
+@routes.add("POST /memories/{memory}/redact", "redact", model=Receipt, status=201, session=False, replay=RECEIPT_REPLAY)
+async def redact(call: Call, memory: str, body: bodies.MemoryBody) -> Receipt:
     """Blank a value everywhere, also in the turns it was said in; the audit log stays."""
-    return await caller.engine.redact(scope, memory, owner="user")
+    return await call.engine.redact(call.scope, memory, owner="user")
 
 
-@router.get("/episodes", response_model=json_object("Episodes", episodes=list[Episode]))
-@authorized("episodes")
-async def episodes(
-    caller: CurrentCaller,
-    scope: Scope,
-    user: UserParam = None,
-    project: ProjectParam = None,
-    session: str | None = None,
-    limit: int = 100,
-) -> dict[str, Any]:
+@routes.add("GET /episodes", "episodes", model=json_object("Episodes", episodes=list[Episode]))
+async def episodes(call: Call, session: str | None = None, limit: int = 100) -> dict[str, Any]:
     """List summaries of older turns, oldest first."""
-    return {"episodes": await caller.engine.episodes(scope, limit=limit)}
+    return {"episodes": await call.engine.episodes(call.scope, limit=limit)}
 
 
-@router.post("/mark", status_code=204)
-@authorized("mark")
-@idempotent()
-async def mark(body: bodies.MarkBody, caller: CurrentCaller, scope: Scope) -> dict[str, Any]:
+@routes.add("POST /mark", "mark", status=204, replay=STORED)
+async def mark(call: Call, body: bodies.MarkBody) -> dict[str, Any]:
     """Mark a turn as of high value: it is always embedded, and ranks higher."""
-    await caller.engine.mark(scope, body.ref, high_value=body.high_value)
+    await call.engine.mark(call.scope, body.ref, high_value=body.high_value)
     return {}
 
 
-@router.get("/rejections", response_model=json_object("Rejections", rejections=dict[str, int]))
-@authorized("rejections")
-async def rejections(
-    caller: CurrentCaller, scope: Scope, user: UserParam = None, project: ProjectParam = None
-) -> dict[str, Any]:
+@routes.add("GET /rejections", "rejections", model=json_object("Rejections", rejections=dict[str, int]))
+async def rejections(call: Call) -> dict[str, Any]:
     """Count what was not remembered, by reason."""
-    return {"rejections": await caller.engine.rejections(scope)}
+    return {"rejections": await call.engine.rejections(call.scope)}
 
 
-def authorize_audit(*, caller: Caller, owner: Owner, user: str | None, project: str | None, **_: Any) -> Scope:
-    return caller.authorize("audit" if owner == "user" else "audit_project", user, None, project)
-
-
-@router.get("/audit", response_model=json_object("AuditLog", audit=list[Audit]))
-@authorized("audit", "audit_project", find_scope=authorize_audit)
-async def audit(
-    caller: CurrentCaller,
-    scope: Scope,
-    user: UserParam = None,
-    project: ProjectParam = None,
-    owner: Owner = "user",
-) -> dict[str, Any]:
+@routes.add("GET /audit", "audit", "audit_project", model=json_object("AuditLog", audit=list[Audit]))
+async def audit(call: Call, owner: Owner = "user") -> dict[str, Any]:
     """Return the audit log: who changed or erased what, and when; never any text."""
-    return {"audit": await caller.engine.audit(scope, owner=owner)}
+    return {"audit": await call.engine.audit(call.scope, owner=owner)}
 
 
-@ontology.post("/ontology", status_code=201, response_model=json_model(ImportReport))
-@authorized("import_ontology")
-@idempotent()
-async def import_ontology(body: bodies.OntologyBody, caller: CurrentCaller, scope: Scope) -> ImportReport:
+@ontology.add("POST /ontology", "import_ontology", model=ImportReport, status=201, replay=STORED)
+async def import_ontology(call: Call, body: bodies.OntologyBody) -> ImportReport:
     """Import tables, columns, values, relationships and a glossary from YAML, JSON or an object."""
-    return await caller.engine.terms.load(scope, body.source, replace=body.replace)
+    return await call.engine.terms.load(call.scope, body.source, replace=body.replace)
 
 
-@ontology.get("/terms", response_model=json_object("Terms", terms=list[Term]))
-@authorized("terms")
+@ontology.add("GET /terms", "terms", model=json_object("Terms", terms=list[Term]))
 async def terms(
-    caller: CurrentCaller,
-    scope: Scope,
-    search: str | None = None,
-    kind: TermKind | None = None,
-    project: ProjectParam = None,
-    limit: int = 100,
+    call: Call, search: str | None = None, kind: TermKind | None = None, limit: int = 100
 ) -> dict[str, Any]:
     """List the terms of the ontology, all or those that match a search."""
-    return {"terms": await caller.engine.terms.find(scope, search, kind=kind, limit=limit)}
+    return {"terms": await call.engine.terms.find(call.scope, search, kind=kind, limit=limit)}
 
 
-@ontology.put("/terms", status_code=201, response_model=json_model(Term))
-@authorized("put_term")
-@idempotent()
-async def put_term(body: bodies.TermBody, caller: CurrentCaller, scope: Scope) -> Term:
+@ontology.add("PUT /terms", "put_term", model=Term, status=201, replay=STORED)
+async def put_term(call: Call, body: bodies.TermBody) -> Term:
     """Add a term, or change it."""
-    return await caller.engine.terms.put(scope, body.term())
+    return await call.engine.terms.put(call.scope, body.term())
 
 
-@ontology.delete("/terms/{name:path}", status_code=204)
-@authorized("drop_term")
-@idempotent()
-async def drop_term(
-    name: str, caller: CurrentCaller, scope: Scope, kind: TermKind | None = None, project: ProjectParam = None
-) -> dict[str, Any]:
+@ontology.add("DELETE /terms/{name:path}", "drop_term", status=204, replay=STORED)
+async def drop_term(call: Call, name: str, kind: TermKind | None = None) -> dict[str, Any]:
     """Delete a term, with what belongs to it."""
-    await caller.engine.terms.drop(scope, name, kind=kind)
+    await call.engine.terms.drop(call.scope, name, kind=kind)
     return {}

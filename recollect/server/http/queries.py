@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query
 from pydantic import BaseModel, Field
 
 from recollect.apps.ask import teaching
@@ -16,20 +16,17 @@ from recollect.apps.ask.answer_fields import ExecutionResult, execution_result
 from recollect.apps.ask.patterns import filled, pattern_of
 from recollect.apps.ask.question import MAX_ROWS
 from recollect.errors import InvalidInput, NotFound
-from recollect.server.access.caller import Caller, CurrentCaller
+from recollect.server.access.caller import Call
 from recollect.server.access.idempotency import RECEIPT_REPLAY, Replay, Stored, find_memory, store_id
-from recollect.server.access.route_rules import authorized, idempotent
-from recollect.server.http.answer_question import get_analyst
 from recollect.server.http.bodies import NAME, VALUE, Body, within
-from recollect.server.http.openapi import ERRORS, json_model, json_object
+from recollect.server.http.openapi import json_object
+from recollect.server.http.routing import Routes
 from recollect.values.audit import Receipt
 from recollect.values.memory import Memory, Status
 from recollect.values.query import check_range
-from recollect.values.scope import MemoryId, Scope
+from recollect.values.scope import MemoryId
 
-router = APIRouter(
-    prefix="/api/projects/{project}/datasources/{source}/queries", tags=["approved queries"], responses=ERRORS
-)
+routes = Routes("/api/projects/{project}/datasources/{source}/queries", "approved queries")
 Approval = Literal["pending", "approved", "rejected"]
 STATUSES: dict[Approval, tuple[Status, ...]] = {
     "pending": ("pending",),
@@ -95,132 +92,100 @@ def make_query(memory: Memory, fingerprint: str) -> ApprovedQuery:
     )
 
 
-async def restore_query(
-    stored: Stored, *, caller: Caller, scope: Scope, source: str, request: Request, **_: Any
-) -> ApprovedQuery:
-    shelf = await get_analyst(request).library.find(scope, source)
-    return make_query(await find_memory(caller.engine, scope, "project", stored["id"]), shelf.kept.fingerprint)
+async def load_fingerprint(call: Call, source: str) -> str:
+    """Return the fingerprint of the schema that a data source has now."""
+    return (await call.analyst.library.find(call.scope, source)).kept.fingerprint
+
+
+async def restore_query(stored: Stored, call: Call, source: str, **_: Any) -> ApprovedQuery:
+    memory = await find_memory(call.engine, call.scope, "project", stored["id"])
+    return make_query(memory, await load_fingerprint(call, source))
 
 
 QUERY_REPLAY = Replay(store_id, restore_query)
 
 
-@router.post("", status_code=201, response_model=json_model(ApprovedQuery))
-@authorized("learn_project")
-@idempotent(QUERY_REPLAY)
-async def propose_query(
-    project: str, source: str, body: QueryProposal, caller: CurrentCaller, scope: Scope, request: Request
-) -> ApprovedQuery:
+@routes.add("POST /", "learn_project", model=ApprovedQuery, status=201, replay=QUERY_REPLAY)
+async def propose_query(call: Call, source: str, body: QueryProposal) -> ApprovedQuery:
     """Propose a question with its SQL; `{{name}}` in both is a parameter. The SQL must pass the checks."""
-    analyst = get_analyst(request)
+    fingerprint = await load_fingerprint(call, source)
     parameters = [each.model_dump() for each in body.parameters]
-    shelf = await analyst.library.find(scope, source)
-    proposed = await teaching.propose(analyst, scope, source, body.prompt, body.sql, parameters)
-    return make_query(proposed, shelf.kept.fingerprint)
+    proposed = await teaching.propose(call.analyst, call.scope, source, body.prompt, body.sql, parameters)
+    return make_query(proposed, fingerprint)
 
 
-@router.get("", response_model=json_object("ApprovedQueries", queries=list[ApprovedQuery]))
-@authorized("memories_project")
+@routes.add("GET /", "memories_project", model=json_object("ApprovedQueries", queries=list[ApprovedQuery]))
 async def list_queries(
-    project: str,
-    source: str,
-    caller: CurrentCaller,
-    scope: Scope,
-    request: Request,
-    status: Annotated[Approval | None, Query(description="Only these.")] = None,
+    call: Call, source: str, status: Annotated[Approval | None, Query(description="Only these.")] = None
 ) -> dict[str, Any]:
     """List the questions that were proposed or approved for a database."""
-    shelf = await get_analyst(request).library.find(scope, source)
-    wanted = STATUSES[status] if status else tuple(APPROVALS)
-    found = await caller.engine.memories(scope, kinds=("question",), owner="project", status=wanted, limit=MAX_QUERIES)
-    mine = [memory for memory in found if (memory.data or {}).get("source") == source]
-    return {"queries": [make_query(memory, shelf.kept.fingerprint) for memory in mine]}
+    fingerprint = await load_fingerprint(call, source)
+    found = await load_queries(call, source, STATUSES[status] if status else tuple(APPROVALS))
+    return {"queries": [make_query(memory, fingerprint) for memory in found]}
 
 
-async def find_query(caller: Caller, scope: Scope, source: str, wanted: str) -> Memory:
-    found = await caller.engine.memories(scope, kinds=("question",), owner="project", status=None, limit=MAX_QUERIES)
-    for memory in found:
-        if str(memory.id) == wanted and (memory.data or {}).get("source") == source:
+async def load_queries(call: Call, source: str, status: Sequence[Status] | None) -> list[Memory]:
+    found = await call.engine.memories(
+        call.scope, kinds=("question",), owner="project", status=status, limit=MAX_QUERIES
+    )
+    return [memory for memory in found if (memory.data or {}).get("source") == source]
+
+
+async def find_query(call: Call, source: str, wanted: str) -> Memory:
+    for memory in await load_queries(call, source, None):
+        if str(memory.id) == wanted:
             return memory
     raise NotFound(f"there is no query {wanted} of data source {source!r}")
 
 
-@router.post("/{query}/validate", response_model=VALIDATION)
-@authorized("memories_project")
-async def validate_query(
-    project: str, source: str, query: str, caller: CurrentCaller, scope: Scope, request: Request
-) -> dict[str, Any]:
+@routes.add("POST /{query}/validate", "memories_project", model=VALIDATION)
+async def validate_query(call: Call, source: str, query: str) -> dict[str, Any]:
     """Check whether a query would still be allowed to run, and return the tables it reads."""
-    memory = await find_query(caller, scope, source, query)
+    memory = await find_query(call, source, query)
     pattern = pattern_of(memory.key, memory.value, (memory.data or {}).get("parameters") or ())
     try:
-        tables = await teaching.validate(get_analyst(request), scope, source, pattern)
+        tables = await teaching.validate(call.analyst, call.scope, source, pattern)
     except InvalidInput as error:
         return {"valid": False, "reason": str(error), "tables": []}
     return {"valid": True, "reason": None, "tables": list(tables)}
 
 
-@router.post("/{query}/approve", status_code=201, response_model=json_model(ApprovedQuery))
-@authorized("change_project")
-@idempotent(QUERY_REPLAY)
-async def approve_query(
-    project: str, source: str, query: str, caller: CurrentCaller, scope: Scope, request: Request
-) -> ApprovedQuery:
+@routes.add("POST /{query}/approve", "change_project", model=ApprovedQuery, status=201, replay=QUERY_REPLAY)
+async def approve_query(call: Call, source: str, query: str) -> ApprovedQuery:
     """Approve a query: from now on it answers its question."""
-    return await decide(caller, scope, source, query, request, good=True)
+    return await decide(call, source, query, good=True)
 
 
-@router.post("/{query}/reject", status_code=201, response_model=json_model(ApprovedQuery))
-@authorized("change_project")
-@idempotent(QUERY_REPLAY)
-async def reject_query(
-    project: str, source: str, query: str, caller: CurrentCaller, scope: Scope, request: Request
-) -> ApprovedQuery:
+@routes.add("POST /{query}/reject", "change_project", model=ApprovedQuery, status=201, replay=QUERY_REPLAY)
+async def reject_query(call: Call, source: str, query: str) -> ApprovedQuery:
     """Reject a query: it is never used."""
-    return await decide(caller, scope, source, query, request, good=False)
+    return await decide(call, source, query, good=False)
 
 
-async def decide(
-    caller: Caller, scope: Scope, source: str, query: str, request: Request, *, good: bool
-) -> ApprovedQuery:
-    analyst = get_analyst(request)
-    shelf = await analyst.library.find(scope, source)
-    proposed = await find_query(caller, scope, source, query)
-    return make_query(await teaching.approve(analyst, scope, proposed, good=good), shelf.kept.fingerprint)
+async def decide(call: Call, source: str, query: str, *, good: bool) -> ApprovedQuery:
+    fingerprint = await load_fingerprint(call, source)
+    proposed = await find_query(call, source, query)
+    return make_query(await teaching.approve(call.analyst, call.scope, proposed, good=good), fingerprint)
 
 
-@router.post("/{query}/execute", response_model=EXECUTION)
-@authorized("ask")
-async def execute_query(
-    project: str,
-    source: str,
-    query: str,
-    body: ExecuteQueryBody,
-    caller: CurrentCaller,
-    scope: Scope,
-    request: Request,
-) -> dict[str, Any]:
+@routes.add("POST /{query}/execute", "ask", model=EXECUTION)
+async def execute_query(call: Call, source: str, query: str, body: ExecuteQueryBody) -> dict[str, Any]:
     """Run an approved query with values for its parameters."""
     check_range("limit", body.limit, 1, MAX_ROWS)
-    memory = await find_query(caller, scope, source, query)
+    memory = await find_query(call, source, query)
     if memory.status != "active":
         raise InvalidInput("query", f"is {APPROVALS[memory.status]}; only an approved query can be run")
     pattern = pattern_of(memory.key, memory.value, (memory.data or {}).get("parameters") or ())
-    sql = filled(pattern, body.parameters)
-    checked, rows = await get_analyst(request).run(scope, source, caller.identity.role, sql, body.limit)
-    await caller.engine.runtime.count_use(scope, [memory.id])
+    checked, rows = await call.analyst.run(call.scope, source, call.role, filled(pattern, body.parameters), body.limit)
+    await call.engine.runtime.count_use(call.scope, [memory.id])
     result = execution_result(rows, body.limit)
     return {"sql": checked.sql, "tables": list(checked.tables), "execution_result": result}
 
 
-@router.delete("/{query}", response_model=json_model(Receipt))
-@authorized("change_project")
-@idempotent(RECEIPT_REPLAY)
-async def drop_query(
-    project: str, source: str, query: str, caller: CurrentCaller, scope: Scope, request: Request
-) -> Receipt:
+@routes.add("DELETE /{query}", "change_project", model=Receipt, replay=RECEIPT_REPLAY)
+async def drop_query(call: Call, source: str, query: str) -> Receipt:
     """Forget a query."""
-    await find_query(caller, scope, source, query)
-    receipt = await caller.engine.forget(scope, memory=query, owner="project")
-    get_analyst(request).reader.changed(scope.project)
+    await find_query(call, source, query)
+    receipt = await call.engine.forget(call.scope, memory=query, owner="project")
+    call.analyst.reader.changed(call.scope.project)
     return receipt

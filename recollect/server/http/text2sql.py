@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
@@ -22,12 +23,12 @@ from recollect.apps.ask.answer_fields import (
     execution_result,
 )
 from recollect.apps.ask.charts import chart_answer
-from recollect.apps.ask.corrections.change import Change, Correction
+from recollect.apps.ask.corrections.correction import Change, Correction
 from recollect.apps.ask.history import asked_before
 from recollect.apps.ask.question import MAX_ROWS, Answer, Ask
-from recollect.apps.ask.session_context import HEADER, read_session_context
+from recollect.apps.ask.session_context import read_session_context
 from recollect.errors import InvalidInput
-from recollect.server.access.caller import Caller, CurrentCaller
+from recollect.server.access.caller import Call, CurrentCaller
 from recollect.server.access.idempotency import (
     IdempotencyKey,
     Replay,
@@ -36,34 +37,29 @@ from recollect.server.access.idempotency import (
     memory_replay,
 )
 from recollect.server.access.request_checks import decode_utf8
-from recollect.server.access.route_rules import authorized, idempotent, requires
-from recollect.server.http.answer_question import answer_once, get_analyst
+from recollect.server.http.answer_question import SessionContextHeader, answer_once
 from recollect.server.http.bodies import NAME, VALUE, Body, Session, chars, within
-from recollect.server.http.memories import MEMORY
-from recollect.server.http.openapi import ERRORS, json_object, list_of
+from recollect.server.http.openapi import json_object, list_of
+from recollect.server.http.routing import Routes, name_parameter
 from recollect.values.memory import Memory
 from recollect.values.query import MAX_QUERY_CHARS, check_range
-from recollect.values.scope import Scope
 
-router = APIRouter(prefix="/api/projects/{project}/datasources/{source}", tags=["text to SQL"], responses=ERRORS)
+HistoryUser = Annotated[str | None, Query(description="Whose; by default the caller's own.")]
+routes = Routes("/api/projects/{project}/datasources/{source}", "text to SQL", name_parameter("user_id", HistoryUser))
 SQL = chars(MAX_QUERY_CHARS)
 UserId = Annotated[str | None, Field(description="Who asks; by default the caller.", json_schema_extra=NAME)]
-SessionContextHeader = Annotated[
-    str | None,
-    Header(
-        alias=HEADER,
-        description="JSON: time_focus, user_segment, exclude_test, custom_filters, definitions.",
-        examples=['{"time_focus": "2024", "definitions": {"big": "amount > 1000"}}'],
-    ),
-]
+
+
+Execute = Annotated[bool, Field(description="Run it too; the rows are in `metadata.execution_result`.")]
+Limit = Annotated[int, Field(json_schema_extra=within(1, MAX_ROWS))]
 
 
 class QuestionBody(Body):
     question: str = Field(json_schema_extra=SQL, examples=["How many active customers are there?"])
     user_id: UserId = None
     session_id: Session = None
-    execute: bool = Field(default=False, description="Run it too; the rows are in `metadata.execution_result`.")
-    limit: int = Field(default=100, json_schema_extra=within(1, MAX_ROWS))
+    execute: Execute = False
+    limit: Limit = 100
 
 
 class ClarifyBody(Body):
@@ -78,11 +74,11 @@ class ClarifyBody(Body):
     question: str = Field(default="", json_schema_extra=SQL, examples=["How many active customers are there?"])
     user_id: UserId = None
     session_id: Session = None
-    execute: bool = Field(default=False, description="Run it too; the rows are in `metadata.execution_result`.")
-    limit: int = Field(default=100, json_schema_extra=within(1, MAX_ROWS))
+    execute: Execute = False
+    limit: Limit = 100
 
 
-class CorrectBody(Body):
+class CorrectSqlBody(Body):
     question: str = Field(json_schema_extra=VALUE, examples=["How many clients are there?"])
     generated_sql: str = Field(json_schema_extra=SQL, examples=["SELECT count(*) FROM users"])
     corrected_sql: str = Field(json_schema_extra=SQL, examples=["SELECT count(*) FROM customers"])
@@ -123,8 +119,14 @@ PAST_QUESTION = json_object(
 PAST_QUESTIONS = json_object("PastQuestions", queries=list_of(PAST_QUESTION))
 
 
-@router.post("/text2sql", response_model=Text2SqlAnswer)
-@requires("ask")
+def make_ask(role: str, source: str, body: QuestionBody | ClarifyBody, context: str | None, **more: Any) -> Ask:
+    check_range("limit", body.limit, 1, MAX_ROWS)
+    session_context = read_session_context(context and decode_utf8(context))
+    given: dict[str, Any] = {"question": body.question, "rows": body.limit, "execute": body.execute} | more
+    return Ask(source=source, role=role, context=session_context, **given)
+
+
+@routes.add("POST /text2sql", "ask", model=Text2SqlAnswer)
 async def text_to_sql(
     project: str,
     source: str,
@@ -141,23 +143,11 @@ async def text_to_sql(
         scope = caller.authorize("record", body.user_id, body.session_id, project)
     else:
         scope = caller.authorize("ask", None, None, project)
-    check_range("limit", body.limit, 1, MAX_ROWS)
-    ask = Ask(
-        question=body.question,
-        source=source,
-        role=caller.identity.role,
-        remembers=remembers,
-        context=read_session_context(context and decode_utf8(context)),
-        rows=body.limit,
-        execute=body.execute,
-        learns=caller.can("learn"),
-    )
-
-    async def answer() -> Answer:
-        return await get_analyst(request).ask(scope, ask)
-
+    call = Call(caller, scope, request)
+    ask = make_ask(call.role, source, body, context, remembers=remembers, learns=caller.can("learn"))
     identity = ["text2sql", source, context, body.model_dump()]
-    return await answer_once(caller, scope, idempotency_key if remembers else None, identity, answer, describe_text2sql)
+    key = idempotency_key if remembers else None
+    return await answer_once(call, key, identity, lambda: call.analyst.ask(scope, ask), describe_text2sql)
 
 
 async def describe_text2sql(answer: Answer) -> dict[str, Any]:
@@ -187,52 +177,39 @@ async def describe_text2sql(answer: Answer) -> dict[str, Any]:
     }
 
 
-@router.post("/text2sql/clarify", status_code=201, response_model=Text2SqlAnswer)
-@requires("learn")
+@routes.add("POST /text2sql/clarify", "learn", model=Text2SqlAnswer, status=201)
 async def clarify_question(
-    project: str,
+    call: Call,
     source: str,
     body: ClarifyBody,
-    caller: CurrentCaller,
-    request: Request,
     context: SessionContextHeader = None,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Answer a clarification: with one of its choices, or by saying what a term means. The answer to the question comes
     back at once. What is learned belongs to the user, or by its wording to the project, if the caller may teach it."""
-    scope, analyst = caller.authorize("learn", body.user_id, body.session_id, project), get_analyst(request)
-    check_range("limit", body.limit, 1, MAX_ROWS)
     choice = None if body.choice is None else str(body.choice)
     if body.clarification_id is None and not (body.term and body.answer) and not (choice and body.question):
         raise InvalidInput("clarification_id", "give clarification_id and choice, or term and answer")
-    ask = Ask(
-        question=body.question or body.term or choice or "clarification",
-        source=source,
-        role=caller.identity.role,
-        context=read_session_context(context and decode_utf8(context)),
-        rows=body.limit,
-        execute=body.execute,
-    )
-    may_share = caller.can("learn_project")
-
-    async def answer() -> Answer:
-        if body.clarification_id is not None:
-            return await analyst.choose(scope, ask, body.clarification_id, choice or body.answer or "")
-        reply = body.answer or choice or ""
-        if not body.question:
-            return await analyst.teach(scope, ask, body.term or "", reply, may_share=may_share)
-        return await analyst.clarify(scope, ask, body.term or reply, reply, may_share=may_share)
-
+    question = body.question or body.term or choice or "clarification"
+    ask = make_ask(call.role, source, body, context, question=question)
     identity = ["clarify", source, context, body.model_dump()]
-    return await answer_once(caller, scope, idempotency_key, identity, answer, describe_text2sql, 201)
+    answer = partial(answer_clarification, call, ask, body, choice)
+    return await answer_once(call, idempotency_key, identity, answer, describe_text2sql, 201)
 
 
-async def restore_correction(
-    stored: Stored, *, caller: Caller, scope: Scope, source: str, body: CorrectBody, request: Request, **_: Any
-) -> dict[str, Any]:
-    shelf = await get_analyst(request).library.find(scope, source)
+async def answer_clarification(call: Call, ask: Ask, body: ClarifyBody, choice: str | None) -> Answer:
+    if body.clarification_id is not None:
+        return await call.analyst.choose(call.scope, ask, body.clarification_id, choice or body.answer or "")
+    reply, may_share = body.answer or choice or "", call.caller.can("learn_project")
+    if not body.question:
+        return await call.analyst.teach(call.scope, ask, body.term or "", reply, may_share=may_share)
+    return await call.analyst.clarify(call.scope, ask, body.term or reply, reply, may_share=may_share)
+
+
+async def restore_correction(stored: Stored, call: Call, source: str, body: CorrectSqlBody) -> dict[str, Any]:
+    shelf = await call.analyst.library.find(call.scope, source)
     correction = teaching.difference(shelf, body.question, body.generated_sql, body.corrected_sql)
-    learned = [await find_memory(caller.engine, scope, "user", each) for each in stored["ids"]]
+    learned = [await find_memory(call.engine, call.scope, "user", each) for each in stored["ids"]]
     return describe_correction(correction, learned)
 
 
@@ -240,22 +217,13 @@ def store_learned(answer: dict[str, Any]) -> Stored:
     return {"ids": [str(memory.id) for memory in answer["learned"]]}
 
 
-@router.post("/text2sql/correct", status_code=201, response_model=CORRECTED)
-@authorized("learn")
-@idempotent(Replay(store_learned, restore_correction))
-async def correct_sql(
-    project: str, source: str, body: CorrectBody, caller: CurrentCaller, scope: Scope, request: Request
-) -> dict[str, Any]:
+@routes.add(
+    "POST /text2sql/correct", "learn", model=CORRECTED, status=201, replay=Replay(store_learned, restore_correction)
+)
+async def correct_sql(call: Call, source: str, body: CorrectSqlBody) -> dict[str, Any]:
     """Correct a statement. What the difference teaches is learned; the corrected one must be allowed to run."""
-    corrected = await teaching.correct(
-        get_analyst(request),
-        scope,
-        source,
-        caller.identity.role,
-        body.question,
-        body.generated_sql,
-        body.corrected_sql,
-    )
+    statements = (body.question, body.generated_sql, body.corrected_sql)
+    corrected = await teaching.correct(call.analyst, call.scope, source, call.role, *statements)
     return describe_correction(corrected.correction, list(corrected.memories))
 
 
@@ -263,31 +231,15 @@ def describe_correction(correction: Correction, learned: list[Memory]) -> dict[s
     return {"equivalent": correction.equivalent, "changes": correction.changes, "learned": learned}
 
 
-@router.post("/text2sql/feedback", status_code=201, response_model=MEMORY)
-@authorized("learn")
-@idempotent(memory_replay())
-async def rate_sql(
-    project: str, source: str, body: FeedbackBody, caller: CurrentCaller, scope: Scope, request: Request
-) -> Memory:
+@routes.add("POST /text2sql/feedback", "learn", model=Memory, status=201, replay=memory_replay())
+async def rate_sql(call: Call, source: str, body: FeedbackBody) -> Memory:
     """Rate a statement for a question. A good one answers the question again, for this user."""
-    return await teaching.rate(
-        get_analyst(request), scope, source, caller.identity.role, body.question, body.sql, good=body.good
-    )
+    return await teaching.rate(call.analyst, call.scope, source, call.role, body.question, body.sql, good=body.good)
 
 
-@router.get("/history", response_model=PAST_QUESTIONS)
-@authorized("history")
-async def query_history(
-    project: str,
-    source: str,
-    caller: CurrentCaller,
-    scope: Scope,
-    request: Request,
-    user_id: Annotated[str | None, Query(description="Whose; by default the caller's own.")] = None,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
-) -> dict[str, Any]:
+@routes.add("GET /history", "history", model=PAST_QUESTIONS)
+async def query_history(call: Call, source: str, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> dict[str, Any]:
     """List what a user asked of this database, the latest first, with the SQL and their rating; nothing about tables
     that the caller may not see now."""
-    shelf = await get_analyst(request).library.find(scope, source)
-    view = shelf.view(caller.identity.role)
-    return {"queries": await asked_before(caller.engine, scope, source, view, limit)}
+    shelf = await call.analyst.library.find(call.scope, source)
+    return {"queries": await asked_before(call.engine, call.scope, source, shelf.view(call.role), limit)}

@@ -7,42 +7,29 @@ memory.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
+from pydantic import Field
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
 
-from recollect.apps.documents.librarian import Librarian
-from recollect.apps.documents.question import Answered
+from recollect.apps.documents.question import HISTORY_TOKENS, MAX_MEMORIES, TOP_K, TOP_MEMORIES, Answered, Question
 from recollect.errors import InvalidInput
-from recollect.server.access.caller import Caller, CurrentCaller, CurrentUploader
+from recollect.server.access.caller import Call, CurrentUploader
 from recollect.server.access.idempotency import RECEIPT_REPLAY, IdempotencyKey, Replay, Stored, run_once
-from recollect.server.access.route_rules import authorized, idempotent, requires, respond
-from recollect.server.access.upload_form import UploadForm
-from recollect.server.http.bodies import chars
-from recollect.server.http.openapi import ERRORS, error_example, json_model
-from recollect.server.http.upload_bodies import (
-    AskBody,
-    AskedAnswer,
-    DocumentAnswer,
-    DocumentsAnswer,
-    LogsAnswer,
-    PassageAnswer,
-    SessionsAnswer,
-    UploadedAnswer,
-    describe_answer,
-    describe_document,
-    describe_entry,
-    describe_session,
-)
-from recollect.server.http.verbs import ProjectParam
+from recollect.server.access.request_checks import UploadForm
+from recollect.server.http.bodies import NAME, Body, Project, chars, within
+from recollect.server.http.openapi import Shape, error_example, json_object, list_of
+from recollect.server.http.routing import PROJECT, ProjectParam, Routes, name_parameter, respond
 from recollect.values.audit import Receipt
-from recollect.values.document import Upload
+from recollect.values.blocks import DocumentFormat
+from recollect.values.document import MAX_CHUNK_HITS, DocumentId, DocumentStatus, Upload
+from recollect.values.identity import Action
 from recollect.values.lesson import Owner
-from recollect.values.permissions import Action
-from recollect.values.scope import Scope
+from recollect.values.query import MAX_BUDGET, MAX_QUERY_CHARS
 
 ROOT = "/api/v1/upload-ask"
 UPLOADS = f"{ROOT}/documents"
@@ -51,7 +38,6 @@ MAX_FIELDS = 10
 FIELD_BYTES = 10_000
 PASSAGE_CHARS = 1_000  # if no end is given
 OTHER_NAME = "Ask the documents; the same as `query`, under its other name."
-router = APIRouter(prefix=ROOT, tags=["documents"], responses=ERRORS)
 FORM: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -76,12 +62,143 @@ UNSUPPORTED = error_example(
 UserParam = Annotated[
     str | None, Query(alias="userId", description="Whose; by default the caller's own.", examples=["alex"])
 ]
+routes = Routes(ROOT, "documents", name_parameter("user", UserParam), PROJECT)
 
 
-@router.post(
-    "/documents", status_code=202, response_model=UploadedAnswer, responses={415: UNSUPPORTED}, openapi_extra=FORM
+# Requests and responses -----------------------------------------------------------------------------------------------
+
+
+DOCUMENT = Shape(
+    "DocumentAnswer",
+    doc="`userId` is who added it; `failureReason` says why a document could not be read, and what to do.",
+    id=(UUID, "id"),
+    userId=(str, "added_by"),
+    title=(str, "title"),
+    source=(str, "source"),
+    status=(DocumentStatus, "status"),
+    failureReason=(str | None, "sentence"),
+    createdAt=(datetime, "created_at"),
+    updatedAt=(datetime, "updated_at"),
+    shared=(bool, lambda document: document.owner == "project"),
+    format=(DocumentFormat | None, "format"),
+    size=(int, "size"),
+    pages=(int, "pages"),
+    chunks=(int, "chunks"),
+    characters=(int, "characters"),
+    progress=(float, "progress"),
 )
-@requires("add_document", "change_documents")
+PASSAGE = Shape(
+    "PassageAnswer",
+    documentId=(UUID, "document.id"),
+    text=(str, "text"),
+    start=(int, "start"),
+    end=(int, "end"),
+    page=(int | None, "page"),
+    pageEnd=(int | None, "page_end"),
+    headings=(list[str], lambda passage: list(passage.headings)),
+)
+SOURCE = Shape(
+    "SourceAnswer",
+    doc="`start` and `end` are the characters that the answer quotes, or those of the chunk.",
+    documentId=(UUID, "document"),
+    chunkIndex=(int, "chunk"),
+    page=(int | None, "page"),
+    pageEnd=(int | None, "page_end"),
+    score=(float, "score"),
+    preview=(str, "preview"),
+    start=(int, "start"),
+    end=(int, "end"),
+    cited=(bool, "cited"),
+)
+RECOLLECTION = Shape(
+    "RecollectionAnswer", id=(str, "id"), source=(str, "source"), preview=(str, "preview"), score=(float, "score")
+)
+ANSWER = Shape(
+    "AskedAnswer",
+    doc="`model` is null if the answer is quoted from the documents; `refused`: they contain no answer.",
+    sessionId=(str, "session"),
+    answer=(str, "answer"),
+    sources=(list_of(SOURCE.model), lambda answer: SOURCE.describe_all(answer.sources)),
+    memories=(list_of(RECOLLECTION.model), lambda answer: RECOLLECTION.describe_all(answer.memories)),
+    usedHistoryTokens=(int, "used_history_tokens"),
+    latencyMs=(int, "latency_ms"),
+    standaloneQuery=(str, "standalone"),
+    model=(str | None, "model"),
+    refused=(bool, "refused"),
+    errorStage=(str | None, "error_stage"),  # set if the model failed and documents are quoted instead
+)
+SESSION = Shape(
+    "SessionAnswer",
+    id=(str, "session"),
+    title=(str, "name"),
+    createdAt=(datetime, "created_at"),
+    updatedAt=(datetime, "updated_at"),
+)
+LOG = Shape(
+    "LogAnswer",
+    id=(str, "reply.ref"),
+    sessionId=(str, "answered.session"),
+    queryText=(str, "question.text"),
+    responseText=(str, "reply.text"),
+    latencyMs=(int, "answered.latency_ms"),
+    sources=(list_of(SOURCE.model), lambda entry: SOURCE.describe_all(entry.answered.sources)),
+    createdAt=(datetime, "question.at"),
+)
+UploadedAnswer = json_object("UploadedAnswer", document=DOCUMENT.model)
+DocumentsAnswer = json_object("DocumentsAnswer", items=list_of(DOCUMENT.model))
+SessionsAnswer = json_object("SessionsAnswer", sessions=list_of(SESSION.model))
+LogsAnswer = json_object("LogsAnswer", logs=list_of(LOG.model))
+
+
+FIELD_NAMES = {"documents": "documentIds", "top_memories": "topKMems", "history_tokens": "maxHistoryTokens"}
+
+
+class DocumentQuestionBody(Body):
+    query: str = Field(examples=["How much is a tyre change?"], json_schema_extra=chars(MAX_QUERY_CHARS))
+    sessionId: str | None = Field(default=None, json_schema_extra=NAME)  # noqa: N815
+    documentIds: list[UUID] | None = Field(default=None, description="Search only these documents.")  # noqa: N815
+    topK: int | None = Field(default=None, json_schema_extra=within(1, MAX_CHUNK_HITS))  # noqa: N815
+    topKDocs: int | None = Field(default=None, description="The same as topK.")  # noqa: N815
+    topKMems: int = Field(default=TOP_MEMORIES, json_schema_extra=within(0, MAX_MEMORIES))  # noqa: N815
+    maxHistoryTokens: int = Field(default=HISTORY_TOKENS, json_schema_extra=within(0, MAX_BUDGET))  # noqa: N815
+    includeHistory: bool = True  # noqa: N815
+    mmr: float | None = Field(
+        default=None,
+        description="Diversity of passages, by maximal marginal relevance: 1 is the plain order, 0.7 a good mix.",
+        json_schema_extra=within(0, 1),
+    )
+    userId: str | None = Field(default=None, description="Who asks; by default the caller.")  # noqa: N815
+    project: Project = None
+
+    def question(self) -> Question:
+        """Return the question. Raises InvalidInput with the field as the caller named it."""
+        top_k = [each for each in (self.topKDocs, self.topK) if each is not None]
+        try:
+            return Question(
+                self.query,
+                documents=None if self.documentIds is None else tuple(map(DocumentId, self.documentIds)),
+                top_k=top_k[0] if top_k else TOP_K,
+                top_memories=self.topKMems,
+                history_tokens=self.maxHistoryTokens,
+                include_history=self.includeHistory,
+                mmr=self.mmr,
+            )
+        except InvalidInput as error:
+            names = FIELD_NAMES | {"top_k": "topK" if self.topKDocs is None else "topKDocs"}
+            raise error.renamed(names.get(error.field, error.field)) from None
+
+
+# Documents ------------------------------------------------------------------------------------------------------------
+
+
+@routes.add(
+    "POST /documents",
+    *("add_document", "change_documents"),
+    model=UploadedAnswer,
+    status=202,
+    responses={415: UNSUPPORTED},
+    openapi_extra=FORM,
+)
 async def upload_document(
     caller: CurrentUploader,
     request: Request,
@@ -94,15 +211,15 @@ async def upload_document(
     async with request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=FIELD_BYTES) as given:
         form = read_form(given)
         action: Action = "change_documents" if form.is_shared else "add_document"
-        scope = caller.authorize(action, user, None, project)
+        call = Call(caller, caller.authorize(action, user, None, project), request)
         identity = ["upload", form.name, form.title, form.is_shared, await form.digest() if idempotency_key else None]
 
         async def add() -> dict[str, Any]:
             upload = Upload(form.name, form.read_chunks(), form.title, most=caller.settings.max_document)
             owner: Owner = "project" if form.is_shared else "user"
-            return {"document": describe_document(await caller.engine.documents.add(scope, upload, owner=owner))}
+            return {"document": DOCUMENT.describe(await call.engine.documents.add(call.scope, upload, owner=owner))}
 
-        result, replayed = await run_once(caller, scope, idempotency_key, identity, add, UPLOAD_REPLAY)
+        result, replayed = await run_once(call, idempotency_key, identity, add, UPLOAD_REPLAY)
         return respond(request, result, replayed=replayed)
 
 
@@ -115,20 +232,16 @@ def read_form(given: FormData) -> UploadForm:
     return UploadForm(file, title.strip(), shared.lower() == "true")
 
 
-async def restore_document(stored: Stored, *, caller: Caller, scope: Scope) -> dict[str, Any]:
-    return {"document": describe_document(await caller.engine.documents.get(scope, stored["id"]))}
+async def restore_document(stored: Stored, call: Call) -> dict[str, Any]:
+    return {"document": DOCUMENT.describe(await call.engine.documents.get(call.scope, stored["id"]))}
 
 
 UPLOAD_REPLAY = Replay(lambda answer: {"id": str(answer["document"]["id"])}, restore_document)
 
 
-@router.get("/documents", response_model=DocumentsAnswer)
-@authorized("documents")
+@routes.add("GET /documents", "documents", model=DocumentsAnswer)
 async def list_documents(
-    caller: CurrentCaller,
-    scope: Scope,
-    user: UserParam = None,
-    project: ProjectParam = None,
+    call: Call,
     status: Annotated[
         str | None, Query(description="Only these, such as `pending,failed`.", examples=["processed"])
     ] = None,
@@ -138,114 +251,80 @@ async def list_documents(
     """List the user's documents and the project's, the newest first."""
     # The engine checks the statuses.
     wanted: Any = [each.strip() for each in status.split(",") if each.strip()] if status else None
-    found = await caller.engine.documents.find(scope, status=wanted, limit=limit, after=str(after) if after else None)
-    return {"items": [describe_document(each) for each in found]}
+    last = str(after) if after else None
+    found = await call.engine.documents.find(call.scope, status=wanted, limit=limit, after=last)
+    return {"items": DOCUMENT.describe_all(found)}
 
 
-@router.get("/documents/{id}", response_model=DocumentAnswer)
-@authorized("documents")
-async def show_document(
-    id: str,  # noqa: A002
-    caller: CurrentCaller,
-    scope: Scope,
-    user: UserParam = None,
-    project: ProjectParam = None,
-) -> dict[str, Any]:
+@routes.add("GET /documents/{id}", "documents", model=DOCUMENT.model)
+async def show_document(call: Call, id: str) -> dict[str, Any]:  # noqa: A002
     """Show a document: its progress and size, or why it failed."""
-    return describe_document(await caller.engine.documents.get(scope, id))
+    return DOCUMENT.describe(await call.engine.documents.get(call.scope, id))
 
 
-@router.get("/documents/{id}/passage", response_model=PassageAnswer)
-@authorized("documents")
+@routes.add("GET /documents/{id}/passage", "documents", model=PASSAGE.model)
 async def show_passage(
+    call: Call,
     id: str,  # noqa: A002
-    caller: CurrentCaller,
-    scope: Scope,
     start: Annotated[int, Query(examples=[0])] = 0,
     end: Annotated[int | None, Query(examples=[512])] = None,
-    user: UserParam = None,
-    project: ProjectParam = None,
 ) -> dict[str, Any]:
     """Return the text of a document at a citation, from one character to another, with its page and headings."""
     end = start + PASSAGE_CHARS if end is None else end
-    found = await caller.engine.documents.passage(scope, id, start, end)
-    place = {"start": found.start, "end": found.end, "page": found.page, "pageEnd": found.page_end}
-    return {"documentId": found.document.id, "text": found.text, **place, "headings": list(found.headings)}
+    return PASSAGE.describe(await call.engine.documents.passage(call.scope, id, start, end))
 
 
-def authorize_deletion(*, caller: Caller, shared: bool, user: str | None, project: str | None, **_: Any) -> Scope:
-    return caller.authorize("change_documents" if shared else "drop_document", user, None, project)
-
-
-@router.delete("/documents/{id}", response_model=json_model(Receipt))
-@authorized("drop_document", "change_documents", find_scope=authorize_deletion)
-@idempotent(RECEIPT_REPLAY)
+@routes.add("DELETE /documents/{id}", *("drop_document", "change_documents"), model=Receipt, replay=RECEIPT_REPLAY)
 async def delete_document(
+    call: Call,
     id: str,  # noqa: A002
-    caller: CurrentCaller,
-    scope: Scope,
-    request: Request,
     shared: Annotated[bool, Query(description="It is the project's.")] = False,
     user: UserParam = None,
     project: ProjectParam = None,
 ) -> Receipt:
     """Erase a document with everything derived from it. A shared one takes a caller who may change those."""
-    found = await caller.engine.documents.get(scope, id, owner="project" if shared else None)
+    found = await call.engine.documents.get(call.scope, id, owner="project" if shared else None)
     if found.owner == "project":
-        caller.authorize("change_documents", user, None, project)
-    return await get_librarian(request).drop(scope, id, owner=found.owner)
+        call.caller.authorize("change_documents", user, None, project)
+    return await call.librarian.drop(call.scope, id, owner=found.owner)
 
 
-def get_librarian(request: Request) -> Librarian:
-    librarian: Librarian = request.app.state.librarian
-    return librarian
+# Questions ------------------------------------------------------------------------------------------------------------
 
 
-async def restore_answer(stored: Stored, *, scope: Scope, body: AskBody, request: Request, **_: Any) -> Answered:
+async def restore_answer(stored: Stored, call: Call, body: DocumentQuestionBody) -> Answered:
     """Repeat the answer from the log; only its place there is stored with the key."""
-    librarian, ref = get_librarian(request), stored["ref"]
-    return await (librarian.again(scope, ref) if ref else librarian.query(scope, body.question()))
+    if stored["ref"]:
+        return await call.librarian.again(call.scope, stored["ref"])
+    return await call.librarian.query(call.scope, body.question())
 
 
-ANSWER_REPLAY = Replay(lambda answer: {"ref": answer.ref}, restore_answer)
+ASKED: Any = {
+    "model": ANSWER.model,
+    "replay": Replay(lambda answer: {"ref": answer.ref}, restore_answer),
+    "render": ANSWER.describe,
+}
 
 
-@router.post("/query", response_model=AskedAnswer)
-@router.post("/qa/query", response_model=AskedAnswer, name="ask_documents_in_session", description=OTHER_NAME)
-@authorized("record")
-@idempotent(ANSWER_REPLAY, render=describe_answer)
-async def ask_documents(body: AskBody, caller: CurrentCaller, scope: Scope, request: Request) -> Answered:
+@routes.add("POST /query", "record", **ASKED)
+@routes.add("POST /qa/query", "record", **ASKED, name="ask_documents_in_session", description=OTHER_NAME)
+async def ask_documents(call: Call, body: DocumentQuestionBody) -> Answered:
     """Ask the documents. The answer names its sources; question and answer are recorded."""
-    return await get_librarian(request).query(scope, body.question())
+    return await call.librarian.query(call.scope, body.question())
 
 
-@router.get("/qa/sessions", response_model=SessionsAnswer)
-@authorized("history")
-async def document_sessions(
-    caller: CurrentCaller,
-    scope: Scope,
-    user: UserParam = None,
-    project: ProjectParam = None,
-    limit: int = 50,
-    offset: int = 0,
-) -> dict[str, Any]:
+@routes.add("GET /qa/sessions", "history", model=SessionsAnswer)
+async def document_sessions(call: Call, limit: int = 50, offset: int = 0) -> dict[str, Any]:
     """List a user's conversations, the latest first."""
-    found = await caller.engine.conversations(scope, limit=limit, offset=offset)
-    return {"sessions": [describe_session(each) for each in found]}
+    found = await call.engine.conversations(call.scope, limit=limit, offset=offset)
+    return {"sessions": SESSION.describe_all(found)}
 
 
-@router.get("/qa/sessions/{session_id:path}/logs", response_model=LogsAnswer)
-@authorized("history")
+@routes.add("GET /qa/sessions/{session_id:path}/logs", "history", model=LogsAnswer)
 async def document_logs(
-    session_id: str,
-    caller: CurrentCaller,
-    scope: Scope,
-    request: Request,
-    user: UserParam = None,
-    project: ProjectParam = None,
+    call: Call,
     limit: Annotated[int, Query(description="Turns of the session to search, from its end.")] = 100,
     before: int | None = None,
 ) -> dict[str, Any]:
     """List what was asked of documents in a session, oldest first, with the answers and their sources."""
-    found = await get_librarian(request).log(scope, limit=limit, before=before)
-    return {"logs": [describe_entry(each) for each in found]}
+    return {"logs": LOG.describe_all(await call.librarian.log(call.scope, limit=limit, before=before))}

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter
 from fastapi import Query as QueryParam
 from starlette.responses import Response, StreamingResponse
 
 from recollect.errors import InvalidInput
-from recollect.server.access.caller import Caller, CurrentCaller
+from recollect.server.access.caller import Call, Caller, CurrentCaller
 from recollect.server.access.idempotency import (
     RECEIPT_REPLAY,
     IdempotencyKey,
@@ -22,10 +20,10 @@ from recollect.server.access.idempotency import (
     memory_replay,
     store_id,
 )
-from recollect.server.access.json_response import Json
-from recollect.server.access.route_rules import authorized, idempotent, requires
+from recollect.server.access.responses import Json, stream_lines
 from recollect.server.http import bodies
-from recollect.server.http.openapi import ERRORS, json_model, json_object
+from recollect.server.http.openapi import json_object
+from recollect.server.http.routing import PROJECT, USER, Routes
 from recollect.values.audit import Receipt
 from recollect.values.conversation import Recorded, Turn
 from recollect.values.explanation import Explanation
@@ -36,55 +34,41 @@ from recollect.values.resolution import Resolution
 from recollect.values.scope import Scope
 from recollect.values.serialization import recorded_json, to_json
 
-router = APIRouter(prefix="/v1", tags=["verbs"], responses=ERRORS)
-UserParam = Annotated[
-    str | None, QueryParam(description="Whose memory; by default the caller's own.", examples=["alex"])
-]
-ProjectParam = Annotated[str | None, QueryParam(description="The project; by default the caller's.", examples=["shop"])]
+routes = Routes("/v1", "verbs", USER, PROJECT)
 SessionParam = Annotated[str, QueryParam(description="The session.", examples=["monday"])]
 AT_ONCE = 4  # questions of one request that are answered at a time, so that other requests get their turn
 MEMORY_OFF = "memory is turned off (MEMORY_ENABLED=0); only definitions in the request count"
+RECORDED = json_object("RecordedSessions", refs=list[str], sessions=list[Recorded])
+RESOLUTIONS = json_object("Resolutions", resolutions=list[Resolution], notes=list[str])
 LINES = {
     "description": "One JSON object per line; `kind` says what it is.",
     "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
 }
 
 
-@router.post(
-    "/record",
-    status_code=201,
-    response_model=json_object("RecordedSessions", refs=list[str], sessions=list[Recorded]),
-)
-@authorized("record")
-async def record(
-    body: bodies.RecordBody, caller: CurrentCaller, scope: Scope, idempotency_key: IdempotencyKey = None
-) -> Response:
+@routes.add("POST /record", "record", model=RECORDED, status=201)
+async def record(call: Call, body: bodies.RecordBody, idempotency_key: IdempotencyKey = None) -> Response:
     """Append messages to a session. They are durable, and visible to the next read, when this answers."""
     turns = [turn.turn() for turn in body.turns]
-    recorded = await caller.engine.record(scope, turns, idempotency_key=idempotency_key)
+    recorded = await call.engine.record(call.scope, turns, idempotency_key=idempotency_key)
     headers = {"Idempotent-Replayed": "true"} if recorded.replayed else None
     return Json(recorded_json([recorded]), status_code=201, headers=headers)
 
 
-@router.post("/recall", response_model=json_model(Recall))
-@authorized("recall")
-async def recall(body: bodies.QueryBody, caller: CurrentCaller, scope: Scope) -> Recall:
+@routes.add("POST /recall", "recall", model=Recall)
+async def recall(call: Call, body: bodies.QueryBody) -> Recall:
     """Return the turns, memories and episodes that are relevant to a question, each with an explanation."""
-    found = await caller.engine.recall(scope, body.query())
-    caller.metrics.count_recall(found)
+    found = await call.engine.recall(call.scope, body.query())
+    call.caller.metrics.count_recall(found)
     return found
 
 
-@router.post("/recall/many", response_model=json_object("Recalls", recalls=list[Recall]))
-@requires("recall")
+@routes.add("POST /recall/many", "recall", model=json_object("Recalls", recalls=list[Recall]))
 async def recall_many(body: bodies.RecallManyBody, caller: CurrentCaller) -> Json:
     """Answer several questions at once, in their order."""
-    queries = [
-        (
-            caller.authorize("recall", q.user or body.user, q.session or body.session, q.project or body.project),
-            q.query(),
-        )
-        for q in body.queries
+    scopes = [
+        caller.authorize("recall", each.user or body.user, each.session or body.session, each.project or body.project)
+        for each in body.queries
     ]
     few = asyncio.Semaphore(AT_ONCE)
 
@@ -92,27 +76,26 @@ async def recall_many(body: bodies.RecallManyBody, caller: CurrentCaller) -> Jso
         async with few:
             return await caller.engine.recall(scope, query)
 
-    recalls = await asyncio.gather(*(recall(scope, query) for scope, query in queries))
+    queries = [each.query() for each in body.queries]
+    recalls = await asyncio.gather(*map(recall, scopes, queries))
     for each in recalls:
         caller.metrics.count_recall(each)
     return Json({"recalls": to_json(recalls)})
 
 
-@router.post("/context", response_model=json_model(Context))
-@authorized("context")
-async def context(body: bodies.QueryBody, caller: CurrentCaller, scope: Scope) -> Context:
+@routes.add("POST /context", "context", model=Context)
+async def context(call: Call, body: bodies.QueryBody) -> Context:
     """Return text for a prompt within a token budget: terms, memories, episodes, recalled turns and recent turns."""
-    packed = await caller.engine.context(scope, body.query())
-    caller.metrics.count_context(packed)
+    packed = await call.engine.context(call.scope, body.query())
+    call.caller.metrics.count_context(packed)
     return packed
 
 
-@router.post("/resolve", response_model=json_object("Resolutions", resolutions=list[Resolution], notes=list[str]))
-@authorized("resolve")
-async def resolve(body: bodies.ResolveBody, caller: CurrentCaller, scope: Scope) -> dict[str, Any]:
+@routes.add("POST /resolve", "resolve", model=RESOLUTIONS)
+async def resolve(call: Call, body: bodies.ResolveBody) -> dict[str, Any]:
     """Return what terms mean: in this session, to the user, in the project, in its ontology."""
-    resolutions = await caller.engine.resolve_all(scope, body.terms, definitions=body.definitions)
-    return {"resolutions": resolutions, "notes": [] if caller.settings.enabled else [MEMORY_OFF]}
+    resolutions = await call.engine.resolve_all(call.scope, body.terms, definitions=body.definitions)
+    return {"resolutions": resolutions, "notes": [] if call.caller.settings.enabled else [MEMORY_OFF]}
 
 
 def read_lesson(caller: Caller, body: bodies.LessonBody) -> Lesson:
@@ -126,24 +109,27 @@ def authorize_lesson(*, caller: Caller, body: bodies.LessonBody, **_: Any) -> Sc
     return caller.authorize("learn_project" if is_shared else "learn", body.user, body.session, body.project)
 
 
-async def restore_lesson(stored: Stored, *, caller: Caller, scope: Scope, body: bodies.LessonBody, **_: Any) -> Memory:
-    return await find_memory(caller.engine, scope, read_lesson(caller, body).owned_by, stored["id"])
+async def restore_lesson(stored: Stored, call: Call, body: bodies.LessonBody) -> Memory:
+    return await find_memory(call.engine, call.scope, read_lesson(call.caller, body).owned_by, stored["id"])
 
 
-@router.post("/learn", status_code=201, response_model=json_model(Memory))
-@authorized("learn", "learn_project", find_scope=authorize_lesson)
-@idempotent(Replay(store_id, restore_lesson))
-async def learn(body: bodies.LessonBody, caller: CurrentCaller, scope: Scope) -> Memory:
+@routes.add(
+    "POST /learn",
+    *("learn", "learn_project"),
+    model=Memory,
+    status=201,
+    find_scope=authorize_lesson,
+    replay=Replay(store_id, restore_lesson),
+)
+async def learn(call: Call, body: bodies.LessonBody) -> Memory:
     """Remember what a person states explicitly."""
-    return await caller.engine.learn(scope, read_lesson(caller, body))
+    return await call.engine.learn(call.scope, read_lesson(call.caller, body))
 
 
-@router.post("/correct", status_code=201, response_model=json_model(Memory))
-@authorized("correct")
-@idempotent(memory_replay())
-async def correct(body: bodies.CorrectBody, caller: CurrentCaller, scope: Scope) -> Memory:
+@routes.add("POST /correct", "correct", model=Memory, status=201, replay=memory_replay())
+async def correct(call: Call, body: bodies.CorrectBody) -> Memory:
     """Give a memory a new value; the old one ends and stays in the history."""
-    return await caller.engine.correct(scope, body.memory, body.value, owner="user")
+    return await call.engine.correct(call.scope, body.memory, body.value, owner="user")
 
 
 def authorize_erasure(*, caller: Caller, body: bodies.ForgetBody, **_: Any) -> Scope:
@@ -152,27 +138,16 @@ def authorize_erasure(*, caller: Caller, body: bodies.ForgetBody, **_: Any) -> S
     return caller.authorize("forget", body.user, None if body.everything else body.session, body.project)
 
 
-@router.post("/forget", status_code=201, response_model=json_model(Receipt))
-@authorized("forget", find_scope=authorize_erasure)
-@idempotent(RECEIPT_REPLAY)
-async def forget(body: bodies.ForgetBody, caller: CurrentCaller, scope: Scope) -> Receipt:
+@routes.add("POST /forget", "forget", model=Receipt, status=201, find_scope=authorize_erasure, replay=RECEIPT_REPLAY)
+async def forget(call: Call, body: bodies.ForgetBody) -> Receipt:
     """Erase a memory, a session or a whole user, with everything derived; the receipt counts the rows per table."""
-    return await caller.engine.forget(scope, memory=body.memory, owner="user")
+    return await call.engine.forget(call.scope, memory=body.memory, owner="user")
 
 
-@router.get("/history", response_model=json_object("History", turns=list[Turn], next_before=int | None))
-@authorized("history")
-async def history(
-    caller: CurrentCaller,
-    scope: Scope,
-    session: SessionParam,
-    user: UserParam = None,
-    project: ProjectParam = None,
-    limit: int = 50,
-    before: int | None = None,
-) -> dict[str, Any]:
+@routes.add("GET /history", "history", model=json_object("History", turns=list[Turn], next_before=int | None))
+async def history(call: Call, session: SessionParam, limit: int = 50, before: int | None = None) -> dict[str, Any]:
     """Return the last turns of a session, oldest first; `next_before` pages backwards."""
-    turns = await caller.engine.history(scope, limit=limit, before=before)
+    turns = await call.engine.history(call.scope, limit=limit, before=before)
     return {"turns": turns, "next_before": find_next_before(turns, limit)}
 
 
@@ -181,28 +156,13 @@ def find_next_before(turns: list[Turn], limit: int) -> int | None:
     return turns[0].index if len(turns) == limit and turns[0].index else None
 
 
-@router.get("/explain/{request_id}", response_model=json_model(Explanation))
-@authorized("explain")
-async def explain(
-    request_id: str, caller: CurrentCaller, scope: Scope, user: UserParam = None, project: ProjectParam = None
-) -> Explanation:
+@routes.add("GET /explain/{request_id}", "explain", model=Explanation)
+async def explain(call: Call, request_id: str) -> Explanation:
     """Return what a past recall or context found, and why, with the history of each memory."""
-    return await caller.engine.explain(scope, request_id)
+    return await call.engine.explain(call.scope, request_id)
 
 
-@router.get("/export", response_class=StreamingResponse, responses={200: LINES})
-@authorized("export")
-async def export(
-    caller: CurrentCaller, scope: Scope, user: UserParam = None, project: ProjectParam = None
-) -> StreamingResponse:
+@routes.add("GET /export", "export", response_class=StreamingResponse, responses={200: LINES})
+async def export(call: Call) -> StreamingResponse:
     """Export everything stored about a user, as JSON lines."""
-    lines = caller.engine.export(scope)
-    first = await anext(lines, None)  # an error here still becomes an error response
-
-    async def stream() -> AsyncIterator[str]:
-        if first is not None:
-            yield first + "\n"
-        async for line in lines:
-            yield line + "\n"
-
-    return StreamingResponse(stream(), media_type="application/x-ndjson")
+    return StreamingResponse(await stream_lines(call.engine.export(call.scope)), media_type="application/x-ndjson")

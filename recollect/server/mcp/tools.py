@@ -1,29 +1,76 @@
 """The tools. Each parses its arguments, calls one verb of the engine (or asks a database or documents) in the peer's
-scope, and returns a result of results.py. `TOOLS` lists them in the order clients see."""
+scope, and returns a result of results.py. `TOOLS` lists them in the order clients see.
+
+The peer is who is at the other end of a connection. It gets its scopes from the same `Caller` as HTTP routes, so
+permissions are decided in one place for every transport.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from recollect.apps.ask.question import Ask
 from recollect.apps.documents.question import Question
-from recollect.engine import as_memory_id
+from recollect.engine import Engine, as_memory_id
 from recollect.errors import InvalidInput, NotFound
+from recollect.server.access.caller import Caller
+from recollect.server.access.idempotency import search_memory
+from recollect.server.access.metrics import Metrics
 from recollect.server.mcp import arguments, results
-from recollect.server.mcp.peer import Peer
+from recollect.settings import Settings
+from recollect.values.identity import Action, Identity
 from recollect.values.lesson import Lesson, Owner
-from recollect.values.memory import Memory, get_slot, is_single
-from recollect.values.permissions import Action
+from recollect.values.memory import Memory, find_linked, get_slot, is_single
 from recollect.values.query import Query
-from recollect.values.scope import MemoryId
+from recollect.values.scope import MemoryId, Scope
 
-PAGE_SIZE = 1000
+if TYPE_CHECKING:
+    from recollect.apps.ask.analyst import Analyst
+    from recollect.apps.documents.librarian import Librarian
+
 MAX_VERSIONS = 10_000
 OWNERS: tuple[tuple[Owner, Action], ...] = (("user", "memories"), ("project", "memories_project"))
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """`session` and `project` come from the connection; a tool may name another session, but no other project."""
+
+    caller: Caller
+    analyst: Analyst
+    librarian: Librarian
+    session: str | None = None
+    project: str | None = None
+
+    @property
+    def engine(self) -> Engine:
+        return self.caller.engine
+
+    def scope(self, action: Action) -> Scope:
+        """Return the caller's scope without a session, if they are allowed the action."""
+        return self.caller.authorize(action, None, None, self.project)
+
+    def session_scope(self, action: Action, session: str | None) -> Scope:
+        """Return the caller's scope in the given session, or else in the connection's session."""
+        return self.caller.authorize(action, None, session or self.session, self.project)
+
+    @property
+    def has_user(self) -> bool:
+        """Whether the caller acts for a user. A key without a user may still ask a database."""
+        return self.caller.identity.user is not None or "x-user-id" in self.caller.headers
+
+
+def make_local_peer(engine: Engine, analyst: Analyst, librarian: Librarian, settings: Settings, scope: Scope) -> Peer:
+    """Return the peer of a local process: an admin acting as the given user. Whoever starts the process can read the
+    database anyway."""
+    identity = Identity("admin", scope.project, scope.user, name="local")
+    # There is no request whose headers could name the user.
+    caller = Caller(engine, replace(settings, user_source="token"), identity, {}, Metrics(), {})
+    return Peer(caller, analyst, librarian, scope.session)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +168,8 @@ async def ask_documents(peer: Peer, given: arguments.AskDocuments) -> results.Do
 async def find_memory(peer: Peer, memory_id: MemoryId) -> tuple[Memory, Owner, Action]:
     """Return the user's or else the project's memory with this id, its owner, and the action that may read it."""
     for owner, action in OWNERS:
-        after: MemoryId | None = None
-        scope = peer.scope(action)
-        while page := await peer.engine.memories(scope, status=None, owner=owner, limit=PAGE_SIZE, after=after):
-            if memory := next((each for each in page if each.id == memory_id), None):
-                return memory, owner, action
-            after = page[-1].id
+        if memory := await search_memory(peer.engine, peer.scope(action), owner, memory_id):
+            return memory, owner, action
     raise NotFound(f"there is no memory {memory_id} here; search_memories shows the ids that there are")
 
 
@@ -137,19 +180,9 @@ def select_versions(candidates: Sequence[Memory], memory: Memory) -> list[Memory
         own_slot = get_slot(memory.kind, memory.key)
         versions = [each for each in candidates if get_slot(each.kind, each.key) == own_slot]
     else:
-        linked = follow_replacements(candidates, memory.id)
+        linked = find_linked(memory.id, candidates)
         versions = [each for each in candidates if each.id in linked]
     return sorted(versions, key=lambda each: (each.valid_from, each.id))
-
-
-def follow_replacements(candidates: Sequence[Memory], memory: MemoryId) -> set[MemoryId]:
-    """Return the memory, all that it replaced, and all that replaced it."""
-    linked, count = {memory}, 0
-    while len(linked) > count:
-        count = len(linked)
-        linked |= {each.id for each in candidates if each.replaced_by in linked}
-        linked |= {each.replaced_by for each in candidates if each.id in linked and each.replaced_by is not None}
-    return linked
 
 
 MEMORY_ID = {"memory": "memory_id"}

@@ -1,5 +1,5 @@
-"""Sources for the tests of this folder: a shop in a SQLite and a DuckDB file, and the same on a real PostgreSQL and,
-where there is one, a real MariaDB or MySQL; and a real server that asks the sample database."""
+"""Sources for the tests of this folder: a shop in a SQLite and a DuckDB file, and the same on a real PostgreSQL and
+a real MariaDB or MySQL; and a real server that asks the sample database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from recollect.apps.ask.sources.address_rules import LOCAL_RULES
 from recollect.apps.ask.sources.source import Source, open_source
 from recollect.settings import Settings
 from tests.apps.ask.asking_door import Door, Doors, asking_at
-from tests.apps.ask.mysql_server import find_server, mysql_server
+from tests.apps.ask.mysql_server import mysql_server
 from tests.apps.ask.shop_data import duckdb_shop, mysql_shop, schema, sqlite_shop
 from tests.openai_server import Server, serving
 
@@ -75,8 +75,6 @@ async def opened() -> AsyncIterator[Opener]:
 @pytest.fixture(scope="session")
 def mysql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a MariaDB or MySQL server, without a database."""
-    if find_server() is None:
-        pytest.skip("neither mariadbd nor mysqld is on the PATH; MySQL sources are not tested against a server")
     with mysql_server(tmp_path_factory.mktemp("mysql")) as address:
         yield address
 

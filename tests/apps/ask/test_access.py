@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from recollect.apps.ask.semantic.access import Access, access_of, checked_access, restricted, seen
+from recollect.apps.ask.semantic.access import Access, check_access, read_access, restrict_catalog, restrict_sql
 from recollect.apps.ask.semantic.catalog import Catalog, Column, ForeignKey, Table
 from recollect.errors import InvalidInput
 
@@ -30,12 +30,12 @@ def shop() -> sqlite3.Connection:
 
 
 def test_a_role_sees_its_tables_and_columns_and_one_that_is_not_named_sees_all() -> None:
-    mine = seen(CATALOG, access_of(RULES, "user"))
+    mine = restrict_catalog(CATALOG, read_access(RULES, "user"))
 
     assert [table.name for table in mine.tables] == ["sales"]
     assert [column.name for column in mine.tables[0].columns] == ["id", "region_id", "amount"]
-    assert seen(CATALOG, access_of(RULES, "admin")) == CATALOG
-    assert seen(CATALOG, Access(hidden={"sales": ("region_id",)})).tables[0].foreign_keys == ()
+    assert restrict_catalog(CATALOG, read_access(RULES, "admin")) == CATALOG
+    assert restrict_catalog(CATALOG, Access(hidden={"sales": ("region_id",)})).tables[0].foreign_keys == ()
 
 
 @pytest.mark.parametrize(
@@ -53,10 +53,10 @@ def test_a_role_sees_its_tables_and_columns_and_one_that_is_not_named_sees_all()
     ],
 )
 def test_rows_that_a_role_may_not_see_are_not_counted(shop: sqlite3.Connection, statement: str) -> None:
-    mine = restricted(statement, "sqlite", access_of(RULES, "user"))
+    mine = restrict_sql(statement, "sqlite", read_access(RULES, "user"))
 
     assert shop.execute(mine).fetchall() == [(30,)]
-    assert restricted(statement, "sqlite", access_of(RULES, "admin")) == statement
+    assert restrict_sql(statement, "sqlite", read_access(RULES, "admin")) == statement
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_rows_that_a_role_may_not_see_are_not_counted(shop: sqlite3.Connection, 
 )
 def test_a_part_named_like_a_table_cannot_pass_for_it(statement: str) -> None:
     with pytest.raises(InvalidInput, match="name it otherwise"):
-        restricted(statement, "sqlite", access_of(RULES, "user"))
+        restrict_sql(statement, "sqlite", read_access(RULES, "user"))
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_a_part_named_like_a_table_cannot_pass_for_it(statement: str) -> None:
 )
 def test_rules_that_make_no_sense_are_refused(rules: Any, said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
-        checked_access(rules, CATALOG)
+        check_access(rules, CATALOG)
 
 
 def test_rules_that_make_sense_are_taken_as_they_are() -> None:
-    assert checked_access(RULES, CATALOG) is RULES
+    assert check_access(RULES, CATALOG) is RULES

@@ -13,7 +13,7 @@ import pytest
 from recollect.apps.ask.gate.check import Allowed, passed
 from recollect.apps.ask.interpret import Result, SchemaIndex, decide, link_question, propose, render_frame
 from recollect.apps.ask.interpret.frame import Frame, Group, Metric, Ref
-from recollect.apps.ask.semantic.access import Access, restricted
+from recollect.apps.ask.semantic.access import Access, restrict_sql
 from recollect.apps.ask.semantic.catalog import Catalog
 from recollect.apps.ask.semantic.conditions import ground_condition
 from recollect.apps.ask.semantic.draft import draft_model
@@ -113,13 +113,13 @@ async def test_grains_group_the_same_days_together(source: Source, grain: str) -
 async def test_row_rules_hold_in_each_dialect(source: Source) -> None:
     """A condition of the statement never runs on hidden rows: its error would tell of them."""
     access = Access(rows={"customers": "country = 'Germany'"})
-    count = restricted("SELECT count(*) FROM customers", source.dialect, access)
+    count = restrict_sql("SELECT count(*) FROM customers", source.dialect, access)
     assert (await source.run(count)).rows == ((2,),)
     found = await source.values_like([("customers", "name")], ["ada", "ben"], rules=access.rows)
     assert [each.value for each in found] == ["Ada"]
     cast = {"mysql": "CAST(NULL AS SIGNED)", "sqlite": "NULL"}.get(source.dialect, "CAST('x' || name AS INTEGER)")
     trap = f"SELECT count(*) FROM customers WHERE CASE WHEN name = 'Ben' THEN {cast} ELSE 1 END = 1"
-    assert (await source.run(restricted(trap, source.dialect, access))).rows == ((2,),)
+    assert (await source.run(restrict_sql(trap, source.dialect, access))).rows == ((2,),)
     if source.dialect in ("postgres", "duckdb"):
         with pytest.raises(QueryFailed):  # without the rule it does run on them
             await source.run(trap)

@@ -9,9 +9,8 @@ import pytest
 
 from recollect.apps.ask.semantic.catalog import Catalog, Column, ForeignKey, Table
 from recollect.apps.ask.semantic.draft import draft_model
-from recollect.apps.ask.semantic.model import Definition, Entity, Measure, Moment, SemanticModel
-from recollect.apps.ask.semantic.model_file import model_data, read_model, write_model
-from recollect.apps.ask.semantic.model_terms import ontology_terms
+from recollect.apps.ask.semantic.model import Definition, Entity, Measure, Moment, SemanticModel, list_terms
+from recollect.apps.ask.semantic.model_file import dump_model, read_model, write_model
 from recollect.errors import InvalidInput
 from recollect.values.term_file import read_ontology
 
@@ -69,7 +68,7 @@ def sorted_parts(model: SemanticModel) -> dict[str, list[str]]:
 
 def broken(change: str, value: Any) -> dict[str, Any]:
     """The drafted model with the value put at a path such as `orders.measures.0.expression`."""
-    data = json.loads(json.dumps(model_data(draft_model(CATALOG))))
+    data = json.loads(json.dumps(dump_model(draft_model(CATALOG))))
     inner = data["tables"]
     *path, last = change.split("/")
     for step in path:
@@ -91,7 +90,7 @@ def test_what_people_write_is_read_in_the_spelling_of_the_source() -> None:
 
 def test_a_draft_comes_back_as_it_was_written() -> None:
     model = draft_model(CATALOG)
-    for source in (write_model(model), json.dumps(model_data(model)), model_data(model)):
+    for source in (write_model(model), json.dumps(dump_model(model)), dump_model(model)):
         assert sorted_parts(read_model(source, CATALOG)) == sorted_parts(model)
 
 
@@ -132,7 +131,7 @@ def test_a_text_of_another_form_is_refused(text: str) -> None:
 
 
 def test_the_sources_terms_can_be_imported_and_hold_nothing_sensitive() -> None:
-    terms = {term.id: term for term in read_ontology(ontology_terms(draft_model(CATALOG), CATALOG, "shop"))}
+    terms = {term.id: term for term in read_ontology(list_terms(draft_model(CATALOG), CATALOG, "shop"))}
     assert ("value", "customers.city=上海") in terms
     assert ("relationship", "orders.customer_id -> customers.id") in terms
     assert (terms["glossary", "sales"].sql, terms["glossary", "sales"].synonyms) == (

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from recollect import connect
 from recollect.apps.chat.assistant import Assistant
 from recollect.ports import Reasoner
-from recollect.server.access import error_responses
+from recollect.server.access import responses
 from recollect.server.access.caller import RateLimiter
 from recollect.server.access.metrics import Metrics
 from recollect.server.access.middleware import RequestMiddleware
@@ -35,8 +35,8 @@ def chat_app(settings: Settings, reasoner: Reasoner | None = None) -> FastAPI:
 
     app = FastAPI(lifespan=lifespan)
     app.state.settings, app.state.rate_limiter, app.state.metrics = settings, RateLimiter(0), Metrics()
-    error_responses.install(app)
-    app.include_router(chat.router)
+    responses.install(app)
+    app.include_router(chat.routes.router)
     app.add_middleware(RequestMiddleware, most_bytes=settings.max_body, most_seconds=settings.request_timeout)
     return app
 

@@ -85,8 +85,10 @@ async def test_an_answer_without_ground_or_none_at_all_is_replaced_by_a_quotatio
     document = await added(http, settings, "prices.md", PRICES)
     model.answer = answer
     told = await ask(http, QUESTION, sessionId="monday")
-    assert told["answer"] == f"A tyre change costs 40 euros and takes half an hour. (Doc {document}/Chunk 0)"
-    assert told["model"] is None
+    note, quoted = told["answer"].splitlines()
+    assert "language model" in note
+    assert quoted == f"A tyre change costs 40 euros and takes half an hour. (Doc {document}/Chunk 0)"
+    assert (told["model"], told["errorStage"]) == (None, "llm_reply")
     assert await learned(settings) == []
     async with connect(settings, worker=False) as engine:
         turns = await engine.history(type(ALEX)("alex", "monday"))

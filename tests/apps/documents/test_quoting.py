@@ -21,7 +21,7 @@ LEASE = (
 TRAVEL = (
     "Employees may book business class on flights longer than six hours. Hotels may cost at most 140 euros a night.",
     "Trips above 2,000 euros need the approval of the finance director, Ms Okafor.",
-    "City | Daily allowance\nLondon | 65 euros\nWarsaw | 45 euros",
+    "City: London | Daily allowance: 65 euros. Paid monthly.\nCity: Warsaw | Daily allowance: 45 euros",
 )
 LEAVE = ("公司年假规定", "员工入职满一年后享有十天带薪年假。病假需要医院证明。报销必须在三十天内提交。")
 NOTICE = "Either party may end this lease with six months' notice in writing."
@@ -53,7 +53,10 @@ def ask(question: str) -> Reply:
         ("What is the tenant called?", "Tenant: Harbor Books Ltd."),
         ("Who approves expensive trips?", TRAVEL[1]),
         ("Can I fly business class?", "Employees may book business class on flights longer than six hours."),
-        ("What is the allowance for Warsaw?", "Warsaw | 45 euros"),
+        ("What is the allowance for Warsaw?", "City: Warsaw; Daily allowance: 45 euros"),
+        ("What is the daily allowance in London?", "City: London; Daily allowance: 65 euros. Paid monthly."),
+        ("What is the alowance for Wrasaw?", "City: Warsaw; Daily allowance: 45 euros"),
+        ("How long is the notcie period?", NOTICE),
         ("年假有几天？", "员工入职满一年后享有十天带薪年假。"),
         ("报销要在几天内提交？", "报销必须在三十天内提交。"),
     ],

@@ -11,7 +11,7 @@ import pytest
 
 from recollect import Grant, Lesson, Scope, SyncEngine, Upload, connect, connect_sync
 from recollect.apps.documents.question import PREVIEW_CHARS
-from recollect.server.http.upload_bodies import AskedAnswer, LogsAnswer, UploadedAnswer
+from recollect.server.http.upload_ask import ANSWER, LogsAnswer, UploadedAnswer
 from recollect.settings import Settings
 from recollect.values.api_key import Role
 
@@ -48,7 +48,7 @@ async def test_an_uploaded_file_is_pending_then_read_then_answers(http: httpx2.A
 
     told = await ask(http, "How much is a tyre change?")
 
-    AskedAnswer.model_validate(told)
+    ANSWER.model.model_validate(told)
     assert told["answer"] == (f"A tyre change costs 40 euros and takes half an hour. (Doc {document['id']}/Chunk 0)")
     assert not told["refused"]
     assert told["model"] is None
@@ -168,6 +168,16 @@ async def test_a_question_to_a_document_that_is_not_there_names_it_and_is_not_lo
     assert foreign in refused.json()["error"]["message"]
     assert own not in refused.json()["error"]["message"]
     assert (await http.get(f"{ROOT}/qa/sessions")).json()["sessions"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("topK", 0), ("topKDocs", 0), ("topKMems", 99), ("maxHistoryTokens", -1), ("mmr", 1.5), ("documentIds", ["x"])],
+)
+async def test_error_names_the_field_as_the_caller_wrote_it(http: httpx2.AsyncClient, name: str, value: Any) -> None:
+    refused = await http.post(f"{ROOT}/query", json={"query": "How much?", name: value})
+    assert refused.status_code == 400
+    assert name in refused.json()["error"]["message"]
 
 
 async def test_variety_leaves_out_what_says_the_same_twice(http: httpx2.AsyncClient, settings: Settings) -> None:

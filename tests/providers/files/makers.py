@@ -34,6 +34,25 @@ def pdf(pages: Iterable[tuple[str, list[str]]], password: str = "") -> bytes:
     return bytes(document.output())
 
 
+def report_pdf(rows: Iterable[tuple[str, ...]]) -> bytes:
+    """A page without an outline: a title in large type, text, a bold line and a table."""
+    from fpdf import FPDF
+
+    document = FPDF()
+    document.add_page()
+    for size, style, text in ((18, "", "Annual report"), (11, "", PROSE * 4), (11, "B", "Sales by region")):
+        document.set_font("helvetica", style=style, size=size)
+        document.multi_cell(0, size / 2, text, new_x="LMARGIN", new_y="NEXT")
+    document.set_font("helvetica", size=11)
+    with document.table() as table:
+        for cells in rows:
+            row = table.row()
+            for cell in cells:
+                row.cell(cell)
+    document.multi_cell(0, 6, "Figures are in millions.", new_x="LMARGIN", new_y="NEXT")
+    return bytes(document.output())
+
+
 def scanned_pdf() -> bytes:
     from fpdf import FPDF
     from PIL import Image

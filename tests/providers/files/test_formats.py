@@ -9,7 +9,7 @@ import pytest
 from recollect.recall.chunking import chunks
 from recollect.values.blocks import Block, Finished
 from tests.providers.files.conftest import Read
-from tests.providers.files.makers import PROSE, docx, pdf, pptx, xlsx
+from tests.providers.files.makers import PROSE, docx, made, pdf, pptx, report_pdf, xlsx
 
 MARKDOWN = """Handbook
 ========
@@ -79,9 +79,8 @@ async def test_a_word_document_has_headings_lists_and_tables(read: Read) -> None
         (PROSE, "paragraph", 0),
         ("Invoices", "list", 0),
         ("Exceptions", "heading", 2),
-        ("Kind | Years", "row", 1),
-        ("Invoice | 10", "row", 0),
-        ("Letter | 6", "row", 0),
+        ("Kind: Invoice | Years: 10", "row", 0),
+        ("Kind: Letter | Years: 6", "row", 0),
         ("客户的记录保留十年。", "paragraph", 0),
     ]
     assert list(chunks(reading.blocks))[-1].headings[-1] == "Retention"
@@ -97,8 +96,7 @@ async def test_slides_are_pages_with_titles_points_tables_and_notes(read: Read) 
         ("Topic 2", "heading", 2),
         ("First point 2", "list", 2),
         ("Second point 2", "list", 2),
-        ("Region | Revenue", "row", 2),
-        ("North | 12", "row", 2),
+        ("Region: North | Revenue: 12", "row", 2),
         ("Say it slowly 2.", "paragraph", 2),
     ]
 
@@ -107,11 +105,10 @@ async def test_a_workbook_has_a_heading_per_sheet_and_a_row_per_row(read: Read) 
     reading = await read(xlsx(2), "a.xlsx")
     assert brief(reading.blocks)[:4] == [
         ("Customers", "heading", 1),
-        ("Customer | Since | Revenue |  | Open", "row", 1),
-        ("Customers 0 | 2024-05-01 | 0 |  | True", "row", 0),
-        ("Customers 1 | 2024-05-02 | 1.5 |  | True", "row", 0),
+        ("Customer: Customers 0 | Since: 2024-05-01 | Revenue: 0 | Open: True", "row", 0),
+        ("Customer: Customers 1 | Since: 2024-05-02 | Revenue: 1.5 | Open: True", "row", 0),
+        ("Archive", "heading", 1),
     ]
-    assert reading.texts()[4] == "Archive"
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -119,9 +116,8 @@ async def test_a_table_of_text_has_a_row_per_row_whatever_parts_its_columns(read
     text = 'Kind,Years,Note\nInvoice,10,"two\nlines"\n\nLetter,6,\n'.replace(",", delimiter)
     reading = await read(text.encode(), "a.csv")
     assert brief(reading.blocks) == [
-        ("Kind | Years | Note", "row", 1),
-        ("Invoice | 10 | two lines", "row", 0),
-        ("Letter | 6", "row", 0),
+        ("Kind: Invoice | Years: 10 | Note: two lines", "row", 0),
+        ("Kind: Letter | Years: 6", "row", 0),
     ]
 
 
@@ -133,8 +129,7 @@ async def test_markdown_has_headings_lists_tables_and_code(read: Read) -> None:
         ("Retention", "heading", 2),
         ("- Invoices", "list", 0),
         ("- Letters,\n  signed", "list", 0),
-        ("Kind | Years", "row", 1),
-        ("Invoice | 10", "row", 0),
+        ("Kind: Invoice | Years: 10", "row", 0),
         ("# not a heading\n\nkeep()", "code", 0),
     ]
 
@@ -147,12 +142,101 @@ async def test_of_a_page_only_what_is_to_be_read_is_read(read: Read) -> None:
         ("Retention", "heading", 2),
         ("Invoices", "list", 0),
         ("Letters", "list", 0),
-        ("Kind | Years", "row", 1),
-        ("Invoice | 10", "row", 0),
-        ("Letter", "row", 0),
+        ("Kind: Invoice | Years: 10", "row", 0),
+        ("Kind: Letter", "row", 0),
         ("keep()\n  forever()", "code", 0),
         ("Loose text", "paragraph", 0),
     ]
+
+
+SALES = (
+    ("Region", "2023", "2024"),
+    ("North", "10", "12"),
+    ("South and all of the far islands", "7", "9"),
+    ("East", "", "3"),
+)
+SALES_ROWS = [
+    "Region: North | 2023: 10 | 2024: 12",
+    "Region: South and all of the far islands | 2023: 7 | 2024: 9",
+    "Region: East | 2024: 3",
+]
+
+
+async def test_pdf_without_outline_has_headings_and_table_rows(read: Read) -> None:
+    reading = await read(report_pdf(SALES), "a.pdf")
+    assert brief(reading.blocks) == [
+        ("Annual report", "heading", 1),
+        ((PROSE * 4).strip(), "paragraph", 0),
+        ("Sales by region", "heading", 3),
+        *((row, "row", 0) for row in SALES_ROWS),
+        ("Figures are in millions.", "paragraph", 0),
+    ]
+    assert {block.page for block in reading.blocks} == {1}
+
+
+@pytest.mark.parametrize(
+    ("table", "rows"),
+    [
+        ("Region,2023,2024\nNorth,10,12\nEast,,3", ["Region: North | 2023: 10 | 2024: 12", "Region: East | 2024: 3"]),
+        ("Sales by region,,\nRegion,Q1,Q2\nNorth,1,2", ["Sales by region", "Region: North | Q1: 1 | Q2: 2"]),
+        ("Plan,Price\nBasic,10 EUR\nPro,20 EUR", ["Plan: Basic | Price: 10 EUR", "Plan: Pro | Price: 20 EUR"]),
+        ("Owner,Anna\nRoom,12\nPhone,none", ["Owner: Anna", "Room: 12", "Phone: none"]),
+        ("1,2,3\n4,5,6", ["1 | 2 | 3", "4 | 5 | 6"]),
+        ("Kind,Years", ["Kind: Years"]),
+    ],
+)
+async def test_row_has_column_names_where_the_table_has_any(read: Read, table: str, rows: list[str]) -> None:
+    assert (await read(table.encode(), "a.csv")).texts() == rows
+
+
+async def test_merged_cells_of_html_and_word_count_for_each_row(read: Read) -> None:
+    import docx as word
+
+    page = (
+        "<table><caption>Prices</caption><tr><th>Area</th><th>Plan</th><th colspan=2>Price</th></tr>"
+        "<tr><td rowspan=2>Europe</td><td>Basic</td><td>10</td><td>EUR</td></tr>"
+        "<tr><td>Pro</td><td>20</td><td>EUR</td></tr></table>"
+    )
+    document = word.Document()
+    table = document.add_table(rows=3, cols=3)
+    for row, cells in enumerate((("Area", "Plan", "Price"), ("Europe", "Basic", "10"), ("", "Pro", "20"))):
+        for column, text in enumerate(cells):
+            table.cell(row, column).text = text
+    table.cell(1, 0).merge(table.cell(2, 0))
+
+    assert (await read(page.encode(), "a.html")).texts() == [
+        "Prices",
+        "Area: Europe | Plan: Basic | Price: 10 | Price: EUR",
+        "Area: Europe | Plan: Pro | Price: 20 | Price: EUR",
+    ]
+    assert (await read(made(document.save), "a.docx")).texts() == [
+        "Area: Europe | Plan: Basic | Price: 10",
+        "Area: Europe | Plan: Pro | Price: 20",
+    ]
+
+
+async def test_hidden_sheets_slides_and_elements_are_not_read(read: Read) -> None:
+    import pptx as powerpoint
+    from openpyxl import Workbook
+
+    book = Workbook()
+    book.active.append(["shown"])
+    hidden = book.create_sheet("Salaries")
+    hidden.append(["secret"])
+    hidden.sheet_state = "hidden"
+    slides = powerpoint.Presentation()
+    for title, show in (("shown", "1"), ("secret", "0")):
+        slide = slides.slides.add_slide(slides.slide_layouts[0])
+        slide.shapes.title.text = title
+        slide._element.set("show", show)
+    page = (
+        "<html><style>.gone, #off { color: red; display: none } @media print { .kept { display: none } }</style><body>"
+        "<p class='a gone'>secret</p><p id=off>secret</p><p class=kept>shown</p></body></html>"
+    )
+    for content, name in ((made(book.save), "a.xlsx"), (made(slides.save), "a.pptx"), (page.encode(), "a.html")):
+        texts = (await read(content, name)).texts()
+        assert "shown" in texts
+        assert "secret" not in texts
 
 
 async def test_paragraphs_of_a_text_are_parted_by_empty_lines_and_keep_their_line_ends(read: Read) -> None:

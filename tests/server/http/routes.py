@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from tempfile import NamedTemporaryFile
 from typing import Any, Literal
 
-from recollect.server.access.route_rules import ACTIONS
 from recollect.server.app import make_app
+from recollect.server.http.openapi import ACTIONS
 from recollect.settings import read_settings
-from recollect.values.permissions import ALLOWED, OF_NOBODY, OF_PROJECT, Action
+from recollect.values.identity import ALLOWED, OF_NOBODY, OF_PROJECT, Action
 
 NOBODYS_ID = "01890000-0000-7000-8000-000000000000"
 Column = Literal["own", "another", "service", "data", "admin", "every"]

@@ -1,59 +1,81 @@
-"""The third step: one way to write what SQL can say in many.
+"""One way to write what SQL can say in many. `canonicalize` is the entry point.
 
-`plain` rewrites a tree in place, leaves first: BETWEEN is two comparisons, a list of one is an equality, NOT is moved
-inward, operands that may change places are sorted. What it does to times is in clause_times.py.
+The rules of sqlglot's `simplify` go further: they change what the user wrote and later reads as a learned condition,
+and merge two conditions on a column. So only its tables of comparisons are used here.
+
+Date parts of every dialect become GRAIN('month', column), so that a change of the unit can be told from a change of the
+column. A year, month or day that a date part is compared with becomes a half-open range.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from datetime import date, timedelta
 
 from sqlglot import exp
+from sqlglot.optimizer.simplify import Simplifier
 
-from recollect.apps.ask.corrections.date_parts import (
-    all_of,
-    cast_time,
-    extracted,
-    formatted,
-    is_constant,
-    midnight,
-    named_part,
-    period,
-    start_of,
-    text,
-    truncated,
-    whole_day,
-)
-
-FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE}
-OPPOSITE: dict[type[exp.Expr], type[exp.Expr]] = {
-    exp.EQ: exp.NEQ,
-    exp.NEQ: exp.EQ,
-    exp.GT: exp.LTE,
-    exp.LTE: exp.GT,
-    exp.LT: exp.GTE,
-    exp.GTE: exp.LT,
+GRAIN = "GRAIN"
+WRITTEN = "written"
+FORMATS = {
+    "Y": "year",
+    "Ym": "month",
+    "YW": "week",
+    "GV": "week",
+    "Gv": "week",
+    "Ymd": "day",
+    "YmdH": "hour",
+    "YmdHM": "minute",
+    "m": "month_of_year",
+    "W": "week_of_year",
+    "w": "day_of_week",
+    "d": "day_of_month",
+    "H": "hour_of_day",
 }
+PARTS = {
+    "month": "month_of_year",
+    "week": "week_of_year",
+    "dow": "day_of_week",
+    "isodow": "day_of_week",
+    "day": "day_of_month",
+    "dayofmonth": "day_of_month",
+    "hour": "hour_of_day",
+}
+TIMES = ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "DATETIME", "TIME")
+MIDNIGHT = re.compile(r"^(\d{4}-\d\d-\d\d)[ T]00:00(?::00(?:\.0+)?)?Z?$")
+PERIOD = re.compile(r"^(\d{4})(?:-(\d\d))?(?:-(\d\d))?$")
+START_OF = re.compile(r"start of (\w+)")
 
 
-def plain(query: exp.Query, dialect: str) -> exp.Query:
-    """`dialect` matters where true is another word for 1."""
+def canonicalize(query: exp.Query, dialect: str) -> exp.Query:
+    """Rewrite a query in place, leaves first, and return it. `dialect` matters where TRUE is another word for 1."""
     for node in reversed(list(query.walk())):
         rewrite = RULES.get(type(node))
         made = rewrite(node) if rewrite else node
         if made is not node:
             node.replace(made)
     if dialect in ("sqlite", "mysql"):
-        for truth in list(query.find_all(exp.Boolean)):
-            truth.replace(exp.Literal.number(int(truth.this)))
+        for boolean in list(query.find_all(exp.Boolean)):
+            boolean.replace(exp.Literal.number(int(boolean.this)))
     return query
 
 
-def conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
-    """The parts that all must hold. What is always true is no part."""
-    if condition is None:
-        return []
-    sides = condition.flatten() if isinstance(condition, exp.And) else [condition]
+def render(node: exp.Expr, dialect: str | None = None) -> str:
+    """Return the SQL of a node, the same for nodes that differ in comments or in the case of functions only."""
+    return node.sql(dialect=dialect, comments=False, normalize_functions="upper")
+
+
+def is_constant(node: exp.Expr) -> bool:
+    return node.find(exp.Column, exp.AggFunc, exp.Query) is None
+
+
+# Conditions -----------------------------------------------------------------------------------------------------------
+
+
+def split_conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
+    """Return the conditions that AND connects, without those that are always true."""
+    sides = condition.flatten() if isinstance(condition, exp.And) else filter(None, [condition])
     return [side for side in sides if not _is_always_true(side)]
 
 
@@ -64,75 +86,68 @@ def _is_always_true(condition: exp.Expr) -> bool:
     return is_equality and condition.this == condition.expression
 
 
-def _inside(node: exp.Expr) -> exp.Expr:
+def _remove_wrapper(node: exp.Expr) -> exp.Expr:
     inner: exp.Expr = node.this
     return inner
 
 
-def _between(node: exp.Expr) -> exp.Expr:
-    low = _compared(exp.GTE(this=node.this.copy(), expression=node.args["low"].copy()))
-    return exp.And(this=low, expression=_compared(exp.LTE(this=node.this, expression=node.args["high"])))
+def _rewrite_between(node: exp.Expr) -> exp.Expr:
+    low = _rewrite_comparison(exp.GTE(this=node.this.copy(), expression=node.args["low"].copy()))
+    high = _rewrite_comparison(exp.LTE(this=node.this, expression=node.args["high"]))
+    return exp.And(this=low, expression=high)
 
 
-def _in(node: exp.Expr) -> exp.Expr:
+def _rewrite_in(node: exp.Expr) -> exp.Expr:
+    """Make a list of one value an equality, and sort the values of a longer one."""
     if node.args.get("query") or not node.expressions:
         return node
-    values = {text(value): value for value in node.expressions}
+    values = {render(value): value for value in node.expressions}
     if len(values) == 1:
-        return _compared(exp.EQ(this=node.this, expression=node.expressions[0]))
+        return _rewrite_comparison(exp.EQ(this=node.this, expression=node.expressions[0]))
     node.set("expressions", [values[key] for key in sorted(values)])
     return node
 
 
-def _not(node: exp.Expr) -> exp.Expr:
+def _rewrite_not(node: exp.Expr) -> exp.Expr:
+    """Move NOT inward."""
     inner = node.this
     if isinstance(inner, exp.Not):
-        return _inside(inner)
-    if type(inner) in OPPOSITE:
-        return _compared(OPPOSITE[type(inner)](this=inner.this.copy(), expression=inner.expression.copy()))
+        return _remove_wrapper(inner)
     if isinstance(inner, exp.Column):
         return exp.EQ(this=inner, expression=exp.false())
     if isinstance(inner, (exp.And, exp.Or)):
-        return _turned(inner)
+        sides = [_rewrite_not(exp.Not(this=side.copy())) for side in (inner.this, inner.expression)]
+        return (exp.Or if isinstance(inner, exp.And) else exp.And)(this=sides[0], expression=sides[1])
     if isinstance(inner, exp.In) and inner.expressions:
-        return all_of(exp.NEQ(this=inner.this.copy(), expression=value) for value in inner.expressions)
+        unequal = (exp.NEQ(this=inner.this.copy(), expression=value) for value in inner.expressions)
+        return exp.and_(*unequal, copy=False, wrap=False)
+    opposite = Simplifier.COMPLEMENT_COMPARISONS.get(type(inner))
+    if opposite:
+        return _rewrite_comparison(opposite(this=inner.this.copy(), expression=inner.expression.copy()))
     return node
 
 
-def _turned(inner: exp.And | exp.Or) -> exp.Expr:
-    """Neither, instead of not both."""
-    sides = [_not(exp.Not(this=side.copy())) for side in (inner.this, inner.expression)]
-    return exp.Or(this=sides[0], expression=sides[1]) if isinstance(inner, exp.And) else all_of(sides)
-
-
-def _or(node: exp.Expr) -> exp.Expr:
-    """Equalities of one column become a list; the sides stand in the order of their text."""
-    _truths(node)
+def _rewrite_or(node: exp.Expr) -> exp.Expr:
+    """Make equalities of one column a list, and sort the sides."""
+    _compare_with_true(node)
     if isinstance(node.parent, exp.Or):
         return node
     lists: dict[str, list[exp.Expr]] = {}
-    others: list[exp.Expr] = []
+    sides: list[exp.Expr] = []
     for side in node.flatten():
-        values = [side.expression] if isinstance(side, exp.EQ) else side.expressions if _is_list(side) else []
+        values = [side.expression] if isinstance(side, exp.EQ) else []
+        values = side.expressions if isinstance(side, exp.In) else values
         if values:
-            lists.setdefault(text(side.this), [side.this]).extend(values)
+            lists.setdefault(render(side.this), [side.this]).extend(values)
         else:
-            others.append(side.copy())
-    made = [
-        _in(exp.In(this=of.copy(), expressions=[value.copy() for value in values])) for of, *values in lists.values()
-    ]
-    first, *rest = sorted([*made, *others], key=text)
-    for side in rest:
-        first = exp.Or(this=first, expression=side)
-    return first
+            sides.append(side.copy())
+    for column, *values in lists.values():
+        sides.append(_rewrite_in(exp.In(this=column.copy(), expressions=[value.copy() for value in values])))
+    return exp.or_(*sorted(sides, key=render), copy=False, wrap=False)
 
 
-def _is_list(node: exp.Expr) -> bool:
-    return isinstance(node, exp.In) and not node.args.get("query")
-
-
-def _truths(node: exp.Expr) -> exp.Expr:
-    """A bare yes-or-no column in the place of a condition is compared with TRUE."""
+def _compare_with_true(node: exp.Expr) -> exp.Expr:
+    """Compare a boolean column that is a condition by itself with TRUE."""
     for side in ("this", "expression", "on"):
         column = node.args.get(side)
         if isinstance(column, exp.Column):
@@ -140,60 +155,155 @@ def _truths(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _is(node: exp.Expr) -> exp.Expr:
-    if isinstance(node.expression, exp.Boolean):
-        return exp.EQ(this=node.this, expression=node.expression)
+def _rewrite_is(node: exp.Expr) -> exp.Expr:
+    is_boolean = isinstance(node.expression, exp.Boolean)
+    return exp.EQ(this=node.this, expression=node.expression) if is_boolean else node
+
+
+def _rewrite_comparison(node: exp.Expr) -> exp.Expr:
+    """Put the column on the left, and make a comparison with a year, month or day a range."""
+    left, right = node.this, node.expression
+    is_reversed = is_constant(left) and not is_constant(right)
+    if is_reversed or (not is_constant(right) and render(right) < render(left)):
+        form = Simplifier.INVERSE_COMPARISONS.get(type(node), type(node))
+        node = form(this=right.copy(), expression=left.copy())
+    if isinstance(node, exp.EQ):
+        return _expand_period(node) or node
+    if isinstance(node, exp.NEQ) and isinstance(node.expression, exp.Boolean):
+        return exp.EQ(this=node.this, expression=exp.Boolean(this=not node.expression.this))
     return node
 
 
-def _compared(node: exp.Expr) -> exp.Expr:
-    """The column stands left; a year or a month that is compared with is a range."""
-    left, right = node.this, node.expression
-    is_reversed = is_constant(left) and not is_constant(right)
-    if is_reversed or (not is_constant(right) and text(right) < text(left)):
-        node = FLIPPED.get(type(node), type(node))(this=right.copy(), expression=left.copy())
-    if isinstance(node, exp.NEQ) and isinstance(node.expression, exp.Boolean):
-        return exp.EQ(this=node.this, expression=exp.Boolean(this=not node.expression.this))
-    return period(node) or node if isinstance(node, exp.EQ) else node
-
-
-def _count(node: exp.Expr) -> exp.Expr:
+def _rewrite_count(node: exp.Expr) -> exp.Expr:
+    """Make COUNT(1) a COUNT(*)."""
     if isinstance(node.this, exp.Literal):
         node.set("this", exp.Star())
     return node
 
 
-def _sorted(node: exp.Expr) -> exp.Expr:
-    """Operands of + and *: constants last."""
+def _sort_operands(node: exp.Expr) -> exp.Expr:
+    """Sort the operands of + and *, constants last."""
     left, right = node.this, node.expression
-    is_right = is_constant(right) or (not is_constant(left) and text(left) <= text(right))
-    return node if is_right else type(node)(this=right.copy(), expression=left.copy())
+    is_sorted = is_constant(right) or (not is_constant(left) and render(left) <= render(right))
+    return node if is_sorted else type(node)(this=right.copy(), expression=left.copy())
+
+
+# Dates and times ------------------------------------------------------------------------------------------------------
+
+
+def find_grain(expression: exp.Expr) -> tuple[str, exp.Expr] | None:
+    """Return the unit of a date part and the expression that is reduced to it."""
+    if isinstance(expression, exp.Anonymous) and expression.name == GRAIN:
+        unit, of = expression.expressions
+        return unit.name, of
+    return None
+
+
+def _make_grain(unit: str | None, of: exp.Expr, written: exp.Expr) -> exp.Expr:
+    """Return the date part as a GRAIN that keeps what is written, or what is written if it is none of a column."""
+    if unit is None or is_constant(of):
+        return written
+    made = exp.Anonymous(this=GRAIN, expressions=[exp.Literal.string(unit), of.copy()])
+    made.meta[WRITTEN] = written.copy()
+    return made
+
+
+def restore_date_parts(node: exp.Expr) -> exp.Expr:
+    """Return the node with date parts as the query spells them."""
+    return node.transform(lambda one: restore_date_parts(one.meta[WRITTEN]) if WRITTEN in one.meta else one)
+
+
+def _expand_period(node: exp.EQ) -> exp.Expr | None:
+    """Return the range that a date part equal to a literal stands for."""
+    grain = find_grain(node.this)
+    period = PERIOD.match(node.expression.name) if isinstance(node.expression, exp.Literal) else None
+    if grain is None or period is None or grain[0] not in ("year", "month", "day"):
+        return None
+    unit, of = grain
+    try:
+        start = date(int(period[1]), int(period[2] or 1), int(period[3] or 1))
+        end = start + timedelta(days={"day": 1, "month": 31, "year": 366}[unit])
+    except (ValueError, OverflowError):
+        return None
+    if unit != "day":
+        end = end.replace(day=1, month=1 if unit == "year" else end.month)
+    low = exp.GTE(this=of.copy(), expression=exp.Literal.string(str(start)))
+    return exp.And(this=low, expression=exp.LT(this=of.copy(), expression=exp.Literal.string(str(end))))
+
+
+def _rewrite_cast(node: exp.Expr) -> exp.Expr:
+    kind = node.args["to"].this.name if isinstance(node.args.get("to"), exp.DataType) else ""
+    if kind in TIMES and isinstance(node.this, exp.Literal) and node.this.is_string:
+        return _rewrite_midnight(node.this.copy())
+    return _make_grain("day" if kind == "DATE" else None, node.this, node)
+
+
+def _rewrite_midnight(node: exp.Expr) -> exp.Expr:
+    found = MIDNIGHT.match(node.name) if node.is_string else None
+    return exp.Literal.string(found[1]) if found else node
+
+
+def _rewrite_date(node: exp.Expr) -> exp.Expr:
+    if node.args.get("zone") or node.expressions or node.this is None:
+        return node
+    if isinstance(node.this, exp.Literal) and PERIOD.match(node.this.name):
+        return _remove_wrapper(node)
+    return _make_grain("day", node.this, node)
+
+
+def _rewrite_format(node: exp.Expr) -> exp.Expr:
+    letters = "".join(re.findall(r"%-?(\w)", node.args["format"].name.replace("%F", "%Y-%m-%d")))
+    return _make_grain(FORMATS.get(letters), node.this, node)
+
+
+def _rewrite_trunc(node: exp.Expr) -> exp.Expr:
+    return _make_grain(node.args["unit"].name.lower(), node.this, node)
+
+
+def _rewrite_extract(node: exp.Expr) -> exp.Expr:
+    unit = node.this.name.lower()
+    return _make_grain(PARTS.get(unit, unit), node.expression, node)
+
+
+def _rewrite_part(node: exp.Expr) -> exp.Expr:
+    """Rewrite YEAR(column) and the like. sqlglot parses YEAR(column) as YEAR(DATE(column))."""
+    unit, of = find_grain(node.this) or ("", node.this)
+    return _make_grain(PARTS.get(node.key, node.key), of if unit == "day" else node.this, node)
+
+
+def _rewrite_start_of(node: exp.Expr) -> exp.Expr:
+    """Rewrite SQLite's date(column, 'start of month')."""
+    if node.name.upper() != "DATE" or len(node.expressions) != 2:
+        return node
+    of, step = node.expressions
+    found = START_OF.fullmatch(step.name.lower())
+    return _make_grain(found[1], of, node) if found else node
 
 
 RULES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
-    exp.Paren: _inside,
-    exp.TsOrDsToTimestamp: _inside,
-    exp.TsOrDsToDate: whole_day,
-    exp.Between: _between,
-    exp.In: _in,
-    exp.Not: _not,
-    exp.Or: _or,
-    exp.And: _truths,
-    exp.Where: _truths,
-    exp.Having: _truths,
-    exp.Join: _truths,
-    exp.Is: _is,
-    exp.Count: _count,
-    exp.Cast: cast_time,
-    exp.Literal: midnight,
-    exp.Date: whole_day,
-    exp.TimeToStr: formatted,
-    exp.TimestampTrunc: truncated,
-    exp.DateTrunc: truncated,
-    exp.Extract: extracted,
-    **dict.fromkeys((exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day, exp.DayOfMonth, exp.Hour), named_part),
-    exp.Anonymous: start_of,
-    exp.Add: _sorted,
-    exp.Mul: _sorted,
-    **dict.fromkeys(OPPOSITE, _compared),
+    exp.Paren: _remove_wrapper,
+    exp.TsOrDsToTimestamp: _remove_wrapper,
+    exp.TsOrDsToDate: _rewrite_date,
+    exp.Between: _rewrite_between,
+    exp.In: _rewrite_in,
+    exp.Not: _rewrite_not,
+    exp.Or: _rewrite_or,
+    exp.And: _compare_with_true,
+    exp.Where: _compare_with_true,
+    exp.Having: _compare_with_true,
+    exp.Join: _compare_with_true,
+    exp.Is: _rewrite_is,
+    exp.Count: _rewrite_count,
+    exp.Cast: _rewrite_cast,
+    exp.Literal: _rewrite_midnight,
+    exp.Date: _rewrite_date,
+    exp.TimeToStr: _rewrite_format,
+    exp.TimestampTrunc: _rewrite_trunc,
+    exp.DateTrunc: _rewrite_trunc,
+    exp.Extract: _rewrite_extract,
+    **dict.fromkeys((exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day, exp.DayOfMonth, exp.Hour), _rewrite_part),
+    exp.Anonymous: _rewrite_start_of,
+    exp.Add: _sort_operands,
+    exp.Mul: _sort_operands,
+    **dict.fromkeys(Simplifier.COMPLEMENT_COMPARISONS, _rewrite_comparison),
 }

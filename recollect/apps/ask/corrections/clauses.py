@@ -1,24 +1,23 @@
-"""Clauses: what a query says, clause by clause, in a form in which two queries can be compared.
+"""A query clause by clause, in a form in which two queries can be compared. `read_clauses` is the entry point.
 
-`read` takes the tree that clause_source, clause_names and clause_forms have made plain. A query inside a condition or
-a FROM is not part of the text around it; it is kept beside it and compared on its own.
+It takes a tree that query_tree.py and canonical_forms.py have prepared. A query inside a condition or a FROM is not
+part of the text around it; it is kept beside it and compared on its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import filterfalse
 
 from sqlglot import exp
 
-from recollect.apps.ask.corrections.canonical_forms import conjuncts
-from recollect.apps.ask.corrections.date_parts import as_written, text
-from recollect.apps.ask.corrections.inlined_ctes import is_inner, sources
-from recollect.apps.ask.corrections.qualified_names import DERIVED
+from recollect.apps.ask.corrections.canonical_forms import render, restore_date_parts, split_conjuncts
+from recollect.apps.ask.corrections.query_tree import DERIVED, is_inner_join, list_joins, list_sources
 
 HOLE = "subquery"
-OUTER = " (outer join)"  # ends the text of what is said in the ON of one: it keeps rows that WHERE would not
+OUTER = " (outer join)"  # ends the text of a condition in the ON of an outer join, which keeps rows that WHERE drops
+NOT_COMPARED = ("qualify", "windows", "laterals")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,30 +33,36 @@ class Item:
 
     @property
     def shown(self) -> str:
-        return text(as_written(self.whole), self.dialect) + self.ending.removesuffix(OUTER)
+        return render(restore_date_parts(self.whole), self.dialect) + self.ending.removesuffix(OUTER)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        found = (column_name(column) for column in self.node.find_all(exp.Column) if column.name != HOLE)
+        found = (name_column(column) for column in self.node.find_all(exp.Column) if column.name != HOLE)
         return tuple(dict.fromkeys(found))
 
     @property
     def tables(self) -> set[str]:
         return {column.table for column in self.node.find_all(exp.Column) if column.table}
 
-    def with_columns(self, names: Mapping[str, str]) -> str:
-        """The text if these columns were others. Every column `?`: the shape."""
-        node = self.node.copy()
-        for column in list(node.find_all(exp.Column)):
-            new = names.get(column_name(column)) or names.get("*")
-            if new and column.name != HOLE:
-                column.replace(exp.to_column(new)) if node is not column else None
-                node = exp.to_column(new) if node is column else node
-        return text(node)
+    @property
+    def is_measure(self) -> bool:
+        return self.node.find(exp.AggFunc) is not None
 
     @property
     def shape(self) -> str:
-        return self.with_columns({"*": "x"})
+        """The text with all columns alike."""
+        return self.replace_columns({"*": "x"})
+
+    def replace_columns(self, names: Mapping[str, str]) -> str:
+        """Return the text with other columns; `*` stands for every column that is not named."""
+
+        def replace(node: exp.Expr) -> exp.Expr:
+            if not isinstance(node, exp.Column) or node.name == HOLE:
+                return node
+            new = names.get(name_column(node)) or names.get("*")
+            return exp.to_column(new) if new else node
+
+        return render(self.node.transform(replace))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +76,10 @@ class Clauses:
     order: tuple[Item, ...] = ()
     limit: str = ""
     inner: Mapping[str, Clauses] = field(default_factory=dict)
-    rest: str = ""  # what is not looked into: windows, samples, DISTINCT ON
+    rest: str = ""  # compared as text only: windows, samples, DISTINCT ON
 
     @property
-    def is_united(self) -> bool:
+    def is_set_operation(self) -> bool:
         return not self.tables and bool(self.inner)
 
     @property
@@ -83,101 +88,101 @@ class Clauses:
         return (*self.conditions, *self.projection, *self.grouping, *self.order)
 
     @property
-    def rows(self) -> set[str]:
+    def row_key(self) -> set[str]:
         """What there is one row of: SELECT DISTINCT a is SELECT a GROUP BY a."""
-        return {item.text for item in (self.projection if self.is_distinct else self.grouping)}
+        return {*list_texts(self.projection if self.is_distinct else self.grouping)}
 
     @property
-    def sense(self) -> tuple[object, ...]:
+    def meaning(self) -> tuple[object, ...]:
         """Equal for two queries that say the same."""
         return (
             sorted(self.tables.items()),
-            sorted(_senses(self.links)),
-            sorted(_senses(self.conditions)),
-            _senses(self.projection),
-            sorted(self.rows),
-            self.is_united and self.is_distinct,
-            _senses(self.order),
+            sorted(_list_meanings(self.links)),
+            sorted(_list_meanings(self.conditions)),
+            _list_meanings(self.projection),
+            sorted(self.row_key),
+            self.is_set_operation and self.is_distinct,
+            _list_meanings(self.order),
             self.limit,
-            {name: inner.sense for name, inner in self.inner.items()},
+            {name: inner.meaning for name, inner in self.inner.items()},
             self.rest,
         )
 
 
-def _senses(items: Iterable[Item]) -> list[tuple[str, str]]:
-    return [(item.text, repr([inner.sense for inner in item.inner])) for item in items]
+def list_texts(items: Sequence[Item]) -> list[str]:
+    return [item.text for item in items]
 
 
-def column_name(column: exp.Column) -> str:
+def name_column(column: exp.Column) -> str:
     return f"{column.table}.{column.name}" if column.table else column.name
 
 
-def read(query: exp.Expr, dialect: str) -> Clauses:
+def _list_meanings(items: Iterable[Item]) -> list[tuple[str, str]]:
+    return [(item.text, repr([inner.meaning for inner in item.inner])) for item in items]
+
+
+def read_clauses(query: exp.Expr, dialect: str) -> Clauses:
+    """Return the clauses of a query and of the queries inside it."""
     if isinstance(query, exp.SetOperation):
-        return _united(query, dialect)
+        return _read_set_operation(query, dialect)
     assert isinstance(query, exp.Select)
-    outer, links, conditions = _conditions(query, dialect)
-    projection = tuple(_item(one, dialect) for one in query.expressions)
-    grouping, is_distinct = _grouping(query, dialect), bool(query.args.get("distinct"))
-    if not is_distinct and grouping and {item.text for item in grouping} == {item.text for item in projection}:
+    links, conditions = _read_conditions(query, dialect)
+    projection = tuple(_read_item(one, dialect) for one in query.expressions)
+    group, is_distinct = query.args.get("group"), bool(query.args.get("distinct"))
+    grouping = _read_unique(group.expressions, dialect) if group else ()
+    if grouping and not is_distinct and {*list_texts(grouping)} == {*list_texts(projection)}:
         grouping, is_distinct = (), True
     return Clauses(
-        tables=_tables(query),
+        tables=_read_tables(query),
         links=links,
-        conditions=(*conditions, *outer),
+        conditions=conditions,
         projection=() if isinstance(query.parent, exp.Exists) else projection,
         is_distinct=is_distinct,
         grouping=grouping,
-        order=_order(query, dialect),
-        limit=_limit(query),
-        inner=_derived(query, dialect),
-        rest=_rest(query),
+        order=_read_order(query, dialect),
+        limit=_read_limit(query),
+        inner=_read_derived_tables(query, dialect),
+        rest=_read_rest(query),
     )
 
 
-def _united(query: exp.SetOperation, dialect: str) -> Clauses:
+def _read_set_operation(query: exp.SetOperation, dialect: str) -> Clauses:
     sides = [node for node in (query.this.unnest(), query.expression.unnest()) if isinstance(node, exp.Query)]
     return Clauses(
         tables={},
         is_distinct=bool(query.args.get("distinct")),
-        order=_order(query, dialect),
-        limit=_limit(query),
-        inner={f"{query.key} {place}": read(side, dialect) for place, side in enumerate(sides)},
+        order=_read_order(query, dialect),
+        limit=_read_limit(query),
+        inner={f"{query.key} {place}": read_clauses(side, dialect) for place, side in enumerate(sides)},
     )
 
 
-def _tables(select: exp.Select) -> dict[str, str]:
-    start, *rest = [source.meta.get("label", source.alias_or_name) for source in sources(select)] or [""]
-    joins = select.args.get("joins") or []
-    how = {name: (join.args.get("side") or "").lower() for name, join in zip(rest, joins, strict=True)}
-    if list(how.values()) == ["right"]:  # b RIGHT JOIN a is a LEFT JOIN b
-        return {start: "left", rest[0]: ""}
-    return {start: "", **how} if start else {}
+def _read_tables(select: exp.Select) -> dict[str, str]:
+    names = [source.meta.get("label", source.alias_or_name) for source in list_sources(select)]
+    joined = [(join.args.get("side") or "").lower() for join in list_joins(select)]
+    if joined == ["right"]:  # b RIGHT JOIN a is a LEFT JOIN b
+        return dict(zip(names, ("left", ""), strict=True))
+    return dict(zip(names, ("", *joined), strict=False))
 
 
-def _conditions(select: exp.Select, dialect: str) -> tuple[tuple[Item, ...], tuple[Item, ...], tuple[Item, ...]]:
-    """Of outer joins, links, and the rest. An inner join's ON and WHERE are one."""
-    outer: list[exp.Expr] = []
+def _read_conditions(select: exp.Select, dialect: str) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
+    """Return the links between tables, and the other conditions. The ON of an inner join and WHERE are one."""
     links: list[exp.Expr] = []
-    every = [select.args[name].this for name in ("where", "having") if select.args.get(name)]
-    rest = [part for condition in every for part in conjuncts(condition)]
-    labels = [source.meta.get("label", "") for source in sources(select)]
-    for place, join in enumerate(select.args.get("joins") or [], 1):
-        parts = conjuncts(join.args.get("on")) + _using(join, labels, place)
-        links += [part for part in parts if _is_link(part)]
-        (rest if is_inner(join) else outer).extend(part for part in parts if not _is_link(part))
-    links += [part for part in rest if _is_link(part)]
-    return (
-        tuple(_item(part, dialect, OUTER) for part in outer),
-        _unique(links, dialect),
-        _unique([part for part in rest if not _is_link(part)], dialect),
-    )
-
-
-def _using(join: Any, labels: list[str], place: int) -> list[exp.Expr]:
-    names = [identifier.name for identifier in join.args.get("using") or []]
-    sides = sorted((labels[0], labels[place]))
-    return [exp.EQ(this=exp.column(name, sides[0]), expression=exp.column(name, sides[1])) for name in names]
+    outer: list[exp.Expr] = []
+    inner: list[exp.Expr] = []
+    for clause in filter(None, map(select.args.get, ("where", "having"))):
+        inner += split_conjuncts(clause.this)
+    labels = [source.meta.get("label", "") for source in list_sources(select)]
+    for place, join in enumerate(list_joins(select), 1):
+        one, other = sorted((labels[0], labels[place]))
+        parts = split_conjuncts(join.args.get("on"))
+        for key in join.args.get("using") or []:
+            parts.append(exp.EQ(this=exp.column(key.name, one), expression=exp.column(key.name, other)))
+        links += filter(_is_link, parts)
+        (inner if is_inner_join(join) else outer).extend(filterfalse(_is_link, parts))
+    links += filter(_is_link, inner)
+    conditions = _read_unique(filterfalse(_is_link, inner), dialect)
+    return _read_unique(links, dialect), (*conditions, *(_read_item(part, dialect, OUTER) for part in outer))
 
 
 def _is_link(part: exp.Expr) -> bool:
@@ -186,58 +191,53 @@ def _is_link(part: exp.Expr) -> bool:
     return isinstance(part.expression, exp.Column) and part.this.table != part.expression.table
 
 
-def _unique(parts: list[exp.Expr], dialect: str) -> tuple[Item, ...]:
-    return tuple({item.text: item for item in (_item(part, dialect) for part in parts)}.values())
+def _read_unique(parts: Iterable[exp.Expr], dialect: str) -> tuple[Item, ...]:
+    return tuple({item.text: item for item in (_read_item(part, dialect) for part in parts)}.values())
 
 
-def _grouping(select: exp.Select, dialect: str) -> tuple[Item, ...]:
-    group = select.args.get("group")
-    return _unique(list(group.expressions), dialect) if group else ()
-
-
-def _order(query: exp.Query, dialect: str) -> tuple[Item, ...]:
+def _read_order(query: exp.Query, dialect: str) -> tuple[Item, ...]:
     order = query.args.get("order")
-    ways = [(one.this, " DESC" if one.args.get("desc") else "") for one in order.expressions] if order else []
-    return tuple(_item(node, dialect, way) for node, way in ways)
+    keys = order.expressions if order else []
+    return tuple(_read_item(one.this, dialect, " DESC" if one.args.get("desc") else "") for one in keys)
 
 
-def _limit(query: exp.Query) -> str:
+def _read_limit(query: exp.Query) -> str:
     limit, offset = query.args.get("limit"), query.args.get("offset")
     count = (limit.args.get("expression") or limit.args.get("count")) if limit else None
     skipped = f" OFFSET {offset.expression.sql()}" if offset and offset.expression.name != "0" else ""
     return (count.sql() if count is not None else "") + skipped
 
 
-def _rest(select: exp.Select) -> str:
-    distinct = select.args.get("distinct")
-    nodes = [select.args.get(name) for name in ("qualify", "windows", "laterals")] + [
-        distinct and distinct.args.get("on")
-    ]
-    nodes += [source.args.get("sample") for source in sources(select)]
-    return " ".join(text(one) for node in nodes if node for one in (node if isinstance(node, list) else [node]))
+def _read_rest(select: exp.Select) -> str:
+    distinct = select.args.get("distinct") or exp.Distinct()
+    found = [*map(select.args.get, NOT_COMPARED), distinct.args.get("on")]
+    found += [source.args.get("sample") for source in list_sources(select)]
+    return " ".join(render(node) for nodes in filter(None, found) for node in _as_list(nodes))
 
 
-def _derived(select: exp.Select, dialect: str) -> dict[str, Clauses]:
-    found = {source.meta.get("label", ""): source for source in sources(select) if isinstance(source, exp.Subquery)}
-    queries = {name: source.unnest() for name, source in found.items() if name.startswith(DERIVED)}
-    return {name: read(query, dialect) for name, query in queries.items() if isinstance(query, exp.Query)}
+def _as_list(nodes: exp.Expr | list[exp.Expr]) -> list[exp.Expr]:
+    return nodes if isinstance(nodes, list) else [nodes]
 
 
-def _item(node: exp.Expr, dialect: str, ending: str = "") -> Item:
-    inner = [found for found in node.find_all(exp.Select, exp.SetOperation) if _is_outermost(found, node)]
+def _read_derived_tables(select: exp.Select, dialect: str) -> dict[str, Clauses]:
+    found = {}
+    for source in list_sources(select):
+        name, query = source.meta.get("label", ""), source.unnest()
+        if isinstance(source, exp.Subquery) and name.startswith(DERIVED) and isinstance(query, exp.Query):
+            found[name] = read_clauses(query, dialect)
+    return found
+
+
+def _read_item(node: exp.Expr, dialect: str, ending: str = "") -> Item:
+    inner = tuple(read_clauses(query, dialect) for query in _list_outermost_queries(node))
     if not inner:
-        return Item(text(node) + ending, node, node, dialect, ending)
-    read_inner = tuple(read(found, dialect) for found in inner)
-    bare = node.copy()
-    for found in [one for one in bare.find_all(exp.Select, exp.SetOperation) if _is_outermost(one, bare)]:
-        found.replace(exp.column(HOLE))
-    return Item(text(bare) + ending, bare, node, dialect, ending, read_inner)
+        return Item(render(node) + ending, node, node, dialect, ending)
+    hollow = node.copy()
+    for query in _list_outermost_queries(hollow):
+        query.replace(exp.column(HOLE))
+    return Item(render(hollow) + ending, hollow, node, dialect, ending, inner)
 
 
-def _is_outermost(query: exp.Expr, within: exp.Expr) -> bool:
-    above = query.parent
-    while above is not None and above is not within.parent:
-        if isinstance(above, (exp.Select, exp.SetOperation)):
-            return False
-        above = above.parent
-    return True
+def _list_outermost_queries(node: exp.Expr) -> list[exp.Expr]:
+    kinds = (exp.Select, exp.SetOperation)
+    return [one for one in node.walk(prune=lambda one: isinstance(one, kinds)) if isinstance(one, kinds)]

@@ -6,10 +6,10 @@ finish.py turns them into frames.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from recollect.apps.ask.interpret.compose_names import apply_column, apply_entity
-from recollect.apps.ask.interpret.compose_operators import STRUCTURE, apply_operator
+from recollect.apps.ask.interpret.compose_operators import STRUCTURE, apply_operator, doubt_by
 from recollect.apps.ask.interpret.compose_values import (
     apply_definition,
     apply_number,
@@ -19,6 +19,7 @@ from recollect.apps.ask.interpret.compose_values import (
     apply_value,
 )
 from recollect.apps.ask.interpret.link import Link, Linked
+from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.state import State
 from recollect.apps.ask.interpret.words import find_operators
 
@@ -56,29 +57,39 @@ def advance(state: State, linked: Linked) -> Iterator[State]:
 
 def skip(state: State, linked: Linked) -> State:
     """Leave a word out; content words cost, and more so if they could have been linked."""
-    at = state.at
-    token = linked.tokens[at]
-    kinds = {operator.kind: operator.value for operator in find_operators([token])}
-    if token.quote:
-        kinds = {}
-    if "beyond" in kinds:
-        return state.move(at + 1, ("skip_beyond", 1), skipped=(*state.skipped, at))
+    at, token = state.at, linked.tokens[state.at]
+    kinds = {} if token.quote else {operator.kind: operator.value for operator in find_operators([token])}
+    if kinds and "beyond" not in kinds:
+        feature = skipped_operator(kinds, at, linked)
+        return state.move(at + 1, *([feature] if feature[1] else []))
+    return state.move(at + 1, *skipped_word(kinds, at, linked), skipped=(*state.skipped, at))
+
+
+def skipped_operator(kinds: Mapping[str, str], at: int, linked: Linked) -> Feature:
+    """Return what leaving out a word without content of its own costs."""
     if kinds.get("glue") == "free":
-        return state.move(at + 1, ("by_not_group", 1.0)) if "group" in kinds else state.move(at + 1)
-    if kinds.get("glue") == "light" and "compute" not in kinds:
-        return state.move(at + 1, ("skip_light", 1))
-    if kinds:
-        return state.move(at + 1, ("skip_operator", 0.0 if set(kinds) & STRUCTURE and "compute" not in kinds else 1.0))
-    features = [("skip", 1.0)]
-    if token.is_strong:
-        features.append(("skip_strong", 1.0))
+        return "by_not_group", doubt_by(at + 1, linked) if "group" in kinds else 0.0
+    if "compute" in kinds:
+        return "skip_operator", 1.0
+    if kinds.get("glue") == "light":
+        return "skip_light", 1.0
+    return "skip_operator", 0.0 if set(kinds) & STRUCTURE else 1.5 if "group" in kinds else 1.0
+
+
+def skipped_word(kinds: Mapping[str, str], at: int, linked: Linked) -> Iterator[Feature]:
+    """Yield what leaving out a content word costs."""
+    if "beyond" in kinds:
+        yield "skip_beyond", 1.0
+        return
     covering = linked.covering(at)
+    yield "skip", 1.0
+    if linked.tokens[at].is_strong:
+        yield "skip_strong", 1.0
     if covering:
-        features.append(("skip_linkable", 1.0))
+        yield "skip_linkable", 1.0
     # What somebody taught is never left out silently.
     if any(link.tier for link in covering):
-        features.append(("skip_taught", 1.0))
-    return state.move(at + 1, *features, skipped=(*state.skipped, at))
+        yield "skip_taught", 1.0
 
 
 APPLY: dict[str, Apply] = {

@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from recollect.apps.ask.interpret.compose_values import number_features
-from recollect.apps.ask.interpret.index import ColumnInfo, Target
-from recollect.apps.ask.interpret.joins import is_many_to_one
+from recollect.apps.ask.interpret.index import NO_COLUMN, ColumnInfo, Target
 from recollect.apps.ask.interpret.link import Link, Linked
 from recollect.apps.ask.interpret.operands import (
     DETERMINERS,
     is_coordinated,
-    is_measure,
     is_pending_figure,
     is_same_column,
     lead_word,
@@ -22,6 +20,7 @@ from recollect.apps.ask.interpret.operands import (
 from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.state import Fact, FactKind, State
 
+NAMED = 0.95  # score from which the model itself uses the name
 OF_WORDS = DETERMINERS | {"of", "for"}
 
 
@@ -31,7 +30,9 @@ class Name:
 
     state: State
     link: Link
-    info: ColumnInfo | None
+    info: ColumnInfo
+    is_measure: bool
+    is_below: bool  # a figure of rows that belong to the rows named before
     features: list[Feature]
     changes: dict[str, Any]
 
@@ -41,8 +42,14 @@ class Name:
         return Target("entity", self.link.target.table)
 
     @property
-    def is_measure(self) -> bool:
-        return is_measure(self.link, self.info)
+    def is_expression(self) -> bool:
+        """Whether it is a figure that no single column holds."""
+        return self.link.kind == "measure"
+
+    @property
+    def place(self) -> list[Feature]:
+        """What speaks against showing it where it stands."""
+        return [("shown_in_where", 1.0)] if self.state.in_where else []
 
     @property
     def opened(self) -> dict[str, Any]:
@@ -72,7 +79,7 @@ def add_use(state: State, link: Link) -> tuple[tuple[int, int, Target], ...]:
 
 def apply_entity(state: State, link: Link, linked: Linked) -> Iterator[State]:
     changes = {"entity": link.target.table, "used": add_use(state, link), "junction": ""}
-    name = Name(state, link, None, name_features(link), changes)
+    name = Name(state, link, NO_COLUMN, False, False, name_features(link), changes)
     if state.counts:
         yield from count_entity(name)
         return
@@ -84,7 +91,8 @@ def apply_entity(state: State, link: Link, linked: Linked) -> Iterator[State]:
         limit = Fact("limit", link.start, number=state.limit)
         yield name.move(mention, facts=(*state.facts, limit), numbers=())
     # A negation that reaches past a noun rarely means what comes after it.
-    yield name.move(mention, *([("operator_past_noun", 1.0)] if state.negates else []))
+    past = [("operator_past_noun", 1.0)] if state.negates else []
+    yield name.move(mention, *past, *([("by_not_group", 3.0)] if is_coordinated(state) else []))
 
 
 def count_entity(name: Name) -> Iterator[State]:
@@ -104,8 +112,8 @@ def compare_count(name: Name) -> Iterator[State]:
     state = name.state
     if state.compare and state.numbers:
         having = name.fact("having", "count", target=name.rows, op=state.compare, values=state.values,
-                           is_negated=state.negates)  # fmt: skip
-        yield name.move(having, compare="", numbers=(), negates=False)
+                           is_negated=bool(state.negates))  # fmt: skip
+        yield name.move(having, compare="", numbers=(), negates=0)
 
 
 def rank_by_count(name: Name) -> Iterator[State]:
@@ -123,7 +131,7 @@ def group_by_entity(name: Name) -> Iterator[State]:
 
 def require_absence(name: Name) -> Iterator[State]:
     if name.state.negates:
-        yield name.move(name.fact("exists", is_negated=True, role=name.state.role), negates=False)
+        yield name.move(name.fact("exists", is_negated=True, role=name.state.role), negates=0)
 
 
 def count_total(name: Name) -> Iterator[State]:
@@ -137,12 +145,14 @@ ENTITY_READINGS: tuple[Reading, ...] = (compare_count, rank_by_count, group_by_e
 
 def apply_column(state: State, link: Link, linked: Linked) -> Iterator[State]:
     features = [*name_features(link), *owner_features(state, link, linked)]
-    if link.kind == "measure" and link.score == 1:
+    if link.kind == "measure" and link.score >= NAMED:
         features.append(("counted_figure" if state.counts else "named_figure", 1.0))
     if state.waits:
         features.append(("open_unused", 1.0))
-    info = linked.index.column(link.target.table, link.target.column)
-    name = Name(state, link, info, features, {"used": add_use(state, link), "junction": "", "waits": False})
+    changes = {"used": add_use(state, link), "junction": "", "waits": False}
+    info, is_measure = linked.index.column_of(link.target), linked.index.is_measure(link.target)
+    is_below = bool(state.entity) and is_figure_of(state.entity, link, linked)
+    name = Name(state, link, info, is_measure, is_below, features, changes)
     found = [following for read in COLUMN_READINGS for following in read(name)]
     yield from found
     if not found or state.negates or state.superlative or is_coordinated(state):
@@ -163,9 +173,7 @@ def owner_features(state: State, link: Link, linked: Linked) -> list[Feature]:
 
 def is_figure_of(entity: str, link: Link, linked: Linked) -> bool:
     """Whether a measure is recorded in rows that belong to the entity: "products by revenue" adds them up."""
-    path = linked.index.joins.path(link.target.table, entity)
-    is_below = bool(path) and is_many_to_one(path or ())
-    return is_below and is_measure(link, linked.index.column(link.target.table, link.target.column))
+    return linked.index.joins.is_below(link.target.table, entity) and linked.index.is_measure(link.target)
 
 
 def find_owners(at: int, linked: Linked) -> set[str]:
@@ -184,9 +192,11 @@ def count_column(name: Name) -> Iterator[State]:
         yield name.move(name.order(), counts=False, order="")
         return
     doubt = ("count_then_column", 1.0)
-    yield name.move(name.fact("metric", "count_distinct"), *([] if name.is_measure else [doubt]), counts=False)
+    yield name.move(name.fact("metric", "count_distinct"), doubt, counts=False)
     if name.is_measure:
-        yield name.move(name.fact("metric", "sum"), counts=False)
+        # "How many units" adds them up, "how many different prices" does not.
+        is_distinct = any(fact.kind == "distinct" for fact in name.state.facts)
+        yield name.move(name.fact("metric", "sum"), *([doubt, doubt] if is_distinct else []), counts=False)
         yield name.move(name.fact("show"), doubt, counts=False)
 
 
@@ -225,13 +235,10 @@ def place_aggregate(name: Name, aggregate: str) -> Iterator[tuple[Fact, dict[str
 def measure_features(name: Name, aggregates: tuple[str, ...]) -> list[Feature]:
     """Keys, texts and dates are rarely measured."""
     info, is_extreme = name.info, set(aggregates) <= {"min", "max"}
-    if info is None or name.link.kind == "measure":
-        return []
     if info.is_key:
         return [("key_as_measure", 1.0)]
-    if info.role == "moment":
-        return [] if is_extreme else [("text_as_measure", 1.0)]
-    return [] if info.is_number else [("text_as_measure", 0.4 if is_extreme else 1.0)]
+    is_fine = info is NO_COLUMN or (is_extreme if info.role == "moment" else info.is_number)
+    return [] if is_fine else [("text_as_measure", 0.4 if is_extreme else 1.0)]
 
 
 def order_by_column(name: Name) -> Iterator[State]:
@@ -241,36 +248,36 @@ def order_by_column(name: Name) -> Iterator[State]:
 
 def rank_by_column(name: Name) -> Iterator[State]:
     """`the highest price`: rows ranked by the column, its maximum, or groups ranked by their sum or count."""
-    state, info = name.state, name.info
+    state = name.state
     if not state.superlative or ":" in state.superlative or is_pending_figure(state):
         return
     extra = superlative_features(name)
     changes: dict[str, Any] = {"superlative": "", "groups": False, "numbers": ()}
     total = name.top("sum", in_where=state.in_where)
-    if state.last.kind == "grain" and name.is_measure:
-        # "best month for sales": the months are ranked, not the single sales
-        yield name.move(total, *extra, **changes)
-        return
-    yield name.move(replace(total, aggregate=""), *extra, **changes)
-    if not state.numbers and not state.in_where:
-        # "Which orders have the highest amount" asks for the orders.
-        is_about_rows = any(fact.kind == "entity" and not fact.in_where for fact in state.facts)
-        doubt = ("superlative_as_aggregate", 4.0 if is_about_rows else 1.0)
-        yield name.move(name.fact("metric", "max" if total.is_descending else "min"), *extra, doubt, **changes)
     if name.is_measure:
         yield name.move(total, *extra, **changes)
-    if info is not None and info.role in ("dimension", "foreign"):
+        if state.last.kind == "grain":
+            return  # "best month for sales": the months are ranked, not the single sales
+    yield name.move(replace(total, aggregate=""), *extra, **changes)
+    if not state.numbers and not state.in_where:
+        # "Which orders have the highest amount" asks for the orders, "the highest order amount" does not.
+        is_about_rows = any(
+            fact.kind == "entity" and not fact.in_where and fact.at < name.link.start - 1 for fact in state.facts
+        )
+        doubt = ("superlative_as_aggregate", 4.0 if is_about_rows else 0.0)
+        yield name.move(name.fact("metric", "max" if total.is_descending else "min"), *extra, doubt, **changes)
+    if name.info.role in ("dimension", "foreign"):
         # "most common citizenship": the value that most rows have.
         yield name.move(name.top("count"), **changes)
 
 
 def superlative_features(name: Name) -> list[Feature]:
     info = name.info
-    if info is None or name.link.kind == "measure":
-        return []
-    if info.role in ("measure", "moment") or info.is_number:
-        return [("key_as_measure", 1.0)] if info.is_key else []
-    return [("superlative_of_text", 1.0)]
+    if info.is_number and info.is_key:
+        return [("key_as_measure", 1.0)]
+    is_latest = info.role == "moment" and name.state.superlative in ("last", "first")
+    is_ranked = info is NO_COLUMN or is_latest or info.role == "measure" or (info.is_number and info.role != "moment")
+    return [] if is_ranked else [("superlative_of_text", 1.0)]
 
 
 def compare_column(name: Name) -> Iterator[State]:
@@ -283,6 +290,10 @@ def compare_column(name: Name) -> Iterator[State]:
         yield name.move(replace(condition, values=()), compare="")
     elif state.numbers:
         yield name.move(condition, *number_features(name.info, state.numbers), compare="", numbers=())
+        if name.is_below:
+            # "artists with more than 50 in sales": all of their sales together
+            having = name.fact("having", "sum", op=state.compare, values=state.values, is_negated=bool(state.negates))
+            yield name.move(having, compare="", numbers=(), negates=0)
 
 
 def group_by_column(name: Name) -> Iterator[State]:
@@ -314,22 +325,22 @@ def read_plain(name: Name) -> Iterator[State]:
 def sum_measure(name: Name) -> Iterator[State]:
     """A measure that is named loosely ("sales") is summed, or stands for the rows of its table."""
     state, link = name.state, name.link
-    if not name.is_measure or (link.score >= 1 and link.kind != "measure"):
+    if not name.is_measure or (link.score >= 1 and not name.is_expression):
         return
-    extra = [("shown_in_where", 1.0)] if state.in_where else []
-    metric = name.fact("metric", "sum", in_where=state.in_where)
-    yield name.move(metric, *extra, **name.opened)
+    # "Sale amount", "units sold" and "how many units did we sell" have one figure, not two.
+    is_second = not state.junction and any(fact.kind == "metric" for fact in state.facts)
+    extra = [*name.place, *([("second_figure", 1.0)] if is_second else [])]
+    yield name.move(name.fact("metric", "sum", in_where=state.in_where), *extra, **name.opened)
     if state.entity and link.target.table != state.entity:
         # "tracks that were never sold": a verb that stands for rows of another table
-        yield name.move(name.fact("exists", target=name.rows, is_negated=state.negates), negates=False)
+        yield name.move(name.fact("exists", target=name.rows, is_negated=bool(state.negates)), negates=0)
 
 
 def show_column(name: Name) -> Iterator[State]:
-    state, info = name.state, name.info
-    if name.link.kind == "measure":
+    state, extra = name.state, name.place
+    if name.is_expression:
         return
-    extra = [("shown_in_where", 1.0)] if state.in_where else []
-    if info is not None and info.role == "foreign" and info.type != "text":
+    if name.info.role == "foreign" and name.info.type != "text":
         extra.append(("foreign_key_shown", 1.0))
     if name.is_measure and name.link.score < 1:
         extra.append(("measure_listed", 1.0))
@@ -338,8 +349,8 @@ def show_column(name: Name) -> Iterator[State]:
 
 
 def require_missing(name: Name) -> Iterator[State]:
-    if name.state.negates and name.link.kind != "measure":
-        yield name.move(name.fact("filter", op="is null"), negates=False)
+    if name.state.negates and not name.is_expression:
+        yield name.move(name.fact("filter", op="is null"), negates=0)
 
 
 def repeat_condition(name: Name) -> Iterator[State]:

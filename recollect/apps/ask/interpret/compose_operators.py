@@ -1,39 +1,42 @@
-"""Transitions for operators: most only wait for an operand, some change the fact before them."""
+"""Transitions for operators: most only wait for an operand, some change the fact before them.
+
+A handler yields what changes in the state, once for each way to read the operator.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
-from recollect.apps.ask.interpret.link import Link, Linked
-from recollect.apps.ask.interpret.operands import is_coordinated, is_when, without_shown
-from recollect.apps.ask.interpret.state import Fact, State
+from recollect.apps.ask.interpret.link import CLEAR, Link, Linked
+from recollect.apps.ask.interpret.operands import is_coordinated, without_shown
+from recollect.apps.ask.interpret.state import Fact, FactKind, State
 from recollect.apps.ask.interpret.words import find_operators
 
 STRUCTURE = frozenset(("select", "where", "junction", "follow", "exists", "chart", "glue"))
 BARE_GRAINS = frozenset(("month", "year", "quarter", "week", "day"))
 NO_COLUMN: dict[str, Any] = {"open": None, "waits": False}  # the column named before has its condition
 Changes = Iterator[dict[str, Any]]
+Handler = Callable[[State, Link, str, Linked], Changes]
 
 
 def apply_operator(state: State, link: Link, linked: Linked) -> Iterator[State]:
     operator = link.operator
-    handler = OPERATORS.get(operator.kind) if operator else None
-    if operator is None or handler is None:
+    if operator is None or operator.kind not in OPERATORS:
         return
     length = min(link.end - link.start, 4)
     features = [] if operator.kind in STRUCTURE else [("operator", 1.0), ("long_operator", length - 1.0)]
     # "Last year" is a period, not the last row by year.
     if any(each.kind == "period" and each.end > link.end for each in linked.links_at(link.start)):
         features.append(("period_split", 1.0))
-    for changes in handler(state, link, operator.value, linked):
+    for changes in OPERATORS[operator.kind](state, link, operator.value, linked):
         extra = changes.pop("features", ())
         yield state.move(link.end, *features, *extra, **changes)
 
 
 def is_clause_start(state: State, link: Link, linked: Linked) -> bool:
-    return link.start == 0 or bool(linked.tokens[link.start].mark) or not state.facts or state.junction != ""
+    return not link.start or bool(linked.tokens[link.start].mark or state.junction) or not state.facts
 
 
 def leave_where(state: State, link: Link, linked: Linked) -> dict[str, Any]:
@@ -64,9 +67,8 @@ def on_count(state: State, link: Link, value: str, linked: Linked) -> Changes:
 def is_noun_number(link: Link, linked: Linked) -> bool:
     """`flight number` is a column, `the number of flights` a count."""
     token = linked.tokens[link.start]
-    if not link.start or token.stem != "number" or token.mark:
-        return False
-    return not find_operators([linked.tokens[link.start - 1]])
+    is_bare = bool(link.start) and token.stem == "number" and not token.mark
+    return is_bare and not find_operators([linked.tokens[link.start - 1]])
 
 
 def on_aggregate(state: State, link: Link, value: str, linked: Linked) -> Changes:
@@ -86,10 +88,9 @@ def on_superlative(state: State, link: Link, value: str, linked: Linked) -> Chan
     if value in ("desc", "asc") and is_ranked(state, link, linked):
         # "spent the most": what is ranked was named before
         last = state.last
-        top = Fact("superlative", link.start, last.target, last.aggregate, number=state.limit)
-        top = replace(top, is_descending=value == "desc")
-        yield {"facts": state.facts[:-1], "fact": top, "numbers": (), **NO_COLUMN}
-    if value in ("last", "first") and state.open is not None and is_when(state.open, linked):
+        top = replace(Fact("superlative", link.start, last.target, last.aggregate), is_descending=value == "desc")
+        yield {"facts": state.facts[:-1], "fact": replace(top, number=state.limit), "numbers": (), **NO_COLUMN}
+    if value in ("last", "first") and state.open is not None and linked.index.column_of(state.open).is_when:
         # "hired last": the date was named before
         top = Fact("superlative", link.start, state.open, is_descending=value == "last", in_where=True)
         yield {"facts": without_shown(state, state.open), "fact": top, **NO_COLUMN}
@@ -98,10 +99,8 @@ def on_superlative(state: State, link: Link, value: str, linked: Linked) -> Chan
 def is_ranked(state: State, link: Link, linked: Linked) -> bool:
     """Whether a measure was named just before the superlative."""
     last = state.last
-    if last.kind not in ("metric", "show") or last.target != state.open or link.start - state.open_at > 3:
-        return False
-    info = linked.index.column(last.target.table, last.target.column)
-    return last.target.kind == "measure" or (info is not None and info.role == "measure")
+    is_named = last.kind in ("metric", "show") and last.target == state.open and link.start - state.open_at <= 3
+    return is_named and linked.index.is_measure(last.target)
 
 
 def on_compare(state: State, link: Link, value: str, linked: Linked) -> Changes:
@@ -114,9 +113,8 @@ def on_postfix(state: State, link: Link, value: str, linked: Linked) -> Changes:
     last = state.last
     if state.numbers and not state.compare:
         yield {"compare": value, "in_where": True}
-    if last.kind == "filter" and last.op == "=" and not last.is_text:
-        changed = Fact("filter", last.at, last.target, op=value, values=last.values, is_text=False)
-        yield {"facts": state.facts[:-1], "fact": changed}
+    if last.is_equal_number:
+        yield {"facts": state.facts[:-1], "fact": replace(last, op=value, is_negated=False, junction="")}
 
 
 def on_average(state: State, link: Link, value: str, linked: Linked) -> Changes:
@@ -130,10 +128,9 @@ def on_average(state: State, link: Link, value: str, linked: Linked) -> Changes:
 def on_order(state: State, link: Link, value: str, linked: Linked) -> Changes:
     last = state.last
     if value != "by" and last.kind == "order":
-        changed = Fact("order", last.at, last.target, last.aggregate, is_descending=value == "desc")
-        yield {"facts": state.facts[:-1], "fact": changed}
-    is_said = value == "by" and state.order
-    yield {"order": state.order if is_said else value, "in_where": True}
+        yield {"facts": state.facts[:-1], "fact": replace(last, is_descending=value == "desc")}
+    is_known = value == "by" and state.order
+    yield {"order": state.order if is_known else value, "in_where": True}
 
 
 def on_group(state: State, link: Link, value: str, linked: Linked) -> Changes:
@@ -143,20 +140,23 @@ def on_group(state: State, link: Link, value: str, linked: Linked) -> Changes:
         yield {}
     else:
         yield {"groups": True, "in_where": True}
-        yield {"in_where": True, "features": (("by_not_group", 1.0),)}
+        yield {"in_where": True, "features": (("by_not_group", doubt_by(link.end, linked)),)}
+
+
+def doubt_by(at: int, linked: Linked) -> float:
+    """Return how unlikely "by" groups nothing: before a value it says who did it, before a name it groups."""
+    following = [each for each in linked.links_at(at) if each.score > CLEAR]
+    if any(each.kind == "value" for each in following):
+        return 0.0
+    return 3.0 if any(each.kind in ("entity", "column") for each in following) else 1.0
 
 
 def on_negate(state: State, link: Link, value: str, linked: Linked) -> Changes:
-    if value == "not":
-        yield {"negates": True, "in_where": state.in_where or bool(state.facts)}
+    yield {"negates": link.end, "in_where": state.in_where or bool(state.facts)}
 
 
 def on_junction(state: State, link: Link, value: str, linked: Linked) -> Changes:
     yield {"fact": Fact("both", link.start)} if value == "both" else {"junction": value}
-
-
-def on_distinct(state: State, link: Link, value: str, linked: Linked) -> Changes:
-    yield {"fact": Fact("distinct", link.start)}
 
 
 def on_like(state: State, link: Link, value: str, linked: Linked) -> Changes:
@@ -166,7 +166,7 @@ def on_like(state: State, link: Link, value: str, linked: Linked) -> Changes:
 def on_missing(state: State, link: Link, value: str, linked: Linked) -> Changes:
     if state.open is not None:
         op = "not null" if state.negates else "is null"
-        yield {"fact": Fact("filter", link.start, state.open, op=op), "negates": False, **NO_COLUMN}
+        yield {"fact": Fact("filter", link.start, state.open, op=op), "negates": 0, **NO_COLUMN}
 
 
 def on_grain(state: State, link: Link, value: str, linked: Linked) -> Changes:
@@ -174,29 +174,30 @@ def on_grain(state: State, link: Link, value: str, linked: Linked) -> Changes:
     is_bare = link.end - link.start == 1 and linked.tokens[link.start].lower in BARE_GRAINS
     is_expected = state.groups or state.superlative or state.counts or is_coordinated(state)
     if is_expected or not is_bare:
-        yield {"fact": Fact("grain", link.start, text=value), "groups": False}
-
-
-def on_compute(state: State, link: Link, value: str, linked: Linked) -> Changes:
-    yield {"fact": Fact("compute", link.start, text=value)}
+        said = "".join(token.lower for token in linked.tokens[link.start : link.end])
+        names_unit = value != "month" or "month" in said or "月" in said
+        grain = value if names_unit else linked.vocabulary.grain or value
+        yield {"fact": Fact("grain", link.start, text=grain), "groups": False}
 
 
 def on_versus(state: State, link: Link, value: str, linked: Linked) -> Changes:
     yield {"fact": Fact("compare", link.start), "junction": "and" if state.facts else ""}
 
 
-def on_chart(state: State, link: Link, value: str, linked: Linked) -> Changes:
-    yield {"fact": Fact("chart", link.start, text=value)}
+def add_fact(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    """The operator is a fact of its own."""
+    kind = cast(FactKind, link.operator.kind if link.operator else "")
+    yield {"fact": Fact(kind, link.start, text=value)}
 
 
-def on_nothing(state: State, link: Link, value: str, linked: Linked) -> Changes:
+def change_nothing(state: State, link: Link, value: str, linked: Linked) -> Changes:
     yield {}
 
 
-OPERATORS: dict[str, Callable[[State, Link, str, Linked], Changes]] = {
+OPERATORS: dict[str, Handler] = {
     "select": on_select, "when": on_when, "where": on_where, "count": on_count, "aggregate": on_aggregate,
     "superlative": on_superlative, "adjective": on_superlative, "compare": on_compare, "postfix": on_postfix,
     "average": on_average, "order": on_order, "group": on_group, "negate": on_negate, "junction": on_junction,
-    "exists": on_nothing, "distinct": on_distinct, "like": on_like, "missing": on_missing, "grain": on_grain,
-    "compute": on_compute, "versus": on_versus, "chart": on_chart, "follow": on_nothing,
+    "like": on_like, "missing": on_missing, "grain": on_grain, "versus": on_versus, "distinct": add_fact,
+    "compute": add_fact, "chart": add_fact, "exists": change_nothing, "follow": change_nothing,
 }  # fmt: skip

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from recollect.apps.ask.interpret.index import NOWHERE, ColumnInfo, Target
+from recollect.apps.ask.interpret.index import NO_COLUMN, NOWHERE, ColumnInfo, Target
 from recollect.apps.ask.interpret.link import CLEAR, Link, Linked
-from recollect.apps.ask.interpret.operands import is_same_column, is_when, span_features, without_shown
+from recollect.apps.ask.interpret.operands import is_same_column, span_features, without_shown
 from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.state import Fact, State, write_number
 from recollect.apps.ask.interpret.words import find_operators
@@ -20,15 +21,16 @@ def apply_value(state: State, link: Link, linked: Linked) -> Iterator[State]:
     target = link.target
     features = [("imperfect_value", 1 - link.score), *span_features(link), *beside_features(state, link, linked)]
     role, extra = match_role(state, target, linked)
-    is_negated = state.negates or is_coordinated_negation(state, target)
-    facts = [Fact("filter", link.start, target, op=state.like or "=", values=(link.value,), is_negated=is_negated,
-                  junction=state.junction, role=role, text=link.value, in_where=state.in_where)]  # fmt: skip
+    fact = Fact("filter", link.start, target, op=state.like or "=", values=(link.value,), text=link.value, role=role,
+                is_negated=bool(state.negates) or is_coordinated_negation(state, target), junction=state.junction,
+                in_where=state.in_where)  # fmt: skip
+    facts = [fact]
     if link.second is not None:
-        facts.append(Fact("filter", link.start, link.second, op="=", values=(link.second_value,), role=role,
-                          is_negated=is_negated, text=link.second_value))  # fmt: skip
+        last_name = replace(fact, target=link.second, values=(link.second_value,), text=link.second_value, op="=")
+        facts.append(replace(last_name, junction="", in_where=False))
     is_answered = state.open is not None and state.open.table == target.table
     yield state.move(
-        link.end, *features, *extra, facts=(*without_shown(state, target), *facts), negates=False, role="", like="",
+        link.end, *features, *extra, facts=(*without_shown(state, target), *facts), negates=0, role="", like="",
         used=(*state.used, (link.start, link.end, target)), junction="", open=None,
         waits=state.waits and not is_answered,
     )  # fmt: skip
@@ -49,8 +51,14 @@ def beside_features(state: State, link: Link, linked: Linked) -> list[Feature]:
         return [("column_beside_value", 1.0)] if is_same_column(state.open, target) else []
     if is_alternative(state, target) or is_column_after(link, linked):
         return [("column_beside_value", 0.8)]
-    is_mentioned = target.table in {state.entity, *linked.tables_at(link.end)}
-    return [("value_of_mentioned_table", 1.0)] if is_mentioned else []
+    return [("value_of_mentioned_table", 1.0)] if is_of_mentioned_table(state, link, linked) else []
+
+
+def is_of_mentioned_table(state: State, link: Link, linked: Linked) -> bool:
+    """Whether the value belongs to the rows named before or after it: "gold customers", "rock songs"."""
+    table, following = link.target.table, linked.tables_at(link.end)
+    is_attribute = any(linked.index.joins.is_below(each, table) for each in following)
+    return is_attribute or table == state.entity or table in following
 
 
 def is_alternative(state: State, target: Target) -> bool:
@@ -69,28 +77,22 @@ def is_column_after(link: Link, linked: Linked) -> bool:
 
 def match_role(state: State, target: Target, linked: Linked) -> tuple[str, list[Feature]]:
     """Match a waiting role word ("depart") with the column, or pass it on to the join that reaches its table."""
-    info = linked.index.column(target.table, target.column)
-    concepts = info.concepts if info else frozenset()
-    if not state.role or not concepts & linked.index.roles:
+    concepts = linked.index.column_of(target).concepts & linked.index.roles
+    if not state.role or not concepts:
         return state.role, []
     return "", [("role_matched", 1.0)] if state.role in concepts else []
 
 
 def apply_number(state: State, link: Link, linked: Linked) -> Iterator[State]:
     number = link.number or 0.0
-    if state.superlative and not state.numbers and not state.compare and number in LIMITS:
-        yield state.move(link.end, numbers=(number,))
-        return
-    yield from compare_open(state, link, linked)
-    if state.compare and not state.compare.endswith("average"):
+    is_limit = number in LIMITS and not state.numbers and not state.compare
+    if not (state.superlative and is_limit):
+        yield from compare_open(state, link, linked)
+    if is_limit or state.compare not in ("", "> average", "< average"):
         yield state.move(link.end, numbers=(*state.numbers, number))
-    elif not state.numbers and number in LIMITS:
-        yield state.move(link.end, numbers=(number,))
-    last = state.last
-    if state.junction and last.kind == "filter" and last.op == "=" and not last.is_text:
+    if state.junction and state.last.is_equal_number and not state.superlative:
         # Alternatives of the condition before: "grade 9 or 10".
-        again = Fact("filter", link.start, last.target, op="=", values=(write_number(number),), is_text=False,
-                     junction=state.junction)  # fmt: skip
+        again = replace(state.last, at=link.start, values=(write_number(number),), junction=state.junction)
         yield state.move(link.end, fact=again, junction="")
 
 
@@ -100,26 +102,31 @@ def compare_open(state: State, link: Link, linked: Linked) -> Iterator[State]:
     is_complete = state.compare != "between" or len(numbers) == 2
     if target is None or not is_complete or link.start - state.open_at > NEAR_NUMBER:
         return
-    facts, last, op = state.facts, state.last, state.compare or "="
-    values = tuple(map(write_number, numbers))
-    if last.kind in ("metric", "show") and last.target == target:
-        # The column was read as a figure; with a comparison it is a condition instead.
-        facts = facts[:-1]
-        if last.aggregate in ("sum", "avg") and state.compare:
-            having = Fact("having", link.start, target, last.aggregate, op, values)
-            yield state.move(link.end, facts=facts, fact=having, compare="", numbers=(), open=None, negates=False)
-    features = number_features(linked.index.column(target.table, target.column), numbers)
-    if not state.compare and any(each.kind == "period" for each in linked.links_at(link.start)):
-        features.append(("number_for_period", 1.0))
-    condition = Fact("filter", link.start, target, op=op, values=values, is_text=False, is_negated=state.negates,
-                     junction=state.junction)  # fmt: skip
-    changes: dict[str, Any] = {"compare": "", "numbers": (), "negates": False, "junction": "", "waits": False}
+    last, values = state.last, tuple(map(write_number, numbers))
+    changes: dict[str, Any] = {"compare": "", "numbers": (), "negates": 0, "junction": "", "waits": False}
+    # The column was read as a figure; with a comparison it is a condition instead.
+    is_figure = last.kind in ("metric", "show") and last.target == target
+    facts = state.facts[:-1] if is_figure else state.facts
+    if is_figure and state.compare and last.aggregate in ("sum", "avg"):
+        having = Fact("having", link.start, target, last.aggregate, state.compare, values)
+        yield state.move(link.end, facts=facts, fact=having, open=None, **changes)
+    condition = Fact("filter", link.start, target, op=state.compare or "=", values=values, is_text=False,
+                     is_negated=bool(state.negates), junction=state.junction)  # fmt: skip
+    info = linked.index.column_of(target)
+    features = [*number_features(info, numbers), *period_doubt(state, link, linked, info)]
     yield state.move(link.end, *features, facts=facts, fact=condition, **changes)
 
 
-def number_features(info: ColumnInfo | None, numbers: tuple[float, ...]) -> list[Feature]:
+def period_doubt(state: State, link: Link, linked: Linked, info: ColumnInfo) -> list[Feature]:
+    """A number that may be a year needs a comparison with a column of numbers."""
+    is_compared = bool(state.compare) and info.is_number
+    is_period = any(each.kind == "period" for each in linked.links_at(link.start))
+    return [("number_for_period", 1.0)] if is_period and not is_compared else []
+
+
+def number_features(info: ColumnInfo, numbers: tuple[float, ...]) -> list[Feature]:
     """A number needs a column whose range fits it."""
-    if info is None:
+    if info is NO_COLUMN:
         return []
     if not info.is_number:
         return [("number_on_text", 1.0)]
@@ -129,24 +136,20 @@ def number_features(info: ColumnInfo | None, numbers: tuple[float, ...]) -> list
 
 
 def apply_period(state: State, link: Link, linked: Linked) -> Iterator[State]:
-    text = link.period.text if link.period else ""
+    target = state.open or NOWHERE
     kinds = {fact.kind for fact in state.facts}
     # Periods that are compared are alternatives, whatever stands between them.
     junction = "and" if {"compare", "period"} <= kinds else state.junction
-    fact = Fact("period", link.start, state.open or NOWHERE, op=state.compare, is_negated=state.negates, text=text,
-                junction=junction, span=link.period)  # fmt: skip
-    facts = without_shown(state, state.open) if state.open and is_when(state.open, linked) else state.facts
-    compare = "between" if state.compare == "between" else ""
-    yield state.move(
-        link.end,
-        *period_features(link, linked),
-        facts=facts,
-        fact=fact,
-        negates=False,
-        compare=compare,
-        junction="",
-        waits=False,
-    )
+    fact = Fact("period", link.start, target, op=state.compare, text=link.text, junction=junction,
+                is_negated=bool(state.negates), span=link.period)  # fmt: skip
+    is_named = linked.index.column_of(target).is_when
+    changes: dict[str, Any] = {
+        "facts": without_shown(state, target) if is_named else state.facts, "negates": 0, "junction": "",
+        "compare": state.compare if state.compare == "between" else "", "waits": state.waits and not is_named,
+    }  # fmt: skip
+    # "not sold in 2025" excludes no year: the negation belongs to what stands between.
+    past = [("operator_past_noun", 1.0)] if state.negates and link.start - state.negates > 1 else []
+    yield state.move(link.end, *period_features(link, linked), *past, fact=fact, **changes)
 
 
 def period_features(link: Link, linked: Linked) -> list[Feature]:
@@ -161,8 +164,8 @@ def apply_definition(state: State, link: Link, linked: Linked) -> Iterator[State
         yield state.move(link.end, ("definition_missed", 1), skipped=(*state.skipped, link.start))
         return
     op = "" if link.score >= 1 else "guess"
-    fact = Fact("define", link.start, fragment=link.fragment, is_negated=state.negates, text=link.text, op=op)
-    yield state.move(link.end, ("taught", 1), ("imperfect_name", 1 - link.score), fact=fact, negates=False)
+    fact = Fact("define", link.start, fragment=link.fragment, is_negated=bool(state.negates), text=link.text, op=op)
+    yield state.move(link.end, ("taught", 1), ("imperfect_name", 1 - link.score), fact=fact, negates=0)
 
 
 def apply_role(state: State, link: Link, linked: Linked) -> Iterator[State]:
@@ -175,14 +178,13 @@ def apply_text(state: State, link: Link, linked: Linked) -> Iterator[State]:
     """A quotation that is no known value: a pattern, or a value of the column named before it."""
     features = [] if state.like else [("unknown_text", 1.0)]
     target = state.open or label_target(state.entity, linked)
-    info = linked.index.column(target.table, target.column)
-    if info is None or info.type != "text":
+    if linked.index.column_of(target).type != "text":
         return
-    fact = Fact("filter", link.start, target, op=state.like or "=", values=(link.text,), is_negated=state.negates,
+    fact = Fact("filter", link.start, target, op=state.like or "=", values=(link.text,), is_negated=bool(state.negates),
                 junction=state.junction, text=link.text)  # fmt: skip
     is_named = state.last.kind == "show" and state.last.target == target and state.last.in_where
     facts = state.facts[:-1] if is_named else state.facts
-    yield state.move(link.end, *features, facts=facts, fact=fact, like="", negates=False, junction="", waits=False)
+    yield state.move(link.end, *features, facts=facts, fact=fact, like="", negates=0, junction="", waits=False)
 
 
 def label_target(table: str, linked: Linked) -> Target:

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Period, Ref
-from recollect.apps.ask.interpret.index import ColumnInfo, Target
-from recollect.apps.ask.interpret.joins import is_many_to_one
+from recollect.apps.ask.interpret.index import NO_COLUMN, ColumnInfo, Target
 from recollect.apps.ask.interpret.periods import Unit
-from recollect.apps.ask.interpret.render import base_table
 from recollect.apps.ask.interpret.state import Fact
 from recollect.apps.ask.interpret.work import Work, make_ref, negate
 
@@ -28,7 +26,7 @@ def add_conditions(work: Work) -> None:
             work.note("left_over")
         else:
             work.existence.append(Existence(fact.target.table, fact.is_negated, via=fact.target.via))
-    base = base_table(work.frame(), work.index)
+    base = work.base
     for period in merge_periods(work.facts("period")):
         add_period(work, base, period)
     for fact in work.facts("grain"):
@@ -40,8 +38,7 @@ def with_role(ref: Ref, role: str, work: Work) -> Ref:
     if not role or ref.via:
         return ref
     for name, join in work.index.joins.by_name.items():
-        info = work.index.column(join.table, join.columns[0])
-        if join.to == ref.table and info is not None and role in info.concepts:
+        if join.to == ref.table and role in work.index.column(join.table, join.columns[0]).concepts:
             work.note("role_matched")
             return replace(ref, via=(name,))
     return ref
@@ -51,9 +48,8 @@ def add_having(work: Work, fact: Fact) -> None:
     """Add a condition on a count or a sum: of the related rows of each subject, or of each group."""
     ref = make_ref(fact.target, work.index)
     having = Having(Metric(fact.aggregate, ref), negate(fact.op, fact.is_negated), fact.values)
-    path = work.index.joins.path(work.subject, ref.table, ref.via)
     is_of_rows = not work.columns or work.subject in {each.target.table for each in work.facts("entity")}
-    if path and not is_many_to_one(path) and is_of_rows and not work.groups:
+    if is_of_rows and not work.groups and is_fan_out(work, ref):
         work.existence.append(Existence(ref.table, having=having, via=ref.via))
         return
     if not work.metrics and not work.groups:
@@ -62,6 +58,12 @@ def add_having(work: Work, fact: Fact) -> None:
         work.having.append(having)
     else:
         work.note("left_over")
+
+
+def is_fan_out(work: Work, ref: Ref) -> bool:
+    """Whether a row of the subject has several rows there."""
+    is_one = work.index.joins.belongs(work.subject, ref.table, ref.via)
+    return not is_one and bool(work.index.joins.path(work.subject, ref.table, ref.via))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,22 +84,28 @@ def merge_periods(facts: Sequence[Fact]) -> list[Interval]:
     """Join "from June to August" into one range and "2021 and 2023" into alternatives."""
     merged: list[Interval] = []
     for fact in facts:
-        span = fact.span
-        if span is None:
+        if fact.span is None:
             continue
-        bounds = find_bounds(fact.op, span.start.isoformat(), span.end.isoformat())
-        made = Interval(fact.target, span.unit, fact.text, (bounds,), fact.op, fact.at, span.last, fact.is_negated)
-        before = merged[-1] if merged else None
-        if before is None or before.target != fact.target or span.first - before.last > NEAR:
-            merged.append(made)
-        elif is_one_range(before, fact, bounds):
-            ranges = ((before.ranges[0][0], bounds[1]), *before.ranges[1:])
-            merged[-1] = replace(before, text=f"{before.text} - {fact.text}", ranges=ranges)
-        elif fact.junction and not fact.op and not before.op:
-            merged[-1] = replace(before, text=f"{before.text}, {fact.text}", ranges=(*before.ranges, bounds))
-        else:
-            merged.append(made)
+        bounds = find_bounds(fact.op, fact.span.start.isoformat(), fact.span.end.isoformat())
+        made = Interval(
+            fact.target, fact.span.unit, fact.text, (bounds,), fact.op, fact.at, fact.span.last, fact.is_negated
+        )
+        joined = join_intervals(merged[-1], made, fact) if merged else None
+        merged = [*merged[:-1], joined] if joined else [*merged, made]
     return merged
+
+
+def join_intervals(before: Interval, made: Interval, fact: Fact) -> Interval | None:
+    """Return both periods as one interval; None if they have nothing to do with each other."""
+    if before.target != made.target or made.at - before.last > NEAR:
+        return None
+    [bounds] = made.ranges
+    if is_one_range(before, fact, bounds):
+        ranges = ((before.ranges[0][0], bounds[1]), *before.ranges[1:])
+        return replace(before, text=f"{before.text} - {fact.text}", ranges=ranges)
+    if fact.junction and not fact.op and not before.op:
+        return replace(before, text=f"{before.text}, {fact.text}", ranges=(*before.ranges, bounds))
+    return None
 
 
 def is_one_range(before: Interval, fact: Fact, bounds: Range) -> bool:
@@ -119,14 +127,14 @@ def make_period(ref: Ref, interval: Interval) -> Period:
 
 
 def add_period(work: Work, base: str, interval: Interval) -> None:
-    info = work.index.column(interval.target.table, interval.target.column)
+    info = work.index.column_of(interval.target)
     year = find_year(work, base, info) if interval.unit == "year" else None
     if year is not None:
-        fact = Fact("filter", interval.at)
-        work.filters.append((filter_year(year, interval), fact))
+        work.filters.append((filter_year(year, interval), Fact("filter", interval.at)))
         work.note("year_column")
         return
-    moment = (find_mentioned_moment(work, interval.at) if info is None else None) or find_moment(work, base, info)
+    mentioned = find_mentioned_moment(work, interval.at) if info is NO_COLUMN else None
+    moment = mentioned or find_moment(work, base, info)
     if moment is None:
         work.note("left_over")
     else:
@@ -154,62 +162,57 @@ def find_mentioned_moment(work: Work, at: int) -> Ref | None:
     return Ref(before[-1], moment) if moment else None
 
 
-def find_year(work: Work, base: str, info: ColumnInfo | None) -> Ref | None:
+def find_year(work: Work, base: str, info: ColumnInfo) -> Ref | None:
     """Return a column of years: the one named before, or the only one of the tables in play where no date is."""
-    if info is not None:
-        is_year = info.is_year or (info.is_number and "year" in info.words)
-        return Ref(info.table, info.name) if is_year else None
+    if info is not NO_COLUMN:
+        return Ref(info.table, info.name) if info.is_when and info.role != "moment" else None
     for table in dict.fromkeys((base, work.subject, *(fact.target.table for fact in work.facts("entity")))):
         if work.index.tables[table].main_moment:
             return None
-        years = [each for each in work.index.tables[table].columns.values() if each.is_year]
-        if years:
-            return Ref(table, years[0].name)
+        for each in work.index.tables[table].columns.values():
+            if each.is_year:
+                return Ref(table, each.name)
     return None
 
 
 def filter_year(ref: Ref, interval: Interval) -> Filter:
     """Compare a column of years with the numbers of the years."""
     start, end = interval.ranges[0]
-    first, last = (start or "")[:4], str(int(end[:4]) - 1) if end else ""
-    if len(interval.ranges) > 1:
-        years = tuple(begin[:4] for begin, _ in interval.ranges if begin)
-        return Filter(ref, negate("in", interval.is_negated), years, is_text=False)
-    if first == last:
-        return Filter(ref, negate("=", interval.is_negated), (first,), is_text=False)
-    if first and last:
-        return Filter(ref, "between", (first, last), is_text=False)
-    return Filter(ref, ">=" if first else "<=", (first or last,), is_text=False)
+    years = tuple(begin[:4] for begin, _ in interval.ranges if begin)
+    last = str(int(end[:4]) - 1) if end else ""
+    if len(years) > 1 or years == (last,):
+        return Filter(ref, negate("in" if len(years) > 1 else "=", interval.is_negated), years, is_text=False)
+    if start and end:
+        return Filter(ref, "between", (*years, last), is_text=False)
+    return Filter(ref, ">=" if start else "<=", years or (last,), is_text=False)
 
 
-def find_moment(work: Work, base: str, info: ColumnInfo | None = None) -> Ref | None:
+def find_moment(work: Work, base: str, info: ColumnInfo = NO_COLUMN) -> Ref | None:
     """Return the date column that is meant: the one named, or the main one of the nearest table that has one."""
-    named = [work.index.column(target.table, target.column) for _, _, target in work.state.used]
-    for column in (info, *named):
-        if column is not None and column.role == "moment":
-            return Ref(column.table, column.name)
-    return find_nearest_moment(work, base)
+    named = (work.index.column_of(target) for _, _, target in work.state.used)
+    moments = (Ref(column.table, column.name) for column in (info, *named) if column.role == "moment")
+    return next(moments, None) or find_nearest_moment(work, base)
 
 
 def find_nearest_moment(work: Work, base: str) -> Ref | None:
     """Return the main date of the base, of a table that was named, or of the nearest table."""
+    joins = work.index.joins
     mentioned = {fact.target.table for fact in work.facts("entity", "exists", "having", "metric")}
     if work.metrics:
         # Rows that a figure is grouped by have dates of their own; "top customers in 2024" is about the sales.
         mentioned -= {group.of.table for group in work.groups}
     mentioned.add(base)
-    near: list[tuple[bool, int, bool, str]] = []
-    for table, info in work.index.tables.items():
-        path = work.index.joins.path(base, table)
-        if info.main_moment and path is not None:
-            near.append((table not in mentioned, len(path), not is_many_to_one(path), table))
+    near = [
+        (table not in mentioned, len(joins.path(base, table) or ()), not joins.belongs(base, table), table)
+        for table, info in work.index.tables.items()
+        if info.main_moment and joins.path(base, table) is not None
+    ]
     if not near:
         return None
-    table = min(near)[-1]
-    info = work.index.tables[table]
+    info = work.index.tables[min(near)[-1]]
     if info.moments > 1:
         work.guess(info.main_moment)
-    return Ref(table, info.main_moment)
+    return Ref(info.name, info.main_moment)
 
 
 def add_definitions(work: Work) -> None:
@@ -217,13 +220,16 @@ def add_definitions(work: Work) -> None:
     for fact in work.facts("define"):
         fragment = fact.fragment or Frame(work.subject)
         if fact.op:
-            work.guesses.append(fact.text)
+            work.guess(fact.text)
             work.note("definition_unsure")
-        existence = [replace(each, is_negated=each.is_negated != fact.is_negated) for each in fragment.existence]
-        work.existence += existence
-        if existence and (fact.is_negated or fragment.subject != work.subject):
-            continue
-        is_single = len(fragment.filters) == 1 and not fragment.periods
-        filters = [replace(each, op=negate(each.op, fact.is_negated and is_single)) for each in fragment.filters]
-        work.filters += [(each, fact) for each in filters]
-        work.periods += fragment.periods
+        work.existence += [replace(each, is_negated=each.is_negated != fact.is_negated) for each in fragment.existence]
+        is_whole = fragment.existence and (fact.is_negated or fragment.subject != work.subject)
+        if not is_whole:
+            work.filters += [(each, fact) for each in define_filters(fragment, fact.is_negated)]
+            work.periods += fragment.periods
+
+
+def define_filters(fragment: Frame, is_negated: bool) -> list[Filter]:
+    """Return the conditions on columns; only a single condition can be turned into its opposite."""
+    is_single = len(fragment.filters) == 1 and not fragment.periods
+    return [replace(each, op=negate(each.op, is_negated and is_single)) for each in fragment.filters]

@@ -1,27 +1,37 @@
-"""Deciding: answer, answer with assumptions, offer choices, or say which words were not understood.
+"""Deciding: answer, answer with assumptions, or offer choices. Words that were not understood are named and left out.
 
 The caller runs the candidates and hands back their results; candidates with equal results are one answer.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from recollect.apps.ask.interpret.propose import Candidate
-from recollect.apps.ask.interpret.rank import WEIGHTS, confidence
+from recollect.apps.ask.interpret.rank import WEIGHTS, Feature, confidence, score
 
 CHOICES = 4
-UNCLEAR = 2  # unexplained words from which choices do not help
 CLOSE = 1.0  # score by which a rival reading must be worse
-ANSWER, SURE, ASSUME = 0.9, 0.8, 0.7  # by measurement: below SURE only plain readings are right often enough
-PLAIN_COST, LONELY_COST = 1.5, 0.5  # the most that may speak against a plain reading, and against the only one
+ANSWER, SURE, ASSUME = 0.9, 0.8, 0.65  # by measurement: below SURE only plain readings are right often enough
+PLAIN_COST, LONELY_COST = 2.0, 0.5  # the most that may speak against a plain reading, and against the only one
 # Features of readings that are wrong more often than right.
 DOUBTS = (
     "existence_of_mention", "owner_differs", "shown_off_entity", "mixed_tables", "open_unused", "imperfect_value",
     "no_label", "contradiction", "parallel_guessed", "table_unused", "definition_unsure", "by_not_group",
 )  # fmt: skip
+
+
+Kind = Literal["answer", "assume", "choices", "unclear"]
+
+
+# A signal counts up to here: beyond that more of it says nothing new.
+HIGHEST_SIGNALS = {
+    "margin": 3.0, "unexplained": 3.0, "guesses": 2.0, "cost": 8.0, "support": 6.0, "left_over": 2.0, "joins": 4.0,
+    "conditions": 4.0, "default_aggregate": 2.0, "follow_up": 1.5,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +43,16 @@ class Result:
     is_denied: bool = False  # the statement was refused before it ran
     is_truncated: bool = False
 
+    @property
+    def has_failed(self) -> bool:
+        return bool(self.error) and not self.is_denied
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """What to do: the best candidate comes first; `unexplained` are the words that were not understood."""
 
-    kind: Literal["answer", "assume", "choices", "unclear"]
+    kind: Kind
     candidates: tuple[Candidate, ...] = ()
     confidence: float = 0.0
     unexplained: tuple[str, ...] = ()
@@ -54,20 +68,21 @@ def decide(candidates: Sequence[Candidate], results: Mapping[str, Result]) -> De
         return Decision("answer", (failed,), ASSUME)
     if not groups:
         return Decision("unclear")
-    best, choices = groups[0], tuple(groups[:CHOICES])
     signals = make_signals(groups)
-    words = tuple(dict.fromkeys(best.unexplained))
-    decision = Decision("choices", choices, confidence(signals), words, signals=signals)
-    if all(len(set(each.unexplained)) >= UNCLEAR for each in choices):
-        return replace(decision, kind="unclear")
-    if words or not is_likely(decision, best, len(groups)):
-        return decision
-    if decision.confidence >= ANSWER and not best.guesses:
-        return replace(decision, kind="answer")
-    # A word that may as well mean something else is asked about, unless the confidence is high.
-    rivals = [each for each in choices[1:] if best.score - each.score < CLOSE]
-    is_disputed = decision.confidence < ANSWER and any(teaches(best, each) for each in rivals)
-    return decision if is_disputed else replace(decision, kind="assume")
+    words = tuple(dict.fromkeys(groups[0].unexplained))
+    decision = Decision("choices", tuple(groups[:CHOICES]), confidence(signals), words, signals=signals)
+    return replace(decision, kind=find_kind(decision, len(groups)))
+
+
+def find_kind(decision: Decision, count: int) -> Kind:
+    best = decision.candidates[0]
+    if decision.unexplained or not is_likely(decision, best, count):
+        return "choices"
+    if decision.confidence >= ANSWER:
+        return "assume" if best.guesses else "answer"
+    # A word that may as well mean something else is asked about.
+    rivals = [each for each in decision.candidates[1:] if best.score - each.score < CLOSE]
+    return "choices" if any(teaches(best, each) for each in rivals) else "assume"
 
 
 def find_failed(
@@ -75,21 +90,22 @@ def find_failed(
 ) -> Candidate | None:
     """Return the best reading if the database cannot run it and no other comes close: its error is the answer, for
     example about a table that was renamed."""
-    found = [(each, results[each.id]) for each in candidates if each.id in results]
-    errors = [each for each, result in found if result.error and not result.is_denied]
-    best = max(errors, key=lambda each: each.score, default=None)
-    if best is None or best.unexplained or best.guesses or best.score < 0:
-        return None
-    return best if not groups or best.score - groups[0].score >= CLOSE else None
+    found = [each for each in candidates if each.id in results and results[each.id].has_failed]
+    best = max(found, key=lambda each: each.score, default=None)
+    is_clear = best is not None and not best.unexplained and not best.guesses and best.score >= 0
+    is_alone = best is not None and (not groups or best.score - groups[0].score >= CLOSE)
+    return best if is_clear and is_alone else None
 
 
 def is_likely(decision: Decision, best: Candidate, count: int) -> bool:
     """Return whether the best reading may be answered. A guess needs a high confidence; the only reading is answered
     if nothing speaks against it, because a single choice is no choice."""
     signals = decision.signals or {}
-    if best.guesses or decision.confidence >= SURE:
-        return decision.confidence >= (ANSWER if best.guesses else SURE)
-    if signals["doubts"] or signals["left_over"] or signals["empty"]:
+    if best.guesses:
+        return decision.confidence >= ANSWER
+    if decision.confidence >= SURE:
+        return True
+    if any(signals[name] for name in ("doubts", "left_over", "empty")):
         return False
     if count == 1:
         return signals["cost"] <= LONELY_COST
@@ -99,28 +115,25 @@ def is_likely(decision: Decision, best: Candidate, count: int) -> bool:
 def merge(candidates: Sequence[Candidate], results: Mapping[str, Result]) -> list[Candidate]:
     """Return one candidate per different result, best first, scored with what the result shows. A result without rows
     speaks against a reading only if another reading has rows."""
+    ran = [(each, results[each.id]) for each in candidates if each.id in results and not results[each.id].error]
+    has_rows = any(not result_features(result) for _, result in ran)
     best: dict[Any, Candidate] = {}
-    has_rows = any(not each.error and not result_features(each) for each in results.values())
-    for candidate in candidates:
-        result = results.get(candidate.id)
-        if result is None or result.error:
-            continue
+    for candidate, result in ran:
         features = result_features(result) if has_rows else []
-        score = candidate.score + sum(WEIGHTS[name] * amount for name, amount in features)
-        scored = replace(candidate, score=score, features=(*candidate.features, *features))
+        scored = replace(candidate, score=candidate.score + score(features), features=(*candidate.features, *features))
         key = fingerprint(result.rows)
-        if key not in best or best[key].score < score:
-            best[key] = scored
+        best[key] = max(best.get(key, scored), scored, key=lambda each: each.score)
     return sorted(best.values(), key=lambda each: -each.score)
 
 
-def result_features(result: Result) -> list[tuple[str, float]]:
+def result_features(result: Result) -> list[Feature]:
     """An answer without rows, or with nothing but zeros or missing values, is suspicious."""
-    if result.rows and all(cell is None for row in result.rows for cell in row):
+    if not result.rows:
+        return [("empty_result", 1.0)]
+    if all(cell is None for row in result.rows for cell in row):
         return [("null_result", 1.0)]
-    if result.rows and not (len(result.rows) == 1 and all(cell == 0 for cell in result.rows[0])):
-        return []
-    return [("empty_result", 1.0)]
+    is_zero = len(result.rows) == 1 and all(cell == 0 for cell in result.rows[0])
+    return [("empty_result", 1.0)] if is_zero else []
 
 
 def fingerprint(rows: Sequence[Sequence[Any]]) -> Any:
@@ -142,30 +155,35 @@ def plain(value: Any) -> Any:
 def make_signals(groups: Sequence[Candidate]) -> dict[str, float]:
     """Return what the confidence is computed from."""
     best = groups[0]
-    amounts: dict[str, float] = {}
+    amounts: dict[str, float] = defaultdict(float)
     for name, amount in best.features:
-        amounts[name] = amounts.get(name, 0.0) + amount
-    cue = amounts.get("follow_cue", 0.0)
-    # A short follow-up often has one reading only, which speaks for it.
-    is_alone = len(groups) == 1 and cue < 1
-    lonely_margin = 0.0 if is_alone else 2.0
-    margin = best.score - groups[1].score if len(groups) > 1 else lonely_margin
+        amounts[name] += amount
     parts = [WEIGHTS[name] * amount for name, amount in best.features]
-    return {
-        "margin": min(margin, 3.0),
+    # A short follow-up often has one reading only, which speaks for it.
+    is_alone = len(groups) == 1 and amounts["follow_cue"] < 1
+    lonely_margin = 0.0 if is_alone else 2.0
+    signals = {
+        "margin": best.score - groups[1].score if len(groups) > 1 else lonely_margin,
         "alone": float(is_alone),
-        "unexplained": min(float(len(set(best.unexplained))), 3.0),
-        "guesses": min(float(len(best.guesses)), 2.0),
-        "cost": min(-sum(part for part in parts if part < 0), 8.0),
-        "support": min(sum(part for part in parts if part > 0), 6.0),
-        "left_over": min(amounts.get("left_over", 0.0), 2.0),
-        "joins": min(amounts.get("join", 0.0), 4.0),
-        "conditions": float(min(best.frame.conditions, 4)),
-        "doubts": float(sum(bool(amounts.get(name)) for name in DOUBTS)),
-        "default_aggregate": min(amounts.get("default_aggregate", 0.0), 2.0),
-        "follow_up": min(max(cue, 0.0), 1.5),
-        "empty": amounts.get("empty_result", 0.0) + amounts.get("null_result", 0.0),
+        "unexplained": float(len(set(best.unexplained))),
+        "guesses": float(len(best.guesses)),
+        "cost": -sum(min(part, 0) for part in parts),
+        "support": sum(max(part, 0) for part in parts),
+        "left_over": amounts["left_over"],
+        "joins": amounts["join"],
+        "conditions": float(best.frame.conditions),
+        "doubts": float(count_doubts(amounts)),
+        "default_aggregate": amounts["default_aggregate"],
+        "follow_up": max(amounts["follow_cue"], 0.0),
+        "empty": amounts["empty_result"] + amounts["null_result"],
     }
+    return {name: min(value, HIGHEST_SIGNALS.get(name, value)) for name, value in signals.items()}
+
+
+def count_doubts(amounts: Mapping[str, float]) -> int:
+    """Return how many features of wrong readings there are. A value is not doubtful beside its column or its rows."""
+    is_placed = bool(amounts["column_beside_value"] or amounts["value_of_mentioned_table"])
+    return sum(bool(amounts[name]) for name in DOUBTS) - (is_placed and amounts["imperfect_value"] > 0)
 
 
 def teaches(chosen: Candidate, runner_up: Candidate) -> list[tuple[str, Any]]:

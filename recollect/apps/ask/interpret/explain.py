@@ -6,53 +6,21 @@ follow-up kept and changed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from importlib.resources import files
 
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Group, Having, Metric, Order, Period, Ref
 from recollect.apps.ask.interpret.index import SchemaIndex
 from recollect.apps.ask.interpret.words import is_chinese, split_name
 from recollect.apps.ask.semantic.model import Dimension, Moment
 
-ENGLISH = {
-    "count": "Number of {}", "count_distinct": "Number of different {}", "sum": "Total {}", "avg": "Average {}",
-    "min": "Lowest {}", "max": "Highest {}", "by": " by {}", "and": " and ", "of": "{} of {}", "=": "{} {}",
-    "!=": "{} not {}", ">": "{} above {}", ">=": "{} at least {}", "<": "{} below {}", "<=": "{} at most {}",
-    "between": "{} between {} and {}", "in": "{} {}", "not in": "{} not {}", "is null": "without {}",
-    "not null": "with {}", "contains": '{} contains "{}"', "not contains": '{} does not contain "{}"',
-    "starts": '{} starts with "{}"', "ends": '{} ends with "{}"', "> average": "{} above average",
-    "< average": "{} below average", "where": "{}", "not where": "not {}", "with": "with {}", "without": "without {}",
-    "share": "{} as a share of the total", "growth": "growth of {}", "top": "top {}: {}",
-    "some": "first {}: {}", "bottom": "bottom {}: {}",
-    "most": "highest {} first", "least": "lowest {} first", "having": "{} {}", "except": "except {}",
-    "since": "since {}", "before": "before {}", "or": " or ", "different": "different {}",
-    "highest": "with the highest {}",
-    "lowest": "with the lowest {}", "via": "{} ({})",
-}  # fmt: skip
-CHINESE = {
-    "count": "{}数量", "count_distinct": "不同{}的数量", "sum": "{}总计", "avg": "平均{}", "min": "最低{}",
-    "max": "最高{}",
-    "by": "，按{}", "and": "和", "of": "{1}的{0}", "=": "{}为{}", "!=": "{}不是{}", ">": "{}大于{}", ">=": "{}至少{}",
-    "<": "{}小于{}", "<=": "{}至多{}", "between": "{}在{}和{}之间", "in": "{}为{}", "not in": "{}不是{}",
-    "is null": "没有{}",
-    "not null": "有{}", "contains": "{}包含“{}”", "not contains": "{}不包含“{}”", "starts": "{}以“{}”开头",
-    "ends": "{}以“{}”结尾", "> average": "{}高于平均", "< average": "{}低于平均", "where": "{}", "not where": "非{}",
-    "with": "有{}", "without": "没有{}", "share": "{}占比", "growth": "{}增长", "top": "前{}：{}",
-    "some": "任意{}个：{}", "bottom": "后{}：{}",
-    "most": "{}从高到低", "least": "{}从低到高", "having": "{}{}", "except": "除{}", "since": "自{}起",
-    "before": "{}之前",
-    "or": "或", "different": "不同的{}", "highest": "{}最高", "lowest": "{}最低", "via": "{}（{}）",
-}  # fmt: skip
-GRAINS_ZH = {
-    "year": "年",
-    "quarter": "季度",
-    "month": "月",
-    "week": "周",
-    "day": "日",
-    "hour": "小时",
-    "weekday": "星期",
-}
+TITLES: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    (files(__package__) / "titles.toml").read_text(encoding="utf-8")
+)
+ENGLISH = TITLES["en"]
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
           "December")  # fmt: skip
 BARE = frozenset(("name", "title", "id", "code", "type", "status", "date", "total", "amount", "number", "description"))
@@ -66,13 +34,12 @@ class Wording:
     language: str
 
     def say(self, key: str, *parts: str) -> str:
-        return (CHINESE if self.language == "zh" else ENGLISH)[key].format(*parts)
+        return TITLES[self.language][key].format(*parts)
 
     def join(self, parts: Sequence[str], key: str = "and") -> str:
         if len(parts) < 2:
             return "".join(parts)
-        comma = "、" if self.language == "zh" else ", "
-        return comma.join(parts[:-1]) + self.say(key) + parts[-1]
+        return self.say("comma").join(parts[:-1]) + self.say(key) + parts[-1]
 
     def table(self, table: str) -> str:
         """Return the plural name of a table's rows."""
@@ -88,7 +55,7 @@ class Wording:
         is_shared = sum(ref.column in info.columns for info in self.index.tables.values()) > 1
         if name.startswith(title) or not (name in BARE or is_shared):
             return name
-        return f"{title}{name}" if self.language == "zh" else f"{singular(title)} {name}"
+        return self.say("owned", singular(title) if self.language == "en" else title, name)
 
     def column_name(self, ref: Ref) -> str:
         columns: tuple[Dimension | Moment, ...] = (*self.index.model.dimensions, *self.index.model.moments)
@@ -110,16 +77,18 @@ def singular(name: str) -> str:
     return name[:-1] if name.endswith("s") and not name.endswith("ss") else name
 
 
+LIMITED = {True: "top", False: "bottom", None: "some"}
+
+
 def label_frame(frame: Frame, index: SchemaIndex, question: str = "") -> str:
     """Return the title of a frame, in the language of the question."""
     wording = Wording(index, "zh" if is_chinese(question) else "en")
     head = figure_words(frame, wording) if frame.metrics else list_words(frame, wording)
     parts = [head, *condition_words(frame, wording), *order_words(frame, wording)]
-    text = ("，" if wording.language == "zh" else ", ").join(parts)
-    if frame.limit is not None and frame.limit > 1 and frame.order:
-        text = wording.say("top" if frame.order[0].is_descending else "bottom", str(frame.limit), text)
-    elif frame.limit is not None and not frame.order:
-        text = wording.say("some", str(frame.limit), text)
+    text = wording.say("part").join(parts)
+    if frame.limit is not None and (frame.limit > 1 or not frame.order):
+        is_descending = frame.order[0].is_descending if frame.order else None
+        text = wording.say(LIMITED[is_descending], str(frame.limit), text)
     return text[:1].upper() + text[1:]
 
 
@@ -164,7 +133,7 @@ def metric_words(metric: Metric, wording: Wording) -> str:
 
 def group_words(group: Group, wording: Wording) -> str:
     if group.grain:
-        return GRAINS_ZH[group.grain] if wording.language == "zh" else group.grain
+        return wording.say(f"grain {group.grain}")
     name = wording.column(group.of) if group.of.column else singular(wording.table(group.of.table))
     return with_role(name, group.of, wording)
 
@@ -201,27 +170,26 @@ def existence_words(each: Existence, wording: Wording) -> str:
 def having_words(having: Having, wording: Wording) -> str:
     metric = having.metric
     if metric.aggregate == "count":
-        number = {">": "more than {}", "<": "fewer than {}", "=": "exactly {}"}.get(having.op, "")
-        is_english = wording.language == "en"
-        count = number.format(*having.values) if number and is_english else wording.say(having.op, "", *having.values)
+        key = f"count {having.op}"
+        count = wording.say(key if key in TITLES[wording.language] else having.op, "", *having.values)
         return count.strip() + " " + wording.table(metric.of.table)
     return wording.say(having.op, lower_first(metric_words(metric, wording)), *having.values)
 
 
 def order_words(frame: Frame, wording: Wording) -> list[str]:
-    made = []
-    for order in frame.order:
-        what = order_target(order, frame, wording)
-        is_top = frame.limit == 1
-        key = ("highest" if is_top else "most") if order.is_descending else ("lowest" if is_top else "least")
-        made.append(wording.say(key, lower_first(what)))
-    return made if frame.limit is None or frame.limit == 1 else []
+    if frame.limit is not None and frame.limit != 1:
+        return []
+    highest, lowest = ("highest", "lowest") if frame.limit else ("most", "least")
+    return [
+        wording.say(highest if order.is_descending else lowest, lower_first(order_target(order, frame, wording)))
+        for order in frame.order
+    ]
 
 
 def order_target(order: Order, frame: Frame, wording: Wording) -> str:
-    if order.by == "metric" and order.at < len(frame.metrics):
-        return metric_words(frame.metrics[order.at], wording)
-    return wording.column(order.of) if order.of else ""
+    if order.of is not None:
+        return wording.column(order.of)
+    return metric_words(frame.metrics[order.at], wording) if frame.metrics else ""
 
 
 def period_words(period: Period, wording: Wording) -> str:
@@ -239,41 +207,25 @@ def range_words(start: str | None, end: str | None, wording: Wording) -> str:
     first, after = date.fromisoformat(start[:10]), date.fromisoformat(end[:10])
     last = after - timedelta(days=1)
     months = 12 * (after.year - first.year) + after.month - first.month
-    if first.day == after.day == 1 and months in (1, 3, 12) and (first.month - 1) % months == 0:
-        return unit_words(first, months, wording)
-    if first.month == first.day == after.month == after.day == 1:
+    if first.day == after.day == 1 and months in UNIT_TITLES and (first.month - 1) % months == 0:
+        month = MONTHS[first.month - 1] if wording.language == "en" else str(first.month)
+        return wording.say(UNIT_TITLES[months], str(first.year), month, str((first.month + 2) // 3))
+    if (first.month, first.day, after.month, after.day) == (1, 1, 1, 1):
         return f"{first.year}-{last.year}"
     return first.isoformat() if first == last else f"{first.isoformat()} – {last.isoformat()}"
 
 
-def unit_words(first: date, months: int, wording: Wording) -> str:
-    if wording.language == "zh":
-        part = {1: f"{first.month}月", 3: f"第{(first.month + 2) // 3}季度", 12: ""}[months]
-        return f"{first.year}年{part}"
-    part = {1: f"{MONTHS[first.month - 1]} ", 3: f"Q{(first.month + 2) // 3} ", 12: ""}[months]
-    return f"{part}{first.year}"
-
-
-SLOTS = {
-    "figure": ("figure", "指标"), "columns": ("columns", "列"), "group": ("grouping", "分组"),
-    "filter": ("conditions", "条件"),
-    "condition": ("conditions", "条件"), "period": ("period", "时间"), "order": ("order", "排序"),
-    "limit": ("number of rows", "行数"),
-}  # fmt: skip
+UNIT_TITLES = {1: "month", 3: "quarter", 12: "year"}
+KEPT = {"figure": "metrics", "group": "groups", "filter": "filters", "period": "periods", "order": "order"}
 
 
 def describe_change(changed: Sequence[str], last: Frame, language: str = "en") -> str:
     """Return what a follow-up kept of the last question and what it changed."""
-    at = 1 if language == "zh" else 0
-    present = {
-        "figure": bool(last.metrics), "group": bool(last.groups), "filter": bool(last.filters or last.existence),
-        "period": bool(last.periods), "order": bool(last.order),
-    }  # fmt: skip
-    kept = [SLOTS[slot][at] for slot, is_there in present.items() if is_there and slot not in changed]
-    new = list(dict.fromkeys(SLOTS[slot][at] for slot in changed))
-    if language == "zh":
-        return f"保留：{'、'.join(kept) or '无'}；更改：{'、'.join(new)}"
-    return f"Kept: {', '.join(kept) or 'nothing'}. Changed: {', '.join(new)}."
+    titles = TITLES[language]
+    kept = [titles[f"slot {slot}"] for slot, part in KEPT.items() if getattr(last, part) and slot not in changed]
+    new = dict.fromkeys(titles[f"slot {slot}"] for slot in changed)
+    comma = titles["comma"]
+    return titles["changed"].format(comma.join(kept) or titles["nothing"], comma.join(new))
 
 
 def make_distinct(labels: Sequence[str], frames: Sequence[Frame], index: SchemaIndex) -> list[str]:

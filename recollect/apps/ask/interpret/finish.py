@@ -6,16 +6,17 @@ named, and "both" as one condition or two are separate drafts.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import cast
 
 from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, find_moment
-from recollect.apps.ask.interpret.frame import Compute, Filter, Frame, Group, Metric, Order, Ref
+from recollect.apps.ask.interpret.frame import Compute, Filter, Frame, Grain, Group, Metric, Order, Ref
 from recollect.apps.ask.interpret.index import SchemaIndex, Target
-from recollect.apps.ask.interpret.joins import is_many_to_one
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import score
-from recollect.apps.ask.interpret.render import base_table
+from recollect.apps.ask.interpret.render import reaches_all
 from recollect.apps.ask.interpret.state import Fact, State
 from recollect.apps.ask.interpret.variants import spread
 from recollect.apps.ask.interpret.work import Draft, Work, is_identifying, make_ref, negate
@@ -29,9 +30,14 @@ def finish(state: State, linked: Linked) -> Iterator[Draft]:
     work.subject = find_subject(work)
     if work.subject:
         yield from finish_work(work)
+        other = replace_figure(work)
+        if other is not None:
+            yield from finish_work(other)
         return
     # "The best month in 2024" names no figure: each figure of money with a date is offered.
-    for target in list_headline_figures(linked.index) if work.facts("grain") else ():
+    is_dated = bool(work.facts("grain", "period"))
+    figures = [each for each in list_figures(linked.index) if linked.index.tables[each.table].main_moment]
+    for target in figures[:HEADLINES] if is_dated else ():
         fact = Fact("metric", 0, target, target.aggregate or "sum")
         guessed = Work(linked, replace(state, facts=(fact, *state.facts)), target.table)
         guessed.guess(target.column or "amount")
@@ -39,11 +45,30 @@ def finish(state: State, linked: Linked) -> Iterator[Draft]:
         yield from finish_work(guessed)
 
 
-def list_headline_figures(index: SchemaIndex) -> list[Target]:
-    """Return the measures of money in tables that have a date, the best known names first."""
+def list_figures(index: SchemaIndex) -> list[Target]:
+    """Return the measures of money, the best known names first."""
     found = index.by_concept.get("money", {})
-    dated = [each for each in found if index.tables[each.table].main_moment and (each.aggregate or each.expression)]
-    return sorted(dated, key=lambda each: -found[each])[:HEADLINES]
+    return sorted((each for each in found if each.aggregate or each.expression), key=lambda each: -found[each])
+
+
+def replace_figure(work: Work) -> Work | None:
+    """Return the reading with another figure of money, where the one in the question cannot be split as asked: what was
+    sold of a category is recorded in the order lines, not in the order."""
+    summed = [fact for fact in work.facts("metric", "superlative") if fact.aggregate == "sum"]
+    figures = list_figures(work.index)
+    if len(summed) != 1 or summed[0].target not in figures:
+        return None
+    own = summed[0].target.table
+    named = {fact.target.table for fact in work.named_entities}
+    parts = (named | work.tables("group", "filter")) - {own}
+    able = [target for target in figures if reaches_all(target.table, parts, work.index)]
+    if not able or reaches_all(own, parts, work.index):
+        return None
+    facts = tuple(replace(each, target=able[0]) if each == summed[0] else each for each in work.state.facts)
+    made = Work(work.linked, replace(work.state, facts=facts))
+    made.subject = find_subject(made)
+    made.note("figure_replaced")
+    return made
 
 
 def finish_work(work: Work) -> Iterator[Draft]:
@@ -73,8 +98,9 @@ def find_subject(work: Work) -> str:
 
 
 def add_metrics(work: Work) -> None:
-    work.metrics = [Metric(fact.aggregate, make_ref(fact.target, work.index)) for fact in work.facts("metric")]
-    work.groups = [Group(make_ref(fact.target, work.index)) for fact in work.facts("group")]
+    metrics = zip(work.facts("metric"), work.refs("metric"), strict=True)
+    work.metrics = [Metric(fact.aggregate, ref) for fact, ref in metrics]
+    work.groups = list(map(Group, work.refs("group")))
     if work.groups and not work.metrics and not work.facts("superlative", "order", "show"):
         work.metrics.append(Metric("count", Ref(work.subject)))
         # "Orders by channel" can only be counted; without "by" the figure is a guess.
@@ -83,7 +109,7 @@ def add_metrics(work: Work) -> None:
 
 def add_shown(work: Work) -> None:
     """Choose the columns to show: those in the question, and the names of the rows beside them."""
-    for ref in [make_ref(fact.target, work.index) for fact in work.facts("show")]:
+    for ref in work.refs("show"):
         if work.metrics and ref.table not in {group.of.table for group in work.groups if not group.of.column}:
             group_by_shown(work, ref)
         else:
@@ -97,50 +123,48 @@ def add_shown(work: Work) -> None:
 
 def note_shown_tables(work: Work) -> None:
     """Columns are mostly shown of one table, and of one that was named."""
-    entities = {fact.target.table for fact in work.facts("entity", "group")}
+    named = work.tables("entity", "group")
     shown = [*work.columns, *(group.of for group in work.groups if group.of.column)]
-    strays = [ref for ref in shown if ref.table not in entities]
-    if entities and strays:
-        work.note("shown_off_entity", len(strays))
-    if not work.metrics and len({fact.target.table for fact in work.facts("show")}) > 1:
-        work.note("mixed_tables")
+    if named:
+        work.note("shown_off_entity", sum(ref.table not in named for ref in shown))
+    work.note("mixed_tables", not work.metrics and len(work.tables("show")) > 1)
 
 
 def group_by_shown(work: Work, ref: Ref) -> None:
     """A column beside a figure groups it; a key or a label stands for the row itself."""
-    is_each = work.state.groups and not work.facts("group")
+    is_asked = work.state.groups or bool(work.facts("group"))
+    work.note("aggregate_grouped_by_entity" if is_asked else "plain_beside_aggregate")
     if is_identifying(ref, work.index):
         work.groups.append(Group(Ref(ref.table, via=ref.via)))
         work.columns.append(ref)
     else:
         work.groups.append(Group(ref))
-    is_asked = is_each or bool(work.facts("group"))
-    work.note("aggregate_grouped_by_entity" if is_asked else "plain_beside_aggregate")
 
 
 def group_by_entity_before(work: Work) -> None:
     """A table named before the figure groups it: "customers and their number of orders"."""
-    shown = {fact.target.table for fact in work.facts("show")} | {work.metrics[0].of.table}
+    if work.groups or work.facts("compute"):
+        return
+    taken = work.tables("show") | {work.metrics[0].of.table}
     figure_at = min((fact.at for fact in work.facts("metric")), default=-1)
-    before = [
-        fact for fact in work.named_entities
-        if fact.at < figure_at and not fact.in_figure and fact.lead != "of" and fact.target.table not in shown
-    ]  # fmt: skip
-    if before and not work.groups and not work.facts("compute"):
-        work.groups.append(Group(make_ref(before[0].target, work.index)))
-        work.note("plain_beside_aggregate", 0.1 if work.state.groups else 0.7)
+    for fact in work.named_entities:
+        is_owner = not fact.in_figure and fact.lead != "of" and fact.target.table not in taken
+        if is_owner and fact.at < figure_at:
+            work.groups.append(Group(make_ref(fact.target, work.index)))
+            work.note("plain_beside_aggregate", 0.1 if work.state.groups else 0.7)
+            return
 
 
 def show_entities(work: Work) -> None:
     """Show tables that "and" connects with a column by their label."""
-    shows = work.facts("show")
-    tables = {fact.target.table for fact in shows}
-    first_at = min((fact.at for fact in shows), default=99)
-    first = work.facts("entity")[:1]
-    for fact in work.named_entities:
-        is_first = fact in first and fact.at < first_at and bool(shows) and shows[0].junction == "and"
-        if fact.target.table not in tables and (fact.junction == "and" or is_first):
-            work.columns.insert(0 if fact.at < first_at else len(work.columns), make_ref(fact.target, work.index))
+    shows, tables = work.facts("show"), work.tables("show")
+    first_at = shows[0].at if shows else 99
+    leads_columns = bool(shows) and shows[0].junction == "and"
+    for n, fact in enumerate(work.named_entities):
+        is_before = fact.at < first_at
+        is_joined = fact.junction == "and" or (leads_columns and is_before and not n)
+        if is_joined and fact.target.table not in tables:
+            work.columns.insert(0 if is_before else len(work.columns), make_ref(fact.target, work.index))
 
 
 def add_trailing_count(work: Work) -> None:
@@ -186,6 +210,7 @@ def rank_rows(work: Work, fact: Fact, ref: Ref) -> None:
         work.note("left_over")
     elif not work.columns and not work.named_entities and work.linked.tokens[0].lower not in ("who", "谁"):
         work.columns.append(ref)
+    show_rank(work, ref)
 
 
 def rank_groups(work: Work, fact: Fact, ref: Ref) -> None:
@@ -216,45 +241,55 @@ def resolve_superlative(work: Work, number: int | None) -> None:
     """Find what a superlative without a column orders: a figure, a column of the adjective's concept, a date."""
     direction, _, concept = work.state.superlative.partition(":")
     is_descending = direction in ("desc", "last")
-    if work.metrics and (work.groups or work.facts("grain")) and not concept:
+    if work.metrics and not concept and (work.groups or work.facts("grain")):
         work.order.append(Order("metric", 0, is_descending))
     elif direction in ("last", "first"):
         order_by_date(work, is_descending)
-    elif not order_by_concept(work, concept or "money", is_descending, 0.3 if concept else 0.7):
+    elif not order_by_concept(work, concept or "money", is_descending, is_guessed=not concept):
         rank_by_money(work, concept or "money", is_descending)
     if work.order:
         work.set_limit(number)
-    else:
-        work.note("left_over")
+    work.note("left_over", not work.order)
 
 
 def order_by_date(work: Work, is_descending: bool) -> None:
     info = work.index.tables[work.subject]
     if info.main_moment:
-        work.guess(info.main_moment)
+        if info.moments > 1:
+            work.guess(info.main_moment)
         work.note("superlative_guessed", 0.3 if info.moments == 1 else 1.0)
         work.order.append(Order("column", is_descending=is_descending, of=Ref(work.subject, info.main_moment)))
 
 
-def order_by_concept(work: Work, concept: str, is_descending: bool, doubt: float) -> bool:
+def order_by_concept(work: Work, concept: str, is_descending: bool, *, is_guessed: bool) -> bool:
     """Order by the subject's column of a concept; the oldest person has the earliest birth date."""
     found = work.index.best_of_concept(concept, work.subject)
     if found is None and concept == "age":
         found, is_descending = work.index.best_of_concept("birth", work.subject), not is_descending
     if found is None:
         return False
-    work.guess(found.column or "amount")
-    work.note("superlative_guessed", doubt)
-    work.order.append(Order("column", is_descending=is_descending, of=make_ref(found, work.index)))
+    measures = [each for each in work.index.tables[work.subject].columns.values() if each.role == "measure"]
+    is_guessed = is_guessed and len(measures) > 1
+    if is_guessed:
+        work.guess(found.column or "amount")
+    work.note("superlative_guessed", 0.7 if is_guessed else 0.3)
+    ref = make_ref(found, work.index)
+    work.order.append(Order("column", is_descending=is_descending, of=ref))
+    show_rank(work, ref)
     return True
+
+
+def show_rank(work: Work, ref: Ref) -> None:
+    """Show what rows without a name of their own are ranked by."""
+    if not work.columns and not work.metrics and not work.index.tables[work.subject].label:
+        work.columns = [Ref(work.subject), ref]
+        work.note("default_label")
 
 
 def rank_by_money(work: Work, concept: str, is_descending: bool) -> None:
     """Rank the subject by the sum of a measure of money in a table whose rows belong to it."""
-    targets = work.index.by_concept.get("money", {}) if concept == "money" else {}
-    for target in sorted(targets, key=lambda each: -targets[each]):
-        path = work.index.joins.path(target.table, work.subject)
-        if path and is_many_to_one(path) and (target.kind == "measure" or target.aggregate):
+    for target in list_figures(work.index) if concept == "money" else ():
+        if work.index.joins.is_below(target.table, work.subject):
             metric = Metric("sum", replace(make_ref(target, work.index), name="amount"))
             move_columns_to_groups(work, metric)
             work.groups = work.groups or [Group(Ref(work.subject))]
@@ -266,14 +301,12 @@ def rank_by_money(work: Work, concept: str, is_descending: bool) -> None:
 
 
 def add_orders(work: Work) -> None:
-    for fact in work.facts("order"):
-        ref = make_ref(fact.target, work.index)
-        at = find_metric(work.metrics, ref)
-        if fact.aggregate and at is None:
-            metric = Metric(fact.aggregate, ref)
+    for fact, ref in zip(work.facts("order"), work.refs("order"), strict=True):
+        metric = Metric(fact.aggregate, ref)
+        if fact.aggregate and find_metric(work.metrics, ref) is None:
             move_columns_to_groups(work, metric)
             work.metrics.append(metric)
-            at = len(work.metrics) - 1
+        at = find_metric(work.metrics, ref)
         if at is not None:
             work.order.append(Order("metric", at, fact.is_descending))
         elif ref.column or ref.expression:
@@ -290,69 +323,69 @@ def order_by_figure(work: Work) -> None:
     """`highest first`, `in ascending order of count`: order by the figure there is, by the count, or by what is
     shown."""
     is_descending = work.state.order == "desc"
-    labels = [Ref(work.subject, name) for name in work.index.tables[work.subject].label]
     if work.state.counts and work.columns and not work.metrics:
-        work.groups, work.columns = [Group(ref) for ref in work.columns], []
+        work.groups, work.columns = list(map(Group, work.columns)), []
         work.metrics.append(Metric("count", Ref(work.subject)))
-    shown = [ref for ref in (*work.columns[:1], *labels) if ref.column]
+    labels = (Ref(work.subject, name) for name in work.index.tables[work.subject].label)
+    shown = next((ref for ref in (*work.columns[:1], *labels) if ref.column), None)
     if work.metrics:
         work.order.append(Order("metric", 0, is_descending))
     elif shown:
-        work.order.append(Order("column", is_descending=is_descending, of=shown[0]))
-    else:
-        work.note("left_over")
+        work.order.append(Order("column", is_descending=is_descending, of=shown))
+    work.note("left_over", not work.order)
 
 
 def add_compute(work: Work) -> None:
     """Shares and growth change how the first figure is shown."""
     for fact in work.facts("compute"):
-        is_possible = bool(work.metrics) and (bool(work.groups) if fact.text == "share" else has_grain(work))
+        is_possible = has_parts(work) if fact.text == "share" else bool(work.metrics) and has_grain(work)
         if is_possible:
-            compute: Compute = "share" if fact.text == "share" else "growth"
+            compute = cast(Compute, fact.text)
             work.metrics = [replace(work.metrics[0], compute=compute), *work.metrics[1:]]
-        else:
-            work.note("left_over")
+        work.note("left_over", not is_possible)
+
+
+def has_parts(work: Work) -> bool:
+    """Return whether there are groups to take shares of. "What share of orders is shipped" shows the share of each
+    status."""
+    if not work.groups and work.filters:
+        [(first, _), *others] = work.filters
+        work.filters, work.groups, work.columns = others, [Group(first.of)], []
+        work.metrics = work.metrics or [Metric("count", Ref(work.subject))]
+        work.note("share_of_value")
+    return bool(work.metrics and work.groups)
 
 
 def has_grain(work: Work) -> bool:
     """Group by month, unless the question groups by another span of time; return whether there is a date."""
     if any(group.grain for group in work.groups):
         return True
-    moment = find_moment(work, base_table(work.frame(), work.index))
+    moment = find_moment(work, work.base)
     if moment is not None:
-        work.groups.append(Group(moment, "month"))
+        grain: Grain = work.linked.vocabulary.grain or "month"  # type: ignore[assignment]
+        work.groups.append(Group(moment, grain))
     return moment is not None
 
 
 def add_comparison(work: Work) -> None:
     """`compare 2021 and 2022`: a figure for each year, or for each value of the column."""
-    if not work.facts("compare") or not work.metrics or work.groups:
-        return
-    years = [Group(period.of, "year") for period in work.periods if period.others]
-    values = [each.of for each, _ in work.filters if each.op == "="]
-    repeated = [Group(ref) for ref in values[:1] if values.count(ref) > 1]
-    work.groups = (years or repeated)[:1]
-    if not work.groups:
-        work.note("left_over", 0.5)
+    if work.facts("compare") and work.metrics and not work.groups:
+        counted = Counter(each.of for each, _ in work.filters if each.op == "=")
+        years = [Group(period.of, "year") for period in work.periods if period.others]
+        work.groups = [*years, *(Group(ref) for ref, count in counted.items() if count > 1)][:1]
+        work.note("left_over", 0 if work.groups else 0.5)
 
 
 def add_left_over(work: Work) -> None:
     """Operators that found no operand cost."""
     state = work.state
-    is_ordered = bool(work.order)
-    resolved = (
-        is_ordered and state.superlative,
-        is_ordered and state.superlative and state.numbers,
-        is_ordered and state.order,
-        state.groups and work.groups,
-        state.counts and ((state.order and is_ordered) or work.metrics),
-        state.compare == "between" and work.periods,
-    )
-    pending = state.left_over - sum(map(bool, resolved)) - add_threshold(work) + state.negates
-    if pending > 0:
-        work.note("left_over", pending)
-    if state.waits:
-        work.note("open_unused")
+    ordered = (state.superlative, state.superlative and state.numbers, state.order)
+    resolved = sum(map(bool, ordered)) if work.order else 0
+    resolved += bool(state.groups and work.groups)
+    resolved += bool(state.counts and (work.metrics or (state.order and work.order)))
+    resolved += bool(state.compare == "between" and work.periods)
+    work.note("left_over", max(0, state.left_over - resolved - add_threshold(work) + bool(state.negates)))
+    work.note("open_unused", state.waits)
 
 
 def add_threshold(work: Work) -> int:
@@ -361,7 +394,11 @@ def add_threshold(work: Work) -> int:
     target = work.index.best_of_concept("money", work.subject)
     if target is None or not state.numbers or state.compare in ("", "> average", "< average"):
         return 0
-    op = negate(state.compare, state.negates)
+    is_period = any(
+        link.kind == "period" and link.text in state.values for links in work.linked.links for link in links
+    )
+    work.note("number_for_period", is_period)
+    op = negate(state.compare, bool(state.negates))
     fact = Fact("filter", len(work.linked.tokens), target, op=op, values=state.values, is_text=False)
     work.filters.append((Filter(make_ref(target, work.index), op, state.values, is_text=False), fact))
     work.guess(target.column or "amount")

@@ -6,21 +6,21 @@ the slot, everything else is kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import pairwise
+from typing import Any, cast
 
 from recollect.apps.ask.interpret.compose import compose
-from recollect.apps.ask.interpret.conditions import find_moment, make_period, merge_periods
+from recollect.apps.ask.interpret.conditions import add_definitions, find_moment, make_period, merge_periods
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Op, Order, Ref
-from recollect.apps.ask.interpret.joins import is_many_to_one
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import Feature, score
 from recollect.apps.ask.interpret.render import base_table
-from recollect.apps.ask.interpret.state import Fact, State
-from recollect.apps.ask.interpret.variants import merge_by_column
+from recollect.apps.ask.interpret.state import State
+from recollect.apps.ask.interpret.variants import has_twin, merge_by_column
 from recollect.apps.ask.interpret.words import Token, find_operators, longest_operator
-from recollect.apps.ask.interpret.work import Draft, Work, make_ref, negate
+from recollect.apps.ask.interpret.work import Draft, Work, negate
 
 WIDTH = 25
 SHORT, MEDIUM = 4, 7  # words of a typical follow-up
@@ -28,7 +28,12 @@ UNSURE = 0.25  # cue of a short question that may as well be complete
 QUESTION_WORDS = frozenset(("how", "what", "which", "who", "list", "show"))
 ADDING = frozenset(("too", "also", "plus", "with"))
 REPLACING = frozenset(("instead", "rather", "换成", "改成"))
+THEM = frozenset((("of", "them"), ("of", "those"), ("of", "these")))
 LISTING = frozenset(("them", "those", "these", "list", "show", "它们", "他们"))
+
+
+class CannotFollow(Exception):
+    """What the question says cannot be laid over the last frame."""
 
 
 @dataclass(slots=True)
@@ -40,6 +45,7 @@ class Change:
     changed: list[str] = field(default_factory=list)
     features: list[Feature] = field(default_factory=list)
     resolved: int = 0
+    counted: str = ""  # rows that some of the last rows have, and that a new period is about
 
     @property
     def state(self) -> State:
@@ -51,6 +57,19 @@ class Change:
         named = [fact.number for fact in self.work.facts("limit")]
         return named[0] if named else None if self.state.compare else self.state.limit
 
+    @property
+    def is_table(self) -> bool:
+        """Whether the last answer is a figure for each group."""
+        return bool(self.frame.metrics and self.frame.groups)
+
+    @property
+    def is_adding(self) -> bool:
+        """Whether the question adds to what was shown: "and status", "status too"."""
+        return self.work.linked.tokens[0].lower in ("and", "和") or self.has_word(ADDING)
+
+    def has_word(self, words: frozenset[str]) -> bool:
+        return any(token.lower in words for token in self.work.linked.tokens)
+
     def set(self, slot: str, **parts: Any) -> None:
         self.frame = replace(self.frame, **parts)
         self.changed.append(slot)
@@ -59,44 +78,49 @@ class Change:
         first, *others = self.frame.metrics
         self.set("figure", metrics=(replace(first, **parts), *others))
 
-    def refs(self, kind: str) -> list[Ref]:
-        return [make_ref(fact.target, self.work.index) for fact in self.work.facts(kind)]
+    def find_moment(self) -> Ref:
+        if self.counted:
+            moment: Ref | None = Ref(self.counted, self.work.index.tables[self.counted].main_moment)
+        else:
+            moment = find_moment(self.work, base_table(self.frame, self.work.index))
+        if moment is None or not moment.column:
+            raise CannotFollow
+        return moment
 
-    def has_word(self, words: frozenset[str]) -> bool:
-        return any(token.lower in words for token in self.work.linked.tokens)
-
-    def find_moment(self) -> Ref | None:
-        return find_moment(self.work, base_table(self.frame, self.work.index))
+    def reach(self, *refs: Ref) -> None:
+        """A column near the rows in question is more likely meant than one far away."""
+        joins, base = self.work.index.joins, base_table(self.frame, self.work.index)
+        for ref in refs:
+            path = joins.path(base, ref.table)
+            self.features.append(("left_over", 2.0) if path is None else ("join", float(len(path))))
+            self.features.append(("fan_out_join", float(not joins.belongs(base, ref.table))))
+            nearer = {step.source for step in path or ()} - {ref.table}
+            self.features.append(("other_owner", float(has_twin(ref, nearer, self.work.index))))
 
 
 def follow_up(linked: Linked, last: Frame) -> list[Draft]:
     """Return drafts that change the last frame by what the states of this question say."""
+    changes = (change_frame(state, last, linked) for state in compose(linked, WIDTH))
+    return [make_draft(change, linked) for change in changes if change is not None]
+
+
+def make_draft(change: Change, linked: Linked) -> Draft:
     cue, points = cue_strength(linked.tokens)
-    drafts: list[Draft] = []
-    for state in compose(linked, WIDTH):
-        change = change_frame(state, last, linked)
-        if change is not None:
-            named = [fact.target for fact in state.facts if fact.kind in ("entity", "show", "metric") and fact.target]
-            # Several words that name rows or a figure of their own may be a complete question: neither is certain.
-            is_complete = named and not points and len(linked.tokens) > 1
-            strength = min(cue, UNSURE) if is_complete else cue
-            is_cued = ("follow_cue", strength) if strength > 0 else ("follow_without_cue", 1.0)
-            unused = {target.table for target in named} - change.frame.tables
-            features = (*state.features, *change.features, is_cued, ("table_unused", float(len(unused))))
-            chart = next((fact.text for fact in state.facts if fact.kind == "chart"), "")
-            drafts.append(Draft(change.frame, features, score(features), state, chart, changed=tuple(change.changed)))
-    return drafts
+    named = change.work.tables("entity", "show", "metric")
+    # Several words that name rows or a figure of their own may be a complete question: neither is certain.
+    is_complete = named and not points and len(linked.tokens) > 1
+    strength = min(cue, UNSURE) if is_complete else cue
+    is_cued = ("follow_cue", strength) if strength > 0 else ("follow_without_cue", 1.0)
+    unused = ("table_unused", float(len(named - change.frame.tables)))
+    features = (*change.state.features, *change.features, is_cued, unused)
+    chart = next((fact.text for fact in change.work.facts("chart")), "")
+    return Draft(change.frame, features, score(features), change.state, chart, changed=tuple(change.changed))
 
 
 def cue_strength(tokens: Sequence[Token]) -> tuple[float, bool]:
     """Return how much the question looks like a follow-up (short, without a verb of its own), and whether it has a
     pointing word."""
-    pointing = [
-        (start, end)
-        for start in range(len(tokens))
-        for end in range(start + 1, min(start + longest_operator(), len(tokens)) + 1)
-        if any(operator.kind == "follow" for operator in find_operators(tokens[start:end]))
-    ]
+    pointing = [span for span in token_spans(tokens) if is_pointing(tokens[slice(*span)])]
     # "What about" asks nothing by itself.
     is_opener = any(start == 0 and end > 1 for start, end in pointing)
     asks = not is_opener and any(token.lower in QUESTION_WORDS for token in tokens[:2])
@@ -104,105 +128,123 @@ def cue_strength(tokens: Sequence[Token]) -> tuple[float, bool]:
     return bool(pointing) + brevity - 0.5 * asks, bool(pointing)
 
 
+def token_spans(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    for start in range(len(tokens)):
+        yield from ((start, end) for end in range(start + 1, min(start + longest_operator(), len(tokens)) + 1))
+
+
+def is_pointing(tokens: Sequence[Token]) -> bool:
+    return any(operator.kind == "follow" for operator in find_operators(tokens))
+
+
 def change_frame(state: State, last: Frame, linked: Linked) -> Change | None:
     """Return the last frame with the slots changed that the facts name; None if that is not possible."""
     change = Change(last, Work(linked, state, subject=last.subject))
-    if not all(apply(change) for apply in STEPS):
+    try:
+        for apply in STEPS:
+            apply(change)
+    except CannotFollow:
         return None
     used = {"order", "limit", "group"} & set(change.changed)
-    pending = state.left_over - change.resolved - len(used)
-    if pending > 0:
-        change.features.append(("left_over", float(pending)))
+    change.features.append(("left_over", max(0.0, float(state.left_over - change.resolved - len(used)))))
     return change if change.changed or change.work.facts("chart") else None
 
 
-def change_figure(change: Change) -> bool:
+def change_figure(change: Change) -> None:
     """Another aggregate or another measure replaces the figure."""
     frame, aggregates = change.frame, change.state.aggregates
-    refs = zip(change.work.facts("metric"), change.refs("metric"), strict=True)
+    refs = zip(change.work.facts("metric"), change.work.refs("metric"), strict=True)
     metrics = tuple(Metric(fact.aggregate, ref) for fact, ref in refs)
-    if metrics and frame.metrics and change.has_word(ADDING):
+    if counts_them(change, metrics):
+        # "How many of them ordered": the last rows are counted, those that have what is named.
+        change.counted = metrics[0].of.table
+        existence = (*frame.existence, Existence(change.counted))
+        change.set("figure", metrics=(Metric("count", Ref(frame.subject)),), existence=existence, columns=(), groups=())
+    elif metrics and change.has_word(ADDING):
         change.set("figure", metrics=(*frame.metrics, *metrics))
     elif metrics:
         columns, order = frame.columns if frame.groups else (), frame.order if frame.metrics else ()
         change.set("figure", metrics=metrics, columns=columns, order=order)
-    elif aggregates and frame.metrics and not frame.metrics[0].aggregate.startswith("count"):
-        others = [each for each in aggregates if each != frame.metrics[0].aggregate]
-        change.set_first_metric(aggregate=(others or aggregates)[0])
+    elif aggregates and frame.metrics:
+        change_aggregate(change, frame.metrics[0].aggregate)
+
+
+def change_aggregate(change: Change, old: str) -> None:
+    """`average instead of total`: of the aggregates in the question, the new one counts."""
+    if not old.startswith("count"):
+        others = [each for each in change.state.aggregates if each != old]
+        change.set_first_metric(aggregate=(others or change.state.aggregates)[0])
         change.resolved += 1
-    return True
 
 
-def change_to_share(change: Change) -> bool:
+def counts_them(change: Change, metrics: Sequence[Metric]) -> bool:
+    """Whether "how many of them" is followed by other rows, which some of the last rows have."""
+    texts = [token.lower for token in change.work.linked.tokens]
+    subject, counted = change.frame.subject, [each.of.table for each in metrics if each.aggregate == "count"]
+    is_other = len(counted) == len(metrics) == 1 and counted[0] != subject
+    return is_other and not THEM.isdisjoint(pairwise(texts)) and bool(change.work.index.joins.path(subject, counted[0]))
+
+
+def change_to_share(change: Change) -> None:
     computes = [fact.text for fact in change.work.facts("compute")]
-    if not computes:
-        return True
-    if "share" not in computes or not change.frame.metrics or not change.frame.groups:
-        return False
-    change.set_first_metric(compute="share")
-    return True
+    if computes and not ("share" in computes and change.is_table):
+        raise CannotFollow
+    if computes:
+        change.set_first_metric(compute="share")
 
 
-def change_columns(change: Change) -> bool:
-    shows = change.refs("show")
+def change_columns(change: Change) -> None:
+    shows = change.work.refs("show")
     if shows and change.frame.metrics:
-        change.set("group", groups=tuple(map(Group, shows)))
+        kept = change.frame.groups if change.is_adding else ()
+        change.set("group", groups=(*kept, *map(Group, shows)))
         change.features.append(("plain_beside_aggregate", 1.0))
+        change.reach(*shows)
     elif shows:
         change.set("columns", columns=tuple(shows))
-    return True
 
 
-def change_groups(change: Change) -> bool:
-    frame = change.frame
-    groups = [Group(ref) for ref in change.refs("group")]
-    for fact in change.work.facts("grain"):
-        moment = change.find_moment()
-        if moment is None:
-            return False
-        grain: Grain = fact.text  # type: ignore[assignment]
-        groups.append(Group(moment, grain))
-    if groups:
-        is_time = bool(groups[0].grain)
-        kept = [each for each in frame.groups if bool(each.grain) != is_time and not change.has_word(REPLACING)]
-        metrics = frame.metrics or (Metric("count", Ref(frame.subject)),)
-        change.set("group", groups=(*kept, *groups), metrics=metrics, columns=())
-    return True
+def change_groups(change: Change) -> None:
+    """A new group replaces the old one of its kind, time or other; after "and" it is added."""
+    grains = [Group(change.find_moment(), cast(Grain, fact.text)) for fact in change.work.facts("grain")]
+    groups = [*map(Group, change.work.refs("group")), *grains]
+    if not groups:
+        return
+    is_time, frame = bool(groups[0].grain), change.frame
+    kept = [each for each in frame.groups if change.is_adding or bool(each.grain) != is_time]
+    kept = [] if change.has_word(REPLACING) else kept
+    metrics = frame.metrics or (Metric("count", Ref(frame.subject)),)
+    change.set("group", groups=(*kept, *groups), metrics=metrics, columns=())
+    change.reach(*(group.of for group in groups))
 
 
-def change_filters(change: Change) -> bool:
+def change_filters(change: Change) -> None:
     """A value of a filtered column replaces its value; another one narrows the rows."""
-    facts = change.work.facts("filter")
-    made = merge_by_column([make_filter(fact, change.work) for fact in facts])
+    pairs = zip(change.work.facts("filter"), change.work.refs("filter"), strict=True)
+    filters = [Filter(ref, negate(fact.op, fact.is_negated), fact.values, fact.is_text) for fact, ref in pairs]
+    made = merge_by_column(filters)
     for each in made:
         place_filter(change, each, made)
-    if made:
-        change.changed.append("filter")
-    return True
-
-
-def make_filter(fact: Fact, work: Work) -> Filter:
-    return Filter(make_ref(fact.target, work.index), negate(fact.op, fact.is_negated), fact.values, fact.is_text)
+    change.changed += ["filter"] if made else []
 
 
 def place_filter(change: Change, new: Filter, made: Sequence[Filter]) -> None:
     """Put a condition in the place of the one on the same column, or add it."""
-    frame, existence = change.frame, change.frame.existence
+    frame, existence = change.frame, tuple(replace_inside(each, new) for each in change.frame.existence)
     same = [each for each in frame.filters if is_same_place(each, new)]
     if same:
-        change.frame = replace(frame, filters=replace_filters(frame.filters, same, combine(same[0], new, change)))
-    elif any(is_same_place(old, new) for each in existence for old in each.filters):
-        change.frame = replace(frame, existence=tuple(replace_inside(each, new) for each in existence))
+        change.frame = replace(frame, filters=replace_filters(frame.filters, same, combine(same[0], new)))
+    elif existence != frame.existence:
+        change.frame = replace(frame, existence=existence)
     else:
         kept = [each for each in frame.filters if each in made or not is_same_person(each, new, change.work)]
-        change.features += reach_features(frame, new, change.work)
+        change.reach(new.of)
         change.frame = replace(frame, filters=(*kept, new))
 
 
 def replace_filters(filters: Sequence[Filter], old: Sequence[Filter], new: Filter) -> tuple[Filter, ...]:
-    """Put the new filter in the place of the first old one; without values it says nothing any more."""
-    kept = [new if each == old[0] else each for each in filters if each not in old[1:]]
-    return tuple(each for each in kept if each != new or each.values)
+    """Put the new filter in the place of the first old one."""
+    return tuple(new if each == old[0] else each for each in filters if each not in old[1:])
 
 
 def replace_inside(existence: Existence, new: Filter) -> Existence:
@@ -213,17 +255,11 @@ def is_same_place(one: Filter, other: Filter) -> bool:
     return (one.of.table, one.of.column) == (other.of.table, other.of.column)
 
 
-def combine(old: Filter, new: Filter, change: Change) -> Filter:
-    """`put Canada back` takes a value out of an exclusion; otherwise the new value replaces the old one."""
-    if old.op not in ("!=", "not in"):
+def combine(old: Filter, new: Filter) -> Filter:
+    """What is excluded adds up; any other value replaces the old one."""
+    if not {old.op, new.op} <= {"!=", "not in"}:
         return replace(new, of=old.of)
-    operators = [each for token in change.work.linked.tokens for each in find_operators([token])]
-    if any((each.kind, each.value) == ("negate", "back") for each in operators):
-        values = tuple(value for value in old.values if value not in new.values)
-    elif new.op in ("!=", "not in"):
-        values = tuple(dict.fromkeys((*old.values, *new.values)))
-    else:
-        return replace(new, of=old.of)
+    values = tuple(dict.fromkeys((*old.values, *new.values)))
     return replace(old, op="not in" if len(values) > 1 else "!=", values=values)
 
 
@@ -233,85 +269,89 @@ def is_same_person(old: Filter, new: Filter, work: Work) -> bool:
     return len(label) == 2 and old.of.table == new.of.table and {old.of.column, new.of.column} <= set(label)
 
 
-def reach_features(frame: Frame, new: Filter, work: Work) -> list[Feature]:
-    """A new condition near the rows in question is more likely than one far away."""
-    path = work.index.joins.path(base_table(frame, work.index), new.of.table)
-    if path is None:
-        return [("left_over", 2.0)]
-    fan_out: list[Feature] = [] if is_many_to_one(path) else [("fan_out_join", 1.0)]
-    return [("join", float(len(path))), *fan_out]
+def change_definitions(change: Change) -> None:
+    """A taught word narrows the rows."""
+    work, frame = Work(change.work.linked, change.state, change.frame.subject), change.frame
+    add_definitions(work)
+    new = work.frame()
+    if new.conditions:
+        change.set("filter", filters=frame.filters + new.filters, periods=frame.periods + new.periods)
+        change.frame = replace(change.frame, existence=frame.existence + new.existence)
+        change.features += work.features
 
 
-def change_periods(change: Change) -> bool:
-    intervals = merge_periods(change.work.facts("period"))
-    if not intervals:
-        return True
-    old = change.frame.periods
-    moment = old[0].of if old else change.find_moment()
-    if moment is None:
-        return False
-    change.set("period", periods=tuple(make_period(moment, each) for each in intervals))
-    return True
+def change_periods(change: Change) -> None:
+    intervals, old = merge_periods(change.work.facts("period")), change.frame.periods
+    if intervals:
+        moment = old[0].of if old and not change.counted else change.find_moment()
+        change.set("period", periods=tuple(make_period(moment, each) for each in intervals))
 
 
-def change_order(change: Change) -> bool:
+def change_order(change: Change) -> None:
     """Order, limit and superlatives of the rows that there are."""
     frame, state = change.frame, change.state
     if change.work.facts("superlative"):
-        return not frame.metrics and order_rows(change, "superlative")
-    if change.work.facts("order"):
-        return order_rows(change, "order")
-    if state.superlative or state.order:
-        return turn_order(change)
-    if change.limit is not None and (frame.limit is not None or frame.order):
+        order_rows(change, "superlative")
+    elif change.work.facts("order"):
+        order_rows(change, "order")
+    elif state.superlative or state.order:
+        turn_order(change)
+    elif change.limit is not None and (frame.limit is not None or frame.order):
         change.set("limit", limit=change.limit, with_ties=False)
-    return True
 
 
-def order_rows(change: Change, kind: str) -> bool:
+def order_rows(change: Change, kind: str) -> None:
     """Order by the columns that were named; the figure of grouped rows is what orders them."""
-    frame, orders, facts = change.frame, [], change.work.facts(kind)
-    for fact, ref in zip(facts, change.refs(kind), strict=True):
-        found = [n for n, metric in enumerate(frame.metrics) if metric.of == ref]
-        if found or (frame.metrics and frame.groups):
-            orders.append(Order("metric", (found or [0])[0], fact.is_descending))
-        else:
-            orders.append(Order("column", is_descending=fact.is_descending, of=ref))
-    limit = facts[0].number or 1 if kind == "superlative" else frame.limit
-    change.set("order", order=tuple(orders), limit=limit)
-    return True
+    frame, facts = change.frame, change.work.facts(kind)
+    if kind == "superlative" and frame.metrics:
+        raise CannotFollow
+    metrics = {metric.of: n for n, metric in enumerate(frame.metrics)}
+    orders = [
+        Order("metric", metrics.get(ref, 0), fact.is_descending)
+        if ref in metrics or change.is_table
+        else Order("column", is_descending=fact.is_descending, of=ref)
+        for fact, ref in zip(facts, change.work.refs(kind), strict=True)
+    ]
+    change.set("order", order=tuple(orders), limit=facts[0].number or 1 if kind == "superlative" else frame.limit)
 
 
-def turn_order(change: Change) -> bool:
+def turn_order(change: Change) -> None:
     """Turn the order of the last answer: "and the lowest?"."""
     frame, state, number = change.frame, change.state, change.limit
     is_descending = state.superlative.startswith(("desc", "last")) or state.order == "desc"
-    if not frame.groups and frame.metrics and frame.metrics[0].aggregate in ("min", "max"):
+    if is_extreme(frame):
         change.set_first_metric(aggregate="max" if is_descending else "min")
         change.changed.append("order")
-        return True
-    order = tuple(replace(each, is_descending=is_descending) for each in frame.order)
-    if not order and frame.metrics and frame.groups:
-        order = (Order("metric", 0, is_descending),)
+        return
+    figure = (Order("metric", 0),) if change.is_table else ()
+    order = tuple(replace(each, is_descending=is_descending) for each in frame.order or figure)
+    limit = frame.limit
+    if state.superlative == "first" and frame.order:
+        order, limit = frame.order, None  # "the first one" of an ordered answer is its first row
+    if not order:
+        raise CannotFollow
     if state.superlative:
         change.changed.append("limit")
-    limit = number or frame.limit or (1 if state.superlative else None)
-    change.set("order", order=order, limit=limit, with_ties=frame.with_ties and number is None)
-    return bool(order)
+        limit = limit or 1
+    change.set("order", order=order, limit=number or limit, with_ties=frame.with_ties and number is None)
 
 
-def change_kind(change: Change) -> bool:
+def is_extreme(frame: Frame) -> bool:
+    """Whether the answer is the lowest or the highest value."""
+    return [metric.aggregate for metric in frame.metrics] in (["min"], ["max"]) and not frame.groups
+
+
+def change_kind(change: Change) -> None:
     """`how many are there` counts the rows of the last answer, `show them` lists what it counted."""
-    frame, state = change.frame, change.state
+    frame = change.frame
     rows = Frame(frame.subject, filters=frame.filters, periods=frame.periods, existence=frame.existence)
-    if state.counts and "figure" not in change.changed:
+    if change.state.counts and "figure" not in change.changed:
         change.frame = replace(rows, metrics=(Metric("count", Ref(frame.subject)),))
         change.changed.append("figure")
         change.resolved += 1
     elif is_listing(change) and frame.metrics and not frame.groups:
         change.frame = rows
         change.changed.append("columns")
-    return True
 
 
 def is_listing(change: Change) -> bool:
@@ -320,24 +360,22 @@ def is_listing(change: Change) -> bool:
     return is_bare and change.has_word(LISTING)
 
 
-def change_threshold(change: Change) -> bool:
+def change_threshold(change: Change) -> None:
     """`only those with more than 3`: a condition on the figure, or on the number that was compared before."""
-    frame, state = change.frame, change.state
-    if not state.compare or not state.numbers:
-        return True
-    op: Op = state.compare  # type: ignore[assignment]
-    compared = [each for each in frame.filters if not each.is_text][:1]
-    if frame.metrics and frame.groups:
+    frame, state, op = change.frame, change.state, cast(Op, change.state.compare)
+    if not op or not state.numbers:
+        return
+    compared = next((each for each in frame.filters if not each.is_text), None)
+    if change.is_table:
         change.set("condition", having=(Having(frame.metrics[0], op, state.values),))
-    elif compared:
-        new = replace(compared[0], op=op, values=state.values)
-        change.set("condition", filters=tuple(new if each == compared[0] else each for each in frame.filters))
-    if "condition" in change.changed:
         change.resolved += 2
-    return True
+    elif compared:
+        new = replace(compared, op=op, values=state.values)
+        change.set("condition", filters=replace_filters(frame.filters, [compared], new))
+        change.resolved += 2
 
 
-STEPS = (
-    change_figure, change_to_share, change_columns, change_groups, change_filters, change_periods, change_order,
-    change_kind, change_threshold,
+STEPS: tuple[Callable[[Change], None], ...] = (
+    change_figure, change_to_share, change_columns, change_groups, change_filters, change_definitions,
+    change_periods, change_order, change_kind, change_threshold,
 )  # fmt: skip

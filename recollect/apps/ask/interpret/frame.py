@@ -7,9 +7,10 @@ they follow from the tables, except where `via` says which of several keys is me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, is_dataclass
+from functools import cache
+from typing import Any, Literal, cast, get_args, get_type_hints
 
 VERSION = 3
 Op = Literal[
@@ -131,6 +132,11 @@ class Frame:
     def conditions(self) -> int:
         return len(self.filters) + len(self.periods) + len(self.having) + len(self.existence)
 
+    @property
+    def shown(self) -> tuple[Ref, ...]:
+        """The columns and rows that each line of the answer shows."""
+        return (*self.columns, *(group.of for group in self.groups))
+
     def refs(self) -> Iterable[Ref]:
         """Yield every place that the outer query touches, the subject aside."""
         yield from (metric.of for metric in self.metrics)
@@ -154,8 +160,7 @@ class Frame:
         """Return the frame, or None if another version wrote it: then the next question stands alone."""
         if data.get("version") != VERSION:
             return None
-        parts = {slot: tuple(map(read, data[slot])) for slot, read in READERS.items()}
-        return cls(**{**data, **parts})
+        return cast(Frame, read_value(cls, data))
 
 
 def existence_refs(existence: Existence) -> Iterable[Ref]:
@@ -166,54 +171,16 @@ def existence_refs(existence: Existence) -> Iterable[Ref]:
         yield existence.having.metric.of
 
 
-def ref_from(data: Mapping[str, Any]) -> Ref:
-    return Ref(**{**data, "via": tuple(data["via"])})
+@cache
+def field_types(kind: type) -> Mapping[str, Any]:
+    return get_type_hints(kind)
 
 
-def group_from(data: Mapping[str, Any]) -> Group:
-    return Group(ref_from(data["of"]), data["grain"])
-
-
-def metric_from(data: Mapping[str, Any]) -> Metric:
-    return Metric(**{**data, "of": ref_from(data["of"])})
-
-
-def filter_from(data: Mapping[str, Any]) -> Filter:
-    return Filter(**{**data, "of": ref_from(data["of"]), "values": tuple(data["values"])})
-
-
-def period_from(data: Mapping[str, Any]) -> Period:
-    others = tuple((start, end) for start, end in data["others"])
-    return Period(**{**data, "of": ref_from(data["of"]), "others": others})
-
-
-def having_from(data: Mapping[str, Any]) -> Having:
-    return Having(metric_from(data["metric"]), data["op"], tuple(data["values"]))
-
-
-def existence_from(data: Mapping[str, Any]) -> Existence:
-    return Existence(
-        data["table"],
-        data["is_negated"],
-        tuple(filter_from(each) for each in data["filters"]),
-        tuple(period_from(each) for each in data["periods"]),
-        having_from(data["having"]) if data["having"] else None,
-        ref_from(data["on"]) if data["on"] else None,
-        tuple(data["via"]),
-    )
-
-
-def order_from(data: Mapping[str, Any]) -> Order:
-    return Order(data["by"], data["at"], data["is_descending"], ref_from(data["of"]) if data["of"] else None)
-
-
-READERS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
-    "metrics": metric_from,
-    "groups": group_from,
-    "columns": ref_from,
-    "filters": filter_from,
-    "periods": period_from,
-    "having": having_from,
-    "existence": existence_from,
-    "order": order_from,
-}
+def read_value(kind: Any, data: Any) -> Any:
+    """Return the value of a type from JSON data: tuples from arrays, dataclasses from objects."""
+    if isinstance(data, list | tuple):
+        return tuple(read_value(get_args(kind)[0], each) for each in data)
+    if not isinstance(data, Mapping):
+        return data
+    made: Any = next(each for each in (kind, *get_args(kind)) if is_dataclass(each))
+    return made(**{name: read_value(field_types(made)[name], value) for name, value in data.items()})

@@ -10,20 +10,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from recollect.apps.ask.interpret.frame import Ref
 from recollect.apps.ask.interpret.joins import JoinGraph, join_name
 from recollect.apps.ask.interpret.values import ValueIndex
 from recollect.apps.ask.interpret.words import Phrase, load_concepts, split_name, stem_phrase, stem_word
 from recollect.apps.ask.semantic import draft  # a module, because draft imports words from this package
 from recollect.apps.ask.semantic.catalog import Catalog, Column, ColumnType, Table
-from recollect.apps.ask.semantic.model import Entity, Join, SemanticModel
+from recollect.apps.ask.semantic.model import Entity, Join, Measure, SemanticModel
 
-Role = Literal["key", "foreign", "measure", "dimension", "moment"]
+Role = Literal["none", "key", "foreign", "measure", "dimension", "moment"]
 Kind = Literal["entity", "column", "measure"]
 NUMERIC = re.compile(r"[+-]?\d+(\.\d+)?")
 WEAK = frozenset(("of", "the", "and", "in", "for", "to", "is", "a", "if", "no", "on"))
 ROLES = frozenset(("origin", "target"))
 FIGURES = frozenset(("money", "units", "price"))  # concepts of columns, never of rows
 KEY_WORDS = frozenset(("id", "uid", "key", "code", "pk", "uuid"))
+TYPE_WORDS = frozenset(("date", "time", "at", "on", "dt", "timestamp"))  # say what a column holds, not what it means
 NAME_WORDS = ("name", "名称", "名字")
 
 
@@ -47,6 +49,14 @@ class ColumnInfo:
     def is_key(self) -> bool:
         return self.role in ("key", "foreign")
 
+    @property
+    def is_number(self) -> bool:
+        return self.type in ("integer", "number") or self.is_numeric_text
+
+    @property
+    def is_when(self) -> bool:
+        return self.role == "moment" or self.is_year or (self.is_number and "year" in self.words)
+
     def is_near(self, number: float) -> bool:
         """Whether the number is in the range of the column's values, or not far from it."""
         if self.low is None or self.high is None:
@@ -54,9 +64,8 @@ class ColumnInfo:
         width = self.high - self.low
         return self.low - width <= number <= self.high + width
 
-    @property
-    def is_number(self) -> bool:
-        return self.type in ("integer", "number") or self.is_numeric_text
+
+NO_COLUMN = ColumnInfo("", "", "other", "none")  # stands for rows, expressions and unknown names
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +122,16 @@ class SchemaIndex:
     def dialect(self) -> str:
         return self.catalog.dialect
 
-    def column(self, table: str, column: str) -> ColumnInfo | None:
+    def column(self, table: str, column: str) -> ColumnInfo:
+        """Return what is known about a column; NO_COLUMN for anything else."""
         info = self.tables.get(table)
-        return info.columns.get(column) if info else None
+        return info.columns.get(column, NO_COLUMN) if info else NO_COLUMN
+
+    def column_of(self, place: Target | Ref) -> ColumnInfo:
+        return self.column(place.table, place.column)
+
+    def is_measure(self, target: Target) -> bool:
+        return target.kind == "measure" or self.column_of(target).role == "measure"
 
     def best_of_concept(self, concept: str, table: str) -> Target | None:
         """Return the column or measure of the table that fits the concept best."""
@@ -127,8 +143,8 @@ class SchemaIndex:
         for entity in self.model.entities:
             if entity.table in self.tables:
                 self.add_entity(entity)
-        for target, name, is_first in self.column_targets():
-            self.add_name(target, name, 1.0 if is_first else 0.95)
+        for target, name, score in self.column_names():
+            self.add_name(target, name, score)
         for join in self.model.joins:
             self.add_role(join)
         columns = (column for info in self.tables.values() for column in info.columns.values())
@@ -137,96 +153,94 @@ class SchemaIndex:
     def add_role(self, join: Join) -> None:
         """Name the table that a key refers to by the role in the key's name ("support rep"), unless that is a table."""
         titles = {stem_phrase(each.title) for each in self.tables.values()}
-        for name in join.names:
-            if join.to in self.tables and stem_phrase(name) not in titles:
+        for name in join.names if join.to in self.tables else ():
+            if stem_phrase(name) not in titles:
                 self.add_name(Target("entity", join.to, via=(join_name(join),)), name, 0.8)
                 self.add_name(Target("entity", join.to), name, 0.85)
 
     def add_entity(self, entity: Entity) -> None:
-        info = self.tables[entity.table]
-        target = Target("entity", entity.table)
+        """Add the names of a table; "customer name" and a bare "name" are its label, both columns of a person's."""
+        label = self.tables[entity.table].label
+        shown = Target("column", entity.table, label[0] if len(label) == 1 else "")
+        owned, bare = {1: (0.95, 0.8), 2: (0.97, 0.95)}.get(len(label), (0.0, 0.0))
         for name in entity.names:
-            self.add_name(target, name, 1.0)
-            if len(info.label) == 1:
-                shown = Target("column", entity.table, info.label[0])
-                for word in NAME_WORDS:
-                    self.put((*stem_phrase(name), *stem_phrase(word)), shown, 0.95)
-        if len(info.label) == 2:
-            # A person has two names; both are shown.
-            shown = Target("column", entity.table, "")
-            self.put(("name",), shown, 0.95)
-            for name in entity.names:
-                self.put((*stem_phrase(name), "name"), shown, 0.97)
-        if len(info.label) == 1 and len(info.key) == 1:
-            shown = Target("column", entity.table, info.label[0])
-            if "name" not in split_name(info.label[0]):
-                self.put(("name",), shown, 0.8)
+            self.add_name(Target("entity", entity.table), name, 1.0)
+            for word in NAME_WORDS if owned else ():
+                self.put((*stem_phrase(name), *stem_phrase(word)), shown, owned)
+        has_own_name = len(label) == 1 and "name" in split_name(label[0])
+        is_single = len(label) == 2 or len(self.tables[entity.table].key) == 1
+        if bare and is_single and not has_own_name:
+            self.put(("name",), shown, bare)
 
-    def column_targets(self) -> Iterator[tuple[Target, str, bool]]:
-        """Yield every column and measure with each of its names."""
-        for dimension in self.model.dimensions:
-            for n, name in enumerate(dimension.names):
-                yield self.column_target(dimension.table, dimension.column), name, n == 0
-        for moment in self.model.moments:
-            for n, name in enumerate(moment.names):
-                yield self.column_target(moment.table, moment.column), name, n == 0
+    def column_names(self) -> Iterator[tuple[Target, str, float]]:
+        """Yield every column and measure with each of its names and how well it names them."""
+        for each in (*self.model.dimensions, *self.model.moments):
+            for name in each.names:
+                yield Target("column", each.table, each.column), name, 1.0 if name == each.names[0] else 0.95
+        rows = {(each.table, name) for each in self.model.entities for name in each.names}
         for measure in self.model.measures:
-            column = plain_name(measure.expression)
-            is_plain = self.column(measure.table, column) is not None
-            rows = {name for each in self.model.entities if each.table == measure.table for name in each.names}
-            for n, name in enumerate(measure.names):
+            for name in measure.names:
                 # A figure that is named like its rows ("sales") is summed, never listed.
-                if is_plain and name not in rows:
-                    yield Target("column", measure.table, column, aggregate=measure.aggregate), name, n == 0
-                else:
-                    target = Target("measure", measure.table, "", measure.expression, measure.aggregate)
-                    yield target, name, n == 0
+                target = measure_target(measure) if (measure.table, name) in rows else self.figure_target(measure)
+                yield target, name, 1.0 if name == measure.names[0] else 0.95
 
-    def column_target(self, table: str, column: str) -> Target:
-        return Target("column", table, column)
+    def figure_target(self, measure: Measure) -> Target:
+        """Return the column of a measure, or its expression if it is more than a column."""
+        column = plain_name(measure.expression)
+        if self.column(measure.table, column) is NO_COLUMN:
+            return measure_target(measure)
+        return Target("column", measure.table, column, aggregate=measure.aggregate)
 
     def add_name(self, target: Target, name: str, score: float) -> None:
         """Add a full name, its parts, its joined spelling and its concepts."""
         words = tuple(word for part in name.split() for word in (split_name(part) if part.isascii() else (part,)))
         stems = stem_phrase(" ".join(words)) or words
         self.put(stems, target, score)
-        self.put_joined("".join(words), target, score - 0.05)
+        joined = "".join(words)
+        if len(joined) > 3:
+            keep_best(self.joined.setdefault(stem_word(joined), {}), target, score - 0.05)
         own = {stem_word(word) for word in draft.table_words(target.table)}
-        for start in range(len(stems)):
-            for end in range(start + 1, len(stems) + 1):
-                part = stems[start:end]
-                if len(part) < len(stems) and not set(part) <= WEAK:
-                    self.put(part, target, score * part_score(stems, part, start, own, target.kind))
-        self.add_concepts(target, stems, score)
+        for start, end in part_spans(len(stems)):
+            part = stems[start:end]
+            if len(part) < len(stems) and not set(part) <= WEAK:
+                self.put(part, target, score * part_score(stems, part, start, own, target.kind))
+            self.add_concepts(part, target, score * concept_fit(start, end, len(stems)))
 
-    def add_concepts(self, target: Target, stems: Phrase, score: float) -> None:
-        known = load_concepts()
-        for start in range(len(stems)):
-            for end in range(start + 1, len(stems) + 1):
-                for concept in known.get(stems[start:end], frozenset()) - (
-                    FIGURES if target.kind == "entity" else set()
-                ):
-                    whole = end - start == len(stems)
-                    found = self.by_concept.setdefault(concept, {})
-                    found[target] = max(found.get(target, 0.0), score * (0.8 if whole else 0.65))
+    def add_concepts(self, part: Phrase, target: Target, score: float) -> None:
+        for concept in load_concepts().get(part, frozenset()):
+            if concept not in FIGURES or target.kind != "entity":
+                keep_best(self.by_concept.setdefault(concept, {}), target, score)
 
     def put(self, phrase: Phrase, target: Target, score: float) -> None:
-        found = self.names.setdefault(phrase, {})
-        found[target] = max(found.get(target, 0.0), score)
+        keep_best(self.names.setdefault(phrase, {}), target, score)
 
-    def put_joined(self, text: str, target: Target, score: float) -> None:
-        if len(text) > 3:
-            found = self.joined.setdefault(stem_word(text), {})
-            found[target] = max(found.get(target, 0.0), score)
+
+def keep_best(found: dict[Target, float], target: Target, score: float) -> None:
+    found[target] = max(found.get(target, 0.0), score)
+
+
+def part_spans(length: int) -> Iterator[tuple[int, int]]:
+    return ((start, end) for start in range(length) for end in range(start + 1, length + 1))
+
+
+def measure_target(measure: Measure) -> Target:
+    return Target("measure", measure.table, "", measure.expression, measure.aggregate)
+
+
+def concept_fit(start: int, end: int, length: int) -> float:
+    """Return how well a concept of part of a name fits the name: best as the whole, then as its last word."""
+    if (start, end) == (0, length):
+        return 0.9
+    return 0.7 if end == length else 0.6
 
 
 def part_score(stems: Phrase, part: Phrase, start: int, own: set[str], kind: Kind) -> float:
     """Return how well a part of a name stands for the whole: best when only the table's own name is missing."""
-    missing = [each for n, each in enumerate(stems) if not start <= n < start + len(part) and each not in WEAK]
-    if kind != "entity" and missing and set(missing) <= own:
-        return 0.92
-    if missing and set(missing) <= KEY_WORDS:
-        return 0.5  # "genre" is the genre, not its id
+    missing = {each for each in (*stems[:start], *stems[start + len(part) :]) if each not in WEAK}
+    is_own = set(part) <= own
+    for words, score, fits in ((own, 0.92, kind != "entity"), (TYPE_WORDS, 0.9, not is_own), (KEY_WORDS, 0.5, True)):
+        if missing and missing <= words and fits:
+            return score
     has_head = start + len(part) == len(stems)
     return 0.45 + 0.35 * len(part) / (len(part) + len(missing)) + (0.08 if has_head else 0.0)
 
@@ -234,28 +248,26 @@ def part_score(stems: Phrase, part: Phrase, start: int, own: set[str], kind: Kin
 def make_table(table: Table, entity: Entity | None, model: SemanticModel) -> TableInfo:
     entity = entity or Entity(table.name, (" ".join(draft.table_words(table.name)),))
     key = entity.key or draft.find_key(table)
-    foreign = {name for join in model.joins if join.table == table.name for name in join.columns}
-    measures = {plain_name(each.expression) for each in model.measures if each.table == table.name}
     moments = sorted((each for each in model.moments if each.table == table.name), key=lambda each: not each.is_main)
-    dated = {each.column for each in moments}
-    roles = {column.name: column_role(column, key, foreign, measures, dated) for column in table.columns}
-    columns = {column.name: make_column(table.name, column, roles[column.name]) for column in table.columns}
+    roles = find_roles(table, key, model)
+    columns = {each.name: make_column(table.name, each, roles.get(each.name, "dimension")) for each in table.columns}
     return TableInfo(table.name, entity.names[0], key, entity.label, columns, moments[0].column if moments else "")
+
+
+def find_roles(table: Table, key: tuple[str, ...], model: SemanticModel) -> dict[str, Role]:
+    """Return the roles of the columns that are no dimensions; a key is a key, whatever else it is."""
+    measures = [plain_name(each.expression) for each in model.measures if each.table == table.name]
+    moments = [each.column for each in model.moments if each.table == table.name]
+    foreign = [name for join in model.joins if join.table == table.name for name in join.columns]
+    roles: dict[str, Role] = dict.fromkeys(measures, "measure")
+    roles |= dict.fromkeys([*moments, *(each.name for each in table.columns if draft.is_moment(each))], "moment")
+    roles |= dict.fromkeys(foreign, "foreign")
+    return roles | dict.fromkeys(key if len(key) == 1 else (), "key")
 
 
 def plain_name(expression: str) -> str:
     """Return a quoted column name without its quotes."""
     return expression.strip('"').replace('""', '"')
-
-
-def column_role(column: Column, key: tuple[str, ...], foreign: set[str], measures: set[str], moments: set[str]) -> Role:
-    if (column.name,) == key:
-        return "key"
-    if column.name in foreign:
-        return "foreign"
-    if column.name in moments or draft.is_moment(column):
-        return "moment"
-    return "measure" if column.name in measures else "dimension"
 
 
 def make_column(table: str, column: Column, role: Role) -> ColumnInfo:

@@ -64,16 +64,23 @@ class JoinGraph:
             self.found[key] = self.path_via(start, end, via) if via else self.search(start, end)
         return self.found[key]
 
+    def belongs(self, start: str, end: str, via: tuple[str, ...] = ()) -> bool:
+        """Whether each row of `start` belongs to one row of `end`, so that a join does not repeat it."""
+        path = self.path(start, end, via)
+        return path is not None and is_many_to_one(path)
+
+    def is_below(self, start: str, end: str) -> bool:
+        """Whether `start` is another table, whose rows belong to rows of `end`."""
+        return start != end and self.belongs(start, end)
+
     def path_via(self, start: str, end: str, via: tuple[str, ...]) -> Path | None:
         """A join in `via` names the table's role, so it is the last one on the way from the row that holds the key."""
         join = self.by_name.get(via[-1])
         if join is None:
             return self.search(start, end)
-        if join.to == end:
-            head = self.search(start, join.table)
-            return None if head is None else (*head, Step(join, True))
-        head = self.search(start, join.to)
-        return None if head is None else (*head, Step(join, False))
+        last = Step(join, join.to == end)
+        head = self.search(start, last.source)
+        return None if head is None else (*head, last)
 
     def search(self, start: str, end: str) -> Path | None:
         """Breadth first; among paths of the same length, one with fewer steps from one row to many."""

@@ -13,7 +13,15 @@ from itertools import takewhile
 from typing import Literal
 
 from recollect.apps.ask.interpret.frame import Filter, Frame, Ref
-from recollect.apps.ask.interpret.index import NOWHERE, ROLES, SchemaIndex, Target, plain_name
+from recollect.apps.ask.interpret.index import (
+    NO_COLUMN,
+    NOWHERE,
+    ROLES,
+    SchemaIndex,
+    Target,
+    measure_target,
+    plain_name,
+)
 from recollect.apps.ask.interpret.periods import Span, find_periods
 from recollect.apps.ask.interpret.values import FoundValue, ValueIndex
 from recollect.apps.ask.interpret.words import (
@@ -74,6 +82,7 @@ class Vocabulary:
     words: tuple[Word, ...] = ()
     filters: tuple[DefaultFilter, ...] = ()
     focus: str = ""
+    grain: str = ""  # of "over time" and other words that name no unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +143,7 @@ def link_question(
     linked = Linked(question, tokens, index, vocabulary=vocabulary, today=day, last=last)
     known = index.values.with_values(values)
     found: list[Link] = [
-        *(Link(s.first, s.last, "period", period=s) for s in find_periods(tokens, day, find_anchor(last))),
+        *(Link(s.first, s.last, "period", period=s, text=s.text) for s in find_periods(tokens, day, find_anchor(last))),
         *link_names(tokens, index),
         *link_values(tokens, index, known),
         *link_numbers(tokens),
@@ -212,12 +221,9 @@ def find_names(tokens: Sequence[Token], stems: Phrase, index: SchemaIndex) -> di
 def drop_keys(found: Mapping[Target, float], index: SchemaIndex) -> dict[Target, float]:
     """Return the targets without the keys that refer to rows of the same name: "region" is the region."""
     best = max((score for target, score in found.items() if target.kind == "entity"), default=0.0)
-    return {target: score for target, score in found.items() if score > best or not is_foreign(target, index)}
-
-
-def is_foreign(target: Target, index: SchemaIndex) -> bool:
-    info = index.column(target.table, target.column)
-    return info is not None and info.role == "foreign"
+    return {
+        target: score for target, score in found.items() if score > best or index.column_of(target).role != "foreign"
+    }
 
 
 def can_be_shortened(token: Token) -> bool:
@@ -400,7 +406,7 @@ def taught_figures(word: Word, index: SchemaIndex) -> list[Target]:
     table = find_table(word.table, index)
     if not table:
         return []
-    is_column = index.column(table, word.expression) is not None
+    is_column = index.column(table, word.expression) is not NO_COLUMN
     # A module, because draft imports words from this package.
     expression = draft.quote_name(word.expression) if is_column else word.expression
     return [Target("measure", table, "", expression, word.aggregate)]
@@ -428,7 +434,7 @@ def find_figure(table: str, column: str, index: SchemaIndex) -> Target | None:
     """Return the measure of a column that is added up or averaged when it is named; None if it is no measure."""
     for each in index.model.measures:
         if each.table == table and plain_name(each.expression) == column:
-            return Target("measure", table, "", each.expression, each.aggregate)
+            return measure_target(each)
     return None
 
 
@@ -440,7 +446,7 @@ def named_targets(name: str, index: SchemaIndex) -> list[Target]:
     owner = find_table(table, index)
     for each in index.tables[owner].columns if owner else ():
         if each.casefold() == column.casefold():
-            return [find_figure(owner, each, index) or index.column_target(owner, each)]
+            return [find_figure(owner, each, index) or Target("column", owner, each)]
     exact = index.names.get(stem_phrase(name), {})
     best = max(exact.values(), default=0.0)
     return [target for target, score in exact.items() if score == best]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.apps.ask.interpret.index import ColumnInfo, Target
+from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import Link, Linked
 from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.state import Fact, State
@@ -41,10 +41,6 @@ def is_coordinated(state: State) -> bool:
     return state.junction == "and" and state.last.kind in ("group", "grain")
 
 
-def is_measure(link: Link, info: ColumnInfo | None) -> bool:
-    return link.kind == "measure" or (info is not None and info.role == "measure")
-
-
 def is_pending_figure(state: State) -> bool:
     """Whether "how many" or an aggregate waits for what is counted or measured."""
     return state.counts or bool(state.aggregates)
@@ -54,8 +50,3 @@ def without_shown(state: State, target: Target) -> tuple[Fact, ...]:
     """Return the facts without the column that was only named to give its value."""
     is_named = state.last.kind == "show" and is_same_column(state.last.target, target)
     return state.facts[:-1] if is_named else state.facts
-
-
-def is_when(target: Target, linked: Linked) -> bool:
-    info = linked.index.column(target.table, target.column)
-    return info is not None and (info.role == "moment" or info.is_year)

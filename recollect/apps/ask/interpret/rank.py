@@ -39,7 +39,10 @@ WEIGHTS: Mapping[str, float] = {
     "ranked_nothing": -2.0,
     "measure_listed": -1.0,
     "unit_of_figure": 0.2,
-    "counted_total": -0.5,
+    "figure_replaced": -0.5,  # by one that can be split as asked
+    "share_of_value": -0.5,
+    "second_figure": -1.5,
+    "counted_total": -1.2,
     "named_figure": 1.5,  # the model calls a figure so
     "counted_figure": -1.0,
     "number_out_of_range": -2.5,
@@ -57,6 +60,7 @@ WEIGHTS: Mapping[str, float] = {
     "by_not_group": -0.8,
     "group_by_measure": -1.5,
     "repeated_rows": -1.5,
+    "counted_by_name": -1.5,  # how many rows there are of a single one
     "group_by_row": -2.0,  # a figure of each single row
     "default_aggregate": -0.2,
     # position

@@ -7,7 +7,7 @@ subqueries, so that no join multiplies what is counted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp, parse_one
@@ -109,20 +109,18 @@ def render_frame(frame: Frame, index: SchemaIndex) -> str:
 
 def base_table(frame: Frame, index: SchemaIndex) -> str:
     """Return the table whose rows are counted, summed or listed."""
-    if frame.metrics:
-        return frame.metrics[0].of.table
-    if frame.having:
-        return frame.having[0].metric.of.table
-    shown = [ref.table for ref in (*frame.columns, *(group.of for group in frame.groups))]
-    tables = dict.fromkeys((frame.subject, *shown, *(order.of.table for order in frame.order if order.of)))
-    reaching = [table for table in tables if all(is_row_of(table, other, index) for other in tables)]
-    return (reaching or [frame.subject])[0]
+    measured = (*frame.metrics, *(each.metric for each in frame.having))
+    if measured:
+        return measured[0].of.table
+    ordered = [order.of.table for order in frame.order if order.of]
+    tables = dict.fromkeys((frame.subject, *(ref.table for ref in frame.shown), *ordered))
+    if len(tables) == 1:
+        return frame.subject
+    return next((each for each in tables if reaches_all(each, tables, index)), frame.subject)
 
 
-def is_row_of(table: str, other: str, index: SchemaIndex) -> bool:
-    """Whether each row of the table belongs to one row of the other."""
-    path = index.joins.path(table, other)
-    return path is not None and is_many_to_one(path)
+def reaches_all(table: str, others: Iterable[str], index: SchemaIndex) -> bool:
+    return all(index.joins.belongs(table, other) for other in others)
 
 
 def build_query(frame: Frame, index: SchemaIndex) -> exp.Select:
@@ -135,24 +133,23 @@ def build_query(frame: Frame, index: SchemaIndex) -> exp.Select:
     query.wheres += where_expressions(frame, query)
     pairs = zip(frame.metrics, metrics, strict=True)
     shown += [exp.alias_(compute(each, made, frame, query), metric_title(each), quoted=True) for each, made in pairs]
-    select = query.select(unique_names(shown))
-    if keys:
-        select = select.group_by(*dict.fromkeys(keys), copy=False)
-    for condition in havings:
-        select = select.having(condition, copy=False)
-    if not is_grouped and (frame.is_distinct or query.has_fan_out or is_plain(frame, index)):
+    select = query.select(unique_names(shown)).group_by(*dict.fromkeys(keys), copy=False)
+    select = select.having(*havings, copy=False)
+    if not is_grouped and (query.has_fan_out or repeats_values(frame, index)):
         select = select.distinct(copy=False)
-    if orders and frame.limit is not None and frame.with_ties:
-        return keep_ties(select, frame.limit, orders)
+    if orders and frame.with_ties:
+        return keep_ties(select, frame.limit or 1, orders)
     return add_order(select, frame.limit, orders)
 
 
-def is_plain(frame: Frame, index: SchemaIndex) -> bool:
-    """Whether a list shows neither key nor label of its rows: then equal rows say nothing new."""
+def repeats_values(frame: Frame, index: SchemaIndex) -> bool:
+    """Whether equal rows of a list say nothing new: it shows neither key nor label of its rows."""
     info = index.tables[frame.subject]
     own = {Ref(frame.subject, name) for name in (*info.key, *info.label)}
-    shown = {Ref(ref.table, ref.column) for ref in frame.columns}
-    return bool(shown) and not frame.order and not own & shown
+    is_plain = (
+        bool(frame.columns) and not frame.order and own.isdisjoint(Ref(ref.table, ref.column) for ref in frame.columns)
+    )
+    return frame.is_distinct or is_plain
 
 
 def add_order(select: exp.Select, limit: int | None, orders: list[exp.Ordered]) -> exp.Select:
@@ -210,8 +207,7 @@ def column_expression(column: str, alias: str) -> exp.Expr:
 
 def trimmed(index: SchemaIndex, table: str, column: str, alias: str) -> exp.Expr:
     made = column_expression(column, alias)
-    info = index.column(table, column)
-    return exp.Trim(this=made) if info and info.needs_trim else made
+    return exp.Trim(this=made) if index.column(table, column).needs_trim else made
 
 
 def make_join(index: SchemaIndex, step: Step, source: str, target: str) -> exp.Join:
@@ -246,8 +242,7 @@ def qualified(sql: str, alias: str, index: SchemaIndex) -> exp.Expr:
 
 def number_expression(ref: Ref, query: Query) -> exp.Expr:
     made = ref_expression(ref, query)
-    info = query.index.column(ref.table, ref.column) if ref.column else None
-    return exp.cast(made, "DOUBLE") if info and info.is_numeric_text else made
+    return exp.cast(made, "DOUBLE") if query.index.column_of(ref).is_numeric_text else made
 
 
 def label_expressions(table: str, alias: str, index: SchemaIndex) -> list[exp.Expr]:
@@ -292,8 +287,7 @@ def group_expressions(group: Group, query: Query) -> list[exp.Expr]:
 def moment_expression(ref: Ref, query: Query) -> exp.Expr:
     """Return a moment as one. A text that says when is enough for SQLite and MySQL, which convert it themselves."""
     made = ref_expression(ref, query)
-    info = query.index.column(ref.table, ref.column) if ref.column else None
-    is_text = info is not None and info.type == "text" and query.index.dialect in ("postgres", "duckdb")
+    is_text = query.index.column_of(ref).type == "text" and query.index.dialect in ("postgres", "duckdb")
     return exp.cast(made, "TIMESTAMP") if is_text else made
 
 
@@ -336,8 +330,8 @@ def shown_columns(refs: Sequence[Ref], query: Query) -> list[exp.Expr]:
 
 def metric_expression(metric: Metric, query: Query) -> exp.Expr:
     query.reach(metric.of.table, metric.of.via)
-    path = query.index.joins.path(query.base, metric.of.table, metric.of.via) or ()
-    is_doubled = query.has_fan_out or bool(path)
+    # Rows are repeated by a joined table that they do not belong to.
+    is_doubled = any(not query.index.joins.belongs(metric.of.table, table) for table, _ in query.aliases)
     if metric.aggregate == "count" and not metric.of.column:
         key = key_expressions(metric.of, query)[:1] if is_doubled else []
         return exp.Count(this=exp.Distinct(expressions=key) if key else exp.Star())

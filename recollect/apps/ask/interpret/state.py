@@ -39,6 +39,10 @@ class Fact:
     span: Span | None = None
     fragment: Frame | None = None
 
+    @property
+    def is_equal_number(self) -> bool:
+        return self.kind == "filter" and self.op == "=" and not self.is_text
+
 
 START = Fact("start", -1)  # stands before the first fact
 
@@ -60,7 +64,7 @@ class State:
     compare: str = ""
     numbers: tuple[float, ...] = ()
     order: str = ""
-    negates: bool = False
+    negates: int = 0  # where the negation ends; 0 without one
     like: str = ""
     junction: str = ""
     role: str = ""

@@ -2,51 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Op, Ref
-from recollect.apps.ask.interpret.index import SchemaIndex
-from recollect.apps.ask.interpret.joins import is_many_to_one, join_name
+from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Op, Period, Ref
+from recollect.apps.ask.interpret.index import SchemaIndex, Target
+from recollect.apps.ask.interpret.joins import join_name
 from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.render import base_table
 from recollect.apps.ask.interpret.work import Work
 
 Variant = tuple[Frame, list[Feature]]
 POSITIVE: dict[str, Op] = {"!=": "=", "not in": "in", "not contains": "contains"}
+LISTED: dict[str, Op] = {"=": "in", "!=": "not in"}
 MOST_KEYS = 3
 
 
 def spread(frame: Frame, work: Work) -> Iterator[tuple[Frame, list[Feature], list[str]]]:
     """Yield the variants of a frame, each with its features and guesses."""
     for values, features in value_variants(frame, work):
-        placed = place_conditions(values, work.index)
-        for mentioned, more in mention_variants(placed, work):
+        for mentioned, more in mention_variants(place_conditions(values, work.index), work):
             for final, extra, guesses in key_variants(mentioned, work):
                 yield final, [*features, *more, *extra, *shape_features(final, work)], guesses
 
 
+# Several values of one column ----------------------------------------------------------------------------------------
+
+
 def value_variants(frame: Frame, work: Work) -> Iterator[Variant]:
     """Several values of one column are alternatives, or each must be met by a row ("both")."""
-    is_either = any(fact.junction == "or" for _, fact in work.filters)
-    repeated = [each.of for n, each in enumerate(frame.filters) if each.of in {f.of for f in frame.filters[:n]}]
-    if not repeated:
-        yield (replace(frame, filters=join_alternatives(frame.filters, work)) if is_either else frame), []
+    counted = Counter(each.of for each in frame.filters)
+    ref, count = max(counted.items(), key=lambda each: each[1], default=(Ref(""), 0))
+    if count < 2:
+        yield replace(frame, filters=join_alternatives(frame.filters, work)), []
         return
-    merged = merge_by_column(frame.filters)
-    yield replace(frame, filters=merged), [("contradiction", 1.0)] if is_contradiction(merged) else []
-    found = [each for each in frame.filters if each.of == repeated[0]]
-    if len(found) == 2 and not is_either and not frame.metrics:
+    yield replace(frame, filters=merge_by_column(frame.filters)), []
+    is_either = any(fact.junction == "or" for _, fact in work.filters)
+    if count == 2 and not is_either and not frame.metrics:
+        found = [each for each in frame.filters if each.of == ref]
         is_asked = bool(work.facts("both")) or is_contradiction(found)
-        yield split_both(frame, repeated[0], found), [("both_matched" if is_asked else "both_unasked", 1.0)]
+        yield split_both(frame, ref, found), [("both_matched" if is_asked else "both_unasked", 1.0)]
 
 
 def is_contradiction(filters: Sequence[Filter]) -> bool:
-    """Whether no row can meet all of them: below one number and above a higher one."""
-    numbers = [each for each in filters if each.values and not each.is_text]
-    lows = [(each.of, float(each.values[0])) for each in numbers if each.op in (">", ">=")]
-    highs = [(each.of, float(each.values[0])) for each in numbers if each.op in ("<", "<=")]
-    return any(low[0] == high[0] and low[1] >= high[1] for low in lows for high in highs)
+    """Whether no row can meet both: below one number and above a higher one."""
+    numbers = [each for each in filters if each.op[0] in "<>" and each.values and not each.is_text]
+    bounds = {each.op[0]: float(each.values[0]) for each in numbers}
+    return len(bounds) == 2 and bounds[">"] >= bounds["<"]
 
 
 def join_alternatives(filters: tuple[Filter, ...], work: Work) -> tuple[Filter, ...]:
@@ -60,22 +63,21 @@ def merge_by_column(filters: Sequence[Filter]) -> tuple[Filter, ...]:
     """Join equalities of one column into a list of values; the same for inequalities."""
     groups: dict[tuple[object, ...], list[Filter]] = {}
     for n, each in enumerate(filters):
-        key = (each.of, each.op, each.is_text) if each.op in ("=", "!=") else (n,)
+        key = (each.of, each.op, each.is_text) if each.op in LISTED else (n,)
         groups.setdefault(key, []).append(each)
     return tuple(map(merge_values, groups.values()))
 
 
 def merge_values(filters: Sequence[Filter]) -> Filter:
     values = tuple(dict.fromkeys(value for each in filters for value in each.values))
-    if len(filters) == 1 or len(values) == 1:
-        return filters[0]
-    return replace(filters[0], op="in" if filters[0].op == "=" else "not in", values=values)
+    is_single = len(filters) == 1 or len(values) == 1
+    return filters[0] if is_single else replace(filters[0], op=LISTED[filters[0].op], values=values)
 
 
 def split_both(frame: Frame, ref: Ref, found: Sequence[Filter]) -> Frame:
     """Each condition is met by a row of its own: two existence conditions."""
-    shown = [each for each in frame.columns if each.column][:1]
-    on = shown[0] if shown and shown[0].table == ref.table else None
+    shown = next((each for each in frame.columns if each.column), None)
+    on = shown if shown and shown.table == ref.table else None
     split = [Existence(ref.table, each.op == "!=", (make_positive(each),), on=on) for each in found]
     rest = tuple(each for each in frame.filters if each.of != ref)
     return replace(frame, filters=rest, existence=(*frame.existence, *split), is_distinct=True)
@@ -85,68 +87,76 @@ def make_positive(each: Filter) -> Filter:
     return replace(each, op=POSITIVE.get(each.op, each.op))
 
 
+# Conditions on related rows ------------------------------------------------------------------------------------------
+
+
 def place_conditions(frame: Frame, index: SchemaIndex) -> Frame:
     """Move conditions on rows of the many side into existence conditions of that table, one per table."""
-    base = base_table(frame, index)
-    existence = list(frame.existence)
-    for each in frame.filters:
-        if is_direct(index, base, each.of, frame):
-            continue
-        inner = Existence(each.of.table, filters=(replace(each, either=0),))
-        if each.op in POSITIVE and not each.either:
-            existence.append(Existence(each.of.table, True, (make_positive(each),)))
-        else:
-            join_existence(existence, index, base, inner)
-    for period in frame.periods:
-        if not is_direct(index, base, period.of, frame):
-            join_existence(existence, index, base, Existence(period.of.table, periods=(period,)))
-    filters = tuple(each for each in frame.filters if is_direct(index, base, each.of, frame))
-    periods = tuple(each for each in frame.periods if is_direct(index, base, each.of, frame))
-    return replace(frame, filters=filters, periods=periods, existence=tuple(existence))
+    base, shown = base_table(frame, index), {ref.table for ref in frame.shown}
+
+    def is_direct(each: Filter | Period) -> bool:
+        """Whether the condition concerns one row for each row of the base, or rows that are shown."""
+        place = each.of
+        is_connected = index.joins.path(base, place.table, place.via) is not None
+        return place.table in shown or not is_connected or index.joins.belongs(base, place.table, place.via)
+
+    existence = frame.existence
+    for each in (*frame.filters, *frame.periods):
+        if not is_direct(each):
+            existence = add_existence(existence, index, base, make_existence(each))
+    filters, periods = tuple(filter(is_direct, frame.filters)), tuple(filter(is_direct, frame.periods))
+    return replace(frame, filters=filters, periods=periods, existence=existence)
 
 
-def is_direct(index: SchemaIndex, base: str, ref: Ref, frame: Frame) -> bool:
-    """Whether a condition on the column concerns one row for each row of the base, or rows that are shown."""
-    path = index.joins.path(base, ref.table, ref.via)
-    shown = {each.table for each in (*frame.columns, *(group.of for group in frame.groups))}
-    return path is None or is_many_to_one(path) or ref.table in shown
+def make_existence(each: Filter | Period) -> Existence:
+    """Return the condition that a related row meets this; one that excludes is met if no row has what it excludes."""
+    if isinstance(each, Period):
+        return Existence(each.of.table, periods=(each,))
+    is_negated = each.op in POSITIVE and not each.either
+    inner = make_positive(each) if is_negated else replace(each, either=0)
+    return Existence(each.of.table, is_negated, (inner,))
 
 
-def join_existence(existence: list[Existence], index: SchemaIndex, base: str, new: Existence) -> None:
+def add_existence(
+    existence: tuple[Existence, ...], index: SchemaIndex, base: str, new: Existence
+) -> tuple[Existence, ...]:
     """Add conditions to the existence condition on the same rows, or a new one."""
     on_way = {step.target for step in index.joins.path(base, new.table) or ()}
-    for n, each in enumerate(existence):
-        inner = index.joins.path(each.table, new.table)
-        is_related = each.table in on_way or (inner is not None and is_many_to_one(inner))
-        is_filtered = {f.of for f in each.filters} & {f.of for f in new.filters}
-        if is_related and each.on is None and not is_filtered:
-            existence[n] = replace(each, filters=each.filters + new.filters, periods=each.periods + new.periods)
-            return
-    existence.append(new)
+    for n, each in enumerate(existence if not new.is_negated else ()):
+        is_related = each.table in on_way or index.joins.belongs(each.table, new.table)
+        if is_related and each.on is None and filtered(each).isdisjoint(filtered(new)):
+            joined = replace(each, filters=each.filters + new.filters, periods=each.periods + new.periods)
+            return (*existence[:n], joined, *existence[n + 1 :])
+    return (*existence, new)
+
+
+def filtered(existence: Existence) -> set[Ref]:
+    return {each.of for each in existence.filters}
 
 
 def mention_variants(frame: Frame, work: Work) -> Iterator[Variant]:
     """A table that was named but not used: rows must exist in it, or it was named in passing."""
-    # With figures the rows of the subject are not read unless something refers to them.
-    refs = frozenset((base_table(frame, work.index), *(ref.table for ref in frame.refs())))
-    used = (frame.tables - {frame.subject}) | refs if frame.metrics else frame.tables
-    entities = [fact.target for fact in work.facts("entity") if fact.target.table not in used]
-    if not entities:
-        yield frame, []
-        return
-    base = base_table(frame, work.index)
-    existence: list[Existence] = []
-    features: list[Feature] = []
-    for target in {each.table: each for each in entities}.values():
-        path = work.index.joins.path(base, target.table, target.via)
-        if path:
-            existence.append(Existence(target.table, via=target.via))
-            features.append(("existence_of_parent" if is_many_to_one(path) else "existence_of_mention", 1.0))
-        else:
-            features.append(("table_unused", 1.0))
-    if existence:
-        yield replace(frame, existence=(*frame.existence, *existence)), features
-    yield frame, [("table_unused", float(len(entities)))]
+    base, joins = base_table(frame, work.index), work.index.joins
+    unused = find_unused(frame, base, work)
+    reached = {each.table: each for each in unused if joins.path(base, each.table, each.via)}
+    if reached:
+        existence = tuple(Existence(each.table, via=each.via) for each in reached.values())
+        below = sum(not joins.belongs(base, each.table, each.via) for each in reached.values())
+        missed = len({each.table for each in unused}) - len(reached)
+        features = [("existence_of_mention", float(below)), ("existence_of_parent", float(len(reached) - below))]
+        yield replace(frame, existence=(*frame.existence, *existence)), [*features, ("table_unused", float(missed))]
+    yield frame, [("table_unused", float(len(unused)))]
+
+
+def find_unused(frame: Frame, base: str, work: Work) -> list[Target]:
+    """Return the tables that were named and that the frame does not read. With figures the rows of the subject are not
+    read unless something refers to them."""
+    used = {base, *(ref.table for ref in frame.refs()), *(each.table for each in frame.existence)}
+    used |= frame.tables - {frame.subject} if frame.metrics else frame.tables
+    return [fact.target for fact in work.facts("entity") if fact.target.table not in used]
+
+
+# Parallel keys -------------------------------------------------------------------------------------------------------
 
 
 def key_variants(frame: Frame, work: Work) -> Iterator[tuple[Frame, list[Feature], list[str]]]:
@@ -156,10 +166,11 @@ def key_variants(frame: Frame, work: Work) -> Iterator[tuple[Frame, list[Feature
         yield frame, [], []
         return
     roles = {work.state.role, *(fact.role for fact in work.state.facts)}
-    matched = {key for key in keys if roles & key_concepts(key, work.index)}
     for key in keys[:MOST_KEYS]:
-        feature = "role_matched" if key in matched else "parallel_guessed"
-        yield with_via(frame, table, (key,)), [(feature, 1.0)], [] if key in matched else [key]
+        owner, _, column = key.rpartition(".")
+        is_matched = bool(roles & work.index.column(owner, column).concepts)
+        feature = "role_matched" if is_matched else "parallel_guessed"
+        yield with_via(frame, table, (key,)), [(feature, 1.0)], [] if is_matched else [key]
 
 
 def find_parallel_keys(frame: Frame, index: SchemaIndex) -> tuple[str, list[str]]:
@@ -167,17 +178,8 @@ def find_parallel_keys(frame: Frame, index: SchemaIndex) -> tuple[str, list[str]
     base = base_table(frame, index)
     outer = [ref.table for ref in frame.refs() if ref.table != base and not ref.via]
     inner = [each.table for each in frame.existence if not each.via and each.on is None]
-    for table in (*outer, *inner):
-        keys = index.joins.parallel(base, table)
-        if keys:
-            return table, list(map(join_name, keys))
-    return "", []
-
-
-def key_concepts(key: str, index: SchemaIndex) -> frozenset[str]:
-    owner, _, column = key.rpartition(".")
-    info = index.column(owner, column)
-    return info.concepts if info else frozenset()
+    found = ((table, index.joins.parallel(base, table)) for table in (*outer, *inner))
+    return next(((table, list(map(join_name, keys))) for table, keys in found if keys), ("", []))
 
 
 def with_via(frame: Frame, table: str, via: tuple[str, ...]) -> Frame:
@@ -195,44 +197,67 @@ def with_via(frame: Frame, table: str, via: tuple[str, ...]) -> Frame:
     )
 
 
+# Shape ---------------------------------------------------------------------------------------------------------------
+
+
 def shape_features(frame: Frame, work: Work) -> list[Feature]:
     """Return what speaks for or against a frame, whatever the words were."""
-    index, base = work.index, base_table(frame, work.index)
-    paths = [index.joins.path(base, table) or () for table in frame.tables - {base}]
-    made: list[Feature] = [("join", float(sum(map(len, paths)))), ("other_owner", float(count_strays(frame, work)))]
-    if not frame.columns and not frame.metrics and not frame.groups:
-        made.append(("default_label", 1.0))
-        made.append(("no_label", float(not index.tables[frame.subject].label)))
-    rows = {group.of.table for group in frame.groups if not group.of.column}
-    made.append(("group_by_row", float(any(metric.of.table in rows for metric in frame.metrics[:1]))))
-    made.append(("fan_out_join", float(count_fan_outs(frame, base, index))))
-    made.append(("repeated_rows", float(repeats_rows(frame, base, index))))
-    equal = {each.of for each in frame.filters if each.op == "="}
-    made.append(("shown_and_filtered", float(len(equal & set(frame.columns)))))
-    return [(name, amount) for name, amount in made if amount]
+    base = base_table(frame, work.index)
+    amounts = ((name, float(measure(frame, base, work))) for name, measure in SHAPES.items())
+    return [(name, amount) for name, amount in amounts if amount]
 
 
-def count_fan_outs(frame: Frame, base: str, index: SchemaIndex) -> int:
+def count_joins(frame: Frame, base: str, work: Work) -> int:
+    return sum(len(work.index.joins.path(base, table) or ()) for table in frame.tables)
+
+
+def shows_label(frame: Frame, base: str, work: Work) -> bool:
+    """Whether nothing says what is shown."""
+    return not frame.columns and not frame.metrics and not frame.groups
+
+
+def lacks_label(frame: Frame, base: str, work: Work) -> bool:
+    return shows_label(frame, base, work) and not work.index.tables[frame.subject].label
+
+
+def is_grouped_by_row(frame: Frame, base: str, work: Work) -> bool:
+    """Whether the figure is one of each single row."""
+    return bool(frame.metrics) and any(group.of.table == base and not group.of.column for group in frame.groups)
+
+
+def count_fan_outs(frame: Frame, base: str, work: Work) -> int:
     """Return how many tables of a list multiply its rows."""
     shown = set() if frame.metrics else {ref.table for ref in frame.columns}
-    return sum(not is_many_to_one(index.joins.path(base, table) or ()) for table in shown)
+    return sum(not work.index.joins.belongs(base, table) for table in shown)
 
 
-def repeats_rows(frame: Frame, base: str, index: SchemaIndex) -> bool:
+def repeats_rows(frame: Frame, base: str, work: Work) -> bool:
     """Whether rows are listed once for each row of a table below them, because they are ordered by its column."""
     if frame.metrics or frame.groups or base == frame.subject or frame.limit is None:
         return False
     shown = {ref.table for ref in frame.columns} or {frame.subject}
-    return all(table != base and is_many_to_one(index.joins.path(base, table) or ()) for table in shown)
+    return all(work.index.joins.is_below(base, table) for table in shown)
 
 
-def count_strays(frame: Frame, work: Work) -> int:
+def counts_named_rows(frame: Frame, base: str, work: Work) -> bool:
+    """Whether rows are counted that a condition names one by one."""
+    own = {Ref(base, name) for name in work.index.tables[base].label}
+    is_count = any(metric.aggregate == "count" for metric in frame.metrics[:1])
+    return is_count and any(each.of in own and each.op == "=" for each in frame.filters)
+
+
+def count_filtered(frame: Frame, base: str, work: Work) -> int:
+    """Return how many columns are shown though they have a single value."""
+    return len({each.of for each in frame.filters if each.op == "="} & set(frame.columns))
+
+
+def count_strays(frame: Frame, base: str, work: Work) -> int:
     """Return how many columns are taken from a table that nobody named, although a named one has the same column."""
     named = named_tables(work)
-    base = base_table(frame, work.index)
-    refs = (*frame.columns, *(group.of for group in frame.groups), *(metric.of for metric in frame.metrics))
     strays = 0
-    for ref in refs:
+    filters = (*frame.filters, *(inner for each in frame.existence for inner in each.filters))
+    compared = (each.of for each in filters if not each.is_text)
+    for ref in (*frame.shown, *(metric.of for metric in frame.metrics), *compared):
         on_way = {step.source for step in work.index.joins.path(base, ref.table) or ()}
         nearer = on_way if ref.table in named else on_way | named
         strays += has_twin(ref, nearer - {ref.table}, work.index)
@@ -246,8 +271,15 @@ def named_tables(work: Work) -> set[str]:
     return named - {fact.target.table for fact in work.facts("metric") if fact.aggregate == "count_distinct"}
 
 
-def has_twin(ref: Ref, tables: Iterable[str], index: SchemaIndex) -> bool:
+def has_twin(ref: Ref, tables: set[str], index: SchemaIndex) -> bool:
     """Whether one of the tables has a column of the same name."""
-    info = index.column(ref.table, ref.column)
+    words = index.column_of(ref).words
     others = (column.words for table in tables for column in index.tables[table].columns.values())
-    return info is not None and info.words in others
+    return bool(words) and words in others
+
+
+SHAPES: dict[str, Callable[[Frame, str, Work], float]] = {
+    "join": count_joins, "other_owner": count_strays, "default_label": shows_label, "no_label": lacks_label,
+    "group_by_row": is_grouped_by_row, "fan_out_join": count_fan_outs, "repeated_rows": repeats_rows,
+    "shown_and_filtered": count_filtered, "counted_by_name": counts_named_rows,
+}  # fmt: skip

@@ -20,6 +20,7 @@ from recollect.apps.ask.interpret.frame import (
 from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import Features
+from recollect.apps.ask.interpret.render import base_table
 from recollect.apps.ask.interpret.state import Fact, State
 
 NEGATED = {
@@ -74,6 +75,18 @@ class Work:
     def facts(self, *kinds: str) -> list[Fact]:
         return [fact for fact in self.state.facts if fact.kind in kinds]
 
+    def tables(self, *kinds: str) -> set[str]:
+        """Return the tables that facts of these kinds are about."""
+        return {fact.target.table for fact in self.facts(*kinds)}
+
+    def refs(self, kind: str) -> list[Ref]:
+        return [make_ref(fact.target, self.index) for fact in self.facts(kind)]
+
+    @property
+    def base(self) -> str:
+        """The table whose rows are counted, summed or listed so far."""
+        return base_table(self.frame(), self.index)
+
     @property
     def named_entities(self) -> list[Fact]:
         """The tables that were named outside of conditions."""
@@ -84,7 +97,9 @@ class Work:
         self.limit, self.with_ties = number or 1, number is None
 
     def note(self, name: str, amount: float = 1.0) -> None:
-        self.features.append((name, amount))
+        """Add a feature, unless there is nothing of it."""
+        if amount:
+            self.features.append((name, float(amount)))
 
     def guess(self, text: str) -> None:
         self.guesses.append(text)

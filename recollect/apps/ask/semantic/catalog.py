@@ -1,7 +1,7 @@
-"""Catalog: a data source as it is: tables, columns, keys, and some of the values that stand in them.
+"""The catalog of a data source: tables, columns, keys, and some of the values in them.
 
-Read by hosts/sql (reading a database is I/O), kept with the source, and drafted into a semantic model (draft.py). Names
-are written as the database writes them; a table outside the default schema is known as `schema.table`.
+Read by sources/catalog_reader.py, stored with the source, and drafted into a semantic model (draft.py). Names are
+written as the database writes them; a table outside the default schema is called `schema.table`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """These columns name a row of another table: many to one."""
+    """Columns that identify a row of another table: many to one."""
 
     columns: tuple[str, ...]
     table: str
@@ -64,15 +64,28 @@ class Catalog:
 
     @property
     def fingerprint(self) -> str:
-        """Another one means another shape: tables, columns, types or keys; what stands in them does not count."""
-        shape = [[t.name, [[c.name, c.type] for c in t.columns], t.primary_key, keys(t)] for t in self.tables]
+        """A hash of tables, columns, types and keys; values do not count."""
+        shape = [
+            [
+                table.name,
+                [[each.name, each.type] for each in table.columns],
+                table.primary_key,
+                [[key.columns, key.table, key.refers] for key in table.foreign_keys],
+            ]
+            for table in self.tables
+        ]
         return hashlib.sha256(json.dumps([self.dialect, sorted(shape, key=str)]).encode()).hexdigest()[:16]
 
     def table(self, name: str) -> Table | None:
         return next((each for each in self.tables if each.name.casefold() == name.casefold()), None)
 
+    def has(self, name: str, *columns: str) -> bool:
+        """Whether there is a table of this name with all these columns."""
+        table = self.table(name)
+        return table is not None and all(table.column(column) for column in columns)
+
     def only(self, names: Iterable[str]) -> Catalog:
-        """What somebody sees who may see these tables."""
+        """Return the catalog with these tables only."""
         wanted = {name.casefold() for name in names}
         return replace(self, tables=tuple(each for each in self.tables if each.name.casefold() in wanted))
 
@@ -81,14 +94,10 @@ class Catalog:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Catalog:
-        return cls(data["dialect"], tuple(table_from(each) for each in data["tables"]))
+        return cls(data["dialect"], tuple(map(_read_table, data["tables"])))
 
 
-def keys(table: Table) -> list[list[object]]:
-    return [[key.columns, key.table, key.refers] for key in table.foreign_keys]
-
-
-def table_from(data: Mapping[str, Any]) -> Table:
+def _read_table(data: Mapping[str, Any]) -> Table:
     columns = tuple(Column(**{**each, "values": tuple(each["values"])}) for each in data["columns"])
     foreign = tuple(ForeignKey(tuple(k["columns"]), k["table"], tuple(k["refers"])) for k in data["foreign_keys"])
     return Table(**{**data, "columns": columns, "primary_key": tuple(data["primary_key"]), "foreign_keys": foreign})

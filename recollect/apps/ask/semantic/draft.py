@@ -1,7 +1,7 @@
 """Draft a semantic model from a catalog: entities, dimensions, measures, moments and joins.
 
-`draft_model` is general on purpose: it looks at types, keys, names and sampled values, never at a domain. People edit
-the result.
+`draft_model` is general on purpose: it uses types, keys, names and sampled values, never a domain. People edit the
+result.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ PERSON = (
 )
 SECONDARY = frozenset(("due", "update", "modifi", "birth", "end", "expir", "delet", "ship", "deliveri", "close", "to"))
 PRICES, QUANTITIES = frozenset(("price", "cost", "rate")), frozenset(("quantity", "qty", "units"))
+TOTALS = frozenset(("total", "amount"))
 OVERLAP = 0.8
 # Tables whose name stands for their amount: "sales by region" is a sum, "orders by region" a count.
 AMOUNT_TABLES = frozenset(("sale", "payment", "expens", "donat", "refund", "revenu", "purchas", "cost", "turnov"))
@@ -46,19 +47,19 @@ def draft_model(catalog: Catalog) -> SemanticModel:
     measures: list[Measure] = []
     moments: list[Moment] = []
     for table in catalog.tables:
-        keys = key_columns(table, joins)
-        main = main_moment(table)
+        keys = find_key_columns(table, joins)
+        main = find_main_moment(table)
         for column in table.columns:
-            names = column_names(table, column)
+            names = name_column(table, column)
             if is_moment(column):
                 kind: ColumnType = "datetime" if column.type == "datetime" else "date"
                 moments.append(Moment(table.name, column.name, names, kind, column.name == main))
             elif is_measure(column) and column.name not in keys:
-                own = amount_names(table, column)
+                own = name_amount(table, column)
                 measures.append(Measure(table.name, quote_name(column.name), (*own, *names)))
             else:
                 dimensions.append(Dimension(table.name, column.name, names, column.type, column.comment))
-        measures += line_totals(table, catalog)
+        measures += find_line_totals(table, catalog)
     return SemanticModel(entities, tuple(dimensions), tuple(measures), tuple(moments), joins)
 
 
@@ -76,7 +77,8 @@ def table_words(table: str) -> Phrase:
     return words
 
 
-def column_names(table: Table, column: Column) -> tuple[str, ...]:
+def name_column(table: Table, column: Column) -> tuple[str, ...]:
+    """Return the words of a column's name, also without those of its table."""
     words = split_name(column.name)
     short = words[len(table_words(table.name)) :] if starts_with(words, table_words(table.name)) else ()
     return tuple(dict.fromkeys(" ".join(each) for each in (words, short) if each))
@@ -89,10 +91,13 @@ def starts_with(words: Phrase, head: Phrase) -> bool:
 
 def make_entity(table: Table, joins: Iterable[Join]) -> Entity:
     words = " ".join(table_words(table.name))
-    return Entity(table.name, (words,), find_key(table), find_label(table, key_columns(table, joins)), table.comment)
+    return Entity(
+        table.name, (words,), find_key(table), find_label(table, find_key_columns(table, joins)), table.comment
+    )
 
 
 def find_key(table: Table) -> tuple[str, ...]:
+    """Return the primary key, or else a unique column, preferably one named like a key."""
     if table.primary_key:
         return table.primary_key
     unique = [each.name for each in table.columns if each.is_unique]
@@ -101,13 +106,13 @@ def find_key(table: Table) -> tuple[str, ...]:
     return tuple((named or unique or first)[:1])
 
 
-def key_columns(table: Table, joins: Iterable[Join]) -> frozenset[str]:
+def find_key_columns(table: Table, joins: Iterable[Join]) -> frozenset[str]:
     own = table.primary_key if len(table.primary_key) == 1 else ()
     return frozenset((*own, *(name for join in joins if join.table == table.name for name in join.columns)))
 
 
 def find_label(table: Table, keys: frozenset[str]) -> tuple[str, ...]:
-    """Return the columns that a person would name a row by."""
+    """Return the columns that people name a row by."""
     texts = [each for each in table.columns if each.type == "text" and each.name not in keys and not is_moment(each)]
     by_words = {split_name(each.name): each.name for each in texts}
     unique = tuple(each.name for each in texts if each.is_unique)
@@ -143,7 +148,7 @@ def is_moment(column: Column) -> bool:
     return column.type == "text" and bool(seen) and all(ISO.fullmatch(each.strip()) for each in seen)
 
 
-def main_moment(table: Table) -> str:
+def find_main_moment(table: Table) -> str:
     """Return the column that says when a row happened, or an empty string."""
     own = {stem_word(word) for word in table_words(table.name)}
 
@@ -163,11 +168,11 @@ def is_year(column: Column) -> bool:
     """Whether a number is a year: 1948, not "years of work"."""
     if column.type not in NUMBERS or "year" not in {stem_word(word) for word in split_name(column.name)}:
         return False
-    ends = [float(each) for each in (column.low, column.high) if each and NUMERIC.fullmatch(each)]
+    ends = [end for end in map(read_number, (column.low, column.high)) if end is not None]
     return bool(ends) and min(ends) >= 1000 and max(ends) < 2200
 
 
-def amount_names(table: Table, column: Column) -> tuple[str, ...]:
+def name_amount(table: Table, column: Column) -> tuple[str, ...]:
     """Return the table's own name for its amount, where people use it so: "sales" for `sales.amount`."""
     words = table_words(table.name)
     is_amount = bool(AMOUNTS & set(split_name(column.name)))
@@ -176,47 +181,53 @@ def amount_names(table: Table, column: Column) -> tuple[str, ...]:
     return (" ".join(words),) if is_amount and is_named_so and len(amounts) == 1 else ()
 
 
-def line_totals(table: Table, catalog: Catalog) -> Iterator[Measure]:
+def find_line_totals(table: Table, catalog: Catalog) -> Iterator[Measure]:
     """Yield price times quantity where a table has both: what a line of an order is worth. Where another table has the
     sales themselves, it is only called a line total."""
-    taken = {stem_word(table_words(each.name)[-1]) for each in catalog.tables}
-    prices = [each.name for each in table.columns if each.type in NUMBERS and set(split_name(each.name)) & PRICES]
-    amounts = [each.name for each in table.columns if each.type in NUMBERS and set(split_name(each.name)) & QUANTITIES]
-    totals = [each for each in table.columns if {"total", "amount"} & set(split_name(each.name))]
-    if len(amounts) == 1 and prices and not totals:
-        price = min(prices, key=lambda name: ("unit" not in split_name(name), name))
-        names = (
-            ("line total", "line revenue")
-            if taken & {stem_word("sales"), stem_word("revenue")}
-            else ("sales", "revenue")
-        )
-        yield Measure(table.name, f"{quote_name(price)} * {quote_name(amounts[0])}", names)
+    prices, quantities = find_numbers(table, PRICES), find_numbers(table, QUANTITIES)
+    totals = [each for each in table.columns if TOTALS & set(split_name(each.name))]
+    if len(quantities) != 1 or not prices or totals:
+        return
+    price = min(prices, key=lambda name: ("unit" not in split_name(name), name))
+    tables = {stem_word(table_words(each.name)[-1]) for each in catalog.tables}
+    has_sales = not tables.isdisjoint(map(stem_word, ("sales", "revenue")))
+    names = ("line total", "line revenue") if has_sales else ("sales", "revenue")
+    yield Measure(table.name, f"{quote_name(price)} * {quote_name(quantities[0])}", names)
+
+
+def find_numbers(table: Table, words: frozenset[str]) -> list[str]:
+    """Return the numeric columns whose name has one of the words."""
+    return [each.name for each in table.columns if each.type in NUMBERS and words & set(split_name(each.name))]
 
 
 def find_joins(catalog: Catalog) -> Iterator[Join]:
     """Yield declared foreign keys, then those that names and values suggest."""
-    seen: set[tuple[str, tuple[str, ...]]] = set()
-    for table in catalog.tables:
-        for key in table.foreign_keys:
-            other = catalog.table(key.table)
-            refers = key.refers or (other.primary_key if other else ())
-            if other is None or len(refers) != len(key.columns):
-                continue
-            columns = tuple(real_name(table, each) for each in key.columns)
-            seen.add((table.name, columns))
-            yield Join(table.name, columns, other.name, tuple(real_name(other, each) for each in refers), role(columns))
+    declared = [join for table in catalog.tables for join in find_declared_joins(catalog, table)]
+    yield from declared
+    known = {(join.table, join.columns) for join in declared}
     for table in catalog.tables:
         for column in table.columns:
-            if (table.name, (column.name,)) not in seen and (found := infer_join(catalog, table, column)):
+            if (table.name, (column.name,)) not in known and (found := infer_join(catalog, table, column)):
                 yield found
 
 
-def real_name(table: Table, name: str) -> str:
+def find_declared_joins(catalog: Catalog, table: Table) -> Iterator[Join]:
+    for key in table.foreign_keys:
+        other = catalog.table(key.table)
+        refers = key.refers or (other.primary_key if other else ())
+        if other is not None and len(refers) == len(key.columns):
+            columns = tuple(spell_column(table, each) for each in key.columns)
+            to_columns = tuple(spell_column(other, each) for each in refers)
+            yield Join(table.name, columns, other.name, to_columns, name_role(columns))
+
+
+def spell_column(table: Table, name: str) -> str:
+    """Return a column's name as the table spells it."""
     column = table.column(name)
     return column.name if column else name
 
 
-def role(columns: tuple[str, ...]) -> tuple[str, ...]:
+def name_role(columns: tuple[str, ...]) -> tuple[str, ...]:
     """Return what the other row is to this one, from the name of the key: `SupportRepId` is a support rep."""
     if len(columns) != 1:
         return ()
@@ -236,13 +247,13 @@ def infer_join(catalog: Catalog, table: Table, column: Column) -> Join | None:
             continue
         target = other.column(key[0])
         if target and is_named_like(column, other, target) and is_inside(column, target):
-            return Join(table.name, (column.name,), other.name, (target.name,), role((column.name,)))
+            return Join(table.name, (column.name,), other.name, (target.name,), name_role((column.name,)))
     return None
 
 
 def is_named_like(column: Column, other: Table, key: Column) -> bool:
     same_name = column.name.casefold() == key.name.casefold() and len(split_name(key.name)) > 1
-    words = [stem_word(each) for each in split_name(role((column.name,))[0])]
+    words = [stem_word(each) for each in split_name(name_role((column.name,))[0])]
     return same_name or words == [stem_word(each) for each in table_words(other.name)]
 
 
@@ -251,10 +262,17 @@ def is_inside(column: Column, key: Column) -> bool:
     if column.type != key.type:
         return False
     if column.values and key.values:
-        known = {each.strip().casefold() for each in key.values}
-        return sum(each.strip().casefold() in known for each in column.values) >= OVERLAP * len(column.values)
-    ends = [column.low, column.high, key.low, key.high]
-    if column.type == "integer" and all(each and NUMERIC.fullmatch(each) for each in ends):
-        low, high, least, most = (float(each or 0) for each in ends)
-        return least <= low and high <= most
+        own, known = fold_values(column), set(fold_values(key))
+        return sum(each in known for each in own) >= OVERLAP * len(own)
+    least, low, high, most = (read_number(each) for each in (key.low, column.low, column.high, key.high))
+    if column.type == "integer" and None not in (least, low, high, most):
+        return least <= low and high <= most  # type: ignore[operator]
     return not column.values and not key.values
+
+
+def fold_values(column: Column) -> list[str]:
+    return [each.strip().casefold() for each in column.values]
+
+
+def read_number(text: str | None) -> float | None:
+    return float(text) if text and NUMERIC.fullmatch(text) else None

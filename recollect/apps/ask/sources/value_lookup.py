@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recollect.apps.ask.semantic.access import row_rule
+from recollect.apps.ask.semantic.access import find_row_rule
 from recollect.apps.ask.sources.opening import FOLD
 from recollect.apps.ask.sources.statement import Job, read_only
 from recollect.errors import QueryFailed
@@ -49,7 +49,7 @@ def find_values(
     for place in list(dict.fromkeys(refs))[:MOST_COLUMNS]:
         if job.is_over:
             break
-        found += in_column(engine, job, role, place, wanted, row_rule(rules, place[0]))
+        found += in_column(engine, job, role, place, wanted, find_row_rule(rules, place[0]))
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.corrections import SHIPPED, read_pairs
-from recollect.apps.ask.corrections.correction import Change, compared
+from recollect.apps.ask.corrections.correction import Change, compare_queries
 from recollect.errors import InvalidInput
 
 QUERIES = sorted(
@@ -14,11 +14,11 @@ QUERIES = sorted(
 
 
 def kinds(generated: str, corrected: str, dialect: str = "postgres", question: str = "") -> list[str]:
-    return sorted(change.kind for change in compared(generated, corrected, dialect, question).changes)
+    return sorted(change.kind for change in compare_queries(generated, corrected, dialect, question).changes)
 
 
 def only(generated: str, corrected: str, dialect: str = "postgres", question: str = "") -> Change:
-    (change,) = compared(generated, corrected, dialect, question).changes
+    (change,) = compare_queries(generated, corrected, dialect, question).changes
     return change
 
 
@@ -28,7 +28,7 @@ def where(condition: str) -> str:
 
 def test_a_query_says_the_same_as_itself() -> None:
     for sql, dialect in QUERIES:
-        assert compared(sql, sql, dialect).equivalent, sql
+        assert compare_queries(sql, sql, dialect).equivalent, sql
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_query_says_the_same_as_itself() -> None:
     ],
 )
 def test_a_condition_in_other_words_is_the_same(one: str, other: str) -> None:
-    assert compared(where(one), where(other), "postgres").equivalent
+    assert compare_queries(where(one), where(other), "postgres").equivalent
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_condition_in_other_words_is_the_same(one: str, other: str) -> None:
     ],
 )
 def test_a_query_in_another_form_is_the_same(one: str, other: str) -> None:
-    assert compared(one, other, "postgres").equivalent
+    assert compare_queries(one, other, "postgres").equivalent
 
 
 @pytest.mark.parametrize(
@@ -97,16 +97,16 @@ def test_a_query_in_another_form_is_the_same(one: str, other: str) -> None:
     ],
 )
 def test_what_may_give_other_rows_is_not_the_same(one: str, other: str) -> None:
-    assert not compared(one, other, "postgres").equivalent
+    assert not compare_queries(one, other, "postgres").equivalent
 
 
 def test_case_in_quotes_means_nothing_to_sqlite() -> None:
-    assert compared('SELECT "Name" FROM T', "SELECT name FROM t", "sqlite").equivalent
+    assert compare_queries('SELECT "Name" FROM T', "SELECT name FROM t", "sqlite").equivalent
 
 
 def test_true_is_one_to_sqlite_only() -> None:
-    assert compared(where("paid = TRUE"), where("paid = 1"), "sqlite").equivalent
-    assert not compared(where("paid = TRUE"), where("paid = 1"), "postgres").equivalent
+    assert compare_queries(where("paid = TRUE"), where("paid = 1"), "sqlite").equivalent
+    assert not compare_queries(where("paid = TRUE"), where("paid = 1"), "postgres").equivalent
 
 
 def test_a_substituted_table_takes_its_columns_and_keys_with_it() -> None:
@@ -175,7 +175,7 @@ def test_a_table_replaced_in_an_inner_query_only_is_found() -> None:
 def test_the_schema_tells_whose_a_column_is() -> None:
     generated = "SELECT COUNT(*) FROM orders JOIN customers ON customers.id = orders.customer_id"
     schema = {"orders": ["id", "customer_id", "Kind"], "customers": ["id", "name"]}
-    (change,) = compared(generated, f"{generated} WHERE kind = 'b2b'", "sqlite", schema=schema).changes
+    (change,) = compare_queries(generated, f"{generated} WHERE kind = 'b2b'", "sqlite", schema=schema).changes
     assert change == Change("filter_addition", "orders", None, "orders.kind = 'b2b'")
 
 
@@ -197,26 +197,26 @@ def test_conditions_are_shown_as_sql_that_runs() -> None:
 )
 def test_what_is_no_query_is_refused_by_the_name_of_its_field(sql: str, problem: str) -> None:
     with pytest.raises(InvalidInput, match=problem) as refused:
-        compared(sql, "SELECT 1", "sqlite")
+        compare_queries(sql, "SELECT 1", "sqlite")
     assert refused.value.field == "generated_sql"
     with pytest.raises(InvalidInput, match=problem) as refused:
-        compared("SELECT 1", sql, "sqlite")
+        compare_queries("SELECT 1", sql, "sqlite")
     assert refused.value.field == "corrected_sql"
 
 
 def test_an_unknown_dialect_is_refused() -> None:
     with pytest.raises(InvalidInput, match="dialect: 'klingon'"):
-        compared("SELECT 1", "SELECT 1", "klingon")
+        compare_queries("SELECT 1", "SELECT 1", "klingon")
 
 
 @pytest.mark.parametrize("dialect", ["mysql", "duckdb"])
 def test_date_parts_are_compared_in_each_dialect(dialect: str) -> None:
     year = "created_at >= '2024-01-01' AND created_at < '2025-01-01'"
-    assert compared(where("YEAR(created_at) = 2024"), where(year), dialect).equivalent
+    assert compare_queries(where("YEAR(created_at) = 2024"), where(year), dialect).equivalent
     month = {"mysql": "DATE_FORMAT(created_at, '%Y-%m')", "duckdb": "strftime(created_at, '%Y-%m')"}[dialect]
     grouped = "SELECT {0}, COUNT(*) FROM orders GROUP BY {0}"
     assert only(grouped.format(month), grouped.format("YEAR(created_at)"), dialect).kind == "grain"
 
 
 def test_true_is_one_in_mysql() -> None:
-    assert compared(where("paid = TRUE"), where("paid = 1"), "mysql").equivalent
+    assert compare_queries(where("paid = TRUE"), where("paid = 1"), "mysql").equivalent

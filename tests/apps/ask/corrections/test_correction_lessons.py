@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.apps.ask.corrections.correction import compared, lessons
-from recollect.apps.ask.corrections.question_words import vocabulary
+from recollect.apps.ask.corrections.correction import compare_queries
+from recollect.apps.ask.corrections.lessons import draw_lessons
+from recollect.apps.ask.corrections.question_words import load_vocabulary
 from recollect.errors import InvalidInput
 from recollect.values.lesson import Lesson
 
@@ -13,7 +14,7 @@ COUNT = "SELECT COUNT(*) FROM orders"
 
 
 def learned(question: str, generated: str, corrected: str, dialect: str = "postgres") -> list[Lesson]:
-    return lessons(compared(generated, corrected, dialect, question), question, generated, corrected)
+    return draw_lessons(compare_queries(generated, corrected, dialect, question), question, generated, corrected)
 
 
 def beside_the_pair(question: str, generated: str, corrected: str) -> list[tuple[str, str, str, float | None]]:
@@ -168,16 +169,18 @@ def test_long_questions_and_queries_still_fit() -> None:
 
 
 def test_every_lesson_names_the_database_where_there_are_several() -> None:
-    correction = compared("SELECT a FROM t", "SELECT a FROM u", "sqlite", "a of t")
-    made = lessons(correction, "a of t", "SELECT a FROM t", "SELECT a FROM u", source="shop")
+    correction = compare_queries("SELECT a FROM t", "SELECT a FROM u", "sqlite", "a of t")
+    made = draw_lessons(correction, "a of t", "SELECT a FROM t", "SELECT a FROM u", source="shop")
     assert {(lesson.data or {})["source"] for lesson in made} == {"shop"}
 
 
 def test_a_question_is_needed() -> None:
     with pytest.raises(InvalidInput, match="question: is empty"):
-        lessons(compared("SELECT a FROM t", "SELECT b FROM t", "sqlite"), " ", "SELECT a FROM t", "SELECT b FROM t")
+        draw_lessons(
+            compare_queries("SELECT a FROM t", "SELECT b FROM t", "sqlite"), " ", "SELECT a FROM t", "SELECT b FROM t"
+        )
 
 
 def test_no_word_is_vague_in_two_ways() -> None:
-    words = [word for kind in vocabulary()["vague"].values() for word in kind]
+    words = [word for kind in load_vocabulary()["vague"].values() for word in kind]
     assert len(words) == len(set(words))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from recollect.apps.ask.interpret import Frame, candidate_from, render_frame
 from recollect.apps.ask.interpret.frame import Existence, Filter, Metric, Ref
 from tests.apps.ask.interpret.interpret_shop import Shop, names
+from tests.bounds import bound
 
 
 def test_values_are_found_without_naming_their_column(shop: Shop) -> None:
@@ -100,7 +101,7 @@ def test_every_candidate_parses_in_each_dialect(shop: Shop, dialect: str) -> Non
             assert parse_one(render_frame(candidate.frame, index), dialect=dialect)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=bound(20, 500), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=60))
 def test_arbitrary_text_never_raises(shop: Shop, text: str) -> None:
     shop.ask(text)
@@ -150,7 +151,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=bound(20, 500), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(words=st.lists(WORDS, max_size=10))
 def test_every_candidate_of_jumbled_words_runs(shop: Shop, words: list[str]) -> None:
     for candidate in shop.candidates(" ".join(words)):

@@ -22,10 +22,22 @@ def test_unexplained_word_is_named_and_not_answered(shop: Shop) -> None:
     assert decision.unexplained == ("flamboyant",)
 
 
-def test_two_unexplained_words_are_unclear(shop: Shop) -> None:
+def test_unexplained_words_leave_choices_without_them(shop: Shop) -> None:
     decision = shop.ask("which flamboyant customers juggle")
-    assert decision.kind == "unclear"
+    assert decision.kind == "choices"
+    assert decision.candidates[0].frame.subject == "customers"
     assert set(decision.unexplained) == {"flamboyant", "juggle"}
+
+
+def test_period_alone_offers_figures_of_that_period(shop: Shop) -> None:
+    decision = shop.ask("what was our goodwill in 2024")
+    assert decision.kind == "choices"
+    assert decision.unexplained == ("goodwill",)
+    assert all(each.frame.metrics and each.frame.periods for each in decision.candidates[:1])
+
+
+def test_two_averages_are_no_contradiction(shop: Shop) -> None:
+    assert shop.candidates("orders with amount above average and amount below average")
 
 
 def test_choices_differ_in_results_and_labels(shop: Shop) -> None:

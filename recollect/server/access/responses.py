@@ -1,18 +1,20 @@
-"""Error responses: `{"error": {"code", "message", "field"?}}` for every error, never a traceback."""
+"""Responses: JSON encoded by msgspec, streams of lines, and `{"error": {"code", "message", "field"?}}` for every error.
+They are not validated on the way out; tests/server/http/test_schema.py holds them to OpenAPI."""
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from recollect.errors import InvalidInput, RateLimited, RecollectError
-from recollect.server.access.json_response import Json
 
 log = logging.getLogger("recollect.http")
 
@@ -45,6 +47,34 @@ NAMES: Mapping[int, str] = {
     429: "rate_limited",
 }
 RETRY_SECONDS = "1"
+
+
+def encode_other(value: Any) -> Any:
+    """Return a value that msgspec has no encoding for as one that it has."""
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+ENCODER = msgspec.json.Encoder(enc_hook=encode_other)
+
+
+class Json(Response):
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return ENCODER.encode(content)
+
+
+async def stream_lines(lines: AsyncIterator[str]) -> AsyncIterator[str]:
+    """Return the lines as a stream, once the first is there: an error before it still becomes an error response."""
+    first = await anext(lines, None)
+
+    async def stream() -> AsyncIterator[str]:
+        if first is not None:
+            yield first + "\n"
+        async for line in lines:
+            yield line + "\n"
+
+    return stream()
 
 
 def error_response(status: int, code: str, message: str, field: str | None = None, **headers: str) -> Json:

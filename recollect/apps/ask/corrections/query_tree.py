@@ -1,0 +1,295 @@
+"""Parse a query into a tree that can be compared with another one. `parse_pair` is the entry point.
+
+Common table expressions are put where they are used, derived tables that only choose columns and rows are merged into
+the query around them, aliases are replaced by what they stand for, and columns are qualified by table. A column without
+a qualifier belongs to the only table of its FROM, to the one the schema gives it to, or to the one that the other query
+of the pair names; otherwise it stays unqualified. The second use of a table in one FROM is called `name_2`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
+
+from recollect.errors import InvalidInput
+from recollect.values.text import check_text
+
+MAX_SQL_CHARS = 6_000  # two of them and the question have to fit into the data of one lesson
+MAX_COPIES = 12
+NOT_MERGED = ("group", "having", "distinct", "order", "limit", "offset", "qualify", "windows", "with_", "laterals")
+DERIVED = "query_"
+OWN_SCHEMAS = ("", "public", "main")
+Schema = Mapping[str, Iterable[str]]  # tables with their columns
+
+
+def parse_pair(generated: str, corrected: str, dialect: str, schema: Schema | None) -> tuple[exp.Query, exp.Query]:
+    """Return both trees with qualified columns, or raise an InvalidInput that names the wrong field."""
+    before, after = parse_query("generated_sql", generated, dialect), parse_query("corrected_sql", corrected, dialect)
+    columns = {table.lower(): frozenset(map(str.lower, names)) for table, names in (schema or {}).items()}
+    qualifier = Qualifier(columns)
+    if not (has_qualified_columns(before) and has_qualified_columns(after)):
+        for query in (before, after):
+            qualifier.qualify(query.copy(), {})  # to learn what each query tells about the other's columns
+    for query in (before, after):
+        qualifier.qualify(query, {})
+    return before, after
+
+
+def parse_query(field: str, sql: str, dialect: str) -> exp.Query:
+    """Return the tree of one query, without comments, quotes, CTEs and mergeable derived tables; names are folded as
+    the dialect folds them."""
+    check_text(field, sql, MAX_SQL_CHARS)
+    statements = [one for one in _parse_statements(field, sql, dialect) if one and not isinstance(one, exp.Semicolon)]
+    if len(statements) != 1:
+        raise InvalidInput(field, f"{len(statements)} statements; give exactly one query")
+    query = statements[0].unnest() if isinstance(statements[0], exp.Subquery) else statements[0]
+    if not isinstance(query, (exp.Select, exp.SetOperation)):
+        raise InvalidInput(field, f"is a {query.key.upper()} statement; only a SELECT can be compared")
+    for node in normalize_identifiers(query, dialect=dialect).walk():
+        node.comments = None
+        if isinstance(node, exp.Identifier):
+            node.set("quoted", False)
+    _inline_ctes(query)
+    _merge_derived_tables(query)
+    return query
+
+
+def _parse_statements(field: str, sql: str, dialect: str) -> list[exp.Expr | None]:
+    try:
+        chosen = sqlglot.Dialect.get_or_raise(dialect)
+    except ValueError:
+        known = "sqlite, postgres, mysql or duckdb"
+        raise InvalidInput("dialect", f"{dialect!r} is not a supported SQL dialect; use {known}") from None
+    try:
+        return list(chosen.parse(sql))
+    except ParseError as error:
+        first = error.errors[0] if error.errors else {}
+        near = f" near {first['highlight']!r}" if first.get("highlight") else ""
+        place = f"line {first.get('line', 1)}, column {first.get('col', 1)}{near}"
+        raise InvalidInput(field, f"cannot be parsed as {dialect} SQL: {place} is not understood") from None
+    except SqlglotError:
+        raise InvalidInput(field, f"cannot be parsed as {dialect} SQL: a quotation or comment has no end") from None
+    except RecursionError:
+        raise InvalidInput(field, "is nested too deeply to be parsed; simplify it") from None
+
+
+# CTEs and derived tables ----------------------------------------------------------------------------------------------
+
+
+def list_joins(select: exp.Select) -> list[Any]:
+    """Return the joins of a SELECT, without those of its subqueries."""
+    return select.args.get("joins") or []
+
+
+def list_sources(select: exp.Select) -> list[exp.Expr]:
+    """Return the tables and derived tables of a SELECT, in the order they are named."""
+    start = select.args.get("from_")
+    return [node.this for node in ([start] if start else []) + list_joins(select)]
+
+
+def is_inner_join(join: Any) -> bool:
+    return not join.args.get("side") and join.args.get("kind") not in ("SEMI", "ANTI", "OUTER")
+
+
+def _inline_ctes(query: exp.Query) -> None:
+    """Replace each reference to a CTE by a derived table. Recursive CTEs, and those used very often, stay."""
+    for clause in reversed(list(query.find_all(exp.With))):
+        holder = clause.parent
+        names = {cte.alias for cte in clause.expressions}
+        if holder is None or clause.args.get("recursive"):
+            continue
+        if sum(table.name in names for table in holder.find_all(exp.Table)) > MAX_COPIES:
+            continue
+        clause.pop()
+        bodies: dict[str, exp.Expr] = {}
+        for cte in clause.expressions:
+            _replace_references(cte, bodies)
+            bodies[cte.alias] = cte.this
+        _replace_references(holder, bodies)
+
+
+def _replace_references(within: exp.Expr, bodies: Mapping[str, exp.Expr]) -> None:
+    for table in list(within.find_all(exp.Table)):
+        if not table.db and table.name in bodies:
+            alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name))
+            table.replace(exp.Subquery(this=bodies[table.name].copy(), alias=alias))
+
+
+def _merge_derived_tables(query: exp.Query) -> None:
+    """Merge derived tables, inner ones first so that a chain of them is merged whole."""
+    for select in reversed(list(query.find_all(exp.Select))):
+        _unwrap_joins(select)
+        for source in list_sources(select):
+            if isinstance(source, exp.Subquery) and _can_merge(select, source):
+                _merge(select, source)
+
+
+def _unwrap_joins(select: exp.Select) -> None:
+    """Remove parentheses around joined tables."""
+    for source in list_sources(select):
+        table = source.unnest() if isinstance(source, exp.Subquery) else source
+        joins = table.args.get("joins")
+        if isinstance(table, exp.Table) and joins:
+            table.set("joins", None)
+            source.replace(table)
+            select.set("joins", [*joins, *list_joins(select)])
+
+
+def _can_merge(select: exp.Select, source: exp.Subquery) -> bool:
+    body = source.this
+    if not isinstance(body, exp.Select) or any(map(body.args.get, NOT_MERGED)):
+        return False
+    tables = list_sources(body)
+    others = {other.alias_or_name for other in list_sources(select) if other is not source}
+    return (
+        {*map(type, tables)} == {exp.Table}
+        and others.isdisjoint(table.alias_or_name for table in tables)
+        and all(map(is_inner_join, [*list_joins(body), *list_joins(select)]))
+        and not any(one.find(exp.AggFunc, exp.Window, exp.Query) for one in body.expressions)
+    )
+
+
+def _merge(select: exp.Select, source: exp.Subquery) -> None:
+    body, tables, is_alone = source.this, list_sources(source.this), len(list_sources(select)) == 1
+    first = tables[0].alias_or_name
+    for column in list_own_columns(body) if len(tables) == 1 else ():
+        column.set("table", column.args.get("table") or exp.to_identifier(first))
+    outputs = {column.alias_or_name: column.unalias() for column in body.expressions if not column.is_star}
+    _replace_outputs(select, source, outputs, first)
+    if is_alone and outputs and exp.Star in map(type, select.expressions):
+        select.set("expressions", list(map(exp.Expr.copy, body.expressions)))
+    source.replace(tables[0])
+    select.set("joins", [*list_joins(body), *list_joins(select)])
+    select.where(body.args.get("where") and body.args["where"].this, copy=False)
+
+
+def _replace_outputs(select: exp.Select, source: exp.Subquery, outputs: Mapping[str, exp.Expr], first: str) -> None:
+    """Replace the columns of a derived table by what they stand for; `first` is the first table inside it."""
+    name = source.alias_or_name
+    inside = {id(column) for column in source.find_all(exp.Column)}
+    for column in [one for one in select.find_all(exp.Column) if id(one) not in inside]:
+        is_known = column.name in outputs
+        if is_known and (column.table == name or not column.table):
+            column.replace(outputs[column.name].copy())
+        elif column.table == name:
+            column.set("table", exp.to_identifier(first))
+
+
+# Column names ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Qualifier:
+    """`schema` has the columns of each table, `known` the (table, column) pairs that the queries so far imply."""
+
+    schema: Mapping[str, frozenset[str]]
+    known: set[tuple[str, str]] = field(default_factory=set)
+
+    def qualify(self, query: exp.Expr, outer: Mapping[str, str]) -> None:
+        """Qualify the columns of a query in place. `outer` maps aliases of the queries around it to tables."""
+        names = dict(outer)
+        if isinstance(query, exp.Select):
+            _inline_aliases(query)
+            own = _label_sources(query)
+            for column in list_own_columns(query):
+                self._qualify_column(column, own, outer)
+            names |= own
+        for inner in [node for node in _walk_own_nodes(query) if node is not query and _is_query(node)]:
+            self.qualify(inner, names)
+        for source in list_sources(query) if isinstance(query, exp.Select) else ():
+            source.set("alias", None)
+
+    def _qualify_column(self, column: exp.Column, own: Mapping[str, str], outer: Mapping[str, str]) -> None:
+        given = column.table
+        table = own.get(given) or outer.get(given) or given if given else self._find_owner(column.name, own)
+        column.set("db", None)
+        column.set("catalog", None)
+        column.set("table", exp.to_identifier(table) if table else None)
+        if table:
+            self.known.add((table, column.name))
+
+    def _find_owner(self, column: str, own: Mapping[str, str]) -> str:
+        tables = {*own.values()}
+        by_schema = {table for table in tables if column in self.schema.get(table, ())}
+        by_pair = {table for table in tables if (table, column) in self.known}
+        return next((min(owners) for owners in (tables, by_schema, by_pair) if len(owners) == 1), "")
+
+
+def has_qualified_columns(query: exp.Query) -> bool:
+    """Whether every column names its table, or can belong to one table only."""
+    selects = (select for select in query.find_all(exp.Select) if len(list_sources(select)) > 1)
+    return all(column.table for select in selects for column in list_own_columns(select))
+
+
+def list_own_columns(select: exp.Select) -> list[exp.Column]:
+    """Return the columns of a SELECT, without those of its subqueries."""
+    return [node for node in _walk_own_nodes(select) if isinstance(node, exp.Column) and not node.is_star]
+
+
+def _walk_own_nodes(query: exp.Expr) -> Iterator[exp.Expr]:
+    return query.walk(prune=lambda node: node is not query and _is_query(node))
+
+
+def _is_query(node: exp.Expr) -> bool:
+    return isinstance(node, (exp.Select, exp.SetOperation))
+
+
+def _label_sources(select: exp.Select) -> dict[str, str]:
+    """Return alias to table name, and store the name as the label of each source."""
+    names: dict[str, str] = {}
+    taken: list[str] = []
+    for source in list_sources(select):
+        base = DERIVED
+        if isinstance(source, exp.Table):
+            base = source.name if source.db in OWN_SCHEMAS else f"{source.db}.{source.name}"
+        taken.append(base)
+        count = taken.count(base)
+        label = f"{base}{count}" if base == DERIVED else base if count == 1 else f"{base}_{count}"
+        names[source.alias_or_name] = source.meta["label"] = label
+    return names
+
+
+def _inline_aliases(select: exp.Select) -> None:
+    """Replace GROUP BY 1 and ORDER BY total by the expression they refer to, and drop the aliases."""
+    outputs = [projection.unalias() for projection in select.expressions]
+    aliased = {one.alias: one.this for one in select.expressions if isinstance(one, exp.Alias)}
+    for clause in ("group", "having", "order"):
+        node = select.args.get(clause)
+        if node is not None:
+            _replace_aliases(node, aliased)
+            _replace_positions(node, outputs)
+    select.set("expressions", [one.copy() for one in outputs])
+
+
+def _replace_aliases(clause: exp.Expr, aliased: Mapping[str, exp.Expr]) -> None:
+    """Replace aliases by their expressions; outside ORDER BY, a column comes before an alias of the same name."""
+    for column in list(clause.find_all(exp.Column)):
+        meant = None if column.table else aliased.get(column.name)
+        if meant is None:
+            continue
+        if isinstance(clause, exp.Order) or column.name not in {one.name for one in meant.find_all(exp.Column)}:
+            column.replace(meant.copy())
+
+
+def _replace_positions(clause: exp.Expr, outputs: list[exp.Expr]) -> None:
+    for item in list(clause.expressions):
+        place = item.this if isinstance(item, exp.Ordered) else item
+        if isinstance(place, exp.Literal) and place.is_int and 0 < int(place.name) <= len(outputs):
+            place.replace(outputs[int(place.name) - 1].copy())
+
+
+def rename_tables(query: exp.Query, names: Mapping[str, str]) -> None:
+    """Give tables of a qualified query other names, so that what is left to compare does not follow from the names."""
+    for column in query.find_all(exp.Column):
+        if column.table in names:
+            column.set("table", exp.to_identifier(names[column.table]))
+    for table in query.find_all(exp.Table):
+        label = table.meta.get("label", "")
+        if label in names:
+            table.meta["label"] = names[label]

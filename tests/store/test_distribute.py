@@ -1,0 +1,155 @@
+"""`recollect db distribute`: the plan, its order, what is left of it after an interruption, and the refusal."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import AsyncConnection
+from psycopg.rows import namedtuple_row
+
+from recollect import SchemaMismatch
+from recollect.settings import Settings
+from recollect.store.distribute import (
+    ANCHOR,
+    REFERENCES,
+    Schema,
+    build_plan,
+    plan_distribution,
+    read_schema,
+    refuse_unsuitable,
+)
+from tests.store.test_queries import SCOPED
+
+
+@pytest.fixture
+async def schema(database: str) -> Schema:
+    async with await AsyncConnection.connect(database, row_factory=namedtuple_row) as owner:
+        await owner.execute("SET search_path = recollect, public")
+        return await read_schema(owner, set(), has_logical_log=True)
+
+
+def whats(schema: Schema, *, starting: str) -> list[str]:
+    return [step.what.removeprefix(starting) for step in build_plan(schema) if step.what.startswith(starting)]
+
+
+async def test_every_table_is_distributed_or_on_every_node(schema: Schema) -> None:
+    assert sorted(whats(schema, starting="distribute ")) == sorted(SCOPED)
+    assert whats(schema, starting="reference table ") == ["api_key", "embedding_model", "errand", "installation"]
+
+
+async def test_steps_come_in_an_order_that_works(schema: Schema) -> None:
+    kinds = [step.what.split()[0] for step in build_plan(schema)]
+    order = ["function", "reference", "drop", "distribute", "add"]
+    listed = [order.index(kind) for kind in kinds if kind in order]
+
+    assert listed == sorted(listed)
+    assert whats(schema, starting="distribute ")[0] == ANCHOR
+    assert {"function missing_scope()", "function open_scope(uuid)"} <= {step.what for step in build_plan(schema)}
+
+
+async def test_every_table_follows_the_first_one_to_its_node(schema: Schema) -> None:
+    calls = [step.sql for step in build_plan(schema, shards=32) if "create_distributed_table" in step.sql]
+
+    assert "shard_count => 32, colocate_with => 'none'" in calls[0]
+    assert all("'scope_id', colocate_with => 'recollect.holder'" in call for call in calls[1:])
+    assert all("_concurrently(" in call for call in calls)
+
+
+async def test_a_table_without_a_key_can_be_moved_while_in_use(schema: Schema) -> None:
+    steps = [step.what for step in build_plan(schema)]
+    place = steps.index("distribute posting")
+
+    assert steps[place - 1 : place + 2] == ["identify rows of posting", "distribute posting", "reset posting"]
+    blocking = build_plan(replace(schema, has_logical_log=False))
+    assert not [step for step in blocking if "concurrently" in step.sql or "REPLICA" in step.sql]
+
+
+async def test_an_interrupted_plan_continues_and_a_finished_one_is_empty(schema: Schema) -> None:
+    names = {table.name for table in schema.tables} | set(schema.functions)
+    moved = names - {"turn", "term"}
+    halfway = build_plan(replace(schema, placed=moved, references=set()))
+
+    assert [step.what for step in halfway] == [
+        "distribute term",
+        "distribute turn",
+        *(f"add {name}" for name in REFERENCES),
+    ]
+    assert build_plan(replace(schema, placed=names)) == []
+
+
+async def test_the_references_that_are_added_again_are_those_of_the_schema(schema: Schema, database: str) -> None:
+    with psycopg.connect(database) as owner:
+        found = owner.execute(
+            "SELECT conname, conrelid::regclass::text, pg_get_constraintdef(oid) FROM pg_constraint"
+            " WHERE connamespace = 'recollect'::regnamespace AND contype = 'f' AND conrelid <> confrelid"
+        ).fetchall()
+
+    added = {
+        name: (f"recollect.{table}", f"FOREIGN KEY {columns} REFERENCES recollect.{to}")
+        for name, (table, columns, to) in REFERENCES.items()
+    }
+    assert {name: (table, definition) for name, table, definition in found} == added
+    assert whats(schema, starting="drop ") == whats(schema, starting="add ") == list(REFERENCES)
+
+
+async def test_dropped_and_added_references_are_statements_that_run(schema: Schema, database: str) -> None:
+    steps = [step.sql for step in build_plan(schema) if re.match("ALTER TABLE", step.sql)]
+
+    with psycopg.connect(database) as owner:
+        for sql in steps:
+            owner.execute(sql.encode())
+        again = owner.execute(
+            "SELECT count(*) FROM pg_constraint WHERE conname = ANY(%s)", [list(REFERENCES)]
+        ).fetchone()
+    assert again == (len(REFERENCES),)
+
+
+async def test_a_server_without_citus_is_refused_in_one_sentence(database: str) -> None:
+    async with await AsyncConnection.connect(database, row_factory=namedtuple_row) as owner:
+        with pytest.raises(SchemaMismatch, match="the server has no extension citus: install Citus") as refused:
+            await plan_distribution(owner)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("facts", "sentence"),
+    [
+        ({"has_citus": False, "can_have_citus": True}, "CREATE EXTENSION citus"),
+        ({"has_citus": True, "plugins": "pgoutput"}, "add citus to it"),
+    ],
+)
+def test_what_is_missing_on_the_server_is_named(facts: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(SchemaMismatch, match=sentence):
+        refuse_unsuitable(SimpleNamespace(**{"can_have_citus": True, "plugins": "", **facts}))
+
+
+async def test_a_connection_keeps_the_options_of_its_own_string(database: str, settings: Settings) -> None:
+    from psycopg.conninfo import make_conninfo
+
+    from recollect.store.connection import add_session_options
+
+    dsn = make_conninfo(database, options="-c work_mem=7MB -c citus.max_adaptive_executor_pool_size=1")
+    with psycopg.connect(add_session_options(dsn, settings)) as app:
+        shown = app.execute(
+            "SELECT current_setting('work_mem'), current_setting('citus.max_adaptive_executor_pool_size'),"
+            " current_setting('citus.propagate_set_commands'), current_user"
+        ).fetchone()
+    assert shown == ("7MB", "1", "local", "recollect_app")
+
+
+async def test_a_statement_without_scope_fails_on_another_node_and_finds_nothing_here(database: str) -> None:
+    """As Citus connects to its workers; on one server a missing scope means no rows (promise 2)."""
+    with psycopg.connect(database, options="-c role=recollect_app -c search_path=recollect,public") as app:
+        assert app.execute("SELECT count(*) FROM turn").fetchone() == (0,)
+        app.execute("SET application_name = 'citus_internal gpid=10000000001'")
+        with pytest.raises(psycopg.Error, match="no scope on this node") as failed:
+            app.execute("SELECT count(*) FROM turn")
+        assert failed.value.sqlstate == "RM002"
+        app.rollback()
+        with pytest.raises(psycopg.Error, match="needs a scope"):
+            app.execute("SELECT open_scope(NULL)")
