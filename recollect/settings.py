@@ -24,6 +24,10 @@ def setting(
     return field(default=default, repr=not secret, metadata=meta)
 
 
+class Unset(int):
+    """A default that is narrower than the same number set explicitly."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     home: str = setting("RECOLLECT_HOME", "", "folder of the embedded server; empty: the user's data folder")
@@ -64,7 +68,11 @@ class Settings:
     echo: bool = setting("MEMORY_DB_ECHO", False, "log each named query as it runs")
 
     retention_days: int = setting(
-        "MEMORY_RETENTION_DAYS", 7, "days after its last message until a conversation expires; 0: never", 0, 36_500
+        "MEMORY_RETENTION_DAYS",
+        Unset(7),
+        "days after its last message until a conversation about a database expires; if set, any conversation; 0: never",
+        low=0,
+        high=36_500,
     )
     cleanup_hours: int = setting(
         "MEMORY_CLEANUP_INTERVAL_HOURS", 24, "hours between two rounds of upkeep by a worker", 1, 8760

@@ -24,8 +24,8 @@ from recollect.recall.memory_ranking import LEAST, chosen_episodes, speaking, we
 from recollect.recall.pack import pack
 from recollect.recall.question import Question, analysed_part, read_question
 from recollect.recall.question_terms import terms_in
-from recollect.recall.rank import Choice, asks_itself, choose, made_hits
-from recollect.recall.spelling import SIMILAR, unknown_words, with_spellings
+from recollect.recall.rank import Choice, asks_itself, choose, find_statements, made_hits
+from recollect.recall.spelling import SIMILAR, choose_spellings, swapped_letters, unknown_words, with_spellings
 from recollect.store.memories import Lookup
 from recollect.store.question_context import ContextLookup, QuestionContext
 from recollect.store.store import Arms
@@ -92,7 +92,7 @@ async def search_memory(
     sought = build_context_lookup(scope, query, look, arms, recent)
 
     (found, fused, question), around = await asyncio.gather(
-        score_turns(deps, scope, question, arms, Weights(recency=query.recency)),
+        score_turns(deps, scope, question, arms, Weights(recency=query.recency), query.exclude),
         (deps.cache or deps.store.question_context).read(scope.id, scope.project_id, sought),
     )
     choice = choose(found, fused, question, query, scope.session, limit, budget, around.overtaken)
@@ -174,17 +174,20 @@ async def load_turns(deps: Dependencies, scope: Scope, choice: Choice, found: Ca
 
 
 async def score_turns(
-    deps: Dependencies, scope: Scope, question: Question, arms: Arms, weights: Weights
+    deps: Dependencies, scope: Scope, question: Question, arms: Arms, weights: Weights, exclude: Sequence[str]
 ) -> tuple[Candidates, Fused, Question]:
-    """Return the candidates with their scores. If most words of the question were never said, similar words are
-    tried."""
+    """Return the candidates with their scores. Words of the question that were never said are taken for what they
+    misspell."""
     found, is_giant = await load_candidates(deps, scope, arms, weights)
     fused = fuse(found, question, weights)
-    unknown = [] if is_giant else unknown_words(question, fused)
-    similar = await deps.store.find_similar_words(scope.id, unknown, SIMILAR) if unknown else {}
-    if not similar:
+    unknown, outweigh = unknown_words(question, fused, find_statements(found, exclude))
+    unknown = [] if is_giant else unknown
+    tried = [*unknown, *(swapped for word in unknown for swapped in swapped_letters(word))]
+    similar = await deps.store.find_similar_words(scope.id, tried, unknown, SIMILAR) if unknown else {}
+    spellings = choose_spellings(unknown, similar, outweigh)
+    if not spellings:
         return found, fused, question
-    question = with_spellings(question, similar)
+    question = with_spellings(question, spellings)
     found, _ = await load_candidates(deps, scope, replace(arms, terms=question.lexemes), weights)
     return found, fuse(found, question, weights), question
 

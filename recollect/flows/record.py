@@ -21,6 +21,7 @@ from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.flows.dependencies import Dependencies
 from recollect.flows.derive import derive
 from recollect.recall.sketch import Flag, Sketch, sketch
+from recollect.settings import Settings, Unset
 from recollect.store.store import Append
 from recollect.threads import run_in_thread
 from recollect.values.conversation import (
@@ -41,6 +42,15 @@ INLINE = 100  # turns checked in the event loop; more are checked in a thread
 INLINE_CHARS = 5_000  # characters analyzed in the event loop
 PAGE_CHARS = 100_000  # characters analyzed at once in a thread
 MAX_INDEX = 2**31 - 1
+DATABASE_HOST = "sql"  # in the data of turns that apps/ask records
+
+
+def compute_expiry(settings: Settings, turns: Sequence[Turn], now: datetime) -> datetime | None:
+    """Return when a conversation expires. Chat and library conversations are kept until they are forgotten, unless the
+    setting was given; questions to a database have its default."""
+    days = settings.retention_days
+    is_due = not isinstance(days, Unset) or any((turn.data or {}).get("host") == DATABASE_HOST for turn in turns)
+    return now + timedelta(days=days) if days and is_due else None
 
 
 async def record(
@@ -73,7 +83,7 @@ async def record(
         model=vectors.model,
         covered=vectors.complete,
         now=now,
-        expires=now + timedelta(days=days) if (days := deps.settings.retention_days) else None,
+        expires=compute_expiry(deps.settings, said, now),
     )
 
     if idempotency_key is None or body is None:

@@ -6,13 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 
 from recollect.learning.extract import MARKS
 from recollect.learning.rulebook import Rulebook, compile_pattern
+from recollect.recall.spelling import is_misspelling
 
-SHORT = 5  # letters of a word up to which one more or less, or two in the wrong order, is all that is forgiven
-LONG = 8  # from here on two mistakes are
 AFTER_MY = re.compile(r"(?<=\bmy )(?P<first>[a-z]{3,})(?: (?P<second>[a-z]{3,}))?", re.IGNORECASE)
 BRITISH = (("our", "or"), ("or", "our"), ("tre", "ter"), ("ter", "tre"), ("ise", "ize"), ("ize", "ise"))
 
@@ -96,32 +94,3 @@ def iter_corrected(text: str, books: Iterable[Rulebook]) -> Iterator[str]:
             for word in sorted(words) if said and said not in words else ():
                 if is_misspelling(said, word):
                     yield text[:start] + word + text[end:]
-
-
-@lru_cache(maxsize=4096)
-def is_misspelling(said: str, word: str) -> bool:
-    """Return whether a word is misspelled and not another word: the first letter is the same, and short words differ by
-    more than one other letter."""
-    if said[0] != word[0] or abs(len(said) - len(word)) > 2:
-        return False
-    if len(word) <= SHORT:
-        return (
-            len(word) > 3
-            and (len(said) != len(word) or sorted(said) == sorted(word))
-            and count_mistakes(said, word) == 1
-        )
-    return count_mistakes(said, word) <= (2 if len(word) >= LONG else 1)
-
-
-def count_mistakes(said: str, word: str) -> int:
-    """Return the number of extra, missing, wrong or swapped letters."""
-    before: list[int] = []
-    row = list(range(len(word) + 1))
-    for i, letter in enumerate(said, 1):
-        older, before, row = before, row, [i]
-        for j, other in enumerate(word, 1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
-            if i > 1 and j > 1 and letter == word[j - 2] and said[i - 2] == other:
-                cost = min(cost, older[j - 2] + 1)
-            row.append(cost)
-    return row[-1]

@@ -19,6 +19,8 @@ from recollect.values.memory import Category, Command, Extraction, Fact, Rejecti
 
 HEDGED = 0.7  # what "I think" leaves of the confidence
 AFFIRMED = ("identity", "preference", "fact")  # elsewhere a negation is the point: "never use emojis"
+# Between two tasks: what follows "and" is a verb with its object.
+NEXT_TASK = re.compile(r",? and (?:then )?(?=[a-z]+ (?:an?|the|my|our|some|for|to|[A-Z0-9])\b)|[、，](?=.{2,})|，?还要")
 MARKS = " \t\n,.;:!?，。；：！？、…~～*_()（）\"'“”"
 
 
@@ -52,7 +54,20 @@ def find_facts(sentence: Sentence, book: Rulebook, rules: Sequence[Rule]) -> Ite
                 yield made
             elif made and not any(made.span[0] < end and start < made.span[1] for start, end in taken):
                 taken.append(made.span)
-                yield made
+                yield from split_tasks(made)
+
+
+def split_tasks(fact: Fact) -> list[Fact]:
+    """Return a fact; of several tasks in one sentence, each, because they are done one by one."""
+    if fact.category != "todo":
+        return [fact]
+    ends = [*(found.start() for found in NEXT_TASK.finditer(fact.value)), len(fact.value)]
+    starts = [0, *(found.end() for found in NEXT_TASK.finditer(fact.value))]
+    begin = fact.span[0]
+    return [
+        replace(fact, value=fact.value[start:end], span=(begin + start, begin + end))
+        for start, end in zip(starts, ends, strict=True)
+    ]
 
 
 def judge_match(sentence: Sentence, rule: Rule, match: re.Match[str], book: Rulebook) -> Fact | Rejection | None:

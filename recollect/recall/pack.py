@@ -184,13 +184,12 @@ def turn_line(turn: Turn, query: Query, terms: Mapping[str, float], section: Sec
 
 
 def mark_line(line: Line, hit: Hit) -> Line:
-    """Return the line of a hit, with a note if something it says does not hold any more, or perhaps not."""
+    """Return the line of a hit, with a note if something it says does not hold any more, or perhaps not. The note is
+    short: it takes room from other turns."""
     if not hit.outdated:
         return line
-    sure = "outdated" if any(part.is_sure for part in hit.outdated) else "maybe outdated"
-    is_all = len(hit.outdated) == 1 and len(hit.outdated[0].statement) >= len(hit.text.strip()) - 2
-    parts = "" if is_all else ": " + "; ".join(f"“{part.statement}”" for part in hit.outdated)
-    text = f"{line.text} ({sure}{parts})"
+    note = "outdated" if any(part.is_sure for part in hit.outdated) else "maybe outdated"
+    text = f"{line.text} ({note})"
     return replace(line, text=text, tokens=room_for(text, line.speaker))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from recollect.recall.candidates import Bools, Candidates, Floats, Ints
 from recollect.recall.fuse import Fused
 from recollect.recall.question import Question
+from recollect.recall.sketch import Flag
 from recollect.values.conversation import Turn
 from recollect.values.query import Arm, Hit, Path, Query, Reached
 from recollect.values.scope import ConversationId
@@ -171,6 +172,12 @@ def _excluded(found: Candidates, refs: Sequence[str]) -> Bools:
         if index.isdecimal():
             out |= _in_session(found, session) & (found.turn == int(index))
     return out
+
+
+def find_statements(found: Candidates, exclude: Sequence[str]) -> Bools:
+    """Return which candidates state something: not the excluded ones, and no questions."""
+    asks: Bools = (found.flags & Flag.ASKS) > 0
+    return ~asks & ~_excluded(found, exclude)
 
 
 def made_hits(

@@ -4,25 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from string import ascii_lowercase
 
+from recollect.recall.candidates import Bools
 from recollect.recall.fuse import Fused
 from recollect.recall.question import Question
 
 SIMILAR = 0.35  # trigram similarity: "grup" and "group" have 0.38
-UNHEARD = 0.7  # of what the question's words are worth
+UNHEARD = 0.7  # of what a question's words are worth: the share of unknown ones from which similar words are tried
 SHORTEST = 4
-LONG = 8  # letters from which two slips are likely
+SHORT = 5  # letters of a word up to which one more or less, or two in the wrong order, is all that is forgiven
+LONG = 8  # from here on two mistakes are
 MAX_WORDS = 8
 
 
-def unknown_words(question: Question, fused: Fused) -> list[str]:
-    """Return the words whose spelling is checked, if those never said outweigh the others."""
-    heard = fused.counts.sum(axis=0) > 0
-    if not len(fused.counts) or float(fused.idf[~heard].sum()) < UNHEARD * float(fused.idf.sum()):
-        return []
+def unknown_words(question: Question, fused: Fused, stated: Bools) -> tuple[list[str], bool]:
+    """Return the words of a question that no turn states, and whether they outweigh the others. `stated` are the turns
+    that count: not the question itself, nor other questions, in which the same mistake may have been made."""
+    heard = fused.counts[stated].sum(axis=0) > 0
+    outweigh = float(fused.idf[~heard].sum()) >= UNHEARD * float(fused.idf.sum())
     unknown = [word for word, known in zip(question.lexemes, heard, strict=True) if not known]
-    return list(filter(is_checked, unknown))[:MAX_WORDS]
+    words = [word for word in unknown if len(word) >= SHORTEST and word.isascii() and word.isalpha()]
+    return words[:MAX_WORDS] if stated.any() else [], outweigh
+
+
+def swapped_letters(word: str) -> list[str]:
+    """Return the word with two neighbouring letters swapped, each pair in turn: a short word has few trigrams."""
+    swapped = (word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(1, len(word) - 1))
+    return [each for each in swapped if each != word]
+
+
+def choose_spellings(unknown: Sequence[str], similar: Mapping[str, str], outweigh: bool) -> dict[str, str]:
+    """Return, for each unknown word, what it misspells: itself with two letters swapped, or a similar word if most of
+    the question is unknown. A word that was merely never said is seldom another with two letters swapped."""
+    chosen = {word: similar[word] for word in unknown if outweigh and word in similar}
+    for word in unknown:
+        said = next((swapped for swapped in swapped_letters(word) if similar.get(swapped) == swapped), None)
+        chosen |= {word: said} if said else {}
+    return chosen
 
 
 def beginnings(words: Sequence[str]) -> list[str]:
@@ -80,3 +100,32 @@ def with_spellings(question: Question, similar: Mapping[str, str]) -> Question:
     """Return the question with the words that were really said."""
     words = dict.fromkeys(similar.get(word, word) for word in question.lexemes)
     return replace(question, lexemes=tuple(words), respelt=tuple(similar.values()))
+
+
+@lru_cache(maxsize=4096)
+def is_misspelling(said: str, word: str) -> bool:
+    """Return whether a word is misspelled and not another word: the first letter is the same, and short words differ by
+    more than one other letter."""
+    if not said or not word or said[0] != word[0] or abs(len(said) - len(word)) > 2:
+        return False
+    if len(word) <= SHORT:
+        return (
+            len(word) > 3
+            and (len(said) != len(word) or sorted(said) == sorted(word))
+            and count_mistakes(said, word) == 1
+        )
+    return count_mistakes(said, word) <= (2 if len(word) >= LONG else 1)
+
+
+def count_mistakes(said: str, word: str) -> int:
+    """Return the number of extra, missing, wrong or swapped letters."""
+    before: list[int] = []
+    row = list(range(len(word) + 1))
+    for i, letter in enumerate(said, 1):
+        older, before, row = before, row, [i]
+        for j, other in enumerate(word, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == word[j - 2] and said[i - 2] == other:
+                cost = min(cost, older[j - 2] + 1)
+            row.append(cost)
+    return row[-1]

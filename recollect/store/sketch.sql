@@ -59,6 +59,8 @@ JOIN (SELECT DISTINCT l AS lexeme
   ON left(v.lexeme, 1) = left(w.word, 1)
  AND length(v.lexeme) BETWEEN length(w.word) - 2 AND length(w.word) + 2
  AND similarity(v.lexeme, w.word) >= %(least)s
+ -- A question that was recorded before it is searched does not make its mistake a word.
+ AND NOT (v.lexeme = w.word AND w.word = ANY(%(unknown)s::text[]))
 ORDER BY w.word, similarity(v.lexeme, w.word) DESC, v.lexeme
 
 -- name: mark

@@ -208,9 +208,12 @@ class Store:
             await transaction.rows("chapter.embed", **parameters)
             await transaction.rows("chapter.finish", **parameters)
 
-    async def find_similar_words(self, scope: ScopeId, words: Sequence[str], least: float) -> dict[str, str]:
-        """Return, for each word that was never said, the most similar one that was."""
-        parameters = {"words": list(words), "initials": sorted({word[0] for word in words}), "least": least}
+    async def find_similar_words(
+        self, scope: ScopeId, words: Sequence[str], unknown: Sequence[str], least: float
+    ) -> dict[str, str]:
+        """Return, for each word, the most similar one that was said; of the `unknown` ones another than itself."""
+        initials = sorted({word[0] for word in words})
+        parameters = {"words": list(words), "unknown": list(unknown), "initials": initials, "least": least}
         [rows] = await self._database.run(scope, ("sketch.similar_words", parameters))
         return dict(rows)
 

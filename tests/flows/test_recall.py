@@ -23,13 +23,15 @@ MONDAY, TUESDAY = Scope("alex", "monday"), Scope("alex", "tuesday")
 @pytest.fixture
 async def by_words(settings: Settings, clock: FakeClock) -> AsyncIterator[Engine]:
     """An engine without vectors: what it finds, it finds by words."""
-    async with connect(replace(settings, embedder="none"), clock=clock, worker=False) as engine:
+    async with connect(replace(settings, embedder="none", retention_days=7), clock=clock, worker=False) as engine:
         yield engine
 
 
 @pytest.fixture
 async def hybrid(settings: Settings, clock: FakeClock) -> AsyncIterator[Engine]:
-    async with connect(settings, embedder=FakeEmbedder(), clock=clock, worker=False) as engine:
+    async with connect(
+        replace(settings, retention_days=7), embedder=FakeEmbedder(), clock=clock, worker=False
+    ) as engine:
         yield engine
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -92,8 +93,19 @@ async def test_without_a_session_a_new_one_is_opened(memory: Engine) -> None:
     assert first.conversation.session != second.conversation.session
 
 
-async def test_expiry_slides_with_each_message(settings: Settings, clock: FakeClock, alex: Scope) -> None:
+async def test_conversations_are_kept_unless_the_setting_says_otherwise(
+    settings: Settings, clock: FakeClock, alex: Scope
+) -> None:
+    asked = Turn("user", "How many orders?", data={"host": "sql"})
     async with connect(settings, clock=clock, worker=False) as memory:
+        kept = await memory.record(alex, [("user", "the code word is heron")])
+        question = await memory.record(replace(alex, session="database"), [asked])
+    assert kept.conversation.expires_at is None
+    assert question.conversation.expires_at == clock.now() + timedelta(days=7)
+
+
+async def test_expiry_slides_with_each_message(settings: Settings, clock: FakeClock, alex: Scope) -> None:
+    async with connect(replace(settings, retention_days=7), clock=clock, worker=False) as memory:
         await memory.record(alex, [("user", "the code word is heron")])
         clock.advance(days=6)
         later = await memory.record(alex, [("user", "still here")])

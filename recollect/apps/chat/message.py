@@ -10,11 +10,11 @@ from typing import Any, Literal, get_args
 from uuid import UUID
 
 from recollect.apps.chat.window import read_window_question
-from recollect.learning.asked_keys import is_misspelling
 from recollect.learning.extract import extract
 from recollect.learning.gates import gate_clauses
 from recollect.learning.rulebook import Rulebook, compile_pattern
 from recollect.recall.sentences import sentences
+from recollect.recall.spelling import is_misspelling
 from recollect.values.conversation import MAX_TURN_CHARS, Turn
 from recollect.values.memory import Extraction, LearnedBy
 from recollect.values.query import Context, EpisodeHit, Hit, MemoryHit, Path, Reach, Reached, check_choice

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from recollect.learning.asked_keys import is_misspelling
 from recollect.recall.lexemes import lexemes
 from recollect.recall.question import surfaces
+from recollect.recall.spelling import is_misspelling
 from recollect.recall.word_lists import ASKS_WHEN, FIRST_PERSON, REQUEST_WORDS
 from recollect.values.query import Hit, Recall
 from recollect.values.text import WORD, stemmer

@@ -20,7 +20,7 @@ from recollect.server.access.responses import stream_lines
 from recollect.server.console.memory import parse_owner
 from recollect.server.console.render import HEADERS, redirect, render_page
 from recollect.server.console.visit import Visit
-from recollect.settings import Settings
+from recollect.settings import Settings, Unset
 from recollect.values.api_key import ROLES, UNBOUND, Grant, Role
 from recollect.values.conversation import Conversation, Episode
 from recollect.values.document import Document
@@ -134,7 +134,8 @@ def describe_rules(settings: Settings) -> list[tuple[str, str, str]]:
     sensitive = "E-mail addresses, phone numbers, card numbers, IBANs and national ids"
     retention = "Sessions never expire."
     if settings.retention_days:
-        retention = f"Sessions expire {format_days(settings.retention_days)} after their last message."
+        which = "Questions to a database" if isinstance(settings.retention_days, Unset) else "Sessions"
+        retention = f"{which} expire {format_days(settings.retention_days)} after their last message."
     masking = f"Off. Messages are stored as written. {sensitive} are masked in logs."
     if settings.mask_sensitive:
         masking = f"On. {sensitive} are masked before anything is stored."
