@@ -1,5 +1,5 @@
-"""`python -m bench`: evaluations of recall, learning, asking and documents (one module each), and the cost of the verbs
-(`cost`)."""
+"""`python -m bench`: evaluations of recall, learning, asking and documents (one module each), the cost of the verbs
+(`cost`), and what survives faults (`faults`)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from typing import Annotated, Literal
 import typer
 
 from bench import http_cost, memory_cost, verb_cost
+from bench.ask_model import ask_model
 from bench.corrections import corrections
 from bench.dialogues import dialogues
 from bench.documents import documents
 from bench.extraction import extraction
+from bench.faults import faults
 from bench.model import model
 from bench.questions import questions
 from bench.retrieval import retrieval
@@ -54,7 +56,20 @@ def cost(what: Subject = "library", quick: Quick = False, minutes: Minutes = 0, 
         raise typer.Exit(FAILED)
 
 
-for command in (retrieval, updates, dialogues, extraction, corrections, questions, documents, model, cost):
+COMMANDS = (
+    retrieval,
+    updates,
+    dialogues,
+    extraction,
+    corrections,
+    questions,
+    documents,
+    model,
+    ask_model,
+    faults,
+    cost,
+)
+for command in COMMANDS:
     app.command()(command)
 
 

@@ -337,7 +337,7 @@ class Keys:
 
     async def identify(self, credentials: Credentials | None) -> Identity:
         """Return the identity that these credentials belong to. While no key exists and no tokens are configured, every
-        caller is the local admin. Other methods check no identity: `values.permissions` says who may call them."""
+        caller is the local admin. Other methods check no identity: `values.identity` says who may call them."""
         return await _identify.identify(self._deps, credentials)
 
     async def sign_in(self, secret: str) -> NewKey:

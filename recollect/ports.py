@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 from uuid import UUID
 
 if TYPE_CHECKING:
@@ -72,6 +72,24 @@ class Reasoner(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class StreamingReasoner(Protocol):
+    """A Reasoner that can also stream its answer. Raises ReasonerFailed, perhaps after some pieces."""
+
+    def stream(
+        self, messages: Sequence[Message], *, max_tokens: int = 1024, temperature: float = 0.0
+    ) -> AsyncIterator[str]: ...
+
+
+@runtime_checkable
+class WindowedReasoner(Protocol):
+    """A Reasoner that knows how much it can read."""
+
+    async def window(self) -> int:
+        """Return the tokens of prompt and reply together; 0 if that is not known."""
+        ...
 
 
 class UpstreamAnswer(Protocol):

@@ -271,7 +271,7 @@ class Settings:
     model_window: int = setting(
         "RECOLLECT_MODEL_WINDOW",
         0,
-        "tokens of the language model's context window; 0: as the server says, 8192 if it does not",
+        "tokens of the language model's context window; 0: as the server says",
         0,
         10_000_000,
     )
@@ -281,6 +281,14 @@ class Settings:
         "requests that the model's server answers at once; learning waits while replies need them",
         1,
         1000,
+    )
+
+    model_samples: int = setting(
+        "RECOLLECT_MODEL_SAMPLES",
+        3,
+        "statements that the model is asked for per question to a database, compared by result; 1: the cheap mode",
+        low=1,
+        high=9,
     )
 
     auth: str = setting(

@@ -30,28 +30,34 @@ def main() -> int:
     if shutil.which("apt-get") is None or shutil.which("dpkg") is None:
         print(NO_APT, file=sys.stderr)  # noqa: T201
         return 1
-    packages = folder / "packages"
-    packages.mkdir(parents=True, exist_ok=True)
-    lists = [] if apt("cache", [], "show", SERVER, check=False) else update_lists(folder)
-    missing = [name for name in dependencies(lists) if not is_installed(name)]
-    apt("get", lists, "download", SERVER, CLIENT, *missing, folder=packages)
+    try:
+        packages = download(folder, [])
+    except subprocess.CalledProcessError:  # the machine has no lists of packages, or old ones
+        packages = download(folder, update_lists(folder))
     for package in sorted(packages.glob("*.deb")):
         subprocess.run(["dpkg", "-x", package, folder], check=True)
     shutil.rmtree(packages)
+    shutil.rmtree(folder / "lists", ignore_errors=True)
     return 0
 
 
+def download(folder: Path, lists: list[str]) -> Path:
+    """Download the server and the packages that this machine lacks for it; return their folder."""
+    packages = folder / "packages"
+    shutil.rmtree(packages, ignore_errors=True)
+    packages.mkdir(parents=True)
+    needed = re.findall(r"^  Depends: ([^<\s]+)$", apt("cache", lists, "depends", SERVER), re.MULTILINE)
+    missing = [name for name in needed if not is_installed(name)]
+    apt("get", lists, "download", SERVER, CLIENT, *missing, folder=packages)
+    return packages
+
+
 def update_lists(folder: Path) -> list[str]:
-    """Fetch the lists of packages into `folder`, as images without them need; return the options that use them."""
+    """Fetch new lists of packages into `folder`; return the options that use them."""
     (folder / "lists" / "partial").mkdir(parents=True, exist_ok=True)
     options = ["-o", f"Dir::State::Lists={folder / 'lists'}", "-o", f"Dir::Cache={folder}"]
     apt("get", options, "update")
     return options
-
-
-def dependencies(lists: list[str]) -> list[str]:
-    """Return the packages that the server depends on directly."""
-    return re.findall(r"^  Depends: ([^<\s]+)$", apt("cache", lists, "depends", SERVER), re.MULTILINE)
 
 
 def is_installed(package: str) -> bool:
@@ -59,13 +65,10 @@ def is_installed(package: str) -> bool:
     return subprocess.run(query, capture_output=True, text=True).stdout.endswith(" installed")
 
 
-def apt(tool: str, options: list[str], *arguments: str, folder: Path | None = None, check: bool = True) -> str:
+def apt(tool: str, options: list[str], *arguments: str, folder: Path | None = None) -> str:
     """Run apt-get or apt-cache; return its output. What it says about an error is shown."""
     command = [f"apt-{tool}", "-o", "APT::Sandbox::User=root", *options, *arguments]
-    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=None if check else subprocess.DEVNULL)
-    if check:
-        done.check_returncode()
-    return done.stdout.decode()
+    return subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 if __name__ == "__main__":

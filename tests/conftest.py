@@ -25,6 +25,7 @@ from recollect.store.embedded import attach
 from recollect.store.migrate import prepare
 from tests.bounds import set_hypothesis_bounds
 from tests.copied_database import copied
+from tests.forked_program import forking
 
 RUN = "RECOLLECT_TEST_RUN"
 TEMPLATE = "recollect_template"
@@ -118,6 +119,13 @@ def settings(database: str) -> Settings:
     """Network callers may add the SQLite files that tests make. The deadline is long: a busy machine must not make
     memory late; what happens then is tested in apps/ask/test_memory_away.py."""
     return read_settings({}, dsn=database, source_folders=str(run_folder()), deadline=60.0)
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The path of a command `recollect` that starts at once; see forked_program.py."""
+    with forking(tmp_path_factory.mktemp("program")) as command:
+        yield command
 
 
 @pytest.fixture

@@ -33,8 +33,8 @@ with socket.socket(socket.AF_UNIX) as server:
 
 
 @contextmanager
-def forking(folder: Path) -> Iterator[Path]:
-    """The folder of a command `recollect`, for a PATH, until the end."""
+def forking(folder: Path) -> Iterator[str]:
+    """The path of a command `recollect`, until the end."""
     address, command = str(folder / "socket"), folder / "recollect"
     command.write_text(COMMAND.format(python=sys.executable, address=address))
     command.chmod(0o755)
@@ -42,7 +42,7 @@ def forking(folder: Path) -> Iterator[Path]:
         assert server.stdout is not None
         assert server.stdout.readline() == b"ready\n"
         try:
-            yield folder
+            yield str(command)
         finally:
             server.terminate()
 

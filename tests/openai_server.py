@@ -12,7 +12,8 @@ from tests.in_a_thread import in_a_thread
 
 KEY = "sk-hunter2"
 PATHS = ("/v1/embeddings", "/v1/chat/completions")
-Answer = tuple[int, str] | tuple[int, str, Mapping[str, str]]  # status, body and perhaps headers
+Text = str | Iterator[bytes]  # whole, or piece by piece
+Answer = tuple[int, Text] | tuple[int, Text, Mapping[str, str]]  # status, body and perhaps headers
 
 
 class Quiet(ThreadingHTTPServer):
@@ -38,7 +39,8 @@ class Server:
             for name, value in headers.items():
                 handler.send_header(name, value)
             handler.end_headers()
-            handler.wfile.write(text.encode())
+            for piece in [text.encode()] if isinstance(text, str) else text:
+                handler.wfile.write(piece)
 
         handler = type("Handler", (BaseHTTPRequestHandler,), {"do_POST": respond, "log_message": lambda *_: None})
         self.http = Quiet(("127.0.0.1", 0), handler)

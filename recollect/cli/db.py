@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recollect.cli.db_distribute import distribute
 from recollect.cli.options import Json, Project, make_scope
 from recollect.cli.output import FAILED, make_progress, make_text, print_json, show_spinner, stdout_console
 from recollect.cli.tables import make_fact_table, make_table
@@ -22,12 +21,13 @@ if TYPE_CHECKING:
     from recollect.admin import Check, DatabaseStatus, Embedded, Manifest
 
 app = typer.Typer(help="Show, migrate, check, back up, restore and distribute the database.")
-app.command()(distribute)
 BackupFile = Annotated[Path, typer.Argument(help="The file to write, such as backup.zip.", dir_okay=False)]
 RestoredFile = Annotated[Path, typer.Argument(help="A file written by `recollect db backup`.", dir_okay=False)]
 Replace = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 Overwrite = Annotated[bool, typer.Option("--force", help="Replace all data in the database.")]
 CheckedUser = Annotated[str | None, typer.Option("--user", "-u", help="Also check the indexes of this user.")]
+Shards = Annotated[int, typer.Option(min=1, max=4096, help="Shards per table; a node holds many.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the statements and change nothing.")]
 
 
 @app.command()
@@ -112,6 +112,23 @@ def make_callback(bars: Progress) -> Callable[[str, int, int], None]:
     """Return a progress callback that moves a bar."""
     bar = bars.add_task("")
     return lambda table, done, total: bars.update(bar, description=table, completed=done, total=total)
+
+
+@app.command()
+def distribute(shards: Shards = 128, dry_run: DryRun = False, json: Json = False) -> None:
+    """Distribute all tables over a Citus cluster while servers keep running. Repeat it after an interruption and after
+    a migration that adds tables; it continues where it stopped."""
+    from recollect.admin import distribute as run_distribution
+
+    with make_progress() as bars:
+        settings, callback = read_settings(), make_callback(bars)
+        steps = asyncio.run(run_distribution(settings, shards=shards, dry_run=dry_run, progress=callback))
+    if json:
+        print_json({"dry_run": dry_run, "steps": [asdict(step) for step in steps]})
+    elif dry_run:
+        typer.echo("\n".join(f"{step.sql};" for step in steps) or "Nothing to do: all tables are distributed.")
+    else:
+        typer.echo(f"Done in {len(steps)} steps." if steps else "Nothing to do: all tables are distributed.")
 
 
 @app.command()

@@ -14,14 +14,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
 from recollect.errors import ReasonerConfused, ReasonerFailed
 from recollect.learning.quote_location import blank_foreign_text, number_turns
 from recollect.learning.rulebook import Rulebook
 from recollect.learning.rules import rulebooks
 from recollect.learning.summary import Summary, keep_grounded, tidy_summary
-from recollect.ports import Message, Reasoner
+from recollect.ports import Message, Reasoner, WindowedReasoner
 from recollect.prompts import load_examples, mark_data, render_prompt
 from recollect.recall.followup import MAX_CHARS, MAX_EARLIER, OPENING_WORDS, OPENING_ZH, followup, is_aside
 from recollect.recall.lexemes import lexemes
@@ -74,17 +74,10 @@ async def extract_facts(
     return accept_claims(claims, turns, books)
 
 
-@runtime_checkable
-class Windowed(Protocol):
-    """A Reasoner that knows its context window, in tokens."""
-
-    async def window(self) -> int: ...
-
-
 async def get_room(reasoner: Reasoner) -> int:
     """Return the tokens that turns may take in a prompt for learning."""
-    window = await reasoner.window() if isinstance(reasoner, Windowed) else USUAL_WINDOW
-    return max(window - CLAIM_TOKENS - TASK_TOKENS, MIN_ROOM)
+    window = await reasoner.window() if isinstance(reasoner, WindowedReasoner) else 0
+    return max((window or USUAL_WINDOW) - CLAIM_TOKENS - TASK_TOKENS, MIN_ROOM)
 
 
 async def summarize_turns(

@@ -14,7 +14,7 @@ which the SDK's tool runner passes on to it; other errors are raised, and the ru
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from recollect.engine import Engine
@@ -37,7 +37,7 @@ from recollect.integrations.anthropic_files import (
     select_files,
     select_latest,
 )
-from recollect.integrations.engine_loop import EngineLoop
+from recollect.integrations.engine_loop import EngineLoop, read_memories
 from recollect.sync import SyncEngine
 from recollect.values.memory import Memory, Status
 from recollect.values.scope import Scope
@@ -133,17 +133,7 @@ class Files:
         return "All memory cleared"
 
     async def _read_files(self) -> dict[str, File]:
-        return select_latest(await self._read_notes(ACTIVE))
-
-    async def _read_notes(self, status: Sequence[Status] | None) -> list[Memory]:
-        notes: list[Memory] = []
-        while page := await self._engine.memories(
-            self._scope, kinds=("note",), status=status, limit=PAGE_SIZE, after=notes[-1].id if notes else None
-        ):
-            notes += page
-            if len(page) < PAGE_SIZE:
-                break
-        return notes
+        return select_latest(await read_memories(self._engine, self._scope, ACTIVE, ("note",)))
 
     async def _file(self, path: str) -> File:
         files = await self._read_files()
@@ -173,7 +163,7 @@ class Files:
         ids, paths = {file.id for file in chosen}, {file.path for file in chosen}
         versions = [
             file
-            for file in select_files(await self._read_notes(None))
+            for file in select_files(await read_memories(self._engine, self._scope, None, ("note",)))
             if file.id in ids or (file.is_current and file.path in paths)
         ]
         for memory in sorted(list_memories(versions), key=lambda memory: (memory.valid_from, memory.id)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
 from typing import Any, ParamSpec, TypeVar
@@ -14,11 +14,13 @@ from recollect.engine import Engine
 from recollect.errors import InvalidInput, NotFound
 from recollect.sync import SyncEngine
 from recollect.values.conversation import Turn
+from recollect.values.memory import Memory, MemoryKind, Status
 from recollect.values.scope import Scope
 
 P = ParamSpec("P")
 T = TypeVar("T")
 PAGE_SIZE = 1000
+MEMORY_PAGE_SIZE = 10_000
 
 
 class EngineLoop:
@@ -88,6 +90,21 @@ def require_running_loop() -> asyncio.AbstractEventLoop:
             "engine", "create this object where the engine was opened, or pass a SyncEngine (`connect_sync`)"
         )
     return loop
+
+
+async def read_memories(
+    engine: Engine, scope: Scope, status: Sequence[Status] | None, kinds: Sequence[MemoryKind] | None = None
+) -> list[Memory]:
+    """Return all memories of a user, however many there are."""
+    memories: list[Memory] = []
+    page: list[Memory] = []
+    while not memories or len(page) == MEMORY_PAGE_SIZE:
+        after = page[-1].id if page else None
+        page = await engine.memories(scope, kinds=kinds, status=status, limit=MEMORY_PAGE_SIZE, after=after)
+        if not page:
+            break
+        memories += page
+    return memories
 
 
 async def read_turns(engine: Engine, scope: Scope, least: int | None = None) -> list[Turn]:

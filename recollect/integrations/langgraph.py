@@ -23,7 +23,7 @@ from weakref import WeakValueDictionary
 
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, NotFound
-from recollect.integrations.engine_loop import EngineLoop
+from recollect.integrations.engine_loop import EngineLoop, read_memories
 from recollect.integrations.filters import matches_filter
 from recollect.recall.lexemes import lexemes
 from recollect.recall.memory_ranking import weighed
@@ -126,15 +126,7 @@ class RecollectStore(BaseStore):
 
     async def _read_all(self, scope: Scope) -> list[Memory]:
         """Return all active notes of a user."""
-        notes: list[Memory] = []
-        page: list[Memory] = []
-        while not notes or len(page) == PAGE_SIZE:
-            after = page[-1].id if page else None
-            page = await self._engine.memories(scope, kinds=("note",), status=ACTIVE, limit=PAGE_SIZE, after=after)
-            if not page:
-                break
-            notes += page
-        return notes
+        return await read_memories(self._engine, scope, ACTIVE, ("note",))
 
     async def _write(self, puts: Mapping[Any, tuple[Scope, PutOp]]) -> None:
         """Write the changes of each user; the lock of a user prevents two changes at once from conflicting."""

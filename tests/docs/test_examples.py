@@ -23,7 +23,6 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from recollect import Scope, connect
-from tests.forked_program import forking
 
 from .pages import NOT_RUN, PAGES, ROOT, RUNNABLE, Block, blocks, name
 
@@ -32,20 +31,13 @@ ROLE = re.compile(r"CREATE ROLE (\w+)")
 SHELLS = ("sh", "shell", "console")
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of the command `recollect`."""
-    with forking(tmp_path_factory.mktemp("program")) as folder:
-        yield folder
-
-
 @pytest.fixture
-def surroundings(database: str, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def surroundings(database: str, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a reader has: a database, the command on the path, an empty folder, no other settings."""
     for variable in [v for v in os.environ if v.startswith(("RECOLLECT_", "MEMORY_"))]:
         monkeypatch.delenv(variable)
     monkeypatch.setenv("MEMORY_DB_CONNECTION_STRING", database)
-    monkeypatch.setenv("PATH", f"{program}:{Path(sys.executable).parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{Path(program).parent}:{Path(sys.executable).parent}:{os.environ['PATH']}")
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.chdir(tmp_path)
 

@@ -24,6 +24,7 @@ from recollect.store.connection import make_database, session_options
 from recollect.store.migrate import prepare
 from recollect.values.api_key import Grant
 from tests.bounds import bound
+from tests.copied_database import copied, name_of
 
 WHO = (("alex", "shop"), ("blake", "shop"), ("alex", "bank"))
 SESSIONS = ("monday", "tuesday")
@@ -163,12 +164,13 @@ async def test_the_same_idempotency_key_of_another_user_is_another_key(shared: E
 # SQL under the application's role ------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-async def filled(database: str, settings: Settings) -> dict[str, Scope]:
-    """Two users with at least one row in every table that belongs to a user."""
-    people = {name: Scope(name, "monday") for name in ("alex", "blake")}
-    async with connect(settings, embedder=FakeEmbedder(), worker=False) as memory:
-        for scope in people.values():
+PEOPLE = {name: Scope(name, "monday") for name in ("alex", "blake")}
+
+
+async def fill(database: str) -> None:
+    """Give two users at least one row in every table that belongs to a user."""
+    async with connect(read_settings({}, dsn=database), embedder=FakeEmbedder(), worker=False) as memory:
+        for scope in PEOPLE.values():
             said = [("user", f"My name is {scope.user}."), ("assistant", "Hello.")] * 10
             await memory.record(scope, said, idempotency_key="k")  # type: ignore[arg-type]
             await memory.recall(scope, "who am I?")
@@ -176,7 +178,7 @@ async def filled(database: str, settings: Settings) -> dict[str, Scope]:
             await memory.settle(scope)
             await memory.documents.add(scope, Upload("unread.txt", f"{scope.user} again.".encode()))
     with psycopg.connect(database) as owner:
-        for scope in people.values():
+        for scope in PEOPLE.values():
             # Some belong to a project; for the wall a scope is a scope.
             owner.execute(
                 "INSERT INTO recollect.term (scope_id, name, kind, terms, description, synonyms, data, created_at,"
@@ -189,7 +191,27 @@ async def filled(database: str, settings: Settings) -> dict[str, Scope]:
                 [scope.id],
             )
             owner.execute("INSERT INTO recollect.shape VALUES (%s, 'x', '{}', now())", [scope.id])
-    return people
+
+
+@pytest.fixture(scope="module")
+def filled_template(server: str, template: str) -> Iterator[str]:
+    with copied(server, template) as database:
+        asyncio.run(fill(database))
+        yield name_of(database)
+
+
+@pytest.fixture
+def filled() -> dict[str, Scope]:
+    """The two users of a filled database."""
+    return PEOPLE
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest, server: str, template: str) -> Iterator[str]:
+    """The owner's DSN of this test's own database; with `filled`, of a copy of a filled one."""
+    is_filled = "filled" in request.fixturenames
+    with copied(server, request.getfixturevalue("filled_template") if is_filled else template) as dsn:
+        yield dsn
 
 
 @pytest.fixture

@@ -81,7 +81,8 @@ SQL = re.compile(
     r")\b(?! \.\.\.)"
 )
 # The bench compares us with bare SQL, in the demo's story somebody asks for SQL, and other databases are asked in it.
-EXAMPLES = ("server/http/ask_bodies.py", "server/http/queries.py", "server/http/text2sql.py")  # of what callers send
+# Examples of what callers send.
+EXAMPLES = ("server/http/answer_question.py", "server/http/queries.py", "server/http/text2sql.py")
 ELSEWHERE = ("store/", "cli/demo.py", "apps/ask/", *EXAMPLES)
 
 

@@ -107,7 +107,6 @@ async def until(database: str, query: str) -> None:
     raise AssertionError(f"no row for {query}")
 
 
-@pytest.mark.timeout(300)
 async def test_workers_that_are_killed_leave_every_document_read_once_or_failed(
     settings: Settings, database: str
 ) -> None:

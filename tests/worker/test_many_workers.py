@@ -16,8 +16,9 @@ import pytest
 from recollect import Scope, connect
 from recollect.settings import Settings
 from recollect.worker.worker import Worker
+from tests.bounds import bound
 
-USERS, SESSIONS, TURNS = 50, 10, 40
+USERS, SESSIONS, TURNS = bound(10, 50), 10, 40
 FACTS = 3  # per conversation
 PROGRAM = """
 import asyncio, sys
@@ -65,10 +66,8 @@ async def until(database: str, least: int) -> None:
     raise AssertionError("the workers did not get that far")
 
 
-@pytest.mark.timeout(600)
-async def test_five_hundred_conversations_and_four_workers_of_which_two_are_killed(
-    settings: Settings, database: str
-) -> None:
+@pytest.mark.long
+async def test_killed_workers_lose_and_repeat_nothing(settings: Settings, database: str) -> None:
     by_rules = replace(settings, embedder="none")
     async with connect(by_rules, worker=False) as memory:
         for user in range(USERS):
@@ -77,7 +76,7 @@ async def test_five_hundred_conversations_and_four_workers_of_which_two_are_kill
         workers = [start(database) for _ in range(4)]
         try:
             for n, victim in enumerate(workers[:2], 1):
-                await until(database, n * 100)
+                await until(database, n * USERS * SESSIONS // 5)
                 victim.send_signal(signal.SIGKILL)
                 victim.wait()
             # All but what the killed had a lease on.

@@ -54,7 +54,7 @@ def good(body: dict[str, Any]) -> Answer:
 
 
 def slow(body: dict[str, Any]) -> Answer:
-    time.sleep(0.4)
+    time.sleep(1.0)
     return good(body)
 
 
@@ -75,10 +75,16 @@ def model() -> Iterator[Server]:
 
 
 @pytest.fixture
-async def memory(settings: Settings, model: Server, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Engine]:
+async def memory(
+    settings: Settings, model: Server, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> AsyncIterator[Engine]:
+    """An engine whose model has half a second where it is to be too slow, and else as long as it takes."""
+    is_slow = "too slow" in request.node.name
     monkeypatch.setattr(embed, "FIRST_PAUSE", 0.0)
     monkeypatch.setattr("recollect.providers.openai_http.WAIT", 0.001)
-    chosen = replace(settings, embedder="none", model_url=model.url, model="tiny", model_timeout=0.2)
+    chosen = replace(
+        settings, embedder="none", model_url=model.url, model="tiny", model_timeout=0.5 if is_slow else 30.0
+    )
     async with connect(chosen, worker=False) as engine:
         yield engine
 

@@ -1840,9 +1840,9 @@ export interface components {
             audit: components["schemas"]["Audit"][];
         };
         /**
-         * @description `before` and `after` are names for substitutions, units for a grain, and otherwise SQL with full table names.
-         *     `table` is the one that `after` (or, when something went, `before`) is about. `word` is the question's own word
-         *     that the wrong name came from, or the vague word whose meaning was changed.
+         * @description One way in which a corrected query differs. `before` and `after` are names for substitutions, units for a grain,
+         *     and otherwise SQL with full table names. `table` is the one that `after` (or, for a removal, `before`) is about.
+         *     `word` is the question's own word that the wrong name came from, or the vague word whose meaning was changed.
          */
         Change: {
             /** @enum {string} */
@@ -2668,6 +2668,7 @@ export interface components {
             score: number;
             words: string[];
             is_asked: boolean;
+            is_outdated: boolean;
         };
         MemoryList: {
             memories: components["schemas"]["Memory"][];

@@ -18,13 +18,22 @@ from datetime import UTC, date, datetime
 from itertools import pairwise
 from typing import Any
 
+from recollect.apps.ask.agreement import (
+    Group,
+    Vote,
+    group_votes,
+    is_settled,
+    list_rule_votes,
+    make_question,
+    rate_agreement,
+)
 from recollect.apps.ask.answers import answer_of, model_of, spent_on, timed, unanswered, with_tables
 from recollect.apps.ask.choices import list_offered, pick_choice, read_clarifications
 from recollect.apps.ask.gate.check import Passed, passed
 from recollect.apps.ask.interpret import Decision
-from recollect.apps.ask.interpretation import Interpretation, interpret_question
-from recollect.apps.ask.llm import Talk, begun, fixed, note_failure, spoken, spoken_of_schema, written
-from recollect.apps.ask.memory import Reader, Remembered, log_failure, within
+from recollect.apps.ask.interpretation import Interpretation, interpret_question, probe
+from recollect.apps.ask.llm import Talk, list_examples, repair_sql, sample_sql, word_rows, word_schema
+from recollect.apps.ask.memory import Reader, Remembered, log_failure, resume_context, within
 from recollect.apps.ask.metadata import is_about_metadata, metadata_text
 from recollect.apps.ask.patterns import normal
 from recollect.apps.ask.proposals import (
@@ -32,23 +41,28 @@ from recollect.apps.ask.proposals import (
     Proposal,
     Ran,
     fitting,
+    list_used_words,
     propose_choice,
     propose_interpretation,
     repeated,
+    whole_rows,
 )
-from recollect.apps.ask.question import Answer, Ask, Choice, Learned
+from recollect.apps.ask.question import Answer, Ask, Choice, Clarification, Learned
 from recollect.apps.ask.recording import recorded
 from recollect.apps.ask.row_counts import fetch_rows
+from recollect.apps.ask.schema_prompt import choose_tables, fetch_samples
+from recollect.apps.ask.session_context import SessionContext
 from recollect.apps.ask.source_registry import Library, Shelf, narrowed
 from recollect.apps.ask.sources.address_rules import SourceRules
 from recollect.apps.ask.sources.running import Rows
+from recollect.apps.ask.sql_text import add_conditions, describe_sql
 from recollect.apps.ask.suggestions import further
 from recollect.apps.ask.teaching import find_definition, is_name, learn_choice, learn_meaning, owner_of, share
 from recollect.apps.ask.vocabulary import build_vocabulary
 from recollect.deadline import run_in_time
 from recollect.engine import Engine
-from recollect.errors import InvalidInput, NotFound, QueryFailed
-from recollect.ports import Reasoner
+from recollect.errors import InvalidInput, NotFound, QueryFailed, ReasonerFailed
+from recollect.ports import Reasoner, WindowedReasoner
 from recollect.settings import Settings
 from recollect.values.conversation import Turn
 from recollect.values.memory import Memory
@@ -58,7 +72,7 @@ from recollect.values.scope import Scope
 from recollect.values.sensitive_data import mask_text
 
 log = logging.getLogger("recollect.ask")
-FIXES = 2
+SURE, PER_ASKED = 0.9, 0.25  # confidence without questions back, and what each of them costs
 MOST_MODELS = 20  # that requests may name
 WITHOUT_MEMORY = "answered without memory"
 EMPTY_RESULT = "the result is empty; check the filters and their spelling"
@@ -212,6 +226,8 @@ class Analyst:
         """The question at the source that understands most of it, with what memory has for it there."""
         remembers = ask.remembers and self._settings.enabled
         memory = await self.reader.remember(scope, ask) if remembers else None
+        if memory is not None:
+            ask, memory = resume_context(ask, memory)
         words = memory.resolutions if memory else await self.reader.words(scope, ask)
         approved = await self.reader.approved(scope)
         await self.reader.keep_glossary(scope)
@@ -239,7 +255,9 @@ class Analyst:
         name = shelf.kept.name
         view = narrowed(shelf.view(ask.role), name, ask)
         preferences = memory.preferences if memory else ()
-        taught = build_vocabulary(ask.question, words, preferences, ask.context, view.index, self.today())
+        taught = build_vocabulary(
+            ask.question, words, preferences, ask.context or SessionContext(), view.index, self.today()
+        )
         choice = ask.choice
         if memory is not None:
             offer = memory.last or {}
@@ -266,9 +284,9 @@ class Analyst:
     async def _described(self, scope: Scope, case: Case) -> Answer:
         """What the database contains, as far as this role may see it."""
         text, words = metadata_text(case.view, case.question, markdown=case.ask.markdown), None
-        talk = self._talk(case) if case.ask.verbose else None
+        talk = await self._talk(case) if case.ask.verbose else None
         if talk is not None:
-            words = await spoken_of_schema(talk, case, self._settings.suggestion_count)
+            words = await word_schema(talk, self._settings.suggestion_count, case.ask.on_text)
         answer = unanswered(case, Proposal("given", refused=words[0] if words else text), talk)
         return replace(answer, related=words[1] if words else (), model=model_of(talk) if words else None)
 
@@ -280,15 +298,16 @@ class Analyst:
             ran = None if proposal is None else await self._tried(scope, case, proposal)
             if ran is not None:
                 return await self._said(case, ran, None)
-        talk = self._talk(case)
+        talk = await self._talk(case)
         if talk is None:
             return await self._by_rules(case, None)
+        case = replace(case, interpretation=case.interpretation or await self._interpret(case))
         answer = await self._by_model(case, talk) or await self._by_rules(case, talk)
         if not answer.sql and talk.failed is not None:
             return await self._said(case, talk.failed, talk)
         return answer
 
-    def _talk(self, case: Case) -> Talk | None:
+    async def _talk(self, case: Case) -> Talk | None:
         """With the configured model, or another at the same server if the question names one."""
         reasoner, wanted = self._reasoner, case.ask.model
         if reasoner is None or not case.ask.by_model:
@@ -297,7 +316,11 @@ class Analyst:
             if wanted not in self._others and len(self._others) < MOST_MODELS and (made := self._other_model(wanted)):
                 self._others[wanted] = made
             reasoner = self._others.get(wanted, reasoner)
-        return begun(reasoner, case)
+        try:
+            window = await reasoner.window() if isinstance(reasoner, WindowedReasoner) else 0
+        except ReasonerFailed:
+            window = 0
+        return Talk(reasoner, case, window, time.perf_counter() + self._settings.model_timeout)
 
     async def _answer_choice(self, scope: Scope, case: Case, choice: Choice) -> Answer:
         """Answer an offered choice, and learn what choosing it teaches."""
@@ -323,21 +346,87 @@ class Analyst:
         return await self._said(case, ran, talk)
 
     async def _by_model(self, case: Case, talk: Talk) -> Answer | None:
-        """None: the model was of no use, the rules go on."""
-        proposal = await written(talk, case)
-        while proposal is not None and proposal.sql:
-            ran, problem = await self._judged(case, proposal)
-            if ran is not None and problem is None:
-                return await self._said(case, ran, talk)
-            note_failure(talk, proposal, ran, problem or "")
-            if len(talk.tried) > FIXES or not (case.ask.fix or problem == EMPTY_RESULT):
+        """Return the answer that most statements of the model and the rules agree on; None if the model gave none."""
+        talk.case = case
+        await fetch_samples(
+            case.shelf.source, case.view, choose_tables(case.view, case.question, case.ask.shown), case.user
+        )
+        samples = case.ask.samples or self._settings.model_samples
+        votes = list_rule_votes(case.interpretation) if samples > 1 and case.interpretation else []
+        asked: tuple[Clarification, ...] = ()
+        for sample in range(samples):
+            written = None if talk.is_over else await sample_sql(talk, sample)
+            if written is None:
+                continue
+            asked = asked or written.questions
+            vote = await self._vote(case, talk, written.sql) if written.sql else None
+            votes += [vote] if vote else []
+            if vote and is_settled(group_votes(votes)):
                 break
-            proposal = await fixed(talk, case, problem or "")
-        if talk.failed is not None and talk.failed.error is None:
-            return await self._said(case, talk.failed, talk)
-        if proposal is None or proposal.sql or not case.ask.clarify:
+        if any(vote.reading is None for vote in votes):
+            return await self._agreed(case, talk, group_votes(votes))
+        if not asked or not case.ask.clarify or talk.tried:
             return None
+        proposal = Proposal("model", confidence=max(0.0, SURE - PER_ASKED * len(asked)), clarifications=asked)
         return replace(unanswered(case, proposal, talk), model=model_of(talk))
+
+    async def _vote(self, case: Case, talk: Talk, sql: str) -> Vote | None:
+        """Return a statement with its rows. One that fails or finds nothing is asked for anew; without a better one,
+        the statement that found nothing stands."""
+        best, wanted = None, None if sql in talk.refused else sql
+        while wanted is not None:
+            try:
+                made = self._with_filters(case, wanted)
+                vote = Vote(made, await probe(made, case.shelf.source, case.view, case.user))
+            except (InvalidInput, QueryFailed) as error:
+                problem, may_repair = str(error), case.ask.fix
+                if isinstance(error, QueryFailed):
+                    checked = passed(made, case.shelf.source.dialect, case.view.allowed, rows=case.ask.rows)
+                    talk.failed = Ran(Proposal("model", made), checked, error=problem)
+            else:
+                if any(cell is not None for row in vote.rows.rows for cell in row):
+                    return vote
+                best = best or vote
+                problem, may_repair = EMPTY_RESULT, case.ask.review
+            talk.note_failure(wanted, problem)
+            wanted = await repair_sql(talk, wanted, problem) if may_repair else None
+        return best
+
+    def _with_filters(self, case: Case, sql: str) -> str:
+        """Return a statement with the standing filters of its tables, but for columns that it has a condition on."""
+        made = passed(sql, case.shelf.source.dialect, case.view.allowed, rows=case.ask.rows)
+        used = set(map(str.casefold, made.columns))
+        missing = {
+            each.filter.table.casefold(): each.filter.condition
+            for each in case.taught.filters
+            if each.filter.table in made.tables and f"{each.filter.table}.{each.column}".casefold() not in used
+        }
+        return add_conditions(sql, case.shelf.source.dialect, missing) if missing else sql
+
+    async def _agreed(self, case: Case, talk: Talk, groups: Sequence[Group]) -> Answer:
+        """Return the answer of the largest group; choices, if none is large enough and the question may be asked
+        back."""
+        best, sure = groups[0], rate_agreement(groups)
+        labels = [
+            group.reading.label if group.reading else describe_sql(group.first.sql, case.view.catalog.dialect)
+            for group in groups
+        ]
+        if case.ask.clarify and len(groups) > 1 and sure < self._settings.clarify_below:
+            question = make_question(groups, labels, case.question, case.session)
+            proposal = Proposal("model", confidence=sure, clarifications=(question,))
+            return replace(unanswered(case, proposal, talk), model=model_of(talk))
+        made = passed(best.first.sql, case.shelf.source.dialect, case.view.allowed, rows=case.ask.rows)
+        proposal = Proposal(
+            "model",
+            best.first.sql,
+            labels[0],
+            sure,
+            assumptions=list_used_words(case, made),
+            frame=best.reading.frame if best.reading else None,
+            examples=len(list_examples(case)),
+            rows=whole_rows(best.first.rows, case.ask.rows),
+        )
+        return await self._said(case, await self._ran(case, proposal), talk)
 
     async def _judged(self, case: Case, proposal: Proposal) -> tuple[Ran | None, str | None]:
         """What came of it, and what is wrong with that."""
@@ -378,7 +467,7 @@ class Analyst:
     async def _said(self, case: Case, ran: Ran, talk: Talk | None) -> Answer:
         words, more = None, tuple[str, ...]()
         if talk is not None and not talk.is_away and ran.rows is not None and ran.rows.rows and case.ask.verbose:
-            words = await spoken(talk, case, ran.rows, self._settings.suggestion_count)
+            words = await word_rows(talk, ran.rows, self._settings.suggestion_count, case.ask.on_text)
         if case.ask.verbose and self._settings.suggestions:
             more = words[1] if words else await self._further(case, ran.proposal)
         answer = spent_on(answer_of(case, ran, talk), talk)

@@ -4,6 +4,7 @@ that the question speaks to and what it took. The analyst calls this last, befor
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from dataclasses import replace
 
 from recollect.apps.ask.headers import describe_columns, make_title
@@ -11,7 +12,7 @@ from recollect.apps.ask.interpret.explain import label_frame
 from recollect.apps.ask.llm import Talk
 from recollect.apps.ask.proposals import Case, Proposal, Ran
 from recollect.apps.ask.question import Answer, Spent
-from recollect.apps.ask.schema_prompt import linked
+from recollect.apps.ask.schema_prompt import link_tables
 from recollect.apps.ask.wording import answer_text, asked_back
 
 
@@ -40,7 +41,12 @@ def answer_of(case: Case, ran: Ran, talk: Talk | None) -> Answer:
         clarifications=proposal.clarifications,
         assumptions=proposal.assumptions,
         frame=proposal.frame.to_data() if proposal.frame else None,
-        notes=(*case.taught.notes, *cut_notes(case, ran.passed.tables)),
+        notes=(
+            *case.taught.notes,
+            *(talk.notes if talk else ()),
+            *cut_notes(case, ran.passed.tables),
+            *list_unused_filters(case, ran.passed.tables),
+        ),
         spent=Spent(sql=ran.rows.seconds if ran.rows else 0.0),
         used=(proposal.vetted.id,) if proposal.vetted else (),
         learned=ran.learned,
@@ -54,6 +60,19 @@ def text_of(case: Case, ran: Ran, headers: tuple[str, ...]) -> str:
         return ran.proposal.explanation
     explanation = ran.proposal.explanation
     return answer_text(case.question, ran.rows, explanation, markdown=case.ask.markdown, headers=headers)
+
+
+def list_unused_filters(case: Case, tables: tuple[str, ...]) -> list[str]:
+    """Return a note for each filter of the session that this statement does not need: it reads none of its tables."""
+    used, homes = {name.casefold() for name in tables}, defaultdict[str, set[str]](set)
+    for each in case.taught.filters:
+        if each.source == "session":
+            homes[each.filter.condition].add(each.filter.table)
+    return [
+        f"the session's filter {condition} does not apply: the question is not about {', '.join(sorted(names))}"
+        for condition, names in homes.items()
+        if used.isdisjoint(map(str.casefold, names))
+    ]
 
 
 def cut_notes(case: Case, tables: tuple[str, ...]) -> list[str]:
@@ -72,7 +91,7 @@ def unanswered(case: Case, proposal: Proposal, talk: Talk | None) -> Answer:
         clarifications=proposal.clarifications,
         assumptions=proposal.assumptions,
         explanation="\n".join(talk.tried if talk else ()),
-        notes=case.taught.notes,
+        notes=(*case.taught.notes, *(talk.notes if talk else ())),
     )
     return spent_on(answer, talk)
 
@@ -81,7 +100,7 @@ def with_tables(case: Case, answer: Answer) -> Answer:
     """With the tables that the question speaks to, and how long it took to find them."""
     began = time.perf_counter()
     asked = case.memory.standalone if case.memory else case.question
-    tables = tuple(table.name for table in linked(case.view, asked, case.ask.shown))
+    tables = tuple(table.name for table in link_tables(case.view, asked, case.ask.shown))
     spent = replace(answer.spent, search=time.perf_counter() - began)
     return replace(answer, related_tables=tables, standalone=asked if case.memory else None, spent=spent)
 

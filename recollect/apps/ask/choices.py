@@ -187,7 +187,7 @@ def read_clarifications(data: Mapping[str, Any]) -> tuple[Clarification, ...]:
 
 def read_choice(data: Mapping[str, Any]) -> Choice:
     pairs = tuple((str(term), str(meaning)) for term, meaning in data.get("teaches") or ())
-    return Choice(data["id"], data["label"], data.get("frame") or {}, pairs)
+    return Choice(data["id"], data["label"], data.get("frame") or {}, pairs, data.get("sql") or "")
 
 
 def list_offered(data: Mapping[str, Any] | None) -> tuple[Choice, ...]:

@@ -54,6 +54,7 @@ class Interpretation:
     missing: tuple[str, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()  # meanings for the first word that was not understood
     is_too_long: bool = False
+    values: tuple[tuple[str, str, str], ...] = ()  # (table, column, value) that words of the question match
 
 
 async def interpret_question(
@@ -78,7 +79,16 @@ async def interpret_question(
     rows, results = await run_candidates(candidates, source, view, user)
     decision = decide(candidates, results)
     suggestions = await suggest(decision, linked, source, view, user)
-    return Interpretation(decision, rows, decision.unexplained or list_missing(linked), suggestions)
+    missing = decision.unexplained or list_missing(linked)
+    return Interpretation(decision, rows, missing, suggestions, values=list_matches(linked))
+
+
+def list_matches(linked: Linked) -> tuple[tuple[str, str, str], ...]:
+    """Return the values of the data that words of the question match, the longest match of each word first."""
+    found = [link for links in linked.links for link in links if link.kind == "value" and link.value]
+    found.sort(key=lambda link: (link.start - link.end, -link.score))
+    made = ((link.target.table, link.target.column, link.value) for link in found)
+    return tuple(each for each in dict.fromkeys(made) if each[1])
 
 
 async def suggest(
@@ -142,9 +152,7 @@ async def run_candidates(
     async def run(candidate: Candidate) -> None:
         async with turn:
             try:
-                made = passed(candidate.sql, source.dialect, view.allowed, rows=PROBE_ROWS)
-                sql = restrict_sql(made.sql, source.dialect, view.access)
-                found = await source.run(sql, rows=PROBE_ROWS, timeout=PROBE_SECONDS, user=user)
+                found = await probe(candidate.sql, source, view, user)
             except (InvalidInput, QueryFailed) as error:
                 results[candidate.id] = Result(error=str(error), is_denied=isinstance(error, InvalidInput))
                 return
@@ -161,6 +169,13 @@ async def run_candidates(
     for task in done:
         task.result()  # a source that cannot be reached is an error of the question
     return rows, {each.id: results.get(each.id) or not_run(each) for each in candidates}
+
+
+async def probe(sql: str, source: Source, view: View, user: str | None) -> Rows:
+    """Return the first rows of a statement. Raises InvalidInput if the gate refuses it, QueryFailed if it fails."""
+    made = passed(sql, source.dialect, view.allowed, rows=PROBE_ROWS)
+    own = restrict_sql(made.sql, source.dialect, view.access)
+    return await source.run(own, rows=PROBE_ROWS, timeout=PROBE_SECONDS, user=user)
 
 
 def not_run(candidate: Candidate) -> Result:

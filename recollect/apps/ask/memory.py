@@ -19,6 +19,7 @@ from typing import Any
 from recollect.apps.ask.gate.check import passed
 from recollect.apps.ask.patterns import normal
 from recollect.apps.ask.question import Ask
+from recollect.apps.ask.session_context import list_contexts
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.vocabulary import list_terms
 from recollect.deadline import run_in_time
@@ -32,6 +33,7 @@ from recollect.values.query import Hit, Query, Recall
 from recollect.values.resolution import Brief, Briefing, Resolution, resolve_terms
 from recollect.values.scope import RequestId, Scope, uuid7
 from recollect.values.term import MAX_TERMS, Term
+from recollect.values.text import stem_term
 
 log = logging.getLogger("recollect.ask")
 FRESH = 5.0  # seconds for which the approved questions are not read again; one that is used is looked at once more
@@ -166,13 +168,13 @@ class Reader:
     async def words(self, scope: Scope, ask: Ask) -> tuple[Resolution, ...]:
         """What words mean where nobody's memory takes part: what the session and the glossary say."""
         try:
-            found = await run_in_time(self.resolved(scope, ask.question, ask.context.definitions))
+            found = await run_in_time(self.resolved(scope, ask.question, definitions_of(ask)))
         # As above; what the request itself says needs no memory.
         except Exception as error:  # noqa: BLE001
             log_failure("the glossary could not be asked", error)
             _, known = self._glossary.get(scope.project, (0.0, ()))
             terms = list_terms(ask.question, MOST_TERMS)
-            found = tuple(resolve_terms(terms, ask.context.definitions, (), (), known))
+            found = tuple(resolve_terms(terms, definitions_of(ask), (), (), known))
         return tuple(each for each in found if each.tier in ("session", "ontology"))
 
     async def keep_glossary(self, scope: Scope) -> None:
@@ -220,7 +222,7 @@ class Reader:
 
     async def _meant(self, scope: Scope, ask: Ask, known: Briefing) -> tuple[Resolution, ...]:
         if known.resolved is None:
-            return await self.resolved(scope, known.standalone, ask.context.definitions)
+            return await self.resolved(scope, known.standalone, definitions_of(ask))
         return tuple(each for each in known.resolved if each.is_resolved)
 
     async def _recalled(self, scope: Scope, ask: Ask, question: str) -> Recall | None:
@@ -239,7 +241,7 @@ def wanted_for(ask: Ask, settings: Settings) -> Brief:
     return Brief(
         ask.question,
         terms=list_terms(ask.question, MOST_TERMS),
-        definitions=dict(ask.context.definitions),
+        definitions=dict(definitions_of(ask)),
         recent=2 * (ask.history or settings.history),
         kinds=VETTED,
         status=("active", "retracted"),
@@ -247,6 +249,22 @@ def wanted_for(ask: Ask, settings: Settings) -> Brief:
         limit=MOST_OWN,
         facts=MOST_FACTS,
     )
+
+
+def definitions_of(ask: Ask) -> Mapping[str, str]:
+    return ask.context.definitions if ask.context else {}
+
+
+def resume_context(ask: Ask, memory: Remembered) -> tuple[Ask, Remembered]:
+    """Return both with the context of the session's last question, where this one brings none."""
+    found = [each for turn in memory.turns if turn.role == "assistant" for each in list_contexts(turn.data)]
+    if ask.context is not None or not found:
+        return ask, memory
+    terms = list_terms(memory.standalone, MOST_TERMS)
+    own = [each for each in resolve_terms(terms, found[-1].definitions, (), (), ()) if each.is_resolved]
+    said = {stem_term(each.term) for each in own}
+    others = (each for each in memory.resolutions if stem_term(each.term) not in said)
+    return replace(ask, context=found[-1]), replace(memory, resolutions=(*own, *others))
 
 
 def like(

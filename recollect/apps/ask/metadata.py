@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from recollect.apps.ask.schema_prompt import names_of, score
+from recollect.apps.ask.schema_prompt import list_names, score_table
 from recollect.apps.ask.semantic.catalog import Table
 from recollect.apps.ask.source_registry import View
 from recollect.recall.lexemes import lexemes
@@ -28,7 +28,7 @@ def is_about_metadata(question: str) -> bool:
 def metadata_text(view: View, question: str, *, markdown: bool = True) -> str:
     """The tables that the question names, with their columns; or all of them, if it names none."""
     asked = set(lexemes(question))
-    named = [table for table in view.catalog.tables if asked & set(lexemes(" ".join(names_of(view, table.name))))]
+    named = [table for table in view.catalog.tables if asked & set(lexemes(" ".join(list_names(view, table.name))))]
     if named:
         return "\n\n".join(table_words(view, table, markdown) for table in named[:MOST_TABLES])
     lines = [f"- {name_of(table, markdown)}: {summary(view, table)}" for table in view.catalog.tables[:MOST_TABLES]]
@@ -56,7 +56,7 @@ def name_of(table: Table, markdown: bool) -> str:
 def similar_tables(source: str, view: View, text: str, most: int) -> list[dict[str, Any]]:
     """The tables that share words with a text, each with how much."""
     asked = set(lexemes(text))
-    scored = [(score(view, table, asked), table) for table in view.catalog.tables]
+    scored = [(score_table(view, table, asked), table) for table in view.catalog.tables]
     best = sorted((each for each in scored if each[0]), key=lambda each: -each[0])[:most]
     return [
         {"view_name": f"{source}.{table.name}", "view_text": table_words(view, table, False), "score": points}

@@ -7,7 +7,7 @@ Each gives a Proposal, or None where it does not fit. Nothing runs here; whateve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 
@@ -15,11 +15,13 @@ from recollect.apps.ask.choices import find_category, make_clarification
 from recollect.apps.ask.gate.check import Passed
 from recollect.apps.ask.interpret import Candidate, CannotRender, Frame, render_frame, teaches
 from recollect.apps.ask.interpret.explain import describe_change, label_frame
+from recollect.apps.ask.interpret.link import named_targets
 from recollect.apps.ask.interpret.words import stem_phrase
 from recollect.apps.ask.interpretation import PROBE_ROWS, Interpretation
 from recollect.apps.ask.memory import Remembered
 from recollect.apps.ask.patterns import Pattern, filled, fitted, normal, pattern_of
 from recollect.apps.ask.question import Ask, Assumption, Choice, Clarification, Learned, Way
+from recollect.apps.ask.semantic.conditions import find_columns
 from recollect.apps.ask.source_registry import Shelf, View
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.vocabulary import Taught, list_assumptions
@@ -95,7 +97,7 @@ def repeated(case: Case) -> Proposal | None:
     """The very question that this user put right or found right before, or that the project approved."""
     wanted = normal(case.question)
     own = case.memory.rated if case.memory else ()
-    for memory in valid(case, (*own, *case.approved)):
+    for memory in list_vetted(case):
         if normal(asked_in(memory)) == wanted and "{{" not in memory.value:
             told = f"This question was {WHOSE.get(memory.kind, '') if memory in own else 'approved for the project'}"
             return Proposal("repeat", memory.value, told, pattern=memory.key, vetted=memory)
@@ -110,7 +112,9 @@ def asked_in(memory: Memory) -> str:
 
 def fitting(case: Case) -> Proposal | None:
     """An approved question of the same form, with values that can be put in."""
-    for memory in valid(case, case.approved):
+    for memory in list_vetted(case):
+        if memory not in case.approved:
+            continue
         pattern = pattern_of(memory.key, memory.value, (memory.data or {}).get("parameters") or ())
         values = fitted(pattern, case.question)
         if values is not None and (proposal := filled_in(pattern, values, memory)):
@@ -127,10 +131,11 @@ def filled_in(pattern: Pattern, values: Mapping[str, str], memory: Memory) -> Pr
         return None
 
 
-def valid(case: Case, memories: Iterable[Memory]) -> Iterable[Memory]:
-    """Those of this source, in the shape that they were approved for."""
+def list_vetted(case: Case) -> Iterator[Memory]:
+    """Yield the statements for this source that a person stands for, the user's own first; none that were for another
+    shape of the database."""
     kept = case.shelf.kept
-    for memory in memories:
+    for memory in (*(case.memory.rated if case.memory else ()), *case.approved):
         data = memory.data or {}
         if data.get("source") in (None, kept.name) and data.get("fingerprint") in (None, kept.fingerprint):
             yield memory
@@ -138,6 +143,8 @@ def valid(case: Case, memories: Iterable[Memory]) -> Iterable[Memory]:
 
 def propose_choice(case: Case, choice: Choice) -> Proposal:
     """Return the statement of a choice; an error says so where the database has changed since it was offered."""
+    if choice.sql:
+        return Proposal("model", choice.sql, choice.label, CHOSEN)
     frame = Frame.from_data(choice.frame)
     index = case.view.index
     try:
@@ -206,16 +213,28 @@ def whole_rows(rows: Rows | None, most: int) -> Rows | None:
     return rows
 
 
-def list_known_words(case: Case) -> tuple[Assumption, ...]:
-    """Return the taught words that the question uses."""
-    stems = stem_phrase(case.question)
-    runs = {stems[start:end] for start in range(len(stems)) for end in range(start + 1, min(start + 5, len(stems)) + 1)}
-    made = {
-        each.term.casefold(): Assumption(each.term, each.meaning, each.source, each.confidence)
-        for each in case.taught.words
-        if any(stem_phrase(name) in runs for name in (each.term, *each.word.names))
-    }
-    return tuple(made.values())
+def list_used_words(case: Case, made: Passed) -> tuple[Assumption, ...]:
+    """Return the taught words of the question and the standing filters whose columns a statement uses."""
+    names, columns = set(map(str.casefold, made.tables)), set(map(str.casefold, made.columns))
+    dialect = case.view.catalog.dialect
+    used = list[Assumption]()
+    for each in case.taught.words:
+        word = each.word
+        text = word.condition or word.expression or word.target
+        found = [(word.table or owner, column) for owner, column in find_columns(text, dialect)] if text else []
+        wanted = {f"{owner}.{column}".casefold() for owner, column in found}
+        is_used = bool(wanted) and wanted <= columns
+        if word.target:
+            targets = named_targets(word.target, case.view.index)
+            places = {f"{one.table}.{one.column}".casefold() if one.column else one.table.casefold() for one in targets}
+            is_used = not places.isdisjoint(names | columns)
+        if is_used and any(is_said(name, case.question) for name in (each.term, *word.names)):
+            used.append(Assumption(each.term, each.meaning, each.source, each.confidence))
+    for kept in case.taught.filters:
+        place = f"{kept.filter.table}.{kept.column}"
+        if place.casefold() in columns:
+            used.append(Assumption(place, kept.filter.condition, kept.source, kept.confidence))
+    return tuple(dict.fromkeys(used))
 
 
 def is_said(word: str, text: str) -> bool:

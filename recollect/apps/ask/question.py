@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from recollect.values.query import MAX_QUERY_CHARS, check_range
 from recollect.values.scope import MemoryId, RequestId
 from recollect.values.text import check_text
 
+OnText = Callable[[str], Awaitable[None]]
 Way = Literal["repeat", "pattern", "frame", "edit", "model", "given"]
 MAX_ROWS = 10_000
 
@@ -38,6 +39,7 @@ class Choice:
     label: str
     frame: Mapping[str, Any] = field(default_factory=dict)
     teaches: tuple[tuple[str, str], ...] = ()
+    sql: str = ""  # where a model wrote it and there is no frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +69,10 @@ class Learned:
 class Shown:
     """How much of a database a model is shown."""
 
-    tables: int = 5  # that speak to the question; what joins them comes on top
+    is_whole: bool = True  # all tables, if they are not too many to read; otherwise:
+    tables: int = 5  # those linked to the question; what joins them comes on top
     most: int = 20
-    values: int = 3  # of a column
+    values: int = 3  # rows of a table
     column_chars: int = 200  # of a description
     table_chars: int = 1_000
 
@@ -84,7 +87,7 @@ class Ask:
     tags: tuple[str, ...] = ()
     role: str = "admin"
     remembers: bool = True  # somebody asks whose memory counts
-    context: SessionContext = field(default_factory=SessionContext)
+    context: SessionContext | None = None  # None: the one of the session's last question
     history: int | None = None  # interactions that are looked back at; None: the setting
     similar: int | None = None  # earlier questions that are looked for; 0: none
     views: tuple[str, ...] = ()  # tables that must be there, `source.table` or `table`
@@ -93,8 +96,9 @@ class Ask:
     rows: int = 100
     execute: bool = True
     clarify: bool = True  # ask rather than assume
-    fix: bool = True
-    review: bool = False
+    fix: bool = True  # ask the model again where the database refuses its statement
+    review: bool = True  # and where the result is empty
+    samples: int | None = None  # statements that a model is asked for; 1: the cheap mode; None: the setting
     by_model: bool = True
     told_rows: int = 100  # rows that a model is shown for its answer
     shown: Shown = Shown()
@@ -104,6 +108,7 @@ class Ask:
     temperature: float = 0.0
     max_tokens: int = 4096
     choice: Choice | None = None  # one that was offered for an earlier question; answered as it stands
+    on_text: OnText | None = field(default=None, compare=False)  # gets a model's answer piece by piece
     learns: bool = True  # whether a choice may teach
     learned: tuple[Learned, ...] = ()  # what was taught with this question
 

@@ -1,92 +1,176 @@
-"""Linking: which tables a question is about, and how a model is told of them: by the words that both share,
-values included, and by what joins them. Pure."""
+"""The schema as a model reads it: CREATE TABLE text with keys, some rows of each table, and which tables a question is
+about.
+
+`choose_tables` takes the whole schema if it is short, else the tables that share words with the question, closed under
+join paths. `fetch_samples` reads the rows; everything else is pure.
+"""
 
 from __future__ import annotations
 
+import logging
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from recollect.apps.ask.gate.check import passed
+from recollect.apps.ask.interpret.words import split_name, stem_phrase
 from recollect.apps.ask.question import Shown
-from recollect.apps.ask.semantic.catalog import Column, Table
+from recollect.apps.ask.semantic.access import restrict_sql
+from recollect.apps.ask.semantic.catalog import Table
 from recollect.apps.ask.source_registry import View
-from recollect.prompts import mark_data
+from recollect.apps.ask.sources.running import Rows
+from recollect.apps.ask.sources.source import Source
+from recollect.errors import InvalidInput, QueryFailed
 from recollect.recall.lexemes import lexemes
-from recollect.values.memory import Memory
 
-VALUE_CHARS = 40
+log = logging.getLogger("recollect.ask")
+WHOLE_CHARS = 30_000  # of a schema that is shown whole
+CELL_CHARS = 40
+SAMPLE_SECONDS = 3.0
+SAMPLES = 3  # rows that are read of a table
+DIALECTS = {"sqlite": "SQLite", "postgres": "PostgreSQL", "mysql": "MySQL", "duckdb": "DuckDB"}
+PLAIN = re.compile(r"[A-Za-z_]\w*")
 
 
-def linked(view: View, question: str, shown: Shown) -> list[Table]:
-    """The tables that speak to it, best first, with what they need to be joined."""
+# Which tables --------------------------------------------------------------------------------------------------------
+
+
+def choose_tables(view: View, question: str, shown: Shown) -> list[Table]:
+    """Return all tables if their text is short and the request does not limit them; else those linked to the
+    question."""
+    tables = list(view.catalog.tables)
+    if shown.is_whole and sum(len(write_table(view, table, shown, None)) for table in tables) <= WHOLE_CHARS:
+        return tables
+    return link_tables(view, question, shown)
+
+
+def link_tables(view: View, question: str, shown: Shown) -> list[Table]:
+    """Return the tables that share words with a question, best first, with those on the join paths between them."""
     asked = set(lexemes(question))
-    scores = Counter({table.name: score(view, table, asked) for table in view.catalog.tables})
+    scores = Counter({table.name: score_table(view, table, asked) for table in view.catalog.tables})
     best = [name for name, points in scores.most_common(shown.tables) if points > 0]
     chosen = best or [table.name for table in view.catalog.tables[: shown.tables]]
-    between = [table for table in bridges(view, chosen) if table not in chosen]
-    found = (view.catalog.table(name) for name in (*chosen, *between))
+    paths = [view.index.joins.path(chosen[0], name) or () for name in chosen[1:]]
+    between = [name for path in paths for step in path for name in (step.source, step.target)]
+    found = (view.catalog.table(name) for name in dict.fromkeys((*chosen, *between)))
     return [table for table in found if table is not None][: shown.most]
 
 
-def score(view: View, table: Table, asked: set[str]) -> float:
-    words = set(lexemes(" ".join([table.name, table.comment, *names_of(view, table.name)])))
+def score_table(view: View, table: Table, asked: set[str]) -> float:
+    words = set(lexemes(" ".join([table.name, table.comment, *list_names(view, table.name)])))
     columns = set(lexemes(" ".join(f"{column.name} {column.comment}" for column in table.columns)))
     values = set(lexemes(" ".join(value for column in table.columns for value in column.values[:200])))
     return 3 * len(words & asked) + 2 * len(columns & asked) + len(values & asked)
 
 
-def names_of(view: View, table: str) -> Iterable[str]:
+def list_names(view: View, table: str) -> Iterable[str]:
     model = view.model
     everything: list[Any] = [*model.entities, *model.dimensions, *model.measures, *model.moments]
     return (name for each in everything if each.table == table for name in each.names)
 
 
-def bridges(view: View, chosen: Sequence[str]) -> list[str]:
-    """Tables that stand between two chosen ones."""
-    neighbours: dict[str, set[str]] = {}
-    for join in view.model.joins:
-        neighbours.setdefault(join.table, set()).add(join.to)
-        neighbours.setdefault(join.to, set()).add(join.table)
-    wanted = set(chosen)
-    return [name for name, others in neighbours.items() if len(others & wanted) > 1]
+# Rows ----------------------------------------------------------------------------------------------------------------
 
 
-def described(view: View, tables: Sequence[Table], shown: Shown) -> str:
-    """The schema as a model reads it, as data."""
-    return mark_data("schema", "\n\n".join(table_text(view, table, shown) for table in tables))
+async def fetch_samples(source: Source, view: View, tables: Sequence[Table], user: str | None) -> None:
+    """Read the first rows of tables that were not read yet, as this role may see them, without sensitive columns."""
+    for table in tables:
+        columns = [quote(each.name, view) for each in table.columns if not each.is_sensitive]
+        if table.name in view.samples or not columns:
+            continue
+        name = ".".join(quote(part, view) for part in table.name.split("."))
+        try:
+            made = passed(f"SELECT {', '.join(columns)} FROM {name}", source.dialect, view.allowed, rows=SAMPLES)
+            sql = restrict_sql(made.sql, source.dialect, view.access)
+            view.samples[table.name] = await source.run(sql, rows=SAMPLES, timeout=SAMPLE_SECONDS, user=user)
+        except (InvalidInput, QueryFailed) as error:
+            log.info("no rows of %s are shown to the model: %s", table.name, error)
+            view.samples[table.name] = Rows((), ())
 
 
-def table_text(view: View, table: Table, shown: Shown) -> str:
-    about = next((each.description for each in view.model.entities if each.table == table.name), "") or table.comment
-    head = f"table {table.name}" + (f" -- {about[: shown.table_chars]}" if about else "")
-    keys = [f"  {', '.join(key.columns)} refers to {key.table}({', '.join(key.refers)})" for key in table.foreign_keys]
-    measures = [
-        f"  measure {each.names[0]}: {each.aggregate}({each.expression})"
-        for each in view.model.measures
-        if each.table == table.name and each.names
+# Text ----------------------------------------------------------------------------------------------------------------
+
+
+def write_schema(view: View, tables: Sequence[Table], shown: Shown, rows: int) -> str:
+    """Return CREATE TABLE statements, each with up to `rows` of its rows as a comment."""
+    samples: Mapping[str, Rows] = view.samples if rows else {}
+    return "\n\n".join(write_table(view, table, shown, samples.get(table.name), rows) for table in tables)
+
+
+def write_table(view: View, table: Table, shown: Shown, sample: Rows | None, rows: int = SAMPLES) -> str:
+    entity = next((each for each in view.model.entities if each.table == table.name), None)
+    about = (entity.description if entity else "") or table.comment
+    notes = [about[: shown.table_chars], write_synonyms(table.name, entity.names if entity else ())]
+    parts = list(write_columns(view, table, shown))
+    parts += [(f"PRIMARY KEY ({', '.join(table.primary_key)})", "")] if len(table.primary_key) > 1 else []
+    parts += [
+        (f"FOREIGN KEY ({', '.join(key.columns)}) REFERENCES {key.table}({', '.join(key.refers)})", "")
+        for key in table.foreign_keys
+        if len(key.columns) > 1 and view.catalog.table(key.table)
     ]
-    return "\n".join([head, *(column_text(each, shown) for each in table.columns), *keys, *measures])
+    lines = [f"{part}{',' * (n < len(parts))}{note}" for n, (part, note) in enumerate(parts, 1)]
+    measures = [
+        f"-- {each.names[0]} = {each.aggregate}({each.expression})"
+        for each in view.model.measures
+        if each.table == table.name and each.names and table.column(each.expression) is None
+    ]
+    head = f"CREATE TABLE {table.name} ({comment(notes)}"
+    return "\n".join([head, *lines, *measures, ");", *write_rows(sample, rows)])
 
 
-def column_text(column: Column, shown: Shown) -> str:
-    samples = ", ".join(value[:VALUE_CHARS] for value in column.values[: shown.values])
-    comment = column.comment[: shown.column_chars]
-    extra = "; ".join(filter(None, [comment, f"e.g. {samples}" if samples else "", ranged(column)]))
-    return f"  {column.name} {column.native or column.type}" + (f" -- {extra}" if extra else "")
+def write_columns(view: View, table: Table, shown: Shown) -> Iterator[tuple[str, str]]:
+    """Yield each column with its type and keys, and as a comment what is known about it."""
+    shown_keys = [key for key in table.foreign_keys if len(key.columns) == 1 and view.catalog.table(key.table)]
+    keys = {key.columns[0]: f" REFERENCES {key.table}({key.refers[0]})" for key in shown_keys}
+    inferred = {
+        join.columns[0]: f"joins {join.to}.{join.to_columns[0]}"
+        for join in view.model.joins
+        if join.table == table.name and join.columns[0] not in keys
+    }
+    moments = [each for each in view.model.moments if each.table == table.name]
+    main = next((each.column for each in moments if each.is_main), "") if len(moments) > 1 else ""
+    described: list[Any] = [*view.model.dimensions, *moments]
+    for column in table.columns:
+        info = view.index.column(table.name, column.name)
+        same = [each for each in described if (each.table, each.column) == (table.name, column.name)]
+        notes = [
+            (column.comment or next((getattr(each, "description", "") for each in same), ""))[: shown.column_chars],
+            write_synonyms(column.name, [name for each in same for name in each.names]),
+            inferred.get(column.name, ""),
+            "the main date" if column.name == main else "",
+            "has blanks around its values, use TRIM" if info and info.needs_trim else "",
+        ]  # fmt: skip
+        primary = " PRIMARY KEY" if table.primary_key == (column.name,) else ""
+        kind = column.native or column.type
+        yield f"{quote(column.name, view)} {kind}{primary}{keys.get(column.name, '')}", comment(notes)
 
 
-def ranged(column: Column) -> str:
-    return f"from {column.low} to {column.high}" if column.low is not None else ""
+def write_synonyms(name: str, others: Iterable[str]) -> str:
+    """Return other names of something, without those that its own name already says."""
+    own = set(stem_phrase(" ".join(split_name(name))))
+    said = [other for other in dict.fromkeys(others) if not own.issuperset(stem_phrase(other))]
+    return f"also {', '.join(said)}" if said else ""
 
 
-def examples_for(question: str, vetted: Iterable[Memory], most: int = 3) -> list[Memory]:
-    """Of the statements that a person stands for, those whose questions share most words with this one."""
-    asked = set(lexemes(question))
-    shared = [(len(asked & set(lexemes(memory.key))), memory) for memory in vetted]
-    ranked = sorted((each for each in shared if each[0]), key=lambda each: -each[0])
-    return [memory for _, memory in ranked[:most]]
+def comment(notes: Iterable[str]) -> str:
+    said = "; ".join(filter(None, notes)).replace("\n", " ")
+    return f" -- {said}" if said else ""
 
 
-def example_text(vetted: Sequence[Memory]) -> str:
-    lines = [f"Question: {memory.key}\nSQL: {memory.value}" for memory in vetted]
-    return mark_data("examples", "\n".join(lines)) if lines else "(none)"
+def quote(name: str, view: View) -> str:
+    from sqlglot import exp
+
+    return name if PLAIN.fullmatch(name) else exp.to_identifier(name, quoted=True).sql(view.catalog.dialect)
+
+
+def write_rows(sample: Rows | None, most: int) -> list[str]:
+    if sample is None or not sample.rows:
+        return []
+    lines = ["\t".join(write_cell(cell) for cell in row) for row in sample.rows[:most]]
+    return ["/* rows:", "\t".join(sample.columns), *lines, "*/"]
+
+
+def write_cell(value: Any) -> str:
+    text = "NULL" if value is None else re.sub(r"\s", " ", str(value)).replace("*/", "* /")
+    return text if len(text) <= CELL_CHARS else text[:CELL_CHARS] + "…"

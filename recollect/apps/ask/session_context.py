@@ -1,5 +1,5 @@
 """SessionContext: what a front end says of a whole session, in the header `X-Session-Context`. It comes before all that
-is remembered, and is itself remembered by nobody."""
+is remembered. It holds for the session: a question without the header has the context of the one before."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ class SessionContext:
     definitions: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_session_context(text: str | None) -> SessionContext:
+def read_session_context(text: str | None) -> SessionContext | None:
+    """Return the context that a header gives; None without a header. An empty object ends an earlier context."""
     if not text:
-        return SessionContext()
+        return None
     try:
         given = json.loads(text) if len(text) <= MAX_CHARS else None
     except (ValueError, RecursionError):
@@ -41,6 +42,12 @@ def read_session_context(text: str | None) -> SessionContext:
         custom_filters=_mapping(given, "custom_filters", (str, int, float, bool)),
         definitions=_mapping(given, "definitions", (str,)),
     )
+
+
+def list_contexts(data: Mapping[str, Any] | None) -> list[SessionContext]:
+    """Return the context stored with a turn, if there is one."""
+    stored = (data or {}).get("context")
+    return [SessionContext(**stored)] if isinstance(stored, Mapping) else []
 
 
 def _typed(given: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:

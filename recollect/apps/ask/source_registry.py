@@ -30,6 +30,7 @@ from recollect.apps.ask.semantic.draft import draft_model
 from recollect.apps.ask.semantic.model import SemanticModel, list_terms
 from recollect.apps.ask.semantic.model_file import dump_model, read_model
 from recollect.apps.ask.sources.address_rules import SourceRules, rules_for
+from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sources.source import Source, open_source
 from recollect.deadline import run_in_time
 from recollect.engine import Engine
@@ -52,6 +53,7 @@ class View:
     access: Access
     hides: bool = False  # the source has tables that this role does not see
     names: frozenset[str] = field(init=False, compare=False)  # of its tables, in lower case
+    samples: dict[str, Rows] = field(init=False, compare=False, repr=False, default_factory=dict)  # rows, by table
     _index: list[SchemaIndex] = field(init=False, compare=False, repr=False, default_factory=list)
 
     def __post_init__(self) -> None:

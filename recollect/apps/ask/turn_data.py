@@ -61,6 +61,7 @@ def answer_data(case: Case, answer: Answer) -> dict[str, Any]:
         "clarifications": [asdict(each) for each in answer.clarifications],
         "learned": [asdict(each) for each in answer.learned],
         "choice": case.choice.id if case.choice else None,
+        "context": asdict(case.ask.context) if case.ask.context else None,
         "result": bounded(answer),
         "spent": asdict(answer.spent),
         "memory": memory_data(case),

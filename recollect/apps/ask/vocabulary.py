@@ -13,7 +13,7 @@ from datetime import date
 
 from recollect.apps.ask.interpret import Candidate, DefaultFilter, SchemaIndex, Vocabulary, Word
 from recollect.apps.ask.interpret.link import Tier, named_targets
-from recollect.apps.ask.interpret.words import stem_phrase
+from recollect.apps.ask.interpret.words import split_name, stem_phrase
 from recollect.apps.ask.question import Assumption
 from recollect.apps.ask.semantic.catalog import Catalog, Column, Table
 from recollect.apps.ask.semantic.conditions import find_columns, find_tables_for, ground_condition
@@ -44,7 +44,15 @@ AGGREGATE = re.compile(r"^\s*(sum|avg|min|max|count)\s*\(\s*(.+?)\s*\)\s*$", re.
 TEST_FLAG = re.compile(
     r"^(?:is_?)?(?:test|internal|demo|sandbox)(?:_?(?:account|user|data|customer|flag))?$", re.IGNORECASE
 )
+TEST_KINDS = frozenset(("test", "internal", "demo", "sandbox"))
+# "exclude_test_accounts", "exclude_test_accounts = true", "without closed customers"
+EXCLUDE = re.compile(r"^\s*(?:exclude|excluding|without|hide|no)[\s_]+([\w ]+?)\s*(?:=\s*true)?\s*$", re.IGNORECASE)
 DEFAULT_FILTER = "default_filter"
+GRAIN_KEYS = ("time_grain", "aggregation")
+GRAINS = {
+    "hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month", "quarterly": "quarter", "yearly": "year",
+    **{unit: unit for unit in ("hour", "day", "week", "month", "quarter", "year")},
+}  # fmt: skip
 EDGES = " ?!.,;:\"'()。？！，"
 MOST_TABLES = 3  # that one condition is tried on
 
@@ -78,11 +86,15 @@ class Taught:
     filters: tuple[StandingFilter, ...] = ()
     time_focus: str = ""
     notes: tuple[str, ...] = ()
+    grain: str = ""  # of figures over time, where a question names no unit
 
     @property
     def vocabulary(self) -> Vocabulary:
         return Vocabulary(
-            tuple(each.word for each in self.words), tuple(each.filter for each in self.filters), self.time_focus
+            tuple(each.word for each in self.words),
+            tuple(each.filter for each in self.filters),
+            self.time_focus,
+            self.grain,
         )
 
 
@@ -99,7 +111,9 @@ def build_vocabulary(
     filters, notes = list_session_filters(context, index.catalog)
     filters += list_remembered_filters(preferences, index.catalog, today)
     first = {(each.filter.table.casefold(), each.column.casefold()): each for each in reversed(filters)}
-    return Taught(tuple(words), tuple(reversed(first.values())), context.time_focus, tuple(notes))
+    grains = [GRAINS.get(memory.value.strip().casefold(), "") for _, memory in preferences if memory.key in GRAIN_KEYS]
+    grain = next(filter(None, grains), "")
+    return Taught(tuple(words), tuple(reversed(first.values())), context.time_focus, tuple(notes), grain)
 
 
 def list_terms(question: str, most: int) -> list[str]:
@@ -212,6 +226,11 @@ def list_remembered_filters(
         if key != DEFAULT_FILTER:
             continue
         table = place.rpartition(".")[0]
+        if excluded := EXCLUDE.match(memory.value):
+            for owner, flag, comparison in find_excluded(excluded[1], catalog):
+                made = write_filter(owner, flag, comparison, TIERS[tier])
+                yield StandingFilter(made, flag.name, tier, memory.confidence)
+            continue
         homes = find_tables_for(memory.value, catalog, (table,) if table else ())
         condition = ground_condition(memory.value, catalog.dialect, today) if len(homes) == 1 else None
         if condition is None or (table and homes[0].name.casefold() != table.casefold()):
@@ -229,8 +248,8 @@ def list_session_filters(context: SessionContext, catalog: Catalog) -> tuple[lis
         filters += [session_filter(table, column, f"= {write_literal(value)}") for table, column in places]
         notes += [] if places else [f"custom_filters: there is no column {name!r}"]
     if context.exclude_test:
-        flags = [(t, c) for t in catalog.tables for c in t.columns if TEST_FLAG.match(c.name)]
-        filters += [session_filter(table, column, "") for table, column in flags]
+        flags = find_excluded("test", catalog)
+        filters += [session_filter(table, column, comparison) for table, column, comparison in flags]
         notes += [] if flags else ["exclude_test: no column says which rows are tests"]
     if context.user_segment:
         found = find_value(context.user_segment, catalog)
@@ -240,10 +259,35 @@ def list_session_filters(context: SessionContext, catalog: Catalog) -> tuple[lis
 
 
 def session_filter(table: Table, column: Column, comparison: str) -> StandingFilter:
+    return StandingFilter(write_filter(table, column, comparison, "session"), column.name, "session", 1.0)
+
+
+def write_filter(table: Table, column: Column, comparison: str, tier: Tier) -> DefaultFilter:
     """Return the filter `column = value`, or NOT column without a comparison."""
     name = '"' + column.name.replace('"', '""') + '"'
-    condition = f"{name} {comparison}" if comparison else f"NOT {name}"
-    return StandingFilter(DefaultFilter(table.name, condition, tier="session"), column.name, "session", 1.0)
+    return DefaultFilter(table.name, f"{name} {comparison}" if comparison else f"NOT {name}", tier=tier)
+
+
+def find_excluded(what: str, catalog: Catalog) -> list[tuple[Table, Column, str]]:
+    """Return the columns that say which rows are of a kind ("test_accounts"), with the comparison that leaves those
+    out: a flag of that name, or else a value."""
+    words = what.casefold().replace("_", " ").split()
+    columns = [(table, column) for table in catalog.tables for column in table.columns]
+    if words[0] in TEST_KINDS:
+        return [(table, column, "") for table, column in columns if TEST_FLAG.match(column.name)]
+    wanted = stem_phrase(" ".join(words))
+    flags = [
+        (table, column, "")
+        for table, column in columns
+        if column.type == "boolean" and stem_phrase(" ".join(split_name(column.name)).removeprefix("is ")) == wanted
+    ]
+    values = [
+        (table, column, f"<> {write_literal(value)}")
+        for table, column in columns
+        for value in column.values
+        if stem_phrase(value) == wanted
+    ]
+    return flags or values
 
 
 def find_places(name: str, catalog: Catalog) -> list[tuple[Table, Column]]:

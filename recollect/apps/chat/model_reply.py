@@ -10,15 +10,14 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from datetime import datetime
-from typing import Protocol, runtime_checkable
 
 from recollect.apps.chat.message import ChatReply
 from recollect.apps.chat.phrases import Phrases
 from recollect.errors import ReasonerFailed, RecollectError
-from recollect.ports import Message, Reasoner
+from recollect.ports import Message, Reasoner, StreamingReasoner
 from recollect.prompts import mark_data, render_prompt
 from recollect.recall.tokens import count_tokens
 from recollect.values.conversation import Turn
@@ -77,15 +76,6 @@ def strip_thinking(text: str) -> str:
     if begun.startswith("<think>"):
         return begun.partition("</think>")[2].lstrip()
     return "" if "<think>".startswith(begun) else begun
-
-
-@runtime_checkable
-class StreamingReasoner(Protocol):
-    """A Reasoner that can also stream its answer."""
-
-    def stream(
-        self, messages: Sequence[Message], *, max_tokens: int = 1024, temperature: float = 0.0
-    ) -> AsyncIterator[str]: ...
 
 
 async def stream_reply(

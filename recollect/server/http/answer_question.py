@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import msgspec
-from fastapi import Query, Request
+from fastapi import Header, Query, Request
 from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
@@ -29,11 +29,13 @@ from recollect.apps.ask.answer_fields import (
 from recollect.apps.ask.chart_images import draw_png
 from recollect.apps.ask.charts import chart_answer
 from recollect.apps.ask.metadata import similar_tables
-from recollect.apps.ask.question import MAX_ROWS, Answer, Ask, Shown
+from recollect.apps.ask.question import MAX_ROWS, Answer, Ask, OnText, Shown
 from recollect.apps.ask.recording import from_log
+from recollect.apps.ask.session_context import HEADER, read_session_context
 from recollect.errors import InvalidInput, MissingExtra, NotFound, SchemaMismatch, StoreUnavailable
 from recollect.server.access.caller import Call, Caller, CurrentCaller
 from recollect.server.access.idempotency import STORED, IdempotencyKey, Replay, Stored, run_once
+from recollect.server.access.request_checks import decode_utf8
 from recollect.server.access.responses import Json
 from recollect.server.http.bodies import NAME, Body, Project, chars, within
 from recollect.server.http.openapi import json_object, list_of
@@ -52,6 +54,15 @@ EXECUTED = json_object("ExecutedVql", vql=str, execution_result=ExecutionResult)
 VIEW = json_object("MetadataView", view=str, columns=list[str])
 DATABASE = json_object("MetadataDatabase", database=str, changed=bool, views=list_of(VIEW))
 METADATA = json_object("Metadata", databases=list_of(DATABASE))
+STREAMING = set[asyncio.Task[Response]]()  # answers that are being written
+SessionContextHeader = Annotated[
+    str | None,
+    Header(
+        alias=HEADER,
+        description="JSON: time_focus, user_segment, exclude_test, custom_filters, definitions.",
+        examples=['{"time_focus": "2024", "definitions": {"big": "amount > 1000"}}'],
+    ),
+]
 Databases = Annotated[str, Query(description="Databases, separated by commas; empty: all.")]
 
 
@@ -85,7 +96,9 @@ class AskBody(Body):
     vql_execute_rows_limit: int = Field(default=100, json_schema_extra=within(1, MAX_ROWS))
     llm_response_rows_limit: int = Field(default=100, json_schema_extra=within(1, MAX_ROWS))
     enable_query_fixer: bool = True
-    enable_query_reviewer: bool = False
+    enable_query_reviewer: bool | None = Field(
+        default=None, description="Ask the model again if the result is empty. Left out: as `enable_query_fixer`."
+    )
     user_id: str | None = Field(default=None, json_schema_extra=NAME, examples=["john@example.com"])
     session_id: str | None = Field(default=None, json_schema_extra=NAME)
     project: Project = None
@@ -101,7 +114,7 @@ class ExecuteBody(Body):
     project: Project = None
 
 
-def make_ask(body: AskBody, role: str, settings: Settings, mode: str | None) -> Ask:
+def make_ask(body: AskBody, role: str, settings: Settings, mode: str | None, context: str | None) -> Ask:
     """Return the question as the analyst takes it."""
     check_providers(body, settings)
     for field, low, high in RANGES:
@@ -112,6 +125,7 @@ def make_ask(body: AskBody, role: str, settings: Settings, mode: str | None) -> 
         tags=tuple(split_names(body.vdp_tag_names)),
         role=role,
         remembers=body.user_id is not None and body.use_memory,
+        context=read_session_context(context and decode_utf8(context)),
         history=body.max_history_messages,
         similar=body.semantic_search_k,
         views=tuple(split_names(body.use_views)),
@@ -121,9 +135,10 @@ def make_ask(body: AskBody, role: str, settings: Settings, mode: str | None) -> 
         execute=mode != "generate",
         clarify=body.check_ambiguity,
         fix=body.enable_query_fixer,
-        review=body.enable_query_reviewer,
+        review=body.enable_query_fixer if body.enable_query_reviewer is None else body.enable_query_reviewer,
         told_rows=body.llm_response_rows_limit,
         shown=Shown(
+            not {"vector_search_k", "vector_search_total_limit"} & body.model_fields_set,
             body.vector_search_k,
             body.vector_search_total_limit,
             body.vector_search_sample_data_k,
@@ -187,15 +202,17 @@ async def describe_with_chart(answer: Answer, body: AskBody) -> dict[str, Any]:
     return described
 
 
-async def respond_to_question(call: Call, body: AskBody, key: str | None, mode: str | None) -> Response:
+async def respond_to_question(
+    call: Call, body: AskBody, key: str | None, mode: str | None, context: str | None, on_text: OnText | None = None
+) -> Response:
     async def answer() -> Answer:
-        ask = make_ask(body, call.role, call.caller.settings, mode)
-        return await call.analyst.answer(call.scope, ask, mode or body.mode)
+        ask = make_ask(body, call.role, call.caller.settings, mode, context)
+        return await call.analyst.answer(call.scope, replace(ask, on_text=on_text), mode or body.mode)
 
     async def describe(answer: Answer) -> dict[str, Any]:
         return await describe_with_chart(answer, body)
 
-    return await answer_once(call, key, ["answer", mode, body.model_dump()], answer, describe)
+    return await answer_once(call, key, ["answer", mode, context, body.model_dump()], answer, describe)
 
 
 async def answer_once(
@@ -236,14 +253,29 @@ async def answer_once(
     return Json(result, status, headers={"Idempotent-Replayed": "true"} if replayed else None)
 
 
-def stream_text(whole: Response) -> StreamingResponse:
-    text: str = msgspec.json.decode(whole.body)["answer"]
+async def stream_answer(call: Call, body: AskBody, key: str | None, context: str | None) -> StreamingResponse:
+    """Return the text of an answer while a model writes it; without a model, once it is there. An error before the
+    first piece is a response of its own. The question is answered and recorded even if the client goes away."""
+    pieces = asyncio.Queue[str | None]()
+    task = asyncio.create_task(respond_to_question(call, body, key, None, context, pieces.put))
+    STREAMING.add(task)
+    task.add_done_callback(STREAMING.discard)
+    task.add_done_callback(lambda _: pieces.put_nowait(None))
+    first = await pieces.get()
+    headers = {} if first else (await task).headers
+    replayed = {name: value for name, value in headers.items() if name == "idempotent-replayed"}
 
     async def stream() -> AsyncIterator[bytes]:
-        for line in text.splitlines(keepends=True):
-            yield line.encode()
+        piece, said = first, ""
+        while piece is not None:
+            said += piece
+            yield piece.encode()
+            piece = await pieces.get()
+        text: str = msgspec.json.decode((await task).body)["answer"]
+        # A model that broke off was replaced; otherwise only what is added to its words is missing.
+        rest = text.removeprefix(said.rstrip())
+        yield (rest if rest != text or not said else f"\n\n{text}").encode()
 
-    replayed = {name: value for name, value in whole.headers.items() if name == "idempotent-replayed"}
     return StreamingResponse(stream(), media_type="text/plain", headers=replayed)
 
 
@@ -254,21 +286,34 @@ def add_question_routes(path: str, name: str, mode: str | None, posted: str, by_
     act for is refused even then.
     """
 
-    async def respond(caller: Caller, request: Request, body: AskBody, key: str | None) -> Response:
+    async def respond(
+        caller: Caller, request: Request, body: AskBody, key: str | None, context: str | None
+    ) -> Response:
         if body.user_id is not None and body.use_memory:
             scope = caller.authorize("record", body.user_id, body.session_id, body.project)
         else:
             key, scope = None, caller.authorize("ask", body.user_id, None, body.project)
-        whole = await respond_to_question(Call(caller, scope, request), body, key, mode)
-        return stream_text(whole) if streams else whole
+        call = Call(caller, scope, request)
+        if streams:
+            return await stream_answer(call, body, key, context)
+        return await respond_to_question(call, body, key, mode, context)
 
     async def ask(
-        body: AskBody, caller: CurrentCaller, request: Request, idempotency_key: IdempotencyKey = None
+        body: AskBody,
+        caller: CurrentCaller,
+        request: Request,
+        context: SessionContextHeader = None,
+        idempotency_key: IdempotencyKey = None,
     ) -> Response:
-        return await respond(caller, request, body, idempotency_key)
+        return await respond(caller, request, body, idempotency_key, context)
 
-    async def ask_by_address(body: Annotated[AskBody, Query()], caller: CurrentCaller, request: Request) -> Response:
-        return await respond(caller, request, body, None)
+    async def ask_by_address(
+        body: Annotated[AskBody, Query()],
+        caller: CurrentCaller,
+        request: Request,
+        context: SessionContextHeader = None,
+    ) -> Response:
+        return await respond(caller, request, body, None, context)
 
     shown: dict[str, Any] = (
         {"response_class": Response, "responses": TEXT} if streams else {"model": AnswerQuestionAnswer}

@@ -82,6 +82,8 @@ class Routes:
 
         def decorate(route: Route) -> Route:
             given = signature(route, eval_str=True).parameters
+            if not {"call", "caller"} & given.keys():
+                raise TypeError(f"{route.__name__} takes neither a call nor a caller: anybody could use it")
 
             async def endpoint(*, caller: Caller, request: Request, **arguments: Any) -> Response:
                 key = None if replay is None else arguments.pop("idempotency_key")

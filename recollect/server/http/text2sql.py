@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import Header, Query, Request
+from fastapi import Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
@@ -26,7 +26,7 @@ from recollect.apps.ask.charts import chart_answer
 from recollect.apps.ask.corrections.correction import Change, Correction
 from recollect.apps.ask.history import asked_before
 from recollect.apps.ask.question import MAX_ROWS, Answer, Ask
-from recollect.apps.ask.session_context import HEADER, read_session_context
+from recollect.apps.ask.session_context import read_session_context
 from recollect.errors import InvalidInput
 from recollect.server.access.caller import Call, CurrentCaller
 from recollect.server.access.idempotency import (
@@ -37,7 +37,7 @@ from recollect.server.access.idempotency import (
     memory_replay,
 )
 from recollect.server.access.request_checks import decode_utf8
-from recollect.server.http.answer_question import answer_once
+from recollect.server.http.answer_question import SessionContextHeader, answer_once
 from recollect.server.http.bodies import NAME, VALUE, Body, Session, chars, within
 from recollect.server.http.openapi import json_object, list_of
 from recollect.server.http.routing import Routes, name_parameter
@@ -48,14 +48,6 @@ HistoryUser = Annotated[str | None, Query(description="Whose; by default the cal
 routes = Routes("/api/projects/{project}/datasources/{source}", "text to SQL", name_parameter("user_id", HistoryUser))
 SQL = chars(MAX_QUERY_CHARS)
 UserId = Annotated[str | None, Field(description="Who asks; by default the caller.", json_schema_extra=NAME)]
-SessionContextHeader = Annotated[
-    str | None,
-    Header(
-        alias=HEADER,
-        description="JSON: time_focus, user_segment, exclude_test, custom_filters, definitions.",
-        examples=['{"time_focus": "2024", "definitions": {"big": "amount > 1000"}}'],
-    ),
-]
 
 
 Execute = Annotated[bool, Field(description="Run it too; the rows are in `metadata.execution_result`.")]

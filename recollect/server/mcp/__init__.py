@@ -1,7 +1,7 @@
 """Model Context Protocol: the engine's verbs as tools for assistants, over stdio (server.py) and HTTP (mount.py).
 
 No tool takes a user argument: the connection decides whose memory is used, so text that an assistant reads cannot name
-another user. The SDK is an extra (`recollect[mcp]`): only server.py and resources.py import it at the top.
+another user. The SDK is an extra (`recollect[mcp]`): only server.py imports it at the top.
 """
 
 from __future__ import annotations

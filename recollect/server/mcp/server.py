@@ -7,11 +7,13 @@ Over stdio only the protocol is written to stdout; everything else goes to stder
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.metadata import version
 from typing import Any, TypeVar
+from urllib.parse import quote, unquote
 
 import mcp_types as types
 from mcp import MCPError
@@ -22,11 +24,14 @@ from pydantic import ValidationError
 
 from recollect.admin import watch_stop_signals
 from recollect.bootstrap import connect, open_analyst, open_librarian
-from recollect.errors import InvalidInput, RecollectError
-from recollect.server.mcp import resources
+from recollect.errors import InvalidInput, NotFound, RecollectError
+from recollect.prompts import mark_data, render_prompt
+from recollect.server.mcp.results import MemoryResult
 from recollect.server.mcp.tools import TOOLS, Peer, Tool, make_local_peer
 from recollect.settings import Settings
+from recollect.values.query import Query
 from recollect.values.scope import Scope
+from recollect.values.serialization import to_json
 
 INSTRUCTIONS = (
     "Recollect remembers one user across conversations. Before answering something that may depend on earlier"
@@ -54,28 +59,28 @@ def make_server(find_peer: Callable[[Request], Peer]) -> Server[Any]:
         return types.ListToolsResult(tools=[describe_tool(tool) for tool in TOOLS])
 
     async def list_resources(request: Request, params: Page) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=resources.RESOURCES)
+        return types.ListResourcesResult(resources=RESOURCES)
 
     async def list_templates(request: Request, params: Page) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
+        return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
 
     async def list_prompts(request: Request, params: Page) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=resources.PROMPTS)
+        return types.ListPromptsResult(prompts=PROMPTS)
 
     async def call(request: Request, params: types.CallToolRequestParams) -> types.CallToolResult:
         return await call_tool(find_peer(request), params.name, params.arguments or {})
 
     async def read(request: Request, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        reading = resources.read_resource(find_peer(request), params.uri)
+        reading = read_resource(find_peer(request), params.uri)
         text = await convert_errors(f"resource {params.uri}", reading)
-        content = types.TextResourceContents(uri=params.uri, mime_type=resources.JSON, text=text)
+        content = types.TextResourceContents(uri=params.uri, mime_type=JSON, text=text)
         return types.ReadResourceResult(contents=[content])
 
     async def get_prompt(request: Request, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        if params.name != resources.WITH_MEMORY:
-            problem = f"there is no prompt {params.name!r}; there is {resources.WITH_MEMORY}"
+        if params.name != WITH_MEMORY:
+            problem = f"there is no prompt {params.name!r}; there is {WITH_MEMORY}"
             raise MCPError(types.INVALID_PARAMS, problem)
-        building = resources.build_prompt(find_peer(request), params.arguments or {})
+        building = build_prompt(find_peer(request), params.arguments or {})
         texts = await convert_errors("the prompt", building)
         return types.GetPromptResult(
             description="A question with relevant memory.",
@@ -193,3 +198,83 @@ async def serve_stdio(settings: Settings, scope: Scope) -> None:
         os._exit(0)
     stopping.cancel()
     serving.result()
+
+
+PROFILE, SESSIONS = "recollect://profile", "recollect://sessions"
+SESSION = f"{SESSIONS}/{{id}}"
+WITH_MEMORY = "with_memory"
+MAX_MEMORIES, MAX_SESSIONS, MAX_TURNS = 200, 100, 200
+NO_MEMORY = "(nothing is remembered about this)"
+JSON = "application/json"
+RESOURCES = [
+    types.Resource(
+        uri=PROFILE,
+        name="profile",
+        title="User profile",
+        description="The user's memories, most important first.",
+        mime_type=JSON,
+    ),
+    types.Resource(
+        uri=SESSIONS,
+        name="sessions",
+        title="The user's conversations",
+        description="Latest first, each with the URI of its turns.",
+        mime_type=JSON,
+    ),
+]
+TEMPLATES = [
+    types.ResourceTemplate(
+        uri_template=SESSION,
+        name="session",
+        title="A conversation",
+        description="The latest turns of a session, oldest first.",
+        mime_type=JSON,
+    )
+]
+PROMPTS = [
+    types.Prompt(
+        name=WITH_MEMORY,
+        title="Ask with memory",
+        description="Puts relevant memory before a question, marked as data.",
+        arguments=[
+            types.PromptArgument(name="question", description="The question, e.g. `plan my week`.", required=True),
+            types.PromptArgument(name="session", description="The conversation it belongs to.", required=False),
+        ],
+    )
+]
+
+
+async def read_resource(peer: Peer, uri: str) -> str:
+    """Return a resource as JSON."""
+    content: dict[str, Any]
+    if uri == PROFILE:
+        scope = peer.scope("memories")
+        memories = await peer.engine.memories(scope, limit=MAX_MEMORIES)
+        shapes = [MemoryResult.model_validate(memory).model_dump(mode="json") for memory in memories]
+        content = {"user": scope.user, "memories": shapes}
+    elif uri == SESSIONS:
+        conversations = await peer.engine.conversations(peer.scope("history"), limit=MAX_SESSIONS)
+        content = {
+            "sessions": [
+                {"uri": f"{SESSIONS}/{quote(each.session, safe='')}", **to_json(each)} for each in conversations
+            ]
+        }
+    elif session := unquote(uri.removeprefix(f"{SESSIONS}/") if uri.startswith(f"{SESSIONS}/") else ""):
+        turns = await peer.engine.history(peer.session_scope("history", session), limit=MAX_TURNS)
+        content = {"session": session, "turns": [to_json(turn) for turn in turns]}
+    else:
+        raise NotFound(f"there is no resource {uri}; there are {PROFILE}, {SESSIONS} and {SESSION}")
+    return json.dumps(content, default=str, ensure_ascii=False)
+
+
+async def build_prompt(peer: Peer, arguments: Mapping[str, str]) -> tuple[str, str]:
+    """Return relevant memory as marked data, and the user's question unchanged."""
+    if unknown := set(arguments) - {"question", "session"}:
+        raise InvalidInput(min(unknown), f"is not an argument of {WITH_MEMORY}")
+    question = arguments.get("question", "")
+    if not question.strip():
+        raise InvalidInput("question", "is required")
+    scope = peer.session_scope("context", arguments.get("session"))
+    context = await peer.engine.context(scope, Query(question))
+    peer.caller.metrics.count_context(context)
+    return render_prompt("remembered", memory=mark_data("memory", context.text or NO_MEMORY)), question

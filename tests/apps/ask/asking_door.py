@@ -4,6 +4,7 @@ that says what a test wrote down for it."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -87,19 +88,19 @@ Said = dict[str, Any] | str | None  # None: it fails
 @dataclass
 class Script:
     """What a model says: for a question the statements it writes, one after the other, the last again and again; for
-    rows a sentence. `asked` are the prompts it got for statements."""
+    rows a sentence. `asked` are the prompts it got for statements, each as one text."""
 
     writes: dict[str, list[Said]] = field(default_factory=dict)
-    speaks: Said = field(default_factory=lambda: {"answer": "So it is.", "related_questions": ["And by month?"]})
-    asked: list[list[dict[str, str]]] = field(default_factory=list)
+    speaks: Said = "So it is.\n\nRelated questions:\n- And by month?"
+    asked: list[str] = field(default_factory=list)
 
     def answer(self, body: dict[str, Any]) -> Answer:
-        messages = body["messages"]
-        if not messages[0]["content"].startswith("You write one SQL statement"):
+        text = "\n".join(message["content"] for message in body["messages"])
+        questions = re.findall(r"^Question: (.*)$", text, re.MULTILINE)
+        if not questions:
             return reply(self.speaks)
-        self.asked.append(messages)
-        question = messages[1]["content"].partition("\n")[0]
-        lines = self.writes.get(question, [""])
+        self.asked.append(text)
+        lines = self.writes.get(questions[-1], [""])
         return reply(lines.pop(0) if len(lines) > 1 else lines[0])
 
 

@@ -52,10 +52,15 @@ def check(dsn: str, rules: SourceRules = NETWORK) -> Address:
     return check_url(read_dsn(dsn, {}), rules)
 
 
-@pytest.mark.parametrize("dsn", REFUSED)
-def test_hostile_addresses_are_refused(dsn: str) -> None:
-    with pytest.raises(InvalidInput):
-        check(fill(dsn))
+def test_hostile_addresses_are_refused() -> None:
+    def is_refused(dsn: str) -> bool:
+        try:
+            check(fill(dsn))
+        except InvalidInput:
+            return True
+        return False
+
+    assert [dsn for dsn in REFUSED if not is_refused(dsn)] == []
 
 
 def test_the_list_has_every_keyword_of_libpq() -> None:

@@ -53,8 +53,12 @@ async def test_a_reader_has_limits_no_secrets_and_no_name_of_the_file(
         assert child.rlimit(psutil.RLIMIT_NOFILE) == (64, 64)
 
 
-async def test_a_reader_waits_for_its_caller_and_that_wait_is_free(long_text: Path) -> None:
-    async with aclosing(read_file(long_text, "a.txt", Limits(seconds=5.0))) as items:
+async def test_a_reader_waits_for_its_caller_and_that_wait_is_free(
+    long_text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = asyncio.get_running_loop()
+    clock = loop.time
+    async with aclosing(read_file(long_text, "a.txt", Limits(seconds=120.0))) as items:
         batch = await first_batch(items)
         assert 0 < batch.done < batch.total == (len(PROSE) + 2) * 100_000
         (child,) = children()
@@ -63,6 +67,7 @@ async def test_a_reader_waits_for_its_caller_and_that_wait_is_free(long_text: Pa
             before = child.cpu_times().user
             await asyncio.sleep(0.3)
         assert child.is_running()
+        monkeypatch.setattr(loop, "time", lambda: clock() + 1_000)  # so long the caller took
         rest = [item async for item in items]
     assert isinstance(rest[-1], Finished)
     assert rest[-1].blocks == 100_000

@@ -26,8 +26,8 @@ from .conftest import Serve
 from .loopback import Keys, bearer
 from .routes import routes
 
-TOTAL = bound(500, 2000)
-SHARE = bound(8, 56)  # of each route; some have fewer to try
+TOTAL = bound(300, 2000)
+SHARE = bound(5, 56)  # of each route; some have fewer to try
 CHECKS = [
     schema_checks.not_a_server_error,
     schema_checks.status_code_conformance,
@@ -43,6 +43,7 @@ WHOSE = ("user", "user_id", "project", "every_project")  # left to the credentia
 # The server is in this process: what its libraries draw by chance is no business of the strategies.
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
 @pytest.mark.long
+@pytest.mark.timeout(600)
 def test_no_request_made_from_the_schema_breaks_the_server_or_the_schema(
     serve: Serve, keys: Keys, tmp_path: Path
 ) -> None:
@@ -56,9 +57,11 @@ def test_no_request_made_from_the_schema_breaks_the_server_or_the_schema(
         known = http.post("/v1/learn", json={"value": "heron", "project": "shop"}).json()["id"]
         for result in schema.get_all_operations():
             assert isinstance(result, Ok), result
-            # Anew each time: some requests take it away.
-            http.post("/api/projects/shop/datasources", json=source).raise_for_status()
-            try_out(Client(session, headers, known, done), result.ok())
+            operation = result.ok()
+            if "datasources" in operation.path or "answerQuestion" in operation.path:
+                # Anew each time: some requests take it away.
+                http.post("/api/projects/shop/datasources", json=source).raise_for_status()
+            try_out(Client(session, headers, known, done), operation)
     assert done.total() >= TOTAL
     assert done[200] + done[201] + done[204] > TOTAL / 4, done
 

@@ -79,7 +79,6 @@ def running(*options: str, database: str, **environment: str) -> Iterator[Progra
         program.process.stderr.close()
 
 
-@pytest.mark.timeout(60)
 def test_told_to_stop_it_finishes_the_request_at_hand(database: str) -> None:
     said: dict[str, Any] = {"user": "alex", "session": "monday", "turns": TURNS}
     answers: list[int] = []

@@ -28,11 +28,11 @@ async def over_http(url: str, headers: dict[str, str], mode: str = "auto") -> As
 
 
 @asynccontextmanager
-async def over_stdio(dsn: str, *options: str, mode: str = "auto") -> AsyncIterator[Client]:
+async def over_stdio(dsn: str, *options: str, mode: str = "auto", command: str = PROGRAM) -> AsyncIterator[Client]:
     """A process of its own, as a client starts one."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMORY_", "RECOLLECT_"))}
     program = StdioServerParameters(
-        command=PROGRAM, args=["mcp", *options], env={**kept, "MEMORY_DB_CONNECTION_STRING": dsn}
+        command=command, args=["mcp", *options], env={**kept, "MEMORY_DB_CONNECTION_STRING": dsn}
     )
     async with Client(program, mode=mode) as client:
         yield client

@@ -32,7 +32,8 @@ def alexs(request: pytest.FixtureRequest, database: str) -> Connect:
     transport, _, era = request.param.partition("-")
     mode = era or "auto"
     if transport == "stdio":
-        return partial(over_stdio, database, "--user", "alex", mode=mode)
+        command = request.getfixturevalue("program")
+        return partial(over_stdio, database, "--user", "alex", mode=mode, command=command)
     return partial(over_http, request.getfixturevalue("serve")().url, {"X-User-Id": "alex"}, mode)
 
 

@@ -21,12 +21,13 @@ from recollect.errors import StatementDenied
 
 QUERIES = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 GROUPING = (exp.Group, exp.Rollup, exp.Cube, exp.GroupingSets)
+COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.Glob, exp.In, exp.Between)
 Ctes = Mapping[str, Cte]
 
 
 class Binder:
-    def __init__(self, catalog: Catalog, lists: Lists) -> None:
-        self.catalog, self.lists = catalog, lists
+    def __init__(self, catalog: Catalog, lists: Lists, sql: str) -> None:
+        self.catalog, self.lists, self.sql = catalog, lists, sql
         self.tables: dict[str, None] = {}
         self.columns: dict[str, None] = {}
         self.scopes: list[Scope] = []
@@ -249,9 +250,20 @@ class Binder:
             raise StatementDenied(f"{written(node)} is not the name of a column")
         if node.args.get("table"):
             self.qualified(node, scope)
-        elif not self.unqualified(node, scope, after_select):
+        elif not self.unqualified(node, scope, after_select) and not self.text(node):
             hint = "; write texts in single quotes" if node.this.quoted else ""
             raise StatementDenied(f"the column {node.name} is in none of the tables you may see here{hint}")
+
+    def text(self, node: exp.Column) -> bool:
+        """SQLite takes a name in double quotes for a text where there is no such column. Here only beside a comparison:
+        elsewhere it is more likely a column that does not exist. It is written as a text, so a column that this person
+        may not see is not read."""
+        start = node.this.meta.get("start")
+        is_quoted = self.catalog.dialect == "sqlite" and start is not None and self.sql[start] == '"'
+        if not is_quoted or not isinstance(node.parent, COMPARISONS):
+            return False
+        node.replace(exp.Literal.string(node.name))
+        return True
 
     def qualified(self, node: exp.Column, scope: Scope) -> None:
         name = node.args["table"]

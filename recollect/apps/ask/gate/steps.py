@@ -53,7 +53,7 @@ def through(sql: str, dialect: str, spoken: Dialect, allowed: Allowed, rows: int
     check_nodes(tree, lists, backslash=dialect in PLAIN_BACKSLASH)
     check_recursion(tree)
     check_growth_of(tree)
-    binder = Binder(Catalog(allowed, dialect), lists)
+    binder = Binder(Catalog(allowed, dialect), lists, sql)
     binder.query(tree, None, {})
     check_all_bound(tree, binder)
     check_joins(binder.scopes)

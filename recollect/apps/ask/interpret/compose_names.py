@@ -327,9 +327,9 @@ def sum_measure(name: Name) -> Iterator[State]:
     state, link = name.state, name.link
     if not name.is_measure or (link.score >= 1 and not name.is_expression):
         return
-    # "Sale amount" and "units sold" are one figure, not two.
-    is_compound = state.last.kind == "metric" and not state.junction and state.used[-1][1] == link.start
-    extra = [*name.place, *([("adjacent_figures", 1.0)] if is_compound else [])]
+    # "Sale amount", "units sold" and "how many units did we sell" have one figure, not two.
+    is_second = not state.junction and any(fact.kind == "metric" for fact in state.facts)
+    extra = [*name.place, *([("second_figure", 1.0)] if is_second else [])]
     yield name.move(name.fact("metric", "sum", in_where=state.in_where), *extra, **name.opened)
     if state.entity and link.target.table != state.entity:
         # "tracks that were never sold": a verb that stands for rows of another table

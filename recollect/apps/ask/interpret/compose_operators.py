@@ -174,7 +174,10 @@ def on_grain(state: State, link: Link, value: str, linked: Linked) -> Changes:
     is_bare = link.end - link.start == 1 and linked.tokens[link.start].lower in BARE_GRAINS
     is_expected = state.groups or state.superlative or state.counts or is_coordinated(state)
     if is_expected or not is_bare:
-        yield {"fact": Fact("grain", link.start, text=value), "groups": False}
+        said = "".join(token.lower for token in linked.tokens[link.start : link.end])
+        names_unit = value != "month" or "month" in said or "月" in said
+        grain = value if names_unit else linked.vocabulary.grain or value
+        yield {"fact": Fact("grain", link.start, text=grain), "groups": False}
 
 
 def on_versus(state: State, link: Link, value: str, linked: Linked) -> Changes:

@@ -15,8 +15,8 @@ from recollect.apps.ask.interpret.rank import WEIGHTS, Feature, confidence, scor
 
 CHOICES = 4
 CLOSE = 1.0  # score by which a rival reading must be worse
-ANSWER, SURE, ASSUME = 0.9, 0.8, 0.7  # by measurement: below SURE only plain readings are right often enough
-PLAIN_COST, LONELY_COST = 1.5, 0.5  # the most that may speak against a plain reading, and against the only one
+ANSWER, SURE, ASSUME = 0.9, 0.8, 0.65  # by measurement: below SURE only plain readings are right often enough
+PLAIN_COST, LONELY_COST = 2.0, 0.5  # the most that may speak against a plain reading, and against the only one
 # Features of readings that are wrong more often than right.
 DOUBTS = (
     "existence_of_mention", "owner_differs", "shown_off_entity", "mixed_tables", "open_unused", "imperfect_value",
@@ -172,12 +172,18 @@ def make_signals(groups: Sequence[Candidate]) -> dict[str, float]:
         "left_over": amounts["left_over"],
         "joins": amounts["join"],
         "conditions": float(best.frame.conditions),
-        "doubts": float(sum(bool(amounts[name]) for name in DOUBTS)),
+        "doubts": float(count_doubts(amounts)),
         "default_aggregate": amounts["default_aggregate"],
         "follow_up": max(amounts["follow_cue"], 0.0),
         "empty": amounts["empty_result"] + amounts["null_result"],
     }
     return {name: min(value, HIGHEST_SIGNALS.get(name, value)) for name, value in signals.items()}
+
+
+def count_doubts(amounts: Mapping[str, float]) -> int:
+    """Return how many features of wrong readings there are. A value is not doubtful beside its column or its rows."""
+    is_placed = bool(amounts["column_beside_value"] or amounts["value_of_mentioned_table"])
+    return sum(bool(amounts[name]) for name in DOUBTS) - (is_placed and amounts["imperfect_value"] > 0)
 
 
 def teaches(chosen: Candidate, runner_up: Candidate) -> list[tuple[str, Any]]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import cast
 
 from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, find_moment
-from recollect.apps.ask.interpret.frame import Compute, Filter, Frame, Group, Metric, Order, Ref
+from recollect.apps.ask.interpret.frame import Compute, Filter, Frame, Grain, Group, Metric, Order, Ref
 from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import score
@@ -362,7 +362,8 @@ def has_grain(work: Work) -> bool:
         return True
     moment = find_moment(work, work.base)
     if moment is not None:
-        work.groups.append(Group(moment, "month"))
+        grain: Grain = work.linked.vocabulary.grain or "month"  # type: ignore[assignment]
+        work.groups.append(Group(moment, grain))
     return moment is not None
 
 

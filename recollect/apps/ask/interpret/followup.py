@@ -18,7 +18,7 @@ from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import Feature, score
 from recollect.apps.ask.interpret.render import base_table
 from recollect.apps.ask.interpret.state import State
-from recollect.apps.ask.interpret.variants import merge_by_column
+from recollect.apps.ask.interpret.variants import has_twin, merge_by_column
 from recollect.apps.ask.interpret.words import Token, find_operators, longest_operator
 from recollect.apps.ask.interpret.work import Draft, Work, negate
 
@@ -94,6 +94,8 @@ class Change:
             path = joins.path(base, ref.table)
             self.features.append(("left_over", 2.0) if path is None else ("join", float(len(path))))
             self.features.append(("fan_out_join", float(not joins.belongs(base, ref.table))))
+            nearer = {step.source for step in path or ()} - {ref.table}
+            self.features.append(("other_owner", float(has_twin(ref, nearer, self.work.index))))
 
 
 def follow_up(linked: Linked, last: Frame) -> list[Draft]:

@@ -82,6 +82,7 @@ class Vocabulary:
     words: tuple[Word, ...] = ()
     filters: tuple[DefaultFilter, ...] = ()
     focus: str = ""
+    grain: str = ""  # of "over time" and other words that name no unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ WEIGHTS: Mapping[str, float] = {
     "unit_of_figure": 0.2,
     "figure_replaced": -0.5,  # by one that can be split as asked
     "share_of_value": -0.5,
-    "adjacent_figures": -1.5,
+    "second_figure": -1.5,
     "counted_total": -1.2,
     "named_figure": 1.5,  # the model calls a figure so
     "counted_figure": -1.0,

@@ -255,7 +255,9 @@ def count_strays(frame: Frame, base: str, work: Work) -> int:
     """Return how many columns are taken from a table that nobody named, although a named one has the same column."""
     named = named_tables(work)
     strays = 0
-    for ref in (*frame.shown, *(metric.of for metric in frame.metrics)):
+    filters = (*frame.filters, *(inner for each in frame.existence for inner in each.filters))
+    compared = (each.of for each in filters if not each.is_text)
+    for ref in (*frame.shown, *(metric.of for metric in frame.metrics), *compared):
         on_way = {step.source for step in work.index.joins.path(base, ref.table) or ()}
         nearer = on_way if ref.table in named else on_way | named
         strays += has_twin(ref, nearer - {ref.table}, work.index)

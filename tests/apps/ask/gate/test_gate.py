@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 
@@ -15,10 +14,15 @@ from tests.apps.ask.gate.gate_shop import DIALECTS, all_tables, some_columns, st
 ATTACKS = [(dialect, *attack) for dialect in DIALECTS for attack in statements("gate_hostile.toml", dialect)]
 
 
-@pytest.mark.parametrize(("dialect", "part", "sql"), ATTACKS)
-def test_a_hostile_statement_is_refused_and_the_offending_part_named(dialect: str, part: str, sql: str) -> None:
-    with pytest.raises(StatementDenied, match=f"(?i){re.escape(part)}"):
-        passed(sql, dialect, some_columns(dialect))
+def test_hostile_statements_are_refused_with_the_offending_part() -> None:
+    def refusal(sql: str, dialect: str) -> str:
+        try:
+            return f"passed: {passed(sql, dialect, some_columns(dialect)).sql}"
+        except StatementDenied as error:
+            return str(error)
+
+    told = [(dialect, sql, part, refusal(sql, dialect)) for dialect, part, sql in ATTACKS]
+    assert [each for each in told if each[3].startswith("passed") or each[2].lower() not in each[3].lower()] == []
 
 
 @pytest.mark.parametrize(
@@ -58,6 +62,14 @@ def test_a_hostile_statement_is_refused_and_the_offending_part_named(dialect: st
 )
 def test_each_name_is_bound_to_what_it_was_checked_as(sql: str, rendered: str) -> None:
     assert passed(sql, "postgres", some_columns("postgres")).sql == f"{rendered} LIMIT 100"
+
+
+def test_a_double_quoted_text_of_sqlite_never_reads_a_hidden_column() -> None:
+    """The database knows customers.email; this person does not see it, so here it is a text like any other."""
+    made = passed('SELECT id FROM customers WHERE name = "email" OR name = "it\'s"', "sqlite", some_columns("sqlite"))
+    assert "'email'" in made.sql
+    assert "'it''s'" in made.sql
+    assert "customers.email" not in made.columns
 
 
 @pytest.mark.parametrize(
