@@ -1788,8 +1788,8 @@ export interface components {
             llm_response_rows_limit?: number;
             /** @default true */
             enable_query_fixer?: boolean;
-            /** @default false */
-            enable_query_reviewer?: boolean;
+            /** @description Ask the model again if the result is empty. Left out: as `enable_query_fixer`. */
+            enable_query_reviewer?: boolean | null;
             /** @example john@example.com */
             user_id?: string | null;
             session_id?: string | null;
@@ -5333,7 +5333,8 @@ export interface operations {
                 vql_execute_rows_limit?: number;
                 llm_response_rows_limit?: number;
                 enable_query_fixer?: boolean;
-                enable_query_reviewer?: boolean;
+                /** @description Ask the model again if the result is empty. Left out: as `enable_query_fixer`. */
+                enable_query_reviewer?: boolean | null;
                 user_id?: string | null;
                 session_id?: string | null;
                 /** @description The project; by default the caller's. */
@@ -5343,7 +5344,10 @@ export interface operations {
                 /** @description 0: none. */
                 semantic_search_k?: number | null;
             };
-            header?: never;
+            header?: {
+                /** @description JSON: time_focus, user_segment, exclude_test, custom_filters, definitions. */
+                "X-Session-Context"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5364,6 +5368,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description JSON: time_focus, user_segment, exclude_test, custom_filters, definitions. */
+                "X-Session-Context"?: string | null;
                 /** @description The same key and body again get the same answer, and nothing is done twice. */
                 "Idempotency-Key"?: string | null;
             };
@@ -5426,7 +5432,8 @@ export interface operations {
                 vql_execute_rows_limit?: number;
                 llm_response_rows_limit?: number;
                 enable_query_fixer?: boolean;
-                enable_query_reviewer?: boolean;
+                /** @description Ask the model again if the result is empty. Left out: as `enable_query_fixer`. */
+                enable_query_reviewer?: boolean | null;
                 user_id?: string | null;
                 session_id?: string | null;
                 /** @description The project; by default the caller's. */
@@ -5436,7 +5443,10 @@ export interface operations {
                 /** @description 0: none. */
                 semantic_search_k?: number | null;
             };
-            header?: never;
+            header?: {
+                /** @description JSON: time_focus, user_segment, exclude_test, custom_filters, definitions. */
+                "X-Session-Context"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5457,6 +5467,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description JSON: time_focus, user_segment, exclude_test, custom_filters, definitions. */
+                "X-Session-Context"?: string | null;
                 /** @description The same key and body again get the same answer, and nothing is done twice. */
                 "Idempotency-Key"?: string | null;
             };
@@ -5519,7 +5531,8 @@ export interface operations {
                 vql_execute_rows_limit?: number;
                 llm_response_rows_limit?: number;
                 enable_query_fixer?: boolean;
-                enable_query_reviewer?: boolean;
+                /** @description Ask the model again if the result is empty. Left out: as `enable_query_fixer`. */
+                enable_query_reviewer?: boolean | null;
                 user_id?: string | null;
                 session_id?: string | null;
                 /** @description The project; by default the caller's. */
@@ -5529,7 +5542,10 @@ export interface operations {
                 /** @description 0: none. */
                 semantic_search_k?: number | null;
             };
-            header?: never;
+            header?: {
+                /** @description JSON: time_focus, user_segment, exclude_test, custom_filters, definitions. */
+                "X-Session-Context"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5550,6 +5566,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description JSON: time_focus, user_segment, exclude_test, custom_filters, definitions. */
+                "X-Session-Context"?: string | null;
                 /** @description The same key and body again get the same answer, and nothing is done twice. */
                 "Idempotency-Key"?: string | null;
             };
@@ -5612,7 +5630,8 @@ export interface operations {
                 vql_execute_rows_limit?: number;
                 llm_response_rows_limit?: number;
                 enable_query_fixer?: boolean;
-                enable_query_reviewer?: boolean;
+                /** @description Ask the model again if the result is empty. Left out: as `enable_query_fixer`. */
+                enable_query_reviewer?: boolean | null;
                 user_id?: string | null;
                 session_id?: string | null;
                 /** @description The project; by default the caller's. */
@@ -5622,7 +5641,10 @@ export interface operations {
                 /** @description 0: none. */
                 semantic_search_k?: number | null;
             };
-            header?: never;
+            header?: {
+                /** @description JSON: time_focus, user_segment, exclude_test, custom_filters, definitions. */
+                "X-Session-Context"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5643,6 +5665,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description JSON: time_focus, user_segment, exclude_test, custom_filters, definitions. */
+                "X-Session-Context"?: string | null;
                 /** @description The same key and body again get the same answer, and nothing is done twice. */
                 "Idempotency-Key"?: string | null;
             };
@@ -5670,6 +5694,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description JSON: time_focus, user_segment, exclude_test, custom_filters, definitions. */
+                "X-Session-Context"?: string | null;
                 /** @description The same key and body again get the same answer, and nothing is done twice. */
                 "Idempotency-Key"?: string | null;
             };
