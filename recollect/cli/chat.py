@@ -17,6 +17,7 @@ import typer
 from recollect.apps.chat.message import Answer, Ask
 from recollect.cli.options import Json, Project, SearchScope, Session, User, make_scope
 from recollect.cli.output import (
+    FAILED,
     open_application,
     print_json,
     print_note,
@@ -79,6 +80,8 @@ async def run_chat(scope: Scope, message: str | None, reach: Reach, as_json: boo
         if message is not None:
             if message.strip():
                 await send_message(current, message, as_json)
+            if current.last is not None and current.last.error_stage is not None:
+                raise typer.Exit(FAILED)
             return
         while (line := await asyncio.to_thread(read_line, "> ")) is not None:
             await (run_chat_command(current, line) if line.startswith("/") else send_message(current, line, as_json))

@@ -13,6 +13,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from multiprocessing import parent_process
 
 from fastapi import FastAPI
@@ -37,7 +38,9 @@ GC_THRESHOLDS = (20_000, 20, 20)  # Python's own are (700, 10, 10)
 async def prepare(settings: Settings, host: str, sample: bool) -> bool:
     """Start the embedded server if need be, migrate, load the sample; return whether callers must show a key or token.
     Refuse a database that `recollect db check` finds fault with, and a network address while sign-in is off."""
-    async with connect(settings, worker=False) as engine:
+    # Loading the sample never calls a model: learning from it by rules is complete, and costs nothing.
+    plain = replace(settings, model_url="", model="", summary_model="")
+    async with connect(plain if sample else settings, worker=False) as engine:
         await refuse_unsafe(settings)
         try:
             await engine.keys.identify(None)
@@ -51,7 +54,7 @@ async def prepare(settings: Settings, host: str, sample: bool) -> bool:
                 " `recollect keys create --role admin`, set RECOLLECT_JWT_SECRET or _KEYS, or serve on 127.0.0.1",
             )
         if sample:
-            async with open_analyst(engine, settings) as analyst:
+            async with open_analyst(engine, plain) as analyst:
                 await load_sample(engine, analyst, get_home(settings))
     return is_closed
 

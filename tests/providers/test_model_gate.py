@@ -70,7 +70,7 @@ async def test_background_calls_of_a_server_with_one_slot_come_one_by_one() -> N
 
     first.may_answer.set()
     second.may_answer.set()
-    assert await asyncio.gather(one, two) == ["done", "done"]
+    assert list(await asyncio.gather(one, two)) == ["done", "done"]
     assert first.ended == second.ended == 0
 
 
