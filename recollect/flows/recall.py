@@ -181,7 +181,8 @@ async def score_turns(
     found, is_giant = await load_candidates(deps, scope, arms, weights)
     fused = fuse(found, question, weights)
     unknown, outweigh = unknown_words(question, fused, find_statements(found, exclude))
-    unknown = [] if is_giant else unknown
+    # A message in a conversation is searched as it was typed; a plain query only if most of it was never said.
+    unknown = [] if is_giant or not (exclude or outweigh) else unknown
     tried = [*unknown, *(swapped for word in unknown for swapped in swapped_letters(word))]
     similar = await deps.store.find_similar_words(scope.id, tried, unknown, SIMILAR) if unknown else {}
     spellings = choose_spellings(unknown, similar, outweigh)

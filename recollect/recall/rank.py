@@ -175,7 +175,9 @@ def _excluded(found: Candidates, refs: Sequence[str]) -> Bools:
 
 
 def find_statements(found: Candidates, exclude: Sequence[str]) -> Bools:
-    """Return which candidates state something: not the excluded ones, and no questions."""
+    """Return which candidates state something: not the excluded ones, and no questions. All, if none is excluded."""
+    if not exclude:
+        return np.ones(len(found), np.bool_)
     asks: Bools = (found.flags & Flag.ASKS) > 0
     return ~asks & ~_excluded(found, exclude)
 
