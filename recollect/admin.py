@@ -339,7 +339,9 @@ def check_digests(schema: SchemaStatus) -> Check:
 
 
 async def check_role(app_dsn: str, settings: Settings, tables: Sequence[Any]) -> Check:
-    async with connect_application(app_dsn, settings) as application:
+    # Behind a pooler the login itself counts: a transaction takes our role only afterwards.
+    login = open_connection(app_dsn) if settings.pooled else connect_application(app_dsn, settings)
+    async with login as application:
         [role] = await fetch_rows(application, "server.role")
     owned = [table.name for table in tables if table.owner == role.name]
     if role.bypasses or owned:

@@ -21,6 +21,7 @@
     ├── EmbedderFailed        the embedder did not answer; recall goes on without vectors
     └── ReasonerFailed        the language model did not answer; what it was to learn from can be tried again
         └── ReasonerConfused  it answered, but even asked twice not in the form it was asked for
+            └── PromptTooLong it cannot read so much at once; what it is sent is cut to fit
 
 Each interface maps `code` to its own status (HTTP, exit code); the message says what to do next.
 Driver errors are translated where they cross into our code (store/, providers/), nowhere else.

@@ -26,6 +26,7 @@ from recollect.values.query import Context, Kind, Query, Reach, Recall
 
 Limit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of hits.")]
 Budget = Annotated[int, typer.Option("--budget", "-b", help="Maximum number of tokens.")]
+Fallback = Annotated[int, typer.Option(help="Turns to return at least: when little matches, the best of the rest.")]
 MaxTurns = Annotated[int | None, typer.Option(help="Maximum number of recalled turns.", show_default="as many as fit")]
 TurnChars = Annotated[int, typer.Option(help="Longer turns are shortened to an excerpt.")]
 Recent = Annotated[
@@ -42,6 +43,7 @@ def recall(
     question: Question,
     scope: SearchScope = "auto",
     limit: Limit = 10,
+    fallback: Fallback = 0,
     as_of: AsOf = None,
     recency: Recency = 0.0,
     exclude: Exclude = None,
@@ -55,6 +57,7 @@ def recall(
         kinds=choose_kinds(kind),
         as_of=as_of,
         limit=limit,
+        fallback=fallback,
         recency=recency,
         exclude=tuple(exclude or ()),
         definitions=parse_definitions(define or ()),

@@ -6,10 +6,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from string import ascii_lowercase
+from typing import TYPE_CHECKING
 
-from recollect.recall.candidates import Bools
-from recollect.recall.fuse import Fused
-from recollect.recall.question import Question
+if TYPE_CHECKING:  # the command line uses this module, and its help must not wait for numpy
+    from recollect.recall.candidates import Bools
+    from recollect.recall.fuse import Fused
+    from recollect.recall.question import Question
 
 SIMILAR = 0.35  # trigram similarity: "grup" and "group" have 0.38
 UNHEARD = 0.7  # of what a question's words are worth: the share of unknown ones from which similar words are tried

@@ -74,7 +74,7 @@ def test_what_is_learned_counts_where_it_is_labelled(tmp_path: Path) -> None:
     [
         ({"question": "x"}, "is not a pair"),
         ({**PAIR, "changes": ["tabel"]}, "'tabel' is not one of"),
-        ({**PAIR, "corrected_sql": "SELECT FROM"}, "corrected_sql: cannot be read"),
+        ({**PAIR, "corrected_sql": "SELECT FROM"}, "corrected_sql: cannot be parsed"),
     ],
 )
 def test_a_line_that_is_no_pair_is_named(tmp_path: Path, pair: dict[str, object], problem: str) -> None:

@@ -107,7 +107,9 @@ async def test_user_exports_data_and_deletes_a_session(console: Served, new_page
     page = await new_page(console.url)
     await page.goto("/console/privacy")
     await expect(page.locator(".tiles")).to_contain_text("2sessions")
-    await expect(page.locator(".rules")).to_contain_text("Sessions expire 7 days after their last message")
+    await expect(page.locator(".rules")).to_contain_text(
+        "Questions to a database expire 7 days after their last message"
+    )
     await check_page(page)
 
     async with page.expect_download() as sent:

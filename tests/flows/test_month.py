@@ -4,6 +4,7 @@ the latest first, the former when he asks for it, and nobody a word of another's
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -152,9 +153,9 @@ def of(user: str, session: str | None = None) -> Scope:
 
 @pytest.fixture
 async def month(settings: Settings) -> AsyncIterator[Engine]:
-    """An engine that has heard it all, with the settings its users get. The early conversations have expired."""
+    """An engine that has recorded it all and keeps conversations for a week. The early ones have expired."""
     clock = FakeClock(START)
-    async with connect(settings, clock=clock, worker=False) as memory:
+    async with connect(replace(settings, retention_days=7), clock=clock, worker=False) as memory:
         for day in range(LAST_DAY):
             for user, talks in MONTH.items():
                 await talk(memory, of(user, f"day {day}"), clock.now(), talks.get(day, ()))

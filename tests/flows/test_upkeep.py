@@ -32,7 +32,7 @@ SMALL: dict[str, Any] = {"cleanup_batch": 2, "memory_limit": 3}
 @pytest.fixture
 async def memory(database: str, clock: FakeClock) -> AsyncIterator[Engine]:
     """An engine whose upkeep takes small bites, and a clock that a test moves."""
-    settings = read_settings({}, dsn=database, **SMALL)
+    settings = read_settings({}, dsn=database, retention_days=7, **SMALL)
     async with connect(settings, embedder=FakeEmbedder(), clock=clock, worker=False) as engine:
         yield engine
 

@@ -99,6 +99,7 @@ def scoring(conversation: UUID, session: str | None = None) -> dict[str, Any]:
         "most": 10_000,
         "runs": json.dumps([{"c": str(conversation), "first": 0, "last": 9}]),
         "words": ["cods"],
+        "unknown": [],
         "initials": ["c"],
         "least": 0.3,
     }

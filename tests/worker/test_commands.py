@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -212,7 +213,8 @@ async def test_of_several_workers_one_does_upkeep_once_an_interval(settings: Set
 async def test_upkeep_goes_on_by_itself_and_survives_a_failure(
     settings: Settings, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with connect(settings, embedder=FakeEmbedder(), clock=clock, worker=False) as memory:
+    kept = replace(settings, retention_days=7)
+    async with connect(kept, embedder=FakeEmbedder(), clock=clock, worker=False) as memory:
         await memory.record(Scope("alex", "monday"), [("user", "hello")])
         clock.advance(days=8)
         with psycopg.connect(settings.dsn, autocommit=True) as owner:

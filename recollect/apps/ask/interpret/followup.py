@@ -107,9 +107,9 @@ def follow_up(linked: Linked, last: Frame) -> list[Draft]:
 def make_draft(change: Change, linked: Linked) -> Draft:
     cue, points = cue_strength(linked.tokens)
     named = change.work.tables("entity", "show", "metric")
-    # Several words that name rows or a figure of their own may be a complete question: neither is certain.
+    # A few words that name rows or a figure of their own may be a complete question; more of them are one.
     is_complete = named and not points and len(linked.tokens) > 1
-    strength = min(cue, UNSURE) if is_complete else cue
+    strength = min(cue, UNSURE if len(linked.tokens) <= SHORT else 0.0) if is_complete else cue
     is_cued = ("follow_cue", strength) if strength > 0 else ("follow_without_cue", 1.0)
     unused = ("table_unused", float(len(named - change.frame.tables)))
     features = (*change.state.features, *change.features, is_cued, unused)
