@@ -28,7 +28,7 @@ from recollect.apps.ask.agreement import (
     rate_agreement,
 )
 from recollect.apps.ask.answers import answer_of, model_of, spent_on, timed, unanswered, with_tables
-from recollect.apps.ask.choices import list_offered, pick_choice, read_clarifications
+from recollect.apps.ask.choices import Offers, list_offered, pick_choice, read_clarifications
 from recollect.apps.ask.gate.check import Passed, passed
 from recollect.apps.ask.interpret import Decision
 from recollect.apps.ask.interpretation import Interpretation, interpret_question, probe
@@ -98,6 +98,7 @@ class Analyst:
         self._reasoner = reasoner
         self._other_model = other_model
         self._others: dict[str, Reasoner] = {}
+        self._offers = Offers()
         self.today = today
 
     async def answer(self, scope: Scope, ask: Ask, mode: str = "default") -> Answer:
@@ -127,23 +128,26 @@ class Analyst:
         return await self._done(scope, ask, learn)
 
     async def choose(self, scope: Scope, ask: Ask, clarification: str, reply: str) -> Answer:
-        """Answer a choice that was offered under this id in a session of the user. `reply` is its id, number or label;
-        the question of `ask` does not count."""
+        """Answer a choice that was offered to the user under this id. `reply` is its id, number or label; the question
+        of `ask` does not count."""
         _, _, session = clarification.partition("@")
-        place = replace(scope, session=session)
-        turns = await self.engine.history(place, limit=OFFERS) if session else []
+        place = replace(scope, session=session) if session else scope
+        source, offer = self._offers.find(scope, clarification) or await self._find_offer(place, clarification)
+        choice = pick_choice(reply, offer.choices)
+        if choice is None:
+            offered = ", ".join(f"{one.id} ({one.label})" for one in offer.choices)
+            raise InvalidInput("choice", f"{reply!r} is not one of the choices: {offered}")
+        return await self.ask(place, replace(ask, question=choice.label, source=source, choice=choice))
+
+    async def _find_offer(self, scope: Scope, clarification: str) -> tuple[str, Clarification]:
+        """Return the source and the clarification of an id from the log of its session."""
+        turns = await self.engine.history(scope, limit=OFFERS) if scope.session else []
         for turn in reversed(turns):
             data = turn.data or {}
-            if turn.role != "assistant" or data.get("host") != "sql":
-                continue
-            for each in read_clarifications(data):
-                if each.id == clarification:
-                    choice = pick_choice(reply, each.choices)
-                    if choice is None:
-                        offered = ", ".join(f"{one.id} ({one.label})" for one in each.choices)
-                        raise InvalidInput("choice", f"{reply!r} is not one of the choices: {offered}")
-                    wanted = replace(ask, question=choice.label, source=data["source"], choice=choice)
-                    return await self.ask(place, wanted)
+            if turn.role == "assistant" and data.get("host") == "sql":
+                for each in read_clarifications(data):
+                    if each.id == clarification:
+                        return data["source"], each
         raise NotFound(f"there is no clarification {clarification!r}; ask the question again")
 
     async def teach(self, scope: Scope, ask: Ask, term: str, meaning: str, *, may_share: bool = True) -> Answer:
@@ -218,6 +222,7 @@ class Analyst:
             answer = replace(answer, learned=(*ask.learned, *answer.learned))
             answer = await recorded(self.reader, scope, case, answer)
             await self._shared(scope, case, answer)
+        self._offers.keep(scope, answer.source, answer.clarifications)
         if not limit.problem:
             return answer
         return replace(answer, memory=None, notes=(*answer.notes, f"{WITHOUT_MEMORY}: {limit.problem}"))

@@ -1,12 +1,14 @@
 """Choices: interpretations that are offered, and how one comes back: by its id, its number, its label or a click.
 
 `make_clarification` turns a decision into a question with choices; `pick_choice` finds the one that a reply means. A
-choice is stored with its frame, so choosing it always leads to an answer. Pure.
+choice is stored with its frame, so choosing it always leads to an answer. `Offers` keeps the latest ones in the
+process, for callers without memory and while memory does not answer.
 """
 
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,9 +20,10 @@ from recollect.apps.ask.meanings import Suggestion
 from recollect.apps.ask.patterns import normal
 from recollect.apps.ask.question import Choice, Clarification
 from recollect.apps.ask.vocabulary import Taught, TaughtWord
-from recollect.values.scope import uuid7
+from recollect.values.scope import Scope, uuid7
 from recollect.values.text import is_cjk
 
+MOST_OFFERS = 1_000
 # The vague words of the seed, by category.
 CATEGORIES = {
     "temporal": ("recent", "recently", "latest", "current", "currently", "new", "old", "最近", "当前"),
@@ -63,6 +66,25 @@ def make_clarification(
         f"{uuid7().hex}@{session or ''}",
         choices,
     )
+
+
+class Offers:
+    """The latest clarifications that this process asked for, by their ids."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[str, str, str, Clarification]] = OrderedDict()
+
+    def keep(self, scope: Scope, source: str, clarifications: Sequence[Clarification]) -> None:
+        for each in clarifications:
+            if each.choices:
+                self._kept[each.id] = (scope.project, scope.user, source, each)
+        while len(self._kept) > MOST_OFFERS:
+            self._kept.popitem(last=False)
+
+    def find(self, scope: Scope, id: str) -> tuple[str, Clarification] | None:  # noqa: A002
+        """Return the source and the clarification of an id, if it was asked of this user."""
+        project, user, source, found = self._kept.get(id, ("", "", "", None))
+        return (source, found) if found and (project, user) == (scope.project, scope.user) else None
 
 
 def name_left_out(label: str, words: Sequence[str], question: str) -> str:

@@ -28,7 +28,7 @@ from recollect.apps.ask.history import asked_before
 from recollect.apps.ask.question import MAX_ROWS, Answer, Ask
 from recollect.apps.ask.session_context import read_session_context
 from recollect.errors import InvalidInput
-from recollect.server.access.caller import Call, CurrentCaller
+from recollect.server.access.caller import Call, Caller, CurrentCaller
 from recollect.server.access.idempotency import (
     IdempotencyKey,
     Replay,
@@ -137,8 +137,7 @@ async def text_to_sql(
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Return the SQL for a question and the assumptions it rests on; or what has to be clarified first."""
-    # A caller that acts for nobody asks without memory.
-    remembers = body.user_id is not None or caller.identity.user is not None or "x-user-id" in caller.headers
+    remembers = acts_for_user(caller, body)
     if remembers:
         scope = caller.authorize("record", body.user_id, body.session_id, project)
     else:
@@ -177,11 +176,13 @@ async def describe_text2sql(answer: Answer) -> dict[str, Any]:
     }
 
 
-@routes.add("POST /text2sql/clarify", "learn", model=Text2SqlAnswer, status=201)
+@routes.add("POST /text2sql/clarify", "ask", model=Text2SqlAnswer, status=201)
 async def clarify_question(
-    call: Call,
+    project: str,
     source: str,
     body: ClarifyBody,
+    caller: CurrentCaller,
+    request: Request,
     context: SessionContextHeader = None,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
@@ -190,11 +191,22 @@ async def clarify_question(
     choice = None if body.choice is None else str(body.choice)
     if body.clarification_id is None and not (body.term and body.answer) and not (choice and body.question):
         raise InvalidInput("clarification_id", "give clarification_id and choice, or term and answer")
+    remembers = acts_for_user(caller, body) or body.clarification_id is None
+    if remembers:
+        scope = caller.authorize("learn", body.user_id, body.session_id, project)
+    else:
+        scope = caller.authorize("ask", None, None, project)
+    call = Call(caller, scope, request)
     question = body.question or body.term or choice or "clarification"
-    ask = make_ask(call.role, source, body, context, question=question)
+    ask = make_ask(call.role, source, body, context, question=question, remembers=remembers)
     identity = ["clarify", source, context, body.model_dump()]
     answer = partial(answer_clarification, call, ask, body, choice)
-    return await answer_once(call, idempotency_key, identity, answer, describe_text2sql, 201)
+    return await answer_once(call, idempotency_key if remembers else None, identity, answer, describe_text2sql, 201)
+
+
+def acts_for_user(caller: Caller, body: QuestionBody | ClarifyBody) -> bool:
+    """Whether a request names a user. Without one it is answered without memory."""
+    return body.user_id is not None or caller.identity.user is not None or "x-user-id" in caller.headers
 
 
 async def answer_clarification(call: Call, ask: Ask, body: ClarifyBody, choice: str | None) -> Answer:

@@ -174,3 +174,16 @@ def test_another_name_of_a_table_is_learned(door: Door) -> None:
     [learned] = door.sql("call our customers patrons", session_id="one")["learned"]
     assert learned["term"] == "patrons"
     assert "customers" in door.sql("How many patrons are there?", session_id="two")["sql"]
+
+
+def test_choice_is_answered_without_a_user(door: Door) -> None:
+    """A caller that names no user has no memory; its choices are answered all the same."""
+    asked = door.http.post(f"{SALES}/text2sql", json={"question": QUESTIONS[0]}).json()
+    [clarification] = asked["clarifications"]
+
+    for choice in clarification["choices"]:
+        body = {"clarification_id": clarification["id"], "choice": choice["id"]}
+        answer = door.http.post(CLARIFY, json=body)
+        assert answer.status_code == 201, answer.text
+        assert answer.json()["sql"]
+        assert answer.json()["learned"] == []
