@@ -17,7 +17,7 @@ from recollect.apps.ask.gate.check import passed
 from recollect.apps.ask.interpret.words import split_name, stem_phrase
 from recollect.apps.ask.question import Shown
 from recollect.apps.ask.semantic.access import restrict_sql
-from recollect.apps.ask.semantic.catalog import Table
+from recollect.apps.ask.semantic.catalog import Column, Table
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sources.source import Source
@@ -121,29 +121,36 @@ def write_table(view: View, table: Table, shown: Shown, sample: Rows | None, row
 
 def write_columns(view: View, table: Table, shown: Shown) -> Iterator[tuple[str, str]]:
     """Yield each column with its type and keys, and as a comment what is known about it."""
-    shown_keys = [key for key in table.foreign_keys if len(key.columns) == 1 and view.catalog.table(key.table)]
-    keys = {key.columns[0]: f" REFERENCES {key.table}({key.refers[0]})" for key in shown_keys}
-    inferred = {
-        join.columns[0]: f"joins {join.to}.{join.to_columns[0]}"
-        for join in view.model.joins
-        if join.table == table.name and join.columns[0] not in keys
-    }
-    moments = [each for each in view.model.moments if each.table == table.name]
-    main = next((each.column for each in moments if each.is_main), "") if len(moments) > 1 else ""
-    described: list[Any] = [*view.model.dimensions, *moments]
+    single = [key for key in table.foreign_keys if len(key.columns) == 1 and view.catalog.table(key.table)]
+    keys = {key.columns[0]: f" REFERENCES {key.table}({key.refers[0]})" for key in single}
+    joins = [join for join in view.model.joins if join.table == table.name and join.columns[0] not in keys]
+    inferred = {join.columns[0]: f"joins {join.to}.{join.to_columns[0]}" for join in joins}
+    main = find_main_date(view, table)
     for column in table.columns:
         info = view.index.column(table.name, column.name)
-        same = [each for each in described if (each.table, each.column) == (table.name, column.name)]
         notes = [
-            (column.comment or next((getattr(each, "description", "") for each in same), ""))[: shown.column_chars],
-            write_synonyms(column.name, [name for each in same for name in each.names]),
+            *describe_column(view, table, column, shown),
             inferred.get(column.name, ""),
             "the main date" if column.name == main else "",
             "has blanks around its values, use TRIM" if info and info.needs_trim else "",
-        ]  # fmt: skip
+        ]
         primary = " PRIMARY KEY" if table.primary_key == (column.name,) else ""
         kind = column.native or column.type
         yield f"{quote(column.name, view)} {kind}{primary}{keys.get(column.name, '')}", comment(notes)
+
+
+def find_main_date(view: View, table: Table) -> str:
+    """Return the column of a table's main date, if it has several dates."""
+    moments = [each for each in view.model.moments if each.table == table.name]
+    return next((each.column for each in moments if each.is_main), "") if len(moments) > 1 else ""
+
+
+def describe_column(view: View, table: Table, column: Column, shown: Shown) -> tuple[str, str]:
+    """Return the description of a column, and its other names."""
+    described: list[Any] = [*view.model.dimensions, *view.model.moments]
+    same = [each for each in described if (each.table, each.column) == (table.name, column.name)]
+    about = column.comment or next((getattr(each, "description", "") for each in same), "")
+    return about[: shown.column_chars], write_synonyms(column.name, [name for each in same for name in each.names])
 
 
 def write_synonyms(name: str, others: Iterable[str]) -> str:

@@ -64,20 +64,15 @@ def answer_from_memory(
     if ASKS_TOPIC.search(message.text):
         return answer_topic(recall, words, books)
     asks_past = ASKS_PAST.search(message.text) is not None
-    by_source = {hit.source: hit for hit in recall.hits}
-    told = select_facts(recall.memories, asks_past)
-    asked = frozenset(ref for hit in recall.memories if hit.is_asked for ref in hit.memory.refs[:1])
-    ranked = rank_messages(recall, select_statements(recall, books, asks_past), asked)
-    if find_unanswered_keys(recall, books):
-        ranked = drop_other_values(ranked, recall.memories)
-    is_sure = bool(told or ended or (ranked and ranked[0].is_confident))
-    if is_sure and ASKS_SEVERAL.search(message.text) is None:
-        ranked = [each for each in ranked if each.is_as_close(ranked[0])]
-    chosen = choose_messages(ranked, by_source, frozenset(recall.terms), asks_past) if not told else []
-    if ended and not told:
-        reported = by_source.get((ended[0].data or {}).get(ENDED_IN, ""))
-        chosen = [(reported, True)] if reported else []
-    before = [MemoryHit(memory, "user", 0.0, is_asked=True) for memory in ended[:1] if not chosen and not told]
+    told, ranked = select_facts(recall.memories, asks_past), rank_answers(recall, books, asks_past)
+    is_sure = bool(told or ended) or is_answered(ranked)
+    if told:
+        chosen = []
+    elif ended:
+        chosen = find_report(ended[0], recall)
+    else:
+        chosen = choose_messages(ranked, recall, asks_past, is_sure and ASKS_SEVERAL.search(message.text) is None)
+    before = [] if told or chosen else [MemoryHit(memory, "user", 0.0, is_asked=True) for memory in ended[:1]]
     lines = [
         *(words.no_longer.format(key=words.key(hit.memory.key), fact=format_fact(hit, words)) for hit in before),
         *(format_fact(hit, words) for hit in told),
@@ -88,6 +83,23 @@ def answer_from_memory(
     sources = (*(hit.source for hit in [*before, *told]), *(hit.source for hit, _ in chosen))
     hedge = [] if is_sure else [f"{words.unknown} {words.closest}"]
     return ChatReply("\n".join([*hedge, *lines]), sources)
+
+
+def rank_answers(recall: Recall, books: Sequence[Rulebook], asks_past: bool) -> list[Ranked]:
+    """Return the messages that may answer, best first."""
+    asked = frozenset(ref for hit in recall.memories if hit.is_asked for ref in hit.memory.refs[:1])
+    ranked = rank_messages(recall, select_statements(recall, books, asks_past), asked)
+    return drop_other_values(ranked, recall.memories) if find_unanswered_keys(recall, books) else ranked
+
+
+def is_answered(ranked: Sequence[Ranked]) -> bool:
+    return bool(ranked) and ranked[0].is_confident
+
+
+def find_report(ended: Memory, recall: Recall) -> list[tuple[Hit, bool]]:
+    """Return the recalled message that ended a memory."""
+    ref = (ended.data or {}).get(ENDED_IN, "")
+    return [(hit, True) for hit in recall.hits if hit.source == ref]
 
 
 def answer_topic(recall: Recall, words: Phrases, books: Sequence[Rulebook]) -> ChatReply:
@@ -124,15 +136,17 @@ def states_something(text: str) -> bool:
 
 
 def choose_messages(
-    ranked: Sequence[Ranked], by_source: Mapping[str, Hit], question: frozenset[str], asks_past: bool
+    ranked: Sequence[Ranked], recall: Recall, asks_past: bool, only_best: bool
 ) -> list[tuple[Hit, bool]]:
     """Return the best messages, each replaced by the one that says what holds now, unless the past is asked for; and
-    whether it was."""
-    best = [each for each in ranked if each.is_close][:MAX_QUOTES]
+    whether it was. `only_best`: those that answer as well as the first."""
+    by_source = {hit.source: hit for hit in recall.hits}
+    close = [each for each in ranked if each.is_close and (not only_best or each.is_as_close(ranked[0]))]
+    best = close[:MAX_QUOTES]
     chosen: dict[str, tuple[Hit, bool]] = {}
     for each in best:
         if each.probability >= best[0].probability * SHOWN:
-            hit = each.hit if asks_past else find_current(each.hit, by_source, question)
+            hit = each.hit if asks_past else find_current(each.hit, by_source, frozenset(recall.terms))
             chosen.setdefault(hit.source, (hit, hit is not each.hit))
     return list(chosen.values())
 

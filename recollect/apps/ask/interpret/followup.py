@@ -120,7 +120,7 @@ def make_draft(change: Change, linked: Linked) -> Draft:
 def cue_strength(tokens: Sequence[Token]) -> tuple[float, bool]:
     """Return how much the question looks like a follow-up (short, without a verb of its own), and whether it has a
     pointing word."""
-    pointing = [span for span in token_spans(tokens) if is_pointing(tokens[slice(*span)])]
+    pointing = [(start, end) for start, end in token_spans(tokens) if is_pointing(tokens[start:end], start == 0)]
     # "What about" asks nothing by itself.
     is_opener = any(start == 0 and end > 1 for start, end in pointing)
     asks = not is_opener and any(token.lower in QUESTION_WORDS for token in tokens[:2])
@@ -133,8 +133,10 @@ def token_spans(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
         yield from ((start, end) for end in range(start + 1, min(start + longest_operator(), len(tokens)) + 1))
 
 
-def is_pointing(tokens: Sequence[Token]) -> bool:
-    return any(operator.kind == "follow" for operator in find_operators(tokens))
+def is_pointing(tokens: Sequence[Token], is_first: bool) -> bool:
+    """Whether words point to the last answer; "and" does only at the beginning."""
+    found = [operator.value for operator in find_operators(tokens) if operator.kind == "follow"]
+    return "points" in found or ("opens" in found and is_first)
 
 
 def change_frame(state: State, last: Frame, linked: Linked) -> Change | None:
@@ -283,7 +285,11 @@ def change_definitions(change: Change) -> None:
 def change_periods(change: Change) -> None:
     intervals, old = merge_periods(change.work.facts("period")), change.frame.periods
     if intervals:
-        moment = old[0].of if old and not change.counted else change.find_moment()
+        # Another figure has a date of its own.
+        is_other = (
+            "figure" in change.changed and bool(old) and old[0].of.table != base_table(change.frame, change.work.index)
+        )
+        moment = old[0].of if old and not change.counted and not is_other else change.find_moment()
         change.set("period", periods=tuple(make_period(moment, each) for each in intervals))
 
 
