@@ -330,7 +330,7 @@ class Documents:
 
 
 class Keys:
-    """API keys and the identity of whoever presents one."""
+    """API keys, and the identity of the caller that presents one."""
 
     def __init__(self, deps: Dependencies) -> None:
         self._deps = deps

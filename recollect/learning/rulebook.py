@@ -87,7 +87,7 @@ class Rulebook:
     naming: str  # a key without its value, as orders name it; `word` is what it is called
     everything: str  # all that is known at once
     done: str  # a report that something is done; the one group that matched is what
-    it: str  # a `what` that only points at what was spoken of
+    it: str  # a `what` that only points at what was mentioned
     swaps: Sequence[str]  # corrections that name nothing but the new `value` and the `old` one
     cues: Mapping[str, str]  # what says that a statement ends, changes, corrects or adds to what was said before
     aliases: Mapping[str, tuple[Category, str]] = field(default_factory=dict)  # word -> category and canonical key

@@ -73,7 +73,7 @@ def check_known(named: Sequence[str], known: Sequence[str] | Mapping[str, int], 
 
 
 class Secret:
-    """One secret that we share with whoever signs."""
+    """One secret that we share with the signer."""
 
     def __init__(self, secret: str, algorithms: Sequence[str]) -> None:
         self._key = VerifyingKey(secret, frozenset(algorithms))

@@ -95,7 +95,7 @@ class PublicKeys:
                 log.warning("the keys of tokens could not be read: %s", error)
 
     def _take(self, text: str) -> None:
-        """A JWKS is believed also when no key is left in it: that is how an issuer takes his keys back."""
+        """A JWKS is believed also when no key is left in it: that is how an issuer takes its keys back."""
         found = _in_pem(text) if "-----BEGIN" in text else _in_jwks(text)
         usable = [VerifyingKey(k.material, k.algorithms & self._allowed, k.kid) for k in found]
         self._keys = [key for key in usable if key.algorithms]

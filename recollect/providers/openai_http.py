@@ -67,7 +67,7 @@ class OpenAIServer:
         self._failed = failed
 
     async def post(self, path: str, body: dict[str, Any]) -> Answer:
-        """What the server says in the end, be it a refusal. All tries together take no longer than the timeout."""
+        """Return the server's last answer, perhaps a refusal. All tries together take no longer than the timeout."""
         try:
             async with asyncio.timeout(self.timeout) as limit:
                 return await self._post(path, body, limit.when() or 0.0)

@@ -102,7 +102,7 @@ class Database:
         self, scope: ScopeId, *statements: Statement, write: bool = False, planned: bool = True
     ) -> list[list[Row]]:
         """Run the statements in one transaction and one round trip; return the rows of each. A read that always uses a
-        short key need not be `planned` anew each time."""
+        short key need not be `planned` again each time."""
         opening: Statement = (choose_opening(write or not planned), {})
         attempt = 0
         while True:

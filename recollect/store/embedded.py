@@ -234,7 +234,7 @@ def _start(site: Site) -> _Postmaster:
     refuse_unreachable(site)
     bin_folder = find_programs(site)
     ensure_data(site, bin_folder)
-    # A server that crashes while it starts (a full disk, say) must end, not try again for ever.
+    # A server that crashes while it starts (a full disk, say) must end, not try again without end.
     write_settings(site, restart_after_crash=False)
     said_before = _launch(site, bin_folder)
     server = _wait_until_ready(site)
@@ -266,7 +266,7 @@ def _stop(site: Site) -> None:
     if server is None or not _is_answering(server):
         return
     _signal(site, server, "INT")
-    # A server that takes longer goes on stopping by itself; whoever attaches next waits for its end.
+    # A server that takes longer goes on stopping by itself; the next process to attach waits for its end.
     deadline = time.monotonic() + STOP_SECONDS
     while _is_alive(site) and time.monotonic() < deadline:
         time.sleep(0.02)

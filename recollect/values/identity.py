@@ -207,7 +207,7 @@ ALLOWED: Mapping[Action, frozenset[Who]] = MappingProxyType(
     {action: who for who, actions in (*RULES, *PROJECT_RULES) for action in actions}
 )
 OF_PROJECT: frozenset[Action] = frozenset(action for _, actions in PROJECT_RULES for action in actions)
-# Counts without names: whoever may see them may see those of all projects.
+# Counts without names: callers that may see them may see those of all projects.
 OF_NOBODY: frozenset[Action] = frozenset({"metrics"})
 
 

@@ -1,13 +1,16 @@
-"""Check the wording of README and docs/ against a list of words and phrases that must not appear.
+"""Check the wording of README, docs/, docstrings and comments against words and phrases that must not appear.
 
-`find_phrases` takes any (place, text) pairs, so docstrings and screen texts can be added to `checked_texts`.
+Pages are checked against the whole list. In code some of its words are terms ("hosts", "room"), so only IN_CODE counts.
 """
 
 from __future__ import annotations
 
+import ast
 import re
+import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +85,9 @@ PHRASES = {
     "sum up": '"summarise"',
     "applications that talk": '"chat and agent applications"',
 }
+IN_CODE = frozenset(
+    ("he", "him", "his", "himself", "whoever", "whosoever", "anew", "be it", "spoken of", "speaks to", "for ever")
+)
 PATTERN = re.compile(
     r"\b(?:" + "|".join(re.escape(phrase).replace(r"\ ", r"\s+") for phrase in sorted(PHRASES, reverse=True)) + r")\b",
     re.IGNORECASE,
@@ -121,6 +127,27 @@ def blank_code(text: str) -> str:
 
 def test_documentation_uses_plain_wording() -> None:
     findings = list(find_phrases(checked_texts()))
+    assert not findings, "reword these:\n" + "\n".join(map(str, findings))
+
+
+def code_texts() -> Iterator[tuple[str, str]]:
+    """Yield each docstring and comment of the package, without what is quoted as code."""
+    for path in sorted((ROOT / "recollect").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                yield f"{name(path)} {getattr(node, 'name', '')}", blank_code(ast.get_docstring(node) or "")
+        yield from ((f"{name(path)}:{line}", blank_code(text)) for line, text in list_comments(path))
+
+
+def list_comments(path: Path) -> Iterator[tuple[int, str]]:
+    with tokenize.open(path) as file:
+        for token in tokenize.generate_tokens(file.readline):
+            if token.type == tokenize.COMMENT:
+                yield token.start[0], token.string
+
+
+def test_docstrings_and_comments_use_plain_wording() -> None:
+    findings = [each for each in find_phrases(code_texts()) if each.phrase.lower() in IN_CODE]
     assert not findings, "reword these:\n" + "\n".join(map(str, findings))
 
 

@@ -376,7 +376,7 @@ class Analyst:
         return replace(unanswered(case, proposal, talk), model=model_of(talk))
 
     async def _vote(self, case: Case, talk: Talk, sql: str) -> Vote | None:
-        """Return a statement with its rows. One that fails or finds nothing is asked for anew; without a better one,
+        """Return a statement with its rows. One that fails or finds nothing is asked for again; without a better one,
         the statement that found nothing stands."""
         best, wanted = None, None if sql in talk.refused else sql
         while wanted is not None:

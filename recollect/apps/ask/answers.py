@@ -1,5 +1,5 @@
 """Telling: an answer made of what was found: a result, an error, a question back, or why there is none; with the tables
-that the question speaks to and what it took. The analyst calls this last, before the answer is recorded. Pure."""
+that the question is about and what it took. The analyst calls this last, before the answer is recorded. Pure."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def unanswered(case: Case, proposal: Proposal, talk: Talk | None) -> Answer:
 
 
 def with_tables(case: Case, answer: Answer) -> Answer:
-    """With the tables that the question speaks to, and how long it took to find them."""
+    """Add the tables that the question is about, and how long it took to find them."""
     began = time.perf_counter()
     asked = case.memory.standalone if case.memory else case.question
     tables = tuple(table.name for table in link_tables(case.view, asked, case.ask.shown))

@@ -1,4 +1,4 @@
-"""History: what a user asked of a source lately, over his sessions, with what he thought of the answers."""
+"""History: what a user asked of a source lately, over their sessions, with how they rated the answers."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Remembering: what memory has for a question to a database, read at once, before anything is decided.
 
 The end of the session (with the last frame), similar questions of this user with the SQL they came to, what the words
-of the question mean to him, his standing filters, and the questions that the project has approved. What is about tables
-that he may not see now is taken out before it is used (`within`). Memory that fails or takes too long is done without:
-the caller gets None, and the answer's notes say why. What words mean then comes from the glossary as it was last read.
+of the question mean to them, their standing filters, and the questions that the project has approved. What is about
+tables that they may not see now is left out (`within`). If memory fails or takes too long, the caller gets None, and
+the answer's notes say why. What words mean then comes from the glossary as it was last read.
 """
 
 from __future__ import annotations
@@ -310,7 +310,7 @@ def within(memory: Remembered, source: str, view: View, budget: int) -> Remember
 
 
 def is_seen(turn: Turn, source: str, view: View) -> bool:
-    """Of another source only what the user himself said; what other hosts logged is no table's."""
+    """Of another source only what the user said; what other hosts logged is no table's."""
     data = turn.data or {}
     if data.get("host") != "sql":
         return True

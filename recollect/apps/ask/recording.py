@@ -22,7 +22,7 @@ SUMMARISED_FROM = 20  # turns
 
 
 async def recorded(reader: Reader, scope: Scope, case: Case, answer: Answer) -> Answer:
-    """The answer with its place in the log; what could not be kept is not spoken of as memory."""
+    """The answer with its place in the log; what could not be kept is not shown as memory."""
     if not case.ask.remembers:
         return answer
     try:

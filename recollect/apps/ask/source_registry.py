@@ -161,7 +161,7 @@ class Library:
 
     async def refresh(self, scope: Scope, name: str) -> tuple[Shelf, bool]:
         """Reads the database again; whether its shape has changed. What people edited in the model stays as long as it
-        fits; a new shape is drafted anew around it."""
+        fits; for a new shape another draft is made around it."""
         shelf = await self.find(scope, name)
         catalog = await shelf.source.read_catalog()
         has_changed = catalog.fingerprint != shelf.kept.fingerprint

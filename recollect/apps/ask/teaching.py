@@ -43,7 +43,7 @@ class TaughtCorrection:
 
 
 def owner_of(term: str, answer: str, *, may_share: bool = True) -> Owner:
-    """Whose an answer to a question back is: by its wording the project's, if he who gives it may teach the project."""
+    """Whose an answer to a question back is: by its wording the project's, if the caller may teach the project."""
     return Lesson.clarification(term, answer).owned_by if may_share else "user"
 
 

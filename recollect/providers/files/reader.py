@@ -145,7 +145,7 @@ def explain_exit(status: int) -> Failure:
 
 
 async def end_process(process: Process) -> None:
-    """Kill the process and all it started. Its output is read to the end, or asyncio would wait for it for ever."""
+    """Kill the process and all it started. Its output is read to the end, or asyncio would wait without end."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     with suppress(TimeoutError):

@@ -1,5 +1,5 @@
-"""Approved questions of a data source, with their SQL and parameters. Whoever may teach the project may propose one; it
-is used only after somebody who may change the project has approved it."""
+"""Approved questions of a data source, with their SQL and parameters. Callers that may teach the project may propose
+one; it is used only after a caller that may change the project has approved it."""
 
 from __future__ import annotations
 

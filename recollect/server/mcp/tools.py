@@ -65,8 +65,8 @@ class Peer:
 
 
 def make_local_peer(engine: Engine, analyst: Analyst, librarian: Librarian, settings: Settings, scope: Scope) -> Peer:
-    """Return the peer of a local process: an admin acting as the given user. Whoever starts the process can read the
-    database anyway."""
+    """Return the peer of a local process: an admin acting as the given user. The user who starts the process can read
+    the database anyway."""
     identity = Identity("admin", scope.project, scope.user, name="local")
     # There is no request whose headers could name the user.
     caller = Caller(engine, replace(settings, user_source="token"), identity, {}, Metrics(), {})

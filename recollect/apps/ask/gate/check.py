@@ -1,4 +1,4 @@
-"""The one gate of SQL: every statement that is run against a customer's database passes here, whoever wrote it.
+"""The one gate of SQL: every statement that is run against a customer's database passes here.
 
 `passed` reads the text, checks every part of it against lists of what is allowed, and gives back a text of its own:
 rendered from the tree that was checked, with each name bound to the table it was checked for, and with a row cap. Only

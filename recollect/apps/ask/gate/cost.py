@@ -1,4 +1,4 @@
-"""What would run for ever or return too much: joins without a condition, recursion without an end, no row cap.
+"""What would never end or return too much: joins without a condition, recursion without an end, no row cap.
 
 Called by gate_checks when all names are bound. These are rules of thumb; the timeout of hosts/sql is the guarantee.
 """

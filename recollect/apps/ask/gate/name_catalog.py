@@ -1,7 +1,7 @@
 """The names that this person may see, and how a name in a statement is bound to one of them.
 
 Case does not matter when a name is looked up, but it does to most databases. So a name that means something else to the
-database than the name it was checked as is written anew: what runs is what was checked.
+database than the name it was checked as is written again: what runs is what was checked.
 """
 
 from __future__ import annotations
