@@ -152,7 +152,7 @@ async def sample_sql(talk: Talk, sample: int = 0) -> Written | None:
 
 
 async def repair_sql(talk: Talk, sql: str, problem: str) -> str | None:
-    """Return another statement for the question, if the question has a repair left: a new prompt, with the columns of the
+    """Return another statement for the question, if it has a repair left: by a new prompt, with the columns of the
     tables that the failed one names, and warm from the second time on. One that was refused already is not returned."""
     catalog = talk.case.view.catalog
     names = {name.casefold() for name in tables_of(sql, catalog.dialect)}
