@@ -176,7 +176,7 @@ async def describe_text2sql(answer: Answer) -> dict[str, Any]:
     }
 
 
-@routes.add("POST /text2sql/clarify", "ask", model=Text2SqlAnswer, status=201)
+@routes.add("POST /text2sql/clarify", "learn", model=Text2SqlAnswer, status=201)
 async def clarify_question(
     project: str,
     source: str,
