@@ -41,7 +41,7 @@ from recollect.apps.ask.sources.address_rules import LOCAL_RULES
 from recollect.apps.ask.sources.source import Source, open_source
 from recollect.errors import QueryFailed, StatementDenied
 
-# The evaluation sets lie beside the repository, or beside the folder of its worktrees.
+# The evaluation sets are in a folder `shared` beside the repository, or further up.
 SHARED = next(
     (folder / "shared" for folder in Path(__file__).resolve().parents[2:] if (folder / "shared/eval").is_dir()),
     Path("shared"),
