@@ -36,9 +36,8 @@ from recollect.errors import InvalidInput, MissingExtra, NotFound, SchemaMismatc
 from recollect.server.access.caller import Call, Caller, CurrentCaller
 from recollect.server.access.idempotency import STORED, IdempotencyKey, Replay, Stored, run_once
 from recollect.server.access.request_checks import decode_utf8
-from recollect.server.access.responses import Json
+from recollect.server.access.responses import Json, json_object, list_of
 from recollect.server.http.bodies import NAME, Body, Project, chars, within
-from recollect.server.http.openapi import json_object, list_of
 from recollect.server.http.routing import PROJECT, Routes
 from recollect.settings import Settings
 from recollect.values.query import MAX_QUERY_CHARS, check_range

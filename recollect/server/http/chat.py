@@ -13,9 +13,8 @@ from starlette.responses import Response, StreamingResponse
 from recollect.apps.chat.message import Answer, Ask, MemoryUse
 from recollect.server.access.caller import Call
 from recollect.server.access.idempotency import RECEIPT_REPLAY, IdempotencyKey, Replay, Stored
-from recollect.server.access.responses import ENCODER
+from recollect.server.access.responses import ENCODER, json_object, list_of
 from recollect.server.http.bodies import Body, Project
-from recollect.server.http.openapi import json_object, list_of
 from recollect.server.http.routing import PROJECT, Routes, name_parameter
 from recollect.server.http.verbs import find_next_before
 from recollect.values.audit import Receipt

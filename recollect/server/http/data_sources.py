@@ -12,8 +12,8 @@ from recollect.apps.ask.semantic.model_file import dump_model
 from recollect.apps.ask.source_registry import Shelf
 from recollect.server.access.caller import Call, Caller, check_environment_use
 from recollect.server.access.idempotency import STORED, Replay, Stored
+from recollect.server.access.responses import json_object, list_of
 from recollect.server.http.bodies import NAME, Body, chars
-from recollect.server.http.openapi import json_object, list_of
 from recollect.server.http.routing import Routes
 from recollect.values.data_source import MAX_DSN, DataSource
 

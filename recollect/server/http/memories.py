@@ -10,8 +10,8 @@ from fastapi import Query
 
 from recollect.server.access.caller import Call
 from recollect.server.access.idempotency import RECEIPT_REPLAY, STORED, memory_replay
+from recollect.server.access.responses import json_object
 from recollect.server.http import bodies
-from recollect.server.http.openapi import json_object
 from recollect.server.http.routing import PROJECT, USER, Routes
 from recollect.values.audit import Audit, Receipt
 from recollect.values.conversation import Episode

@@ -1,23 +1,13 @@
-"""OpenAPI: response models made of the library's values, error examples, and the finished schema.
-
-The dataclass is the JSON: `json_model(Memory)` describes what `to_json` makes of a Memory. Models are for the schema
-only; responses are not validated against them.
-"""
+"""OpenAPI: error examples, and the finished schema."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import is_dataclass
-from functools import cache, reduce
-from operator import attrgetter, or_
-from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, create_model
-
-from recollect.values.serialization import json_types
+from pydantic import BaseModel
 
 TAGS = [
     {"name": "verbs", "description": "What an application does with memory."},
@@ -41,56 +31,6 @@ SCHEMES = {
 ACTIONS = "x-actions"  # where the schema names the actions of a route; docs/reference/http.md is generated from it
 OPEN = ("/health", "/ready")
 NEVER = "422"  # FastAPI's own validation error; ours is 400, with our error object
-
-# Response models ------------------------------------------------------------------------------------------------------
-
-
-@cache
-def json_model(kind: type) -> type[BaseModel]:
-    """Return a model of the JSON object that `to_json` makes of a dataclass; it always has all fields."""
-    return json_object(kind.__name__, doc=kind.__doc__, **json_types(kind))
-
-
-def json_object(name: str, /, doc: str | None = None, **types: Any) -> type[BaseModel]:
-    """Return a model of a JSON object with these fields; dataclasses in their types are described by `json_model`."""
-    described: dict[str, Any] = {field: (describe_type(hint), ...) for field, hint in types.items()}
-    return create_model(name, __doc__=doc, **described)
-
-
-def list_of(model: type[BaseModel]) -> Any:
-    """Return the type of a list of objects that `json_object` described."""
-    return list[model]  # type: ignore[valid-type]
-
-
-def describe_type(hint: Any) -> Any:
-    """Return a type with every dataclass in it replaced by its model."""
-    if is_dataclass(hint):
-        return json_model(hint)  # type: ignore[arg-type]
-    origin, inner = get_origin(hint), get_args(hint)
-    if origin is None or origin is Literal:
-        return hint
-    described = tuple(describe_type(each) for each in inner)
-    return reduce(or_, described) if origin in (Union, UnionType) else origin[described]
-
-
-class Shape:
-    """A value as a JSON object under the names of an outside interface.
-
-    Each field has its type and where it comes from: the path of an attribute, or a function of the value.
-    """
-
-    def __init__(self, name: str, /, doc: str | None = None, **fields: tuple[Any, str | Callable[[Any], Any]]) -> None:
-        self.model = json_object(name, doc=doc, **{field: hint for field, (hint, _) in fields.items()})
-        self._sources = {
-            field: attrgetter(source) if isinstance(source, str) else source for field, (_, source) in fields.items()
-        }
-
-    def describe(self, value: Any) -> dict[str, Any]:
-        return {field: read(value) for field, read in self._sources.items()}
-
-    def describe_all(self, values: Iterable[Any]) -> list[dict[str, Any]]:
-        return [self.describe(each) for each in values]
-
 
 # Errors ---------------------------------------------------------------------------------------------------------------
 

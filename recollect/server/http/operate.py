@@ -14,9 +14,9 @@ from starlette.responses import Response
 from recollect.errors import StoreUnavailable
 from recollect.server.access.caller import Call, Caller, CurrentCaller, key_scope
 from recollect.server.access.idempotency import STORED, Replay, Stored
-from recollect.server.access.responses import Json
+from recollect.server.access.responses import Json, json_object
 from recollect.server.http import bodies
-from recollect.server.http.openapi import ERRORS_WITHOUT_BODY, json_object
+from recollect.server.http.openapi import ERRORS_WITHOUT_BODY
 from recollect.server.http.routing import PROJECT, Routes
 from recollect.values.api_key import ApiKey, NewKey
 from recollect.values.report import Report, hide_user_names

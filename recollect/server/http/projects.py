@@ -12,10 +12,10 @@ from pydantic import Field
 from recollect.errors import InvalidInput
 from recollect.server.access.caller import Call
 from recollect.server.access.idempotency import RECEIPT_REPLAY, STORED, memory_replay
+from recollect.server.access.responses import Shape, json_object, list_of
 from recollect.server.http import bodies
 from recollect.server.http.bodies import NAME, Body
 from recollect.server.http.memories import MEMORY_LIST, find_next
-from recollect.server.http.openapi import Shape, json_object, list_of
 from recollect.server.http.routing import Routes, name_parameter
 from recollect.values.audit import Receipt
 from recollect.values.lesson import Lesson

@@ -18,8 +18,8 @@ from recollect.apps.ask.question import MAX_ROWS
 from recollect.errors import InvalidInput, NotFound
 from recollect.server.access.caller import Call
 from recollect.server.access.idempotency import RECEIPT_REPLAY, Replay, Stored, find_memory, store_id
+from recollect.server.access.responses import json_object
 from recollect.server.http.bodies import NAME, VALUE, Body, within
-from recollect.server.http.openapi import json_object
 from recollect.server.http.routing import Routes
 from recollect.values.audit import Receipt
 from recollect.values.memory import Memory, Status

@@ -25,8 +25,8 @@ from starlette.responses import Response
 
 from recollect.server.access.caller import Call, Caller, CurrentCaller
 from recollect.server.access.idempotency import IdempotencyKey, Replay, run_once
-from recollect.server.access.responses import Json
-from recollect.server.http.openapi import ERRORS, json_model
+from recollect.server.access.responses import Json, json_model
+from recollect.server.http.openapi import ERRORS
 from recollect.values.identity import Action
 from recollect.values.scope import Scope
 from recollect.values.serialization import to_json

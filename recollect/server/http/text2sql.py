@@ -37,9 +37,9 @@ from recollect.server.access.idempotency import (
     memory_replay,
 )
 from recollect.server.access.request_checks import decode_utf8
+from recollect.server.access.responses import json_object, list_of
 from recollect.server.http.answer_question import SessionContextHeader, answer_once
 from recollect.server.http.bodies import NAME, VALUE, Body, Session, chars, within
-from recollect.server.http.openapi import json_object, list_of
 from recollect.server.http.routing import Routes, name_parameter
 from recollect.values.memory import Memory
 from recollect.values.query import MAX_QUERY_CHARS, check_range

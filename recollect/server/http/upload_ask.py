@@ -21,8 +21,9 @@ from recollect.errors import InvalidInput
 from recollect.server.access.caller import Call, CurrentUploader
 from recollect.server.access.idempotency import RECEIPT_REPLAY, IdempotencyKey, Replay, Stored, run_once
 from recollect.server.access.request_checks import UploadForm
+from recollect.server.access.responses import Shape, json_object, list_of
 from recollect.server.http.bodies import NAME, Body, Project, chars, within
-from recollect.server.http.openapi import Shape, error_example, json_object, list_of
+from recollect.server.http.openapi import error_example
 from recollect.server.http.routing import PROJECT, ProjectParam, Routes, name_parameter, respond
 from recollect.values.audit import Receipt
 from recollect.values.blocks import DocumentFormat

@@ -20,9 +20,8 @@ from recollect.server.access.idempotency import (
     memory_replay,
     store_id,
 )
-from recollect.server.access.responses import Json, stream_lines
+from recollect.server.access.responses import Json, json_object, stream_lines
 from recollect.server.http import bodies
-from recollect.server.http.openapi import json_object
 from recollect.server.http.routing import PROJECT, USER, Routes
 from recollect.values.audit import Receipt
 from recollect.values.conversation import Recorded, Turn
