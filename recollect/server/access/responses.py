@@ -23,7 +23,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from recollect.errors import InvalidInput, RateLimited, RecollectError
-from recollect.values.serialization import json_types
+from recollect.values.serialization import find_type, json_types
 
 log = logging.getLogger("recollect.http")
 
@@ -115,16 +115,30 @@ def describe_type(hint: Any) -> Any:
 
 
 class Shape:
-    """A value as a JSON object under the names of an outside interface.
+    """A value of `kind` as a JSON object under the names of an outside interface.
 
-    Each field has its type and where it comes from: the path of an attribute, or a function of the value.
+    `names` are attributes that keep their names. `renamed` are the others: each the path of an attribute, or a type
+    with a function of the value.
     """
 
-    def __init__(self, name: str, /, doc: str | None = None, **fields: tuple[Any, str | Callable[[Any], Any]]) -> None:
-        self.model = json_object(name, doc=doc, **{field: hint for field, (hint, _) in fields.items()})
-        self._sources = {
-            field: attrgetter(source) if isinstance(source, str) else source for field, (_, source) in fields.items()
-        }
+    def __init__(
+        self,
+        model_name: str,
+        kind: type,
+        /,
+        *names: str,
+        doc: str | None = None,
+        **renamed: str | tuple[Any, Callable[[Any], Any]],
+    ) -> None:
+        sources = {**{name: name for name in names}, **renamed}
+        types = {name: find_type(kind, each) if isinstance(each, str) else each[0] for name, each in sources.items()}
+        self.model = json_object(model_name, doc=doc, **types)
+        self._sources = {name: attrgetter(each) if isinstance(each, str) else each[1] for name, each in sources.items()}
+
+    def list_at(self, path: str) -> tuple[Any, Callable[[Any], Any]]:
+        """Return the type and the source of a list of such values at a path of another value."""
+        read = attrgetter(path)
+        return list_of(self.model), lambda value: self.describe_all(read(value))
 
     def describe(self, value: Any) -> dict[str, Any]:
         return {field: read(value) for field, read in self._sources.items()}

@@ -24,8 +24,8 @@ from recollect.engine import Engine, as_memory_id
 from recollect.errors import InvalidInput, NotFound
 from recollect.server.access.caller import Caller
 from recollect.server.access.idempotency import search_memory
-from recollect.server.access.metrics import Metrics
 from recollect.server.access.responses import json_model
+from recollect.server.access.telemetry import Metrics
 from recollect.server.mcp.results import (
     AnswerResult,
     CitedPassage,
