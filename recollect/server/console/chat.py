@@ -31,6 +31,10 @@ MAX_MEMORIES = 300  # searched for those learned from the messages of a page
 LEARNING_SECONDS = 8.0  # a page waits this long for the worker
 EVENT_STREAM = "text/event-stream"
 MEMORY_USE_TYPES: Mapping[str, type] = {"notes": list, "sources": list, "request_id": str, "rewritten": str}
+ORIGINS: Mapping[str, str] = {  # of replies that no model wrote
+    "sql": "from a database, without a model",
+    "documents": "quoted from documents, without a model",
+}
 SEARCH_METHODS: Mapping[str, str] = {
     "hybrid": "keywords and meaning",
     "fts": "keywords",
@@ -53,6 +57,13 @@ class Message:
     @property
     def data(self) -> Mapping[str, Any]:
         return self.turn.data or {}
+
+    @property
+    def origin(self) -> str:
+        """How a reply was made; empty for a message of a user or of another application."""
+        if self.turn.role != "assistant" or not {"answers", "host"} & self.data.keys():
+            return ""
+        return str(self.data.get("model") or ORIGINS.get(str(self.data.get("host")), "from memory, without a model"))
 
 
 async def show_chat(visit: Visit) -> Response:

@@ -163,7 +163,8 @@ def shorten_ref(ref: str) -> str:
 
 def remove_tables(text: str) -> str:
     """Return text without Markdown tables; the page it was asked on shows them as tables."""
-    return "\n".join(line for line in text.split("\n") if not line.startswith("| ")).strip() or text
+    kept = "\n".join(line for line in text.split("\n") if not line.startswith("| ")).strip()
+    return text if not kept or kept == text.strip() else kept.rstrip(":：")
 
 
 def split_citations(text: str) -> list[tuple[str, str]]:
