@@ -166,7 +166,7 @@ async def render_answer(visit: Visit, answer: Answer) -> str:
 
 async def show_why(visit: Visit) -> Response:
     """Show what was recalled for an answer, which of it was used, and what it cost."""
-    turn = await load_turn(visit)
+    turn = (await visit.load_turns(visit.query("session"), visit.query("turn"), 1))[-1]
     use = read_memory_use(turn)
     explanation = None
     if use.get("request_id"):
@@ -178,7 +178,7 @@ async def show_why(visit: Visit) -> Response:
 
 async def show_learned(visit: Visit) -> Response:
     """Show what was learned from a message, once the worker is done with it."""
-    turn = await load_turn(visit)
+    turn = (await visit.load_turns(visit.query("session"), visit.query("turn"), 1))[-1]
     scope = visit.scope("memories")
     if visit.caller.settings.enabled:
         # After the timeout the work goes on; the page shows what there is by then.
@@ -187,14 +187,6 @@ async def show_learned(visit: Visit) -> Response:
     memories = await visit.engine.memories(scope, status=None, limit=MAX_MEMORIES)
     learned = [memory for memory in memories if turn.ref in memory.refs]
     return render_page(visit, "chat_learned.html", {"learned": learned})
-
-
-async def load_turn(visit: Visit) -> Turn:
-    index = parse_index(visit.query("turn"))
-    turns = await visit.engine.history(visit.scope("history", visit.query("session")), limit=1, before=index + 1)
-    if not turns or turns[0].index != index:
-        raise NotFound("This message no longer exists.")
-    return turns[0]
 
 
 async def rename_session(visit: Visit) -> Response:
