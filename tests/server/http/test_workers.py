@@ -168,6 +168,30 @@ async def loaded(clients: Sequence[Client], ask: Callable[[Client, int], Any]) -
     await asyncio.gather(*(one(client) for client in clients))
 
 
+async def test_metrics_are_of_both_processes_whichever_is_asked(shared: tuple[Program, Settings]) -> None:
+    async with met(shared[0]) as pair:
+        [one, *_], [other, *_] = pair.clients
+        before = recorded(await metrics(one))
+        for n in range(5):
+            await record(one if n % 2 else other, f"line {n}", session="wednesday")
+
+        told = [await metrics(client) for client in (one, other)]
+
+    assert [recorded(text) - before for text in told] == [5.0, 5.0]
+    assert all(text.count('recollect_work{state="due"}') == 1 for text in told)
+
+
+async def metrics(client: Client) -> str:
+    return (await client.send("GET", "/metrics"))[1].decode()
+
+
+def recorded(text: str) -> float:
+    """How many requests wrote something."""
+    lines: Mapping[str, str] = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    name = 'recollect_http_seconds_count{method="POST",route="/v1/record",status="201"}'
+    return float(lines.get(name, 0.0))
+
+
 async def test_each_process_limits_its_callers_by_itself(database: str, settings: Settings) -> None:
     with connect_sync(settings, worker=False) as memory:
         secret = memory.keys.create(Grant(role="service", name="host", project="default")).secret
@@ -227,27 +251,3 @@ async def test_killed_parent_takes_its_workers_along(database: str) -> None:
 
         assert [process for process in alive if is_running(process)] == []
         listen("127.0.0.1", port).close()
-
-
-async def test_metrics_are_of_both_processes_whichever_is_asked(shared: tuple[Program, Settings]) -> None:
-    async with met(shared[0]) as pair:
-        [one, *_], [other, *_] = pair.clients
-        before = recorded(await metrics(one))
-        for n in range(5):
-            await record(one if n % 2 else other, f"line {n}", session="wednesday")
-
-        told = [await metrics(client) for client in (one, other)]
-
-    assert [recorded(text) - before for text in told] == [5.0, 5.0]
-    assert all(text.count('recollect_work{state="due"}') == 1 for text in told)
-
-
-async def metrics(client: Client) -> str:
-    return (await client.send("GET", "/metrics"))[1].decode()
-
-
-def recorded(text: str) -> float:
-    """How many requests wrote something."""
-    lines: Mapping[str, str] = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
-    name = 'recollect_http_seconds_count{method="POST",route="/v1/record",status="201"}'
-    return float(lines.get(name, 0.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -152,9 +153,10 @@ def test_whoever_does_not_say_who_they_are_is_not_listened_to(serve: Serve, keys
 def test_the_border_and_the_limits_are_those_of_every_route(serve: Serve, keys: Keys) -> None:
     url = serve(rate_limit=1.0, max_body=10_000).url
     assert refusal(post(url, bearer(keys.admin), {**LIST, "params": {"cursor": "x" * 20_000}}))[0] == 413
-    answers = [post(url, bearer(keys.user)) for _ in range(4)]
-    assert answers[0].headers["x-request-id"]
-    assert refusal(answers[-1])[:2] == (429, "rate_limited")
+    with ThreadPoolExecutor(8) as at_once:
+        answers = list(at_once.map(lambda _: post(url, bearer(keys.user)), range(8)))
+    assert all(answer.headers["x-request-id"] for answer in answers)
+    assert (429, "rate_limited") in [refusal(answer)[:2] for answer in answers if answer.status_code != 200]
     plain = {"Content-Type": "text/plain", **bearer(keys.service)}
     assert refusal(httpx2.post(f"{url}/mcp", content="{}", headers=plain, timeout=60))[0] == 415
     assert refusal(httpx2.get(f"{url}/mcp", headers=ACCEPT, timeout=60))[0] == 405
