@@ -184,12 +184,12 @@ def show_details(answer: Answer) -> None:
 
 
 def show_rows(result: Rows, headers: Sequence[str], title: str) -> None:
-    from recollect.apps.ask.wording import describe_row_count, shown
+    from recollect.apps.ask.wording import describe_row_count, format_cell
 
     print_text(title)
     table = make_table(*(headers or result.columns))
     for row in result.rows[:SHOWN_ROWS]:
-        table.add_row(*(shown(value) for value in row))
+        table.add_row(*(format_cell(value) for value in row))
     stdout_console().print(table)
     if cut := describe_row_count(result, SHOWN_ROWS):
         print_note(cut)

@@ -18,7 +18,7 @@ from recollect.errors import InvalidInput
 from recollect.values.data_source import DataSource
 
 if TYPE_CHECKING:
-    from recollect.apps.ask.source_registry import Library, Shelf
+    from recollect.apps.ask.source_registry import OpenSource, SourceRegistry
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the database.", show_default=False)]
 Dsn = Annotated[
@@ -33,12 +33,12 @@ File = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="YAML or JSO
 app = typer.Typer(help="The databases of a project.", no_args_is_help=True)
 
 
-def run_with_library(work: Callable[[Library], Awaitable[Any]]) -> Any:
+def run_with_library(work: Callable[[SourceRegistry], Awaitable[Any]]) -> Any:
     async def run() -> Any:
         from recollect.bootstrap import open_analyst
 
         async with open_application(open_analyst, worker=False) as (_, analyst):
-            return await work(analyst.library)
+            return await work(analyst.sources)
 
     return asyncio.run(run())
 
@@ -90,7 +90,7 @@ def model(name: Name, file: File = None, user: User = None, project: Project = N
 
     scope = make_scope(user, None, project)
     if file is None:
-        shelf: Shelf = run_with_library(lambda library: library.find(scope, name))
+        shelf: OpenSource = run_with_library(lambda library: library.find(scope, name))
         print_json(dump_model(shelf.model)) if json else typer.echo(write_model(shelf.model), nl=False)
         return
     text = sys.stdin.read() if str(file) == "-" else read_text(file)
@@ -103,8 +103,8 @@ def access(name: Name, file: File = None, user: User = None, project: Project = 
     """Print the access rules of each role as JSON; with a file, replace them."""
     scope = make_scope(user, None, project)
     if file is None:
-        shelf: Shelf = run_with_library(lambda library: library.find(scope, name))
-        print_json(dict(shelf.kept.access))
+        shelf: OpenSource = run_with_library(lambda library: library.find(scope, name))
+        print_json(dict(shelf.entry.access))
         return
     text = sys.stdin.read() if str(file) == "-" else read_text(file)
     try:
@@ -146,10 +146,10 @@ def describe_source(source: DataSource) -> dict[str, Any]:
     }
 
 
-def show_tables(shelf: Shelf, as_json: bool) -> None:
+def show_tables(shelf: OpenSource, as_json: bool) -> None:
     if as_json:
         tables = {each.name: [column.name for column in each.columns] for each in shelf.catalog.tables}
-        print_json(describe_source(shelf.kept) | {"tables": tables})
+        print_json(describe_source(shelf.entry) | {"tables": tables})
         return
     table = make_table("table", "rows", "columns", "names")
     for each in shelf.catalog.tables:

@@ -35,7 +35,7 @@ from recollect.apps.ask.interpretation import Interpretation, interpret_question
 from recollect.apps.ask.llm import Talk, list_examples, repair_sql, sample_sql, word_rows, word_schema
 from recollect.apps.ask.memory import Reader, Remembered, log_failure, resume_context, within
 from recollect.apps.ask.metadata import is_about_metadata, metadata_text
-from recollect.apps.ask.patterns import normal
+from recollect.apps.ask.patterns import normalize_question
 from recollect.apps.ask.proposals import (
     Case,
     Proposal,
@@ -52,7 +52,7 @@ from recollect.apps.ask.recording import recorded
 from recollect.apps.ask.row_counts import fetch_rows
 from recollect.apps.ask.schema_prompt import choose_tables, fetch_samples
 from recollect.apps.ask.session_context import SessionContext
-from recollect.apps.ask.source_registry import Library, Shelf, narrowed
+from recollect.apps.ask.source_registry import OpenSource, SourceRegistry, narrowed
 from recollect.apps.ask.sources.address_rules import SourceRules
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sql_text import add_conditions, describe_sql
@@ -92,7 +92,7 @@ class Analyst:
         today: Callable[[], date] = lambda: datetime.now(UTC).date(),
     ) -> None:
         self.engine = engine
-        self.library = Library(engine, settings, rules)
+        self.sources = SourceRegistry(engine, settings, rules)
         self.reader = Reader(engine, settings)
         self._settings = settings
         self._reasoner = reasoner
@@ -117,9 +117,9 @@ class Analyst:
 
         async def learn(place: Scope, case: Case) -> Answer:
             # "Call the clients in Rome" is no definition unless it names something in the database.
-            if taught[1].startswith("refers to") and not is_name(self, case.shelf, *taught):
+            if taught[1].startswith("refers to") and not is_name(self, case.source, *taught):
                 return await self._answered(place, case)
-            memory = await learn_meaning(self, place, case.shelf.kept.name, *taught, "", may_share=False)
+            memory = await learn_meaning(self, place, case.source.name, *taught, "", may_share=False)
             learned = Learned(str(memory.id), memory.key, memory.value, "user")
             text = f'Saved for you: "{memory.key}" means {memory.value}.'
             answer = unanswered(case, Proposal("given", refused=text), None)
@@ -189,18 +189,20 @@ class Analyst:
         asked_back = propose_interpretation(case, found).clarifications
         return next((one for each in asked_back if (one := pick_choice(reply, each.choices))), None)
 
-    async def checked(self, scope: Scope, source: str, role: str, sql: str, rows: int = 100) -> tuple[Shelf, Passed]:
-        """Some SQL, through the gate, as this role may write it."""
-        shelf = await self.library.find(scope, source)
-        return shelf, passed(sql, shelf.source.dialect, shelf.view(role).allowed, rows=rows)
+    async def check_sql(
+        self, scope: Scope, source: str, role: str, sql: str, rows: int = 100
+    ) -> tuple[OpenSource, Passed]:
+        """Return the source and the statement that the gate makes of some SQL, as this role may write it."""
+        found = await self.sources.find(scope, source)
+        return found, passed(sql, found.dialect, found.view(role).allowed, rows=rows)
 
     async def run(self, scope: Scope, source: str, role: str, sql: str, rows: int = 100) -> tuple[Passed, Rows]:
-        """SQL that somebody gives, guarded like any other."""
-        shelf, made = await self.checked(scope, source, role, sql, rows)
-        return made, await fetch_rows(shelf.source, shelf.view(role), made, rows, scope.user)
+        """Return the checked statement and its rows, for SQL that somebody gives."""
+        found, made = await self.check_sql(scope, source, role, sql, rows)
+        return made, await fetch_rows(found.connection, found.view(role), made, rows, scope.user)
 
     async def close(self) -> None:
-        await self.library.close()
+        await self.sources.close()
         for reasoner in self._others.values():
             await reasoner.close()
 
@@ -236,11 +238,11 @@ class Analyst:
         words = memory.resolutions if memory else await self.reader.words(scope, ask)
         approved = await self.reader.approved(scope)
         await self.reader.keep_glossary(scope)
-        shelves = await self.library.choose(scope, ask.source, ask.sources, ask.views)
+        sources = await self.sources.choose(scope, ask.source, ask.sources, ask.views)
         cases, refused = list[Case](), list[NotFound]()
-        for shelf in shelves:
+        for source in sources:
             try:
-                cases.append(self._at(scope, shelf, ask, memory, words, approved))
+                cases.append(self._at(scope, source, ask, memory, words, approved))
             except NotFound as error:
                 refused.append(error)
         if not cases:
@@ -250,15 +252,15 @@ class Analyst:
     def _at(
         self,
         scope: Scope,
-        shelf: Shelf,
+        source: OpenSource,
         ask: Ask,
         memory: Remembered | None,
         words: tuple[Resolution, ...],
         approved: tuple[Memory, ...],
     ) -> Case:
         """Return the question with what is known about it at one source."""
-        name = shelf.kept.name
-        view = narrowed(shelf.view(ask.role), name, ask)
+        name = source.name
+        view = narrowed(source.view(ask.role), name, ask)
         preferences = memory.preferences if memory else ()
         taught = build_vocabulary(
             ask.question, words, preferences, ask.context or SessionContext(), view.index, self.today()
@@ -269,7 +271,7 @@ class Analyst:
             if choice is None and offer.get("source") == name and not offer.get("sql"):
                 choice = pick_choice(ask.question, list_offered(offer))
             memory = within(memory, name, view, self._settings.context_tokens)
-        return Case(ask, shelf, view, taught, approved, memory, self.today(), scope.user, scope.session, choice)
+        return Case(ask, source, view, taught, approved, memory, self.today(), scope.user, scope.session, choice)
 
     async def _best(self, cases: Sequence[Case]) -> Case:
         """Return the question at the source that answers it best: by a choice or a vetted statement, else by its
@@ -282,7 +284,7 @@ class Analyst:
 
     async def _interpret(self, case: Case) -> Interpretation:
         return await interpret_question(
-            case.shelf.source, case.view, case.question, case.taught.vocabulary, last=case.last, today=case.today,
+            case.source.connection, case.view, case.question, case.taught.vocabulary, last=case.last, today=case.today,
             user=case.user,
         )  # fmt: skip
 
@@ -333,7 +335,7 @@ class Analyst:
         learned: tuple[Learned, ...] = ()
         if case.ask.remembers and case.ask.learns and self._settings.enabled and ran.error is None:
             try:
-                learned = await run_in_time(learn_choice(self, scope, choice, case.question, case.shelf.kept.name))
+                learned = await run_in_time(learn_choice(self, scope, choice, case.question, case.source.name))
             # As with reading: what cannot be learned must not fail the answer.
             except Exception as error:  # noqa: BLE001
                 log_failure("a choice could not be learned", error)
@@ -354,7 +356,7 @@ class Analyst:
         """Return the answer that most statements of the model and the rules agree on; None if the model gave none."""
         talk.case = case
         await fetch_samples(
-            case.shelf.source, case.view, choose_tables(case.view, case.question, case.ask.shown), case.user
+            case.source.connection, case.view, choose_tables(case.view, case.question, case.ask.schema), case.user
         )
         samples = case.ask.samples or self._settings.model_samples
         votes = list_rule_votes(case.interpretation) if samples > 1 and case.interpretation else []
@@ -382,11 +384,11 @@ class Analyst:
         while wanted is not None:
             try:
                 made = self._with_filters(case, wanted)
-                vote = Vote(made, await probe(made, case.shelf.source, case.view, case.user))
+                vote = Vote(made, await probe(made, case.source.connection, case.view, case.user))
             except (InvalidInput, QueryFailed) as error:
                 problem, may_repair = str(error), case.ask.fix
                 if isinstance(error, QueryFailed):
-                    checked = passed(made, case.shelf.source.dialect, case.view.allowed, rows=case.ask.rows)
+                    checked = passed(made, case.source.dialect, case.view.allowed, rows=case.ask.rows)
                     talk.failed = Ran(Proposal("model", made), checked, error=problem)
             else:
                 if any(cell is not None for row in vote.rows.rows for cell in row):
@@ -399,14 +401,14 @@ class Analyst:
 
     def _with_filters(self, case: Case, sql: str) -> str:
         """Return a statement with the standing filters of its tables, but for columns that it has a condition on."""
-        made = passed(sql, case.shelf.source.dialect, case.view.allowed, rows=case.ask.rows)
+        made = passed(sql, case.source.dialect, case.view.allowed, rows=case.ask.rows)
         used = set(map(str.casefold, made.columns))
         missing = {
             each.filter.table.casefold(): each.filter.condition
             for each in case.taught.filters
             if each.filter.table in made.tables and f"{each.filter.table}.{each.column}".casefold() not in used
         }
-        return add_conditions(sql, case.shelf.source.dialect, missing) if missing else sql
+        return add_conditions(sql, case.source.dialect, missing) if missing else sql
 
     async def _agreed(self, case: Case, talk: Talk, groups: Sequence[Group]) -> Answer:
         """Return the answer of the largest group; choices, if none is large enough and the question may be asked
@@ -420,7 +422,7 @@ class Analyst:
             question = make_question(groups, labels, case.question, case.session)
             proposal = Proposal("model", confidence=sure, clarifications=(question,))
             return replace(unanswered(case, proposal, talk), model=model_of(talk))
-        made = passed(best.first.sql, case.shelf.source.dialect, case.view.allowed, rows=case.ask.rows)
+        made = passed(best.first.sql, case.source.dialect, case.view.allowed, rows=case.ask.rows)
         proposal = Proposal(
             "model",
             best.first.sql,
@@ -458,7 +460,7 @@ class Analyst:
         return None if ran is None or ran.error else ran
 
     async def _ran(self, case: Case, proposal: Proposal) -> Ran:
-        source, view = case.shelf.source, case.view
+        source, view = case.source.connection, case.view
         made = passed(proposal.sql, source.dialect, view.allowed, rows=case.ask.rows)
         if not case.ask.execute:
             return Ran(proposal, made)
@@ -499,9 +501,9 @@ class Analyst:
 
 def find_reply(turns: Sequence[Turn], question: str) -> Mapping[str, Any]:
     """Return the data of the last reply to a question; empty if it was not asked in these turns."""
-    wanted = normal(question)
+    wanted = normalize_question(question)
     for asked, reply in reversed(list(pairwise(turns))):
-        if normal(asked.text) == wanted and (reply.data or {}).get("host") == "sql":
+        if normalize_question(asked.text) == wanted and (reply.data or {}).get("host") == "sql":
             return reply.data or {}
     return {}
 
@@ -510,5 +512,5 @@ def rank_case(case: Case) -> tuple[int, float, bool]:
     """Return how well a source understands the question, the least being the best."""
     decision = case.interpretation.decision if case.interpretation else Decision("unclear")
     last = case.memory.last if case.memory else None
-    is_other = not last or last.get("source") != case.shelf.kept.name
+    is_other = not last or last.get("source") != case.source.name
     return KINDS.index(decision.kind), -round(decision.confidence, 1), is_other

@@ -24,8 +24,8 @@ def answer_of(case: Case, ran: Ran, talk: Talk | None) -> Answer:
     return Answer(
         case.question,
         text_of(case, ran, headers),
-        source=case.shelf.kept.name,
-        dialect=case.shelf.source.dialect,
+        source=case.source.name,
+        dialect=case.source.dialect,
         sql=ran.passed.sql,
         explanation="\n".join([*(talk.tried if talk else ()), proposal.explanation]),
         title=title,
@@ -85,8 +85,8 @@ def unanswered(case: Case, proposal: Proposal, talk: Talk | None) -> Answer:
     answer = Answer(
         case.question,
         proposal.refused or asked_back(proposal.clarifications, case.question),
-        source=case.shelf.kept.name,
-        dialect=case.shelf.source.dialect,
+        source=case.source.name,
+        dialect=case.source.dialect,
         confidence=proposal.confidence,
         clarifications=proposal.clarifications,
         assumptions=proposal.assumptions,
@@ -100,7 +100,7 @@ def with_tables(case: Case, answer: Answer) -> Answer:
     """Add the tables that the question is about, and how long it took to find them."""
     began = time.perf_counter()
     asked = case.memory.standalone if case.memory else case.question
-    tables = tuple(table.name for table in link_tables(case.view, asked, case.ask.shown))
+    tables = tuple(table.name for table in link_tables(case.view, asked, case.ask.schema))
     spent = replace(answer.spent, search=time.perf_counter() - began)
     return replace(answer, related_tables=tables, standalone=asked if case.memory else None, spent=spent)
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from recollect.apps.ask.question import Answer
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.wording import describe_row_count, shown
+from recollect.apps.ask.wording import describe_row_count, format_cell
 from recollect.values.text import is_cjk
 
 Kind = Literal["line", "bar", "barh", "pie", "scatter"]
@@ -315,7 +315,7 @@ def make_distinct(labels: Sequence[str]) -> list[str]:
 
 
 def write_label(value: Any) -> str:
-    return shorten(shown(value) if value is None or isinstance(value, bool) else str(value), LABEL_CHARS)
+    return shorten(format_cell(value) if value is None or isinstance(value, bool) else str(value), LABEL_CHARS)
 
 
 def shorten(text: str, most: int) -> str:

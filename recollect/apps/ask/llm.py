@@ -18,8 +18,8 @@ from itertools import pairwise
 import msgspec
 
 from recollect.apps.ask.gate.check import tables_of
-from recollect.apps.ask.memory import may_see
-from recollect.apps.ask.patterns import pattern_of, with_examples
+from recollect.apps.ask.memory import can_see
+from recollect.apps.ask.patterns import fill_examples, read_pattern
 from recollect.apps.ask.proposals import Case, Ran, is_said, list_vetted
 from recollect.apps.ask.question import Clarification, OnText, Spent
 from recollect.apps.ask.schema_prompt import DIALECTS, SAMPLES, choose_tables, link_tables, quote, write_schema
@@ -196,13 +196,13 @@ def read_reply(talk: Talk, text: str | None) -> Written | None:
 def whole_prompt(talk: Talk) -> list[Message]:
     """Return the prompt with CREATE TABLE statements and rows, as much as fits the model's window."""
     case, messages = talk.case, list[Message]()
-    view, shown, question = case.view, case.ask.shown, standalone(case)
+    view, limits, question = case.view, case.ask.schema, standalone(case)
     for room in LEVELS:
         if room.tables is None:
-            tables = choose_tables(view, question, shown)
+            tables = choose_tables(view, question, limits)
         else:
-            tables = link_tables(view, question, replace(shown, tables=room.tables, most=room.tables + 1))
-        schema = write_schema(view, tables, shown, min(room.rows, shown.values))
+            tables = link_tables(view, question, replace(limits, tables=room.tables, most=room.tables + 1))
+        schema = write_schema(view, tables, limits, min(room.rows, limits.values))
         system = render_prompt(
             "text2sql", dialect=name_dialect(case), date=case.today.isoformat(), schema=mark_data("schema", schema)
         )
@@ -219,7 +219,7 @@ def short_prompt(talk: Talk, tables: Sequence[Table] = (), problem: str = "") ->
     """Return the prompt with tables as lists of columns, and a problem to avoid."""
     case = talk.case
     question = standalone(case)
-    tables = tables or choose_tables(case.view, question, case.ask.shown)
+    tables = tables or choose_tables(case.view, question, case.ask.schema)
     lines = list[str]()
     for table in tables:
         columns = ", ".join(quote(each.name, case.view) for each in table.columns)
@@ -305,10 +305,10 @@ def list_examples(case: Case) -> list[Memory]:
 
 def is_visible(case: Case, memory: Memory) -> bool:
     try:
-        sql = with_examples(pattern_of(memory.key, memory.value, (memory.data or {}).get("parameters") or ()))
+        sql = fill_examples(read_pattern(memory.key, memory.value, (memory.data or {}).get("parameters") or ()))
     except InvalidInput:
         return False
-    return may_see(case.view, sql)
+    return can_see(case.view, sql)
 
 
 def list_facts(case: Case) -> list[str]:
@@ -317,7 +317,7 @@ def list_facts(case: Case) -> list[str]:
     meant = {each.memory for each in case.memory.resolutions} if case.memory else set()
     hidden = frozenset[str]()
     if not case.view.is_whole:
-        hidden = names_in(case.shelf.catalog) - names_in(case.view.catalog)
+        hidden = names_in(case.source.catalog) - names_in(case.view.catalog)
     room, lines = FACT_TOKENS, list[str]()
     for fact in case.memory.facts if case.memory else ():
         words = re.findall(r"\w+", fact.text.casefold())
@@ -343,15 +343,15 @@ def names_in(catalog: Catalog) -> frozenset[str]:
 
 async def word_rows(talk: Talk, rows: Rows, count: int, on_text: OnText | None) -> tuple[str, tuple[str, ...]] | None:
     """Return the answer in the model's words, and questions that go on from it; None if the model fails."""
-    shown = mark_data("rows", csv_text(rows.columns, rows.rows[: talk.case.ask.told_rows]))
+    shown = mark_data("rows", csv_text(rows.columns, rows.rows[: talk.case.ask.model_rows]))
     return await word_answer(talk, "answer_rows", count, on_text, rows=shown)
 
 
 async def word_schema(talk: Talk, count: int, on_text: OnText | None) -> tuple[str, tuple[str, ...]] | None:
     """Return what the database contains in the model's words; None if the model fails."""
     case = talk.case
-    tables = choose_tables(case.view, case.question, case.ask.shown)
-    schema = mark_data("schema", write_schema(case.view, tables, case.ask.shown, 0))
+    tables = choose_tables(case.view, case.question, case.ask.schema)
+    schema = mark_data("schema", write_schema(case.view, tables, case.ask.schema, 0))
     return await word_answer(talk, "answer_schema", count, on_text, schema=schema)
 
 

@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from recollect.apps.ask.gate.check import passed
-from recollect.apps.ask.patterns import normal
+from recollect.apps.ask.patterns import normalize_question
 from recollect.apps.ask.question import Ask
 from recollect.apps.ask.session_context import list_contexts
 from recollect.apps.ask.source_registry import View
@@ -273,9 +273,13 @@ def like(
     """Questions that came to SQL: the same text first, then those that mean about the same, each statement once; none
     that was found wrong. A recall leaves out the last turn of the session that says just this, so it is added."""
     most = settings.similar if ask.similar is None else ask.similar
-    wanted = {normal(ask.question), normal(recall.query.text)}
+    wanted = {normalize_question(ask.question), normalize_question(recall.query.text)}
     hits = [hit for hit in recall.hits if is_answered(hit.turn)]
-    same = [turn for turn in (*turns, *(hit.turn for hit in hits)) if is_answered(turn) and normal(turn.text) in wanted]
+    same = [
+        turn
+        for turn in (*turns, *(hit.turn for hit in hits))
+        if is_answered(turn) and normalize_question(turn.text) in wanted
+    ]
     near = [hit.turn for hit in hits if hit.turn not in same and meaning(hit) >= settings.similarity]
     found = [past_of(turn) for turn in (*same, *near)]
     once = {past.sql: past for past in reversed(found) if past.sql not in rejected}
@@ -302,24 +306,24 @@ def past_of(turn: Turn) -> Past:
 def within(memory: Remembered, source: str, view: View, budget: int) -> Remembered:
     """Of what was said and asked before, what is about this source, and about what may be seen of it; packed as a model
     is told of it."""
-    turns = tuple(turn for turn in memory.turns if is_seen(turn, source, view))
-    similar = tuple(past for past in memory.similar if past.source == source and may_see(view, past.sql, past.tables))
+    turns = tuple(turn for turn in memory.turns if can_see_turn(turn, source, view))
+    similar = tuple(past for past in memory.similar if past.source == source and can_see(view, past.sql, past.tables))
     text, cut = packed(turns, similar, budget)
     tokens = count_tokens(text) if text else 0
     return replace(memory, turns=turns, similar=similar, text=text, tokens=tokens, truncated=cut)
 
 
-def is_seen(turn: Turn, source: str, view: View) -> bool:
+def can_see_turn(turn: Turn, source: str, view: View) -> bool:
     """Of another source only what the user said; what other hosts logged is no table's."""
     data = turn.data or {}
     if data.get("host") != "sql":
         return True
     if data.get("source") != source:
         return turn.role == "user"
-    return not data.get("sql") or may_see(view, str(data["sql"]), data.get("tables") or ())
+    return not data.get("sql") or can_see(view, str(data["sql"]), data.get("tables") or ())
 
 
-def may_see(view: View, sql: str, tables: Iterable[str] = ()) -> bool:
+def can_see(view: View, sql: str, tables: Iterable[str] = ()) -> bool:
     if any(table.casefold() not in view.names for table in tables):
         return False
     if view.is_whole:

@@ -44,9 +44,9 @@ class Pattern:
         return next((each for each in self.parameters if each.name == name), Parameter(name))
 
 
-def checked_pattern(prompt: str, sql: str, parameters: Sequence[Mapping[str, Any]] = ()) -> Pattern:
+def check_pattern(prompt: str, sql: str, parameters: Sequence[Mapping[str, Any]] = ()) -> Pattern:
     """A pattern as callers give it; every name in the SQL must be one that can be known."""
-    pattern = pattern_of(prompt, sql, parameters)
+    pattern = read_pattern(prompt, sql, parameters)
     asked = set(SLOT.findall(prompt))
     for name in dict.fromkeys(SLOT.findall(sql)):
         if name not in asked and pattern.parameter(name).default is None:
@@ -54,31 +54,31 @@ def checked_pattern(prompt: str, sql: str, parameters: Sequence[Mapping[str, Any
     return pattern
 
 
-def pattern_of(prompt: str, sql: str, parameters: Sequence[Mapping[str, Any]] = ()) -> Pattern:
+def read_pattern(prompt: str, sql: str, parameters: Sequence[Mapping[str, Any]] = ()) -> Pattern:
     """One that was checked when it was kept."""
     return Pattern(prompt, sql, tuple(_parameter(n, each) for n, each in enumerate(parameters)))
 
 
-def normal(question: str) -> str:
+def normalize_question(question: str) -> str:
     """What counts when two questions are compared: not case, blanks or the mark at the end."""
     return " ".join(question.casefold().split()).strip(EDGES)
 
 
-def fitted(pattern: Pattern, question: str) -> dict[str, str] | None:
+def match_pattern(pattern: Pattern, question: str) -> dict[str, str] | None:
     """The parameters' values if the question is of this form."""
-    pieces = SLOT.split(normal_prompt(pattern.prompt))
+    pieces = SLOT.split(normalize_prompt(pattern.prompt))
     names = pieces[1::2]
     form = "".join(
         re.escape(piece) if n % 2 == 0 else FORMS[pattern.parameter(piece).type] for n, piece in enumerate(pieces)
     )
-    found = re.fullmatch(form, normal(question))
+    found = re.fullmatch(form, normalize_question(question))
     if found is None:
         return None
     spoken = dict(zip(names, (_as_spoken(question, value) for value in found.groups()), strict=True))
     return {**_defaults(pattern), **spoken}
 
 
-def filled(pattern: Pattern, values: Mapping[str, str]) -> str:
+def fill_pattern(pattern: Pattern, values: Mapping[str, str]) -> str:
     """The SQL with the values as literals. It still has to pass the gate."""
     known = {**_defaults(pattern), **values}
 
@@ -91,14 +91,14 @@ def filled(pattern: Pattern, values: Mapping[str, str]) -> str:
     return QUOTED_SLOT.sub(literal, pattern.sql)
 
 
-def with_examples(pattern: Pattern) -> str:
+def fill_examples(pattern: Pattern) -> str:
     """The SQL with some value everywhere, to see whether it would pass the gate."""
     some = {name: _some(pattern.parameter(name)) for name in SLOT.findall(pattern.sql)}
-    return filled(pattern, some)
+    return fill_pattern(pattern, some)
 
 
-def normal_prompt(prompt: str) -> str:
-    """As `normal`, with the names of slots as they are."""
+def normalize_prompt(prompt: str) -> str:
+    """As `normalize_question`, with the names of slots as they are."""
     pieces = SLOT.split(prompt)
     said = [f"{{{{{piece}}}}}" if n % 2 else piece.casefold() for n, piece in enumerate(pieces)]
     return " ".join("".join(said).split()).strip(EDGES)

@@ -19,10 +19,10 @@ from recollect.apps.ask.interpret.link import named_targets
 from recollect.apps.ask.interpret.words import stem_phrase
 from recollect.apps.ask.interpretation import PROBE_ROWS, Interpretation
 from recollect.apps.ask.memory import Remembered
-from recollect.apps.ask.patterns import Pattern, filled, fitted, normal, pattern_of
+from recollect.apps.ask.patterns import Pattern, fill_pattern, match_pattern, normalize_question, read_pattern
 from recollect.apps.ask.question import Ask, Assumption, Choice, Clarification, Learned, Way
 from recollect.apps.ask.semantic.conditions import find_columns
-from recollect.apps.ask.source_registry import Shelf, View
+from recollect.apps.ask.source_registry import OpenSource, View
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.vocabulary import Taught, list_assumptions
 from recollect.apps.ask.wording import explain_unclear
@@ -40,7 +40,7 @@ class Case:
     """A question with everything that is known about it."""
 
     ask: Ask
-    shelf: Shelf
+    source: OpenSource
     view: View
     taught: Taught
     approved: tuple[Memory, ...]
@@ -59,7 +59,7 @@ class Case:
     def last(self) -> Frame | None:
         """The frame of the last answer of this source in the session, if all of it may still be seen. A question that
         was asked back in between does not end the thread."""
-        data = self.memory.last_answer(self.shelf.kept.name) if self.memory else None
+        data = self.memory.last_answer(self.source.name) if self.memory else None
         frame = Frame.from_data(data["frame"]) if data else None
         return frame if frame and self.view.has(frame) else None
 
@@ -95,10 +95,10 @@ class Ran:
 
 def repeated(case: Case) -> Proposal | None:
     """The very question that this user put right or found right before, or that the project approved."""
-    wanted = normal(case.question)
+    wanted = normalize_question(case.question)
     own = case.memory.rated if case.memory else ()
     for memory in list_vetted(case):
-        if normal(asked_in(memory)) == wanted and "{{" not in memory.value:
+        if normalize_question(asked_in(memory)) == wanted and "{{" not in memory.value:
             told = f"This question was {WHOSE.get(memory.kind, '') if memory in own else 'approved for the project'}"
             return Proposal("repeat", memory.value, told, pattern=memory.key, vetted=memory)
     return None
@@ -115,8 +115,8 @@ def fitting(case: Case) -> Proposal | None:
     for memory in list_vetted(case):
         if memory not in case.approved:
             continue
-        pattern = pattern_of(memory.key, memory.value, (memory.data or {}).get("parameters") or ())
-        values = fitted(pattern, case.question)
+        pattern = read_pattern(memory.key, memory.value, (memory.data or {}).get("parameters") or ())
+        values = match_pattern(pattern, case.question)
         if values is not None and (proposal := filled_in(pattern, values, memory)):
             return proposal
     return None
@@ -126,7 +126,7 @@ def filled_in(pattern: Pattern, values: Mapping[str, str], memory: Memory) -> Pr
     said = ", ".join(f"{name} = {value}" for name, value in values.items())
     told = f'The approved question "{pattern.prompt}"' + (f" with {said}" if said else "")
     try:
-        return Proposal("pattern", filled(pattern, values), told, pattern=pattern.prompt, vetted=memory)
+        return Proposal("pattern", fill_pattern(pattern, values), told, pattern=pattern.prompt, vetted=memory)
     except InvalidInput:
         return None
 
@@ -134,7 +134,7 @@ def filled_in(pattern: Pattern, values: Mapping[str, str], memory: Memory) -> Pr
 def list_vetted(case: Case) -> Iterator[Memory]:
     """Yield the statements for this source that a person stands for, the user's own first; none that were for another
     shape of the database."""
-    kept = case.shelf.kept
+    kept = case.source.entry
     for memory in (*(case.memory.rated if case.memory else ()), *case.approved):
         data = memory.data or {}
         if data.get("source") in (None, kept.name) and data.get("fingerprint") in (None, kept.fingerprint):

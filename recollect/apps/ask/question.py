@@ -66,7 +66,7 @@ class Learned:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class SchemaLimits:
     """How much of a database a model is shown."""
 
     is_whole: bool = True  # all tables, if they are not too many to read; otherwise:
@@ -100,8 +100,8 @@ class Ask:
     review: bool = True  # and where the result is empty
     samples: int | None = None  # statements that a model is asked for; 1: the cheap mode; None: the setting
     by_model: bool = True
-    told_rows: int = 100  # rows that a model is shown for its answer
-    shown: Shown = Shown()
+    model_rows: int = 100  # rows that a model is shown for its answer
+    schema: SchemaLimits = SchemaLimits()
     verbose: bool = True
     markdown: bool = True
     model: str = ""  # another one at the same server

@@ -1,5 +1,5 @@
 """Recording: an answer goes into the log with its question, and comes back out of it when the same request is sent
-again. The analyst calls `recorded` last; doors call `from_log` for an answer that was given before."""
+again. The analyst calls `recorded` last; doors call `load_answer` for an answer that was given before."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from recollect.apps.ask.memory import Reader, log_failure
 from recollect.apps.ask.proposals import Case
 from recollect.apps.ask.question import Answer, MemoryUsed
-from recollect.apps.ask.turn_data import answer_from, kept_turns
+from recollect.apps.ask.turn_data import kept_turns, read_answer
 from recollect.deadline import run_in_time
 from recollect.engine import Engine
 from recollect.errors import NotFound
@@ -72,13 +72,13 @@ async def counted(engine: Engine, scope: Scope, case: Case, answer: Answer) -> N
         await engine.runtime.record_outcome(scope, request, outcome)
 
 
-async def from_log(engine: Engine, scope: Scope, ref: str) -> Answer:
+async def load_answer(engine: Engine, scope: Scope, ref: str) -> Answer:
     """An answer as it was given; of its rows those that were kept, and its conversation as it is now."""
     session, _, index = ref.rpartition("#")
     place = replace(scope, session=session)
     asked, said = await engine.history(place, limit=2, before=int(index) + 1)
     data: Mapping[str, Any] = said.data or {}
-    answer = replace(answer_from(asked.text, said.text, data), ref=ref, session=session)
+    answer = replace(read_answer(asked.text, said.text, data), ref=ref, session=session)
     if not data.get("memory"):
         return answer
     talk = await engine.conversation(place)

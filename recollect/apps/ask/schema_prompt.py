@@ -15,7 +15,7 @@ from typing import Any
 
 from recollect.apps.ask.gate.check import passed
 from recollect.apps.ask.interpret.words import split_name, stem_phrase
-from recollect.apps.ask.question import Shown
+from recollect.apps.ask.question import SchemaLimits
 from recollect.apps.ask.semantic.access import restrict_sql
 from recollect.apps.ask.semantic.catalog import Column, Table
 from recollect.apps.ask.source_registry import View
@@ -25,7 +25,7 @@ from recollect.errors import InvalidInput, QueryFailed
 from recollect.recall.lexemes import lexemes
 
 log = logging.getLogger("recollect.ask")
-WHOLE_CHARS = 30_000  # of a schema that is shown whole
+WHOLE_CHARS = 30_000  # of a schema that is limits whole
 CELL_CHARS = 40
 SAMPLE_SECONDS = 3.0
 SAMPLES = 3  # rows that are read of a table
@@ -36,25 +36,25 @@ PLAIN = re.compile(r"[A-Za-z_]\w*")
 # Which tables --------------------------------------------------------------------------------------------------------
 
 
-def choose_tables(view: View, question: str, shown: Shown) -> list[Table]:
+def choose_tables(view: View, question: str, limits: SchemaLimits) -> list[Table]:
     """Return all tables if their text is short and the request does not limit them; else those linked to the
     question."""
     tables = list(view.catalog.tables)
-    if shown.is_whole and sum(len(write_table(view, table, shown, None)) for table in tables) <= WHOLE_CHARS:
+    if limits.is_whole and sum(len(write_table(view, table, limits, None)) for table in tables) <= WHOLE_CHARS:
         return tables
-    return link_tables(view, question, shown)
+    return link_tables(view, question, limits)
 
 
-def link_tables(view: View, question: str, shown: Shown) -> list[Table]:
+def link_tables(view: View, question: str, limits: SchemaLimits) -> list[Table]:
     """Return the tables that share words with a question, best first, with those on the join paths between them."""
     asked = set(lexemes(question))
     scores = Counter({table.name: score_table(view, table, asked) for table in view.catalog.tables})
-    best = [name for name, points in scores.most_common(shown.tables) if points > 0]
-    chosen = best or [table.name for table in view.catalog.tables[: shown.tables]]
+    best = [name for name, points in scores.most_common(limits.tables) if points > 0]
+    chosen = best or [table.name for table in view.catalog.tables[: limits.tables]]
     paths = [view.index.joins.path(chosen[0], name) or () for name in chosen[1:]]
     between = [name for path in paths for step in path for name in (step.source, step.target)]
     found = (view.catalog.table(name) for name in dict.fromkeys((*chosen, *between)))
-    return [table for table in found if table is not None][: shown.most]
+    return [table for table in found if table is not None][: limits.most]
 
 
 def score_table(view: View, table: Table, asked: set[str]) -> float:
@@ -85,24 +85,24 @@ async def fetch_samples(source: Source, view: View, tables: Sequence[Table], use
             sql = restrict_sql(made.sql, source.dialect, view.access)
             view.samples[table.name] = await source.run(sql, rows=SAMPLES, timeout=SAMPLE_SECONDS, user=user)
         except (InvalidInput, QueryFailed) as error:
-            log.info("no rows of %s are shown to the model: %s", table.name, error)
+            log.info("no rows of %s are limits to the model: %s", table.name, error)
             view.samples[table.name] = Rows((), ())
 
 
 # Text ----------------------------------------------------------------------------------------------------------------
 
 
-def write_schema(view: View, tables: Sequence[Table], shown: Shown, rows: int) -> str:
+def write_schema(view: View, tables: Sequence[Table], limits: SchemaLimits, rows: int) -> str:
     """Return CREATE TABLE statements, each with up to `rows` of its rows as a comment."""
     samples: Mapping[str, Rows] = view.samples if rows else {}
-    return "\n\n".join(write_table(view, table, shown, samples.get(table.name), rows) for table in tables)
+    return "\n\n".join(write_table(view, table, limits, samples.get(table.name), rows) for table in tables)
 
 
-def write_table(view: View, table: Table, shown: Shown, sample: Rows | None, rows: int = SAMPLES) -> str:
+def write_table(view: View, table: Table, limits: SchemaLimits, sample: Rows | None, rows: int = SAMPLES) -> str:
     entity = next((each for each in view.model.entities if each.table == table.name), None)
     about = (entity.description if entity else "") or table.comment
-    notes = [about[: shown.table_chars], write_synonyms(table.name, entity.names if entity else ())]
-    parts = list(write_columns(view, table, shown))
+    notes = [about[: limits.table_chars], write_synonyms(table.name, entity.names if entity else ())]
+    parts = list(write_columns(view, table, limits))
     parts += [(f"PRIMARY KEY ({', '.join(table.primary_key)})", "")] if len(table.primary_key) > 1 else []
     parts += [
         (f"FOREIGN KEY ({', '.join(key.columns)}) REFERENCES {key.table}({', '.join(key.refers)})", "")
@@ -119,7 +119,7 @@ def write_table(view: View, table: Table, shown: Shown, sample: Rows | None, row
     return "\n".join([head, *lines, *measures, ");", *write_rows(sample, rows)])
 
 
-def write_columns(view: View, table: Table, shown: Shown) -> Iterator[tuple[str, str]]:
+def write_columns(view: View, table: Table, limits: SchemaLimits) -> Iterator[tuple[str, str]]:
     """Yield each column with its type and keys, and as a comment what is known about it."""
     single = [key for key in table.foreign_keys if len(key.columns) == 1 and view.catalog.table(key.table)]
     keys = {key.columns[0]: f" REFERENCES {key.table}({key.refers[0]})" for key in single}
@@ -129,7 +129,7 @@ def write_columns(view: View, table: Table, shown: Shown) -> Iterator[tuple[str,
     for column in table.columns:
         info = view.index.column(table.name, column.name)
         notes = [
-            *describe_column(view, table, column, shown),
+            *describe_column(view, table, column, limits),
             inferred.get(column.name, ""),
             "the main date" if column.name == main else "",
             "has blanks around its values, use TRIM" if info and info.needs_trim else "",
@@ -145,12 +145,12 @@ def find_main_date(view: View, table: Table) -> str:
     return next((each.column for each in moments if each.is_main), "") if len(moments) > 1 else ""
 
 
-def describe_column(view: View, table: Table, column: Column, shown: Shown) -> tuple[str, str]:
+def describe_column(view: View, table: Table, column: Column, limits: SchemaLimits) -> tuple[str, str]:
     """Return the description of a column, and its other names."""
     described: list[Any] = [*view.model.dimensions, *view.model.moments]
     same = [each for each in described if (each.table, each.column) == (table.name, column.name)]
     about = column.comment or next((getattr(each, "description", "") for each in same), "")
-    return about[: shown.column_chars], write_synonyms(column.name, [name for each in same for name in each.names])
+    return about[: limits.column_chars], write_synonyms(column.name, [name for each in same for name in each.names])
 
 
 def write_synonyms(name: str, others: Iterable[str]) -> str:

@@ -11,12 +11,12 @@ from recollect.apps.ask.corrections.correction import Change, Correction, compar
 from recollect.apps.ask.corrections.lessons import draw_lessons
 from recollect.apps.ask.interpret.link import link_names
 from recollect.apps.ask.interpret.words import tokenize
-from recollect.apps.ask.patterns import Pattern, checked_pattern, with_examples
+from recollect.apps.ask.patterns import Pattern, check_pattern, fill_examples
 from recollect.apps.ask.proposals import is_said
 from recollect.apps.ask.question import Choice, Learned
 from recollect.apps.ask.question_shape import shape_of
 from recollect.apps.ask.semantic.conditions import find_tables_for, ground_condition
-from recollect.apps.ask.source_registry import Shelf
+from recollect.apps.ask.source_registry import OpenSource
 from recollect.apps.ask.vocabulary import AGGREGATE, CALLS, OPENER, make_words
 from recollect.errors import InvalidInput
 from recollect.learning.extract import extract
@@ -86,7 +86,7 @@ async def shorten_lesson(
     analyst: Analyst, scope: Scope, source: str | None, term: str, answer: str, lesson: Lesson
 ) -> Lesson:
     """Return the lesson with the condition or the name alone, where a source has one."""
-    for shelf in await analyst.library.choose(scope, source):
+    for shelf in await analyst.sources.choose(scope, source):
         for text in dict.fromkeys((OPENER.sub("", answer, count=1), answer)):
             hint = {"sql_hint": text} if is_condition(analyst, shelf, text) else {}
             if hint or is_name(analyst, shelf, term, text):
@@ -102,13 +102,13 @@ async def end_own_meanings(analyst: Analyst, scope: Scope, learned: Memory) -> N
             await analyst.engine.close(scope, memory.id, owner="user")
 
 
-def is_condition(analyst: Analyst, shelf: Shelf, text: str) -> bool:
+def is_condition(analyst: Analyst, shelf: OpenSource, text: str) -> bool:
     """Return whether a text is a condition over the columns of some table; each question says of which."""
     fits = bool(find_tables_for(text, shelf.catalog))
     return fits and bool(ground_condition(text, shelf.catalog.dialect, analyst.today()))
 
 
-def is_name(analyst: Analyst, shelf: Shelf, term: str, text: str) -> bool:
+def is_name(analyst: Analyst, shelf: OpenSource, term: str, text: str) -> bool:
     """Return whether a text names a table or a column."""
     said = Resolution(term, text, "user", 1.0)
     return any(word.target for word in make_words(said, "", shelf.view("admin").index, analyst.today()))
@@ -140,7 +140,7 @@ async def correct(
     analyst: Analyst, scope: Scope, source: str, role: str, question: str, generated: str, corrected: str
 ) -> TaughtCorrection:
     """Compares two statements and learns what the difference says. The right one must be one that may run."""
-    shelf, _ = await analyst.checked(scope, source, role, corrected)
+    shelf, _ = await analyst.check_sql(scope, source, role, corrected)
     question = analyst.kept_text(question)
     found = difference(shelf, question, generated, corrected)
     if found.equivalent:
@@ -153,13 +153,13 @@ async def correct(
     return TaughtCorrection(found, tuple(learned))
 
 
-def difference(shelf: Shelf, question: str, generated: str, corrected: str) -> Correction:
+def difference(shelf: OpenSource, question: str, generated: str, corrected: str) -> Correction:
     schema = {table.name: [column.name for column in table.columns] for table in shelf.catalog.tables}
     found = compare_queries(generated, corrected, shelf.catalog.dialect, question, schema)
     return replace(found, changes=tuple(with_word(change, question, shelf) for change in found.changes))
 
 
-def with_word(change: Change, question: str, shelf: Shelf) -> Change:
+def with_word(change: Change, question: str, shelf: OpenSource) -> Change:
     """Return the change with the words by which the question called the wrong table, if it used another name."""
     if change.kind != "table_substitution" or change.word is not None:
         return change
@@ -173,26 +173,26 @@ def with_word(change: Change, question: str, shelf: Shelf) -> Change:
     return replace(change, word=word)
 
 
-def is_word(name: str, question: str, shelf: Shelf) -> bool:
+def is_word(name: str, question: str, shelf: OpenSource) -> bool:
     """A name that the database has was wrong for this question only, unless the question said it."""
     there = {name for each in shelf.catalog.tables for name in (each.name, *(column.name for column in each.columns))}
     return is_said(name.replace("_", " "), question) or name not in {each.casefold() for each in there}
 
 
-def for_shape(lesson: Lesson, shelf: Shelf) -> Lesson:
+def for_shape(lesson: Lesson, shelf: OpenSource) -> Lesson:
     """A whole statement holds as long as the database keeps its shape."""
     if lesson.kind != "correction":
         return lesson
-    return replace(lesson, data={**(lesson.data or {}), "fingerprint": shelf.kept.fingerprint})
+    return replace(lesson, data={**(lesson.data or {}), "fingerprint": shelf.entry.fingerprint})
 
 
 async def rate(
     analyst: Analyst, scope: Scope, source: str, role: str, question: str, sql: str, *, good: bool
 ) -> Memory:
     """A thumb up makes the statement this user's answer to the question; a thumb down takes that back."""
-    shelf, _ = await analyst.checked(scope, source, role, sql)
+    shelf, _ = await analyst.check_sql(scope, source, role, sql)
     question = analyst.kept_text(question)
-    data = {"source": source, "fingerprint": shelf.kept.fingerprint, "rating": "up" if good else "down"}
+    data = {"source": source, "fingerprint": shelf.entry.fingerprint, "rating": "up" if good else "down"}
     lesson = Lesson(
         checked_sql(sql),
         key=question[:MAX_NAME],
@@ -231,12 +231,12 @@ async def propose(
     note: str = "",
 ) -> Memory:
     """A question with its SQL, for the whole project, once somebody approves it."""
-    pattern = checked_pattern(prompt, checked_sql(sql), parameters)
-    shelf = await analyst.library.find(scope, source)
+    pattern = check_pattern(prompt, checked_sql(sql), parameters)
+    shelf = await analyst.sources.find(scope, source)
     await validate(analyst, scope, source, pattern)
     data = {
         "source": source,
-        "fingerprint": shelf.kept.fingerprint,
+        "fingerprint": shelf.entry.fingerprint,
         "parameters": [dict(each) for each in parameters],
         **({"note": note} if note else {}),
     }
@@ -248,7 +248,7 @@ async def propose(
 
 async def validate(analyst: Analyst, scope: Scope, source: str, pattern: Pattern) -> tuple[str, ...]:
     """Whether the SQL passes the gate, with some value for each parameter; the tables it reads."""
-    _, made = await analyst.checked(scope, source, "admin", with_examples(pattern))
+    _, made = await analyst.check_sql(scope, source, "admin", fill_examples(pattern))
     return made.tables
 
 
@@ -265,7 +265,7 @@ async def approve(analyst: Analyst, scope: Scope, query: Memory, *, good: bool) 
 async def share(analyst: Analyst, scope: Scope, source: str, question: str, sql: str) -> Memory | None:
     """A question that several users ask alike, its literals removed, becomes the project's, pending approval; only
     where that is switched on."""
-    shape = shape_of(question, sql, (await analyst.library.find(scope, source)).catalog.dialect)
+    shape = shape_of(question, sql, (await analyst.sources.find(scope, source)).catalog.dialect)
     if shape is None or mask_text(shape.prompt) != shape.prompt:
         return None
     if await analyst.engine.sources.count_askers(scope, f"{source}\n{shape.prompt}\n{shape.sql}") != ASKERS:

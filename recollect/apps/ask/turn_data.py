@@ -97,7 +97,7 @@ def bounded(answer: Answer) -> dict[str, Any] | None:
     }
 
 
-def answer_from(question: str, text: str, data: Mapping[str, Any]) -> Answer:
+def read_answer(question: str, text: str, data: Mapping[str, Any]) -> Answer:
     """The answer that was kept in a turn."""
     plain: dict[str, Any] = {name: data[name] for name in PLAIN}
     rows = rows_from(data.get("result"))

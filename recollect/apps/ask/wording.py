@@ -23,7 +23,7 @@ def answer_text(
     if not rows.rows or all(value is None for row in rows.rows for value in row):
         return EMPTY_ZH if is_cjk(question) else EMPTY
     if len(rows.rows) == 1 and len(rows.columns) == 1:
-        figure = shown(rows.rows[0][0])
+        figure = format_cell(rows.rows[0][0])
         return f"{explanation}: **{figure}**" if markdown and explanation else f"{explanation}: {figure}".lstrip(": ")
     body = table(rows, headers, markdown=markdown, is_chinese=is_cjk(question))
     return f"{explanation}:\n\n{body}" if explanation else body
@@ -32,7 +32,7 @@ def answer_text(
 def table(
     rows: Rows, headers: Sequence[str] = (), *, markdown: bool = True, most: int = SHOWN, is_chinese: bool = False
 ) -> str:
-    shown_rows = [[shown(value) for value in row] for row in rows.rows[:most]]
+    shown_rows = [[format_cell(value) for value in row] for row in rows.rows[:most]]
     cut = describe_row_count(rows, most, is_chinese=is_chinese)
     more = [cut] if cut else []
     if not markdown:
@@ -57,7 +57,7 @@ def line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
 
-def shown(value: Any) -> str:
+def format_cell(value: Any) -> str:
     """A value as a person writes it; a year stays a year."""
     if value is None:
         return "–"

@@ -20,9 +20,9 @@ from recollect.apps.ask import teaching
 from recollect.apps.ask.chart_images import Theme, can_draw, draw_svg
 from recollect.apps.ask.corrections.correction import Change
 from recollect.apps.ask.csv_files import make_file_name, write_csv
-from recollect.apps.ask.history import asked_before
-from recollect.apps.ask.memory import is_seen
-from recollect.apps.ask.patterns import normal
+from recollect.apps.ask.history import list_questions
+from recollect.apps.ask.memory import can_see_turn
+from recollect.apps.ask.patterns import normalize_question
 from recollect.apps.ask.question import MAX_ROWS as MAX_CSV_ROWS
 from recollect.apps.ask.question import Answer, Ask
 from recollect.apps.ask.source_registry import View
@@ -77,7 +77,7 @@ def read_target(visit: Visit) -> Target:
 async def load_view(visit: Visit, source: str) -> tuple[View | None, str]:
     """Return the database as the caller's role may see it, or what is wrong with it."""
     try:
-        known = await visit.analyst.library.find(visit.scope("data_sources"), source)
+        known = await visit.analyst.sources.find(visit.scope("data_sources"), source)
     except RecollectError as error:
         return None, f"Could not open {source}: {plain_message(error)}"
     return known.view(visit.role), ""
@@ -166,14 +166,14 @@ async def load_conversation(visit: Visit, source: str, turns: Sequence[Turn]) ->
 async def load_recent(visit: Visit, source: str, view: View) -> list[dict[str, Any]]:
     if not visit.can("history"):
         return []
-    return await asked_before(visit.engine, visit.scope("history"), source, view, RECENT_QUESTIONS)
+    return await list_questions(visit.engine, visit.scope("history"), source, view, RECENT_QUESTIONS)
 
 
 def remove_repeated(questions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return each question once, the latest of repeated ones; newest first."""
     latest: dict[str, Mapping[str, Any]] = {}
     for each in questions:
-        latest.setdefault(normal(each["question"]), each)
+        latest.setdefault(normalize_question(each["question"]), each)
     return list(latest.values())
 
 
@@ -184,7 +184,7 @@ def build_exchanges(turns: Sequence[Turn], source: str, view: View, ratings: Map
         replace(
             exchange,
             rating=ratings.get(question.ref or ""),
-            is_visible=is_seen(reply, source, view),
+            is_visible=can_see_turn(reply, source, view),
             is_clarified=exchange.answer.needs_clarification
             and next_question in (question.text, *labels_of(exchange.answer)),
         )
@@ -286,7 +286,7 @@ async def add_source(visit: Visit) -> Response:
     scope = visit.scope("put_data_source")
     try:
         check_environment_use(visit.caller, dsn)
-        await visit.analyst.library.add(scope, name, dsn)
+        await visit.analyst.sources.add(scope, name, dsn)
     except RecollectError as error:
         return await render_conversation(visit, plain_message(error), STATUS.get(error.code, 500), name=name)
     return redirect("ask", source=name, notice="source-added")
@@ -311,7 +311,7 @@ async def load_exchange(visit: Visit, session: str, turn: str) -> Exchange:
         view, problem = await load_view(visit, exchange.answer.source)
         if view is None:
             raise NotFound(problem)
-        if is_seen(reply, exchange.answer.source, view):
+        if can_see_turn(reply, exchange.answer.source, view):
             return exchange
     raise NotFound("This message is not a database answer that you can see.")
 
@@ -424,7 +424,7 @@ async def compare_sql(visit: Visit, source: str, learned: Sequence[Memory]) -> S
     stored = next((each.data or {} for each in learned if each.kind == "correction"), None)
     if not stored or not source:
         return ()
-    known = await visit.analyst.library.find(visit.scope("data_sources"), source)
+    known = await visit.analyst.sources.find(visit.scope("data_sources"), source)
     texts = (str(stored.get(name) or "") for name in ("original_query", "generated_sql", "corrected_sql"))
     return teaching.difference(known, *texts).changes
 

@@ -17,8 +17,8 @@ from recollect.apps.ask.interpretation import is_clear
 from recollect.apps.ask.question import Answer
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.turn_data import answer_from
-from recollect.apps.ask.wording import EMPTY, EMPTY_ZH, describe_row_count, shown
+from recollect.apps.ask.turn_data import read_answer
+from recollect.apps.ask.wording import EMPTY, EMPTY_ZH, describe_row_count, format_cell
 from recollect.server.console.render import get_ref_index
 from recollect.values.conversation import Turn
 
@@ -102,7 +102,7 @@ class Exchange:
     def table(self) -> Table | None:
         if self.rows is None or self.single_value is not None:
             return None
-        cells = tuple(tuple(format_cell(value) for value in row) for row in self.rows.rows[:MAX_ROWS])
+        cells = tuple(tuple(shorten_cell(value) for value in row) for row in self.rows.rows[:MAX_ROWS])
         numbers = frozenset(n for n in range(len(self.rows.columns)) if is_figures([row[n] for row in self.rows.rows]))
         cut = describe_row_count(self.rows, MAX_ROWS)
         count = f"{len(cells):,} row{'' if len(cells) == 1 else 's'}"
@@ -140,15 +140,15 @@ def build_new_exchange(answer: Answer) -> Exchange:
     return Exchange(answer, standalone or answer.question, index or token_hex(4), turn)
 
 
-def format_cell(value: Any) -> str:
-    text = shown(value)
+def shorten_cell(value: Any) -> str:
+    text = format_cell(value)
     return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1]}…"
 
 
 def get_single_value(rows: Rows | None) -> str | None:
     if rows is None or len(rows.rows) != 1 or len(rows.columns) != 1:
         return None
-    return format_cell(rows.rows[0][0])
+    return shorten_cell(rows.rows[0][0])
 
 
 def summarize(answer: Answer) -> str:
@@ -213,7 +213,7 @@ def read_exchange(question: Turn, reply: Turn) -> Exchange | None:
     if data.get("host") != "sql":
         return None
     try:
-        answer = answer_from(question.text, reply.text, data)
+        answer = read_answer(question.text, reply.text, data)
     except (KeyError, TypeError, AttributeError):  # applications may write turns of their own under this name
         return None
     standalone = (question.data or {}).get("standalone") if answer.way == "edit" else None

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from recollect.apps.ask.semantic.model_file import dump_model
-from recollect.apps.ask.source_registry import Shelf
+from recollect.apps.ask.source_registry import OpenSource
 from recollect.server.access.caller import Call, Caller, check_environment_use
 from recollect.server.access.idempotency import STORED, Replay, Stored
 from recollect.server.http.bodies import NAME, Body, chars
@@ -72,7 +72,7 @@ def describe_source(source: DataSource, caller: Caller) -> dict[str, Any]:
     return shown | {"address": source.masked_dsn if caller.can("put_data_source") else None}
 
 
-def describe_contents(shelf: Shelf, call: Call) -> dict[str, Any]:
+def describe_contents(shelf: OpenSource, call: Call) -> dict[str, Any]:
     """Return a data source with its tables and its semantic model, as far as the caller may see them."""
     view = shelf.view(call.role)
     tables = [
@@ -84,13 +84,13 @@ def describe_contents(shelf: Shelf, call: Call) -> dict[str, Any]:
         }
         for table in view.catalog.tables
     ]
-    access = dict(shelf.kept.access) if call.caller.can("put_data_source") else None
-    described = describe_source(shelf.kept, call.caller)
+    access = dict(shelf.entry.access) if call.caller.can("put_data_source") else None
+    described = describe_source(shelf.entry, call.caller)
     return described | {"tables": tables, "model": dump_model(view.model), "access": access}
 
 
 async def restore_source(stored: Stored, call: Call, **_: Any) -> dict[str, Any]:
-    return describe_contents(await call.analyst.library.find(call.scope, stored["name"]), call)
+    return describe_contents(await call.analyst.sources.find(call.scope, stored["name"]), call)
 
 
 SOURCE_REPLAY = Replay(lambda described: {"name": described["name"]}, restore_source)
@@ -100,7 +100,7 @@ SOURCE_REPLAY = Replay(lambda described: {"name": described["name"]}, restore_so
 async def add_data_source(call: Call, body: SourceBody) -> dict[str, Any]:
     """Add a database: its schema is read, and a semantic model of it is drafted."""
     check_environment_use(call.caller, body.dsn)
-    added = await call.analyst.library.add(call.scope, body.name, body.dsn, access=body.access)
+    added = await call.analyst.sources.add(call.scope, body.name, body.dsn, access=body.access)
     return describe_contents(added, call)
 
 
@@ -114,30 +114,30 @@ async def list_data_sources(call: Call) -> dict[str, Any]:
 @routes.add("GET /{source}", "data_sources", model=SOURCE)
 async def show_data_source(call: Call, source: str) -> dict[str, Any]:
     """Show a database: its tables and its semantic model, as far as the caller may see them."""
-    return describe_contents(await call.analyst.library.find(call.scope, source), call)
+    return describe_contents(await call.analyst.sources.find(call.scope, source), call)
 
 
 @routes.add("PUT /{source}/model", "put_data_source", model=SOURCE, replay=SOURCE_REPLAY)
 async def put_model(call: Call, source: str, body: ModelBody) -> dict[str, Any]:
     """Replace the semantic model of a database; what it names must exist."""
-    return describe_contents(await call.analyst.library.edit(call.scope, source, model=body.model), call)
+    return describe_contents(await call.analyst.sources.edit(call.scope, source, model=body.model), call)
 
 
 @routes.add("PUT /{source}/access", "put_data_source", model=SOURCE, replay=SOURCE_REPLAY)
 async def put_access(call: Call, source: str, body: AccessBody) -> dict[str, Any]:
     """Set what each role may see of a database."""
-    return describe_contents(await call.analyst.library.edit(call.scope, source, access=body.access), call)
+    return describe_contents(await call.analyst.sources.edit(call.scope, source, access=body.access), call)
 
 
 @routes.add("POST /{source}/refresh", "put_data_source", model=SOURCE, replay=SOURCE_REPLAY)
 async def refresh_data_source(call: Call, source: str) -> dict[str, Any]:
     """Read the schema of a database again. Approved queries for another schema are no longer used."""
-    shelf, _ = await call.analyst.library.refresh(call.scope, source)
+    shelf, _ = await call.analyst.sources.refresh(call.scope, source)
     return describe_contents(shelf, call)
 
 
 @routes.add("DELETE /{source}", "put_data_source", status=204, replay=STORED)
 async def drop_data_source(call: Call, source: str) -> dict[str, Any]:
     """Remove a database from the project; nothing in the database changes."""
-    await call.analyst.library.drop(call.scope, source)
+    await call.analyst.sources.drop(call.scope, source)
     return {}

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from recollect.apps.ask import teaching
 from recollect.apps.ask.answer_fields import ExecutionResult, execution_result
-from recollect.apps.ask.patterns import filled, pattern_of
+from recollect.apps.ask.patterns import fill_pattern, read_pattern
 from recollect.apps.ask.question import MAX_ROWS
 from recollect.errors import InvalidInput, NotFound
 from recollect.server.access.caller import Call
@@ -94,7 +94,7 @@ def make_query(memory: Memory, fingerprint: str) -> ApprovedQuery:
 
 async def load_fingerprint(call: Call, source: str) -> str:
     """Return the fingerprint of the schema that a data source has now."""
-    return (await call.analyst.library.find(call.scope, source)).kept.fingerprint
+    return (await call.analyst.sources.find(call.scope, source)).entry.fingerprint
 
 
 async def restore_query(stored: Stored, call: Call, source: str, **_: Any) -> ApprovedQuery:
@@ -142,7 +142,7 @@ async def find_query(call: Call, source: str, wanted: str) -> Memory:
 async def validate_query(call: Call, source: str, query: str) -> dict[str, Any]:
     """Check whether a query would still be allowed to run, and return the tables it reads."""
     memory = await find_query(call, source, query)
-    pattern = pattern_of(memory.key, memory.value, (memory.data or {}).get("parameters") or ())
+    pattern = read_pattern(memory.key, memory.value, (memory.data or {}).get("parameters") or ())
     try:
         tables = await teaching.validate(call.analyst, call.scope, source, pattern)
     except InvalidInput as error:
@@ -175,8 +175,10 @@ async def execute_query(call: Call, source: str, query: str, body: ExecuteQueryB
     memory = await find_query(call, source, query)
     if memory.status != "active":
         raise InvalidInput("query", f"is {APPROVALS[memory.status]}; only an approved query can be run")
-    pattern = pattern_of(memory.key, memory.value, (memory.data or {}).get("parameters") or ())
-    checked, rows = await call.analyst.run(call.scope, source, call.role, filled(pattern, body.parameters), body.limit)
+    pattern = read_pattern(memory.key, memory.value, (memory.data or {}).get("parameters") or ())
+    checked, rows = await call.analyst.run(
+        call.scope, source, call.role, fill_pattern(pattern, body.parameters), body.limit
+    )
     await call.engine.runtime.count_use(call.scope, [memory.id])
     result = execution_result(rows, body.limit)
     return {"sql": checked.sql, "tables": list(checked.tables), "execution_result": result}
