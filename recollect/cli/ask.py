@@ -111,8 +111,8 @@ def ask(
 
 
 async def answer_question(conversation: Conversation, question: str) -> None:
-    from recollect.apps.ask.csv_files import write_csv
     from recollect.apps.ask.question import Ask
+    from recollect.apps.ask.wording import write_csv
 
     ask = Ask(question=question, source=conversation.source, rows=conversation.rows, execute=conversation.execute)
     with show_spinner("asking"):
@@ -138,8 +138,7 @@ async def answer_question(conversation: Conversation, question: str) -> None:
 
 def draw_chart(path: Path | None, answer: Answer) -> tuple[dict[str, Any] | None, bytes]:
     """Write a chart in the format of the file's name, PNG by default; return it and the written bytes, if one suits."""
-    from recollect.apps.ask.chart_images import draw_png, draw_svg
-    from recollect.apps.ask.charts import chart_answer
+    from recollect.apps.ask.charts import chart_answer, draw_png, draw_svg
 
     chart = None if path is None else chart_answer(answer)
     if path is None or chart is None:

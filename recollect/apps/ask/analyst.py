@@ -27,36 +27,32 @@ from recollect.apps.ask.agreement import (
     make_question,
     rate_agreement,
 )
-from recollect.apps.ask.answers import answer_of, model_of, spent_on, timed, unanswered, with_tables
+from recollect.apps.ask.answers import answer_of, model_of, recorded, spent_on, timed, unanswered, with_tables
 from recollect.apps.ask.choices import Offers, list_offered, pick_choice, read_clarifications
 from recollect.apps.ask.gate.check import Passed, passed
 from recollect.apps.ask.interpret import Decision
 from recollect.apps.ask.interpretation import Interpretation, interpret_question, probe
 from recollect.apps.ask.llm import Talk, list_examples, repair_sql, sample_sql, word_rows, word_schema
 from recollect.apps.ask.memory import Reader, Remembered, log_failure, resume_context, within
-from recollect.apps.ask.metadata import is_about_metadata, metadata_text
 from recollect.apps.ask.patterns import normalize_question
 from recollect.apps.ask.proposals import (
     Case,
     Proposal,
     Ran,
     fitting,
+    further,
     list_used_words,
     propose_choice,
     propose_interpretation,
     repeated,
     whole_rows,
 )
-from recollect.apps.ask.question import Answer, Ask, Choice, Clarification, Learned
-from recollect.apps.ask.recording import recorded
-from recollect.apps.ask.row_counts import fetch_rows
-from recollect.apps.ask.schema_prompt import choose_tables, fetch_samples
-from recollect.apps.ask.session_context import SessionContext
-from recollect.apps.ask.source_registry import OpenSource, SourceRegistry, narrowed
+from recollect.apps.ask.question import Answer, Ask, Choice, Clarification, Learned, SessionContext
+from recollect.apps.ask.schema_prompt import choose_tables, fetch_samples, is_about_metadata, metadata_text
+from recollect.apps.ask.source_registry import OpenSource, SourceRegistry, fetch_rows, narrowed
 from recollect.apps.ask.sources.address_rules import SourceRules
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sql_text import add_conditions, describe_sql
-from recollect.apps.ask.suggestions import further
 from recollect.apps.ask.teaching import find_definition, is_name, learn_choice, learn_meaning, owner_of, share
 from recollect.apps.ask.vocabulary import build_vocabulary
 from recollect.deadline import run_in_time

@@ -18,8 +18,7 @@ from typing import Any
 
 from recollect.apps.ask.gate.check import passed
 from recollect.apps.ask.patterns import normalize_question
-from recollect.apps.ask.question import Ask
-from recollect.apps.ask.session_context import list_contexts
+from recollect.apps.ask.question import Ask, list_contexts
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.vocabulary import list_terms
 from recollect.deadline import run_in_time
@@ -300,6 +299,12 @@ def past_of(turn: Turn) -> Past:
     return Past(asked, str(data["sql"]), tuple(data.get("tables") or ()), str(data.get("source") or ""), turn.ref)
 
 
+def asked_in(memory: Memory) -> str:
+    """The question of a vetted statement; as a key it may have been too long."""
+    data = memory.data or {}
+    return str(data.get("original_query") or data.get("question") or memory.key)
+
+
 # What may be seen now -------------------------------------------------------------------------------------------------
 
 
@@ -358,3 +363,40 @@ def line_of(turn: Turn) -> str:
         return f"SQL: {data['sql']}"
     is_told = data.get("host") != "sql" or data.get("clarifications")
     return f"Assistant: {turn.text[:300]}" if is_told else ""
+
+
+SESSIONS = 10  # the last ones; older questions are found by asking again
+
+
+async def list_questions(engine: Engine, scope: Scope, source: str, view: View, limit: int) -> list[dict[str, Any]]:
+    """The last question first; only those over what may be seen now."""
+    talks = await engine.conversations(scope, limit=SESSIONS)
+    places = [replace(scope, session=talk.session) for talk in talks]
+    said = await asyncio.gather(*(engine.history(place, limit=min(200, 2 * limit)) for place in places))
+    rated = await engine.memories(scope, kinds=("question",), status=("active", "retracted"))
+    opinions = {
+        (normalize_question(asked_in(each)), each.value): (each.data or {}).get("rating") for each in reversed(rated)
+    }
+    asked = [turn for turns in said for turn in turns if is_question(turn, source) and can_see_turn(turn, source, view)]
+    asked.sort(key=lambda turn: str(turn.at), reverse=True)
+    return [
+        shape(turn, opinions.get((normalize_question(turn.text), (turn.data or {})["sql"]))) for turn in asked[:limit]
+    ]
+
+
+def is_question(turn: Turn, source: str) -> bool:
+    data = turn.data or {}
+    return turn.role == "user" and data.get("host") == "sql" and data.get("source") == source and bool(data.get("sql"))
+
+
+def shape(turn: Turn, rating: str | None) -> dict[str, Any]:
+    data = turn.data or {}
+    return {
+        "ref": turn.ref,
+        "session": turn.session,
+        "question": turn.text,
+        "sql": data["sql"],
+        "tables": data.get("tables") or [],
+        "at": turn.at,
+        "feedback": rating,
+    }

@@ -7,21 +7,25 @@ Each gives a Proposal, or None where it does not fit. Nothing runs here; whateve
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
 
 from recollect.apps.ask.choices import find_category, make_clarification
 from recollect.apps.ask.gate.check import Passed
 from recollect.apps.ask.interpret import Candidate, CannotRender, Frame, render_frame, teaches
 from recollect.apps.ask.interpret.explain import describe_change, label_frame
+from recollect.apps.ask.interpret.frame import Period
 from recollect.apps.ask.interpret.link import named_targets
 from recollect.apps.ask.interpret.words import stem_phrase
-from recollect.apps.ask.interpretation import PROBE_ROWS, Interpretation
-from recollect.apps.ask.memory import Remembered
+from recollect.apps.ask.interpretation import PROBE_ROWS, Interpretation, is_clear
+from recollect.apps.ask.memory import Remembered, asked_in
 from recollect.apps.ask.patterns import Pattern, fill_pattern, match_pattern, normalize_question, read_pattern
 from recollect.apps.ask.question import Ask, Assumption, Choice, Clarification, Learned, Way
 from recollect.apps.ask.semantic.conditions import find_columns
+from recollect.apps.ask.semantic.model import Dimension
 from recollect.apps.ask.source_registry import OpenSource, View
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.vocabulary import Taught, list_assumptions
@@ -102,12 +106,6 @@ def repeated(case: Case) -> Proposal | None:
             told = f"This question was {WHOSE.get(memory.kind, '') if memory in own else 'approved for the project'}"
             return Proposal("repeat", memory.value, told, pattern=memory.key, vetted=memory)
     return None
-
-
-def asked_in(memory: Memory) -> str:
-    """The question of a vetted statement; as a key it may have been too long."""
-    data = memory.data or {}
-    return str(data.get("original_query") or data.get("question") or memory.key)
 
 
 def fitting(case: Case) -> Proposal | None:
@@ -243,3 +241,46 @@ def is_said(word: str, text: str) -> bool:
     return (
         any(stems[at : at + len(wanted)] == wanted for at in range(len(stems) - len(wanted) + 1)) if wanted else False
     )
+
+
+MOST_TRIED = 6  # each is interpreted before it is shown
+
+
+def further(case: Case, proposal: Proposal, most: int) -> tuple[str, ...]:
+    frame = proposal.frame
+    if frame is None:
+        return ()
+    texts = islice(candidates(case, frame), MOST_TRIED)
+    return tuple(islice((text for text in texts if is_clear(text, case.view, case.today, frame)), most))
+
+
+def candidates(case: Case, frame: Frame) -> Iterator[str]:
+    """The same for another period, by another dimension, the greatest only."""
+    is_chinese = is_cjk(case.question)
+    for period in frame.periods[:1]:
+        if is_year(period):
+            year = int((period.start or "")[:4]) - 1
+            yield f"{year}年呢？" if is_chinese else f"What about {year}?"
+    if frame.groups and frame.metrics and frame.limit is None:
+        yield "只看前5名" if is_chinese else "Only the top 5"
+    grouped = {(group.of.table, group.of.column) for group in frame.groups}
+    tables = frame.tables | near_to(case, frame)
+    for dimension in [each for each in plain_dimensions(case) if each.table in tables][:12]:
+        if frame.metrics and (dimension.table, dimension.column) not in grouped:
+            yield f"按{dimension.names[0]}呢？" if is_chinese else f"And by {dimension.names[0]}?"
+
+
+def is_year(period: Period) -> bool:
+    start, end = period.start or "", period.end or ""
+    return start[4:] == end[4:] == "-01-01" and int(end[:4]) == int(start[:4]) + 1
+
+
+def plain_dimensions(case: Case) -> list[Dimension]:
+    """Those whose name says which is meant: no two have it."""
+    named = Counter(each.names[0] for each in case.view.model.dimensions if each.names)
+    return [each for each in case.view.model.dimensions if each.names and named[each.names[0]] == 1]
+
+
+def near_to(case: Case, frame: Frame) -> set[str]:
+    """Tables one join away."""
+    return {join.to for join in case.view.model.joins if join.table in frame.tables}

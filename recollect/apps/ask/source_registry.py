@@ -7,12 +7,13 @@ questions, per role, and looked at again every few seconds, because another proc
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from recollect.apps.ask.gate.check import Allowed
+from recollect.apps.ask.gate.check import Allowed, Passed, passed
 from recollect.apps.ask.interpret import Frame, SchemaIndex
 from recollect.apps.ask.interpret.frame import existence_refs
 from recollect.apps.ask.question import Ask
@@ -24,6 +25,7 @@ from recollect.apps.ask.semantic.access import (
     read_access,
     restrict_catalog,
     restrict_model,
+    restrict_sql,
 )
 from recollect.apps.ask.semantic.catalog import Catalog
 from recollect.apps.ask.semantic.draft import draft_model
@@ -34,7 +36,7 @@ from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sources.source import Source, open_source
 from recollect.deadline import run_in_time
 from recollect.engine import Engine
-from recollect.errors import InvalidInput, NotFound, RecollectError
+from recollect.errors import InvalidInput, NotFound, QueryFailed, RecollectError
 from recollect.settings import Settings
 from recollect.values.data_source import DataSource, ServerIdentity
 from recollect.values.scope import Scope
@@ -379,3 +381,33 @@ def nothing_there(view: View, source: str) -> str:
     if view.hides:
         return f"no permission: you may see no table of the data source {source!r}; ask whoever keeps it"
     return f"the data source {source!r} is not synchronised: its tables are not known; read it again (/getMetadata)"
+
+
+log = logging.getLogger("recollect.ask")
+SECONDS = 30.0  # a statement may take
+COUNT_SECONDS = 2.0  # counting its rows may take
+MAX_COUNT = 100_000  # rows that are counted
+
+
+async def fetch_rows(source: Source, view: View, statement: Passed, limit: int, user: str | None) -> Rows:
+    """Return at most `limit` rows of a statement that passed the gate with this cap. Where there are more,
+    `is_truncated` says so, and `total` is their number if it is cheap to know."""
+
+    async def run(sql: str, rows: int, seconds: float = SECONDS) -> Rows:
+        own = restrict_sql(sql, source.dialect, view.access)
+        return await source.run(own, rows=rows, timeout=seconds, user=user)
+
+    found = await run(statement.sql, limit)
+    if len(found.rows) < limit and not found.is_truncated:
+        return found
+    try:
+        counted = passed(statement.full_sql, source.dialect, view.allowed, rows=MAX_COUNT + 1).sql
+        [[total]] = (await run(f"SELECT COUNT(*) FROM ({counted}) AS counted", 1, COUNT_SECONDS)).rows
+    except QueryFailed as error:
+        log.info("the rows of a result were not counted: %s", error)
+        more = passed(statement.full_sql, source.dialect, view.allowed, rows=limit + 1).sql
+        again = await run(more, limit)
+        return replace(again, seconds=again.seconds + found.seconds)
+    if total > MAX_COUNT:
+        return replace(found, is_truncated=True)
+    return replace(found, is_truncated=total > len(found.rows), total=total)

@@ -3,9 +3,17 @@ rows do not say."""
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from collections.abc import Sequence
 from typing import Any
 
+from recollect.apps.ask.interpret import Frame
+from recollect.apps.ask.interpret.explain import ENGLISH, Wording, group_words, metric_words, singular
+from recollect.apps.ask.interpret.frame import Group, Ref
+from recollect.apps.ask.interpret.index import SchemaIndex
+from recollect.apps.ask.interpret.words import is_chinese, split_name
 from recollect.apps.ask.question import Clarification
 from recollect.apps.ask.sources.running import Rows
 from recollect.values.text import is_cjk
@@ -108,3 +116,114 @@ def csv_text(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     writer.writerow(columns)
     writer.writerows(["" if value is None else value for value in row] for row in rows)
     return out.getvalue()
+
+
+CALL = re.compile(r"(count|sum|avg|min|max)\((distinct )?(.+)\)", re.IGNORECASE)
+PLAIN_NAME = re.compile(r"[\w .\"`\[\]]+")
+TITLE_CHARS = 200
+
+
+def make_title(question: str, frame_label: str = "") -> str:
+    """Return what an answer shows: the words of its frame, else the question."""
+    title = frame_label or question.strip().rstrip("?？.。! ")
+    return title if len(title) <= TITLE_CHARS else f"{title[: TITLE_CHARS - 1]}…"
+
+
+def describe_columns(
+    columns: Sequence[str], frame: Frame | None = None, index: SchemaIndex | None = None, question: str = ""
+) -> tuple[str, ...]:
+    """Return a header in words for each column of a result, no two alike."""
+    plain = [write_name(column) for column in columns]
+    made = describe_frame_columns(frame, index, question) if frame is not None and index is not None else plain
+    if len(made) != len(columns):
+        made = plain
+    return tuple(
+        header if made.count(header) == 1 else plain[n] if plain.count(plain[n]) == 1 else f"{header} ({columns[n]})"
+        for n, header in enumerate(made)
+    )
+
+
+def describe_frame_columns(frame: Frame, index: SchemaIndex, question: str) -> list[str]:
+    """Return the headers of a frame's statement, in the order in which render.py writes its columns."""
+    wording = Wording(index, "zh" if is_chinese(question) else "en")
+    made = [header for ref in frame.columns for header in name_ref(ref, wording)]
+    shown = {ref.table for ref in frame.columns}
+    if frame.metrics or frame.having:
+        for group in frame.groups:
+            is_shown = not group.grain and not group.of.column and group.of.table in shown
+            made += [] if is_shown else name_group(group, wording)
+    elif not made:
+        made = name_ref(Ref(frame.subject), wording)
+    made += [metric_words(metric, wording) + (" (%)" if metric.compute else "") for metric in frame.metrics]
+    return [capitalize(each) for each in made]
+
+
+def name_group(group: Group, wording: Wording) -> list[str]:
+    if group.grain or group.of.column:
+        return [group_words(group, wording)]
+    return name_ref(group.of, wording)
+
+
+def name_ref(ref: Ref, wording: Wording) -> list[str]:
+    """Return the name of a column; a row has that of its table, or of each column of its label if there are several."""
+    if ref.column:
+        return [wording.column(ref)]
+    if ref.expression:
+        return [ref.name or wording.table(ref.table)]
+    info = wording.index.tables[ref.table]
+    names = info.label or info.key or tuple(info.columns)[:1]
+    if len(names) == 1:
+        return [wording.table(ref.table) if wording.language == "zh" else singular(wording.table(ref.table))]
+    return [wording.column_name(Ref(ref.table, name)) for name in names]
+
+
+def write_name(column: str) -> str:
+    """Return a column's name as words: `total_sales` is "Total sales", `SUM(amount)` is "Total amount"."""
+    call = CALL.fullmatch(column.strip())
+    if call:
+        function, distinct, inner = call[1].lower(), call[2], call[3]
+        if inner == "*":
+            return "Count"
+        if PLAIN_NAME.fullmatch(inner):
+            name = write_words(inner.rpartition(".")[2]).lower()
+            return ENGLISH["count_distinct" if distinct and function == "count" else function].format(name)
+    return capitalize(write_words(column)) if PLAIN_NAME.fullmatch(column) else column
+
+
+def write_words(name: str) -> str:
+    words = " ".join(split_name(name)) if name.isascii() else name
+    return re.sub(r"\bid\b", "ID", words)
+
+
+def capitalize(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+BYTE_ORDER_MARK = "\ufeff"  # without it, Excel does not read UTF-8
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+NUMBER = re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?")
+NAME_CHARS = 60
+
+
+def write_csv(rows: Rows, headers: Sequence[str]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(map(guard_cell, headers or rows.columns))
+    writer.writerows(map(guard_cell, row) for row in rows.rows)
+    return BYTE_ORDER_MARK + out.getvalue()
+
+
+def guard_cell(value: Any) -> Any:
+    """Return a value with an apostrophe in front where a spreadsheet would run it as a formula; numbers are kept."""
+    if value is None:
+        return ""
+    if isinstance(value, int | float):
+        return value
+    text = str(value)
+    return f"'{text}" if text.lstrip(" ").startswith(FORMULA) and not NUMBER.fullmatch(text) else text
+
+
+def make_file_name(title: str, rows: Rows) -> str:
+    """Return a name from the title, which says so where the file does not have all rows."""
+    name = re.sub(r"[^\w.]+", "-", title).strip("-._")[:NAME_CHARS] or "result"
+    return f"{name}-first-{len(rows.rows)}-rows.csv" if rows.is_truncated else f"{name}.csv"

@@ -17,15 +17,14 @@ from urllib.parse import quote, urlencode
 from starlette.responses import RedirectResponse, Response
 
 from recollect.apps.ask import teaching
-from recollect.apps.ask.chart_images import Theme, can_draw, draw_svg
+from recollect.apps.ask.charts import Theme, can_draw, draw_svg
 from recollect.apps.ask.corrections.correction import Change
-from recollect.apps.ask.csv_files import make_file_name, write_csv
-from recollect.apps.ask.history import list_questions
-from recollect.apps.ask.memory import can_see_turn
+from recollect.apps.ask.memory import can_see_turn, list_questions
 from recollect.apps.ask.patterns import normalize_question
 from recollect.apps.ask.question import MAX_ROWS as MAX_CSV_ROWS
 from recollect.apps.ask.question import Answer, Ask
 from recollect.apps.ask.source_registry import View
+from recollect.apps.ask.wording import make_file_name, write_csv
 from recollect.errors import InvalidInput, NotFound, RecollectError, describe_missing_extra
 from recollect.server.access.caller import check_environment_use
 from recollect.server.access.idempotency import find_memory

@@ -11,13 +11,13 @@ from itertools import chain, islice, pairwise
 from secrets import token_hex
 from typing import Any
 
+from recollect.apps.ask.answers import read_answer
 from recollect.apps.ask.charts import chart_answer, is_figures
 from recollect.apps.ask.interpret.explain import plural
 from recollect.apps.ask.interpretation import is_clear
 from recollect.apps.ask.question import Answer
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.turn_data import read_answer
 from recollect.apps.ask.wording import EMPTY, EMPTY_ZH, describe_row_count, format_cell
 from recollect.server.console.render import get_ref_index
 from recollect.values.conversation import Turn

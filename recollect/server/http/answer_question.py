@@ -26,12 +26,10 @@ from recollect.apps.ask.answer_fields import (
     describe_answer,
     execution_result,
 )
-from recollect.apps.ask.chart_images import draw_png
-from recollect.apps.ask.charts import chart_answer
-from recollect.apps.ask.metadata import similar_tables
-from recollect.apps.ask.question import MAX_ROWS, Answer, Ask, OnText, SchemaLimits
-from recollect.apps.ask.recording import load_answer
-from recollect.apps.ask.session_context import HEADER, read_session_context
+from recollect.apps.ask.answers import load_answer
+from recollect.apps.ask.charts import chart_answer, draw_png
+from recollect.apps.ask.question import HEADER, MAX_ROWS, Answer, Ask, OnText, SchemaLimits, read_session_context
+from recollect.apps.ask.schema_prompt import similar_tables
 from recollect.errors import InvalidInput, MissingExtra, NotFound, SchemaMismatch, StoreUnavailable
 from recollect.server.access.caller import Call, Caller, CurrentCaller
 from recollect.server.access.idempotency import STORED, IdempotencyKey, Replay, Stored, run_once

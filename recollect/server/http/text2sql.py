@@ -24,9 +24,8 @@ from recollect.apps.ask.answer_fields import (
 )
 from recollect.apps.ask.charts import chart_answer
 from recollect.apps.ask.corrections.correction import Change, Correction
-from recollect.apps.ask.history import list_questions
-from recollect.apps.ask.question import MAX_ROWS, Answer, Ask
-from recollect.apps.ask.session_context import read_session_context
+from recollect.apps.ask.memory import list_questions
+from recollect.apps.ask.question import MAX_ROWS, Answer, Ask, read_session_context
 from recollect.errors import InvalidInput
 from recollect.server.access.caller import Call, Caller, CurrentCaller
 from recollect.server.access.idempotency import (
