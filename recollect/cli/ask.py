@@ -243,5 +243,5 @@ async def define_word(conversation: Conversation, term: str, meaning: str) -> No
 
     question = conversation.last.question if conversation.last else ""
     analyst, scope, source = conversation.analyst, conversation.scope, conversation.source
-    memory = await teaching.learn_meaning(analyst, scope, source, term, meaning, question)
-    print_text(f"learned ({memory.kind}): {memory.key}: {memory.value}")
+    learned = await teaching.learn_meaning(analyst, scope, source, term, meaning, question)
+    print_text(f"learned (for the {learned.scope}): {learned.term}: {learned.meaning}")

@@ -63,9 +63,13 @@ def make_clarification(
         word_question(term if decision.unexplained else "", known, question),
         tuple(each.label for each in choices),
         find_category(term) if decision.unexplained else "ambiguous",
-        f"{uuid7().hex}@{session or ''}",
+        make_clarification_id(session),
         choices,
     )
+
+
+def make_clarification_id(session: str | None) -> str:
+    return f"{uuid7().hex}@{session or ''}"
 
 
 class Offers:

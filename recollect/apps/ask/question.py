@@ -224,10 +224,10 @@ def read_session_context(text: str | None) -> SessionContext | None:
     )
 
 
-def list_contexts(data: Mapping[str, Any] | None) -> list[SessionContext]:
+def read_stored_context(data: Mapping[str, Any] | None) -> SessionContext | None:
     """Return the context stored with a turn, if there is one."""
     stored = (data or {}).get("context")
-    return [SessionContext(**stored)] if isinstance(stored, Mapping) else []
+    return SessionContext(**stored) if isinstance(stored, Mapping) else None
 
 
 def _typed(given: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:

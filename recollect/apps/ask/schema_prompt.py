@@ -165,6 +165,10 @@ def comment(notes: Iterable[str]) -> str:
     return f" -- {said}" if said else ""
 
 
+def name_dialect(view: View) -> str:
+    return DIALECTS.get(view.catalog.dialect, view.catalog.dialect)
+
+
 def quote(name: str, view: View) -> str:
     from sqlglot import exp
 
@@ -197,7 +201,7 @@ def is_about_metadata(question: str) -> bool:
     return ABOUT.search(question) is not None
 
 
-def metadata_text(view: View, question: str, *, markdown: bool = True) -> str:
+def describe_database(view: View, question: str, *, markdown: bool = True) -> str:
     """The tables that the question names, with their columns; or all of them, if it names none."""
     asked = set(lexemes(question))
     named = [table for table in view.catalog.tables if asked & set(lexemes(" ".join(list_names(view, table.name))))]

@@ -359,7 +359,7 @@ def merged(drafted: SemanticModel, edited: SemanticModel) -> SemanticModel:
 # What comes into question, and the five ways in which nothing does --------------------------------------------------
 
 
-def narrowed(view: View, source: str, ask: Ask) -> View:
+def narrow_view(view: View, source: str, ask: Ask) -> View:
     """What of a source comes into question; where that is nothing, an error says why."""
     if not view.catalog.tables:
         raise NotFound(nothing_there(view, source))

@@ -425,7 +425,7 @@ async def compare_sql(visit: Visit, source: str, learned: Sequence[Memory]) -> S
         return ()
     known = await visit.analyst.sources.find(visit.scope("data_sources"), source)
     texts = (str(stored.get(name) or "") for name in ("original_query", "generated_sql", "corrected_sql"))
-    return teaching.difference(known, *texts).changes
+    return teaching.compare_statements(known, *texts).changes
 
 
 GET_ROUTES = {

@@ -142,7 +142,7 @@ async def find_query(call: Call, source: str, wanted: str) -> Memory:
 async def validate_query(call: Call, source: str, query: str) -> dict[str, Any]:
     """Check whether a query would still be allowed to run, and return the tables it reads."""
     memory = await find_query(call, source, query)
-    pattern = read_pattern(memory.key, memory.value, (memory.data or {}).get("parameters") or ())
+    pattern = read_pattern(memory)
     try:
         tables = await teaching.validate(call.analyst, call.scope, source, pattern)
     except InvalidInput as error:
@@ -175,7 +175,7 @@ async def execute_query(call: Call, source: str, query: str, body: ExecuteQueryB
     memory = await find_query(call, source, query)
     if memory.status != "active":
         raise InvalidInput("query", f"is {APPROVALS[memory.status]}; only an approved query can be run")
-    pattern = read_pattern(memory.key, memory.value, (memory.data or {}).get("parameters") or ())
+    pattern = read_pattern(memory)
     checked, rows = await call.analyst.run(
         call.scope, source, call.role, fill_pattern(pattern, body.parameters), body.limit
     )
@@ -189,5 +189,5 @@ async def drop_query(call: Call, source: str, query: str) -> Receipt:
     """Forget a query."""
     await find_query(call, source, query)
     receipt = await call.engine.forget(call.scope, memory=query, owner="project")
-    call.analyst.reader.changed(call.scope.project)
+    call.analyst.reader.clear_approved(call.scope.project)
     return receipt

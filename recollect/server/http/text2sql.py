@@ -219,7 +219,7 @@ async def answer_clarification(call: Call, ask: Ask, body: ClarifyBody, choice: 
 
 async def restore_correction(stored: Stored, call: Call, source: str, body: CorrectSqlBody) -> dict[str, Any]:
     shelf = await call.analyst.sources.find(call.scope, source)
-    correction = teaching.difference(shelf, body.question, body.generated_sql, body.corrected_sql)
+    correction = teaching.compare_statements(shelf, body.question, body.generated_sql, body.corrected_sql)
     learned = [await find_memory(call.engine, call.scope, "user", each) for each in stored["ids"]]
     return describe_correction(correction, learned)
 
