@@ -18,6 +18,7 @@ from recollect.extras import require_extra
 from recollect.flows.background_tasks import BackgroundTasks
 from recollect.flows.dependencies import Dependencies
 from recollect.flows.embed import Embedding, Policy
+from recollect.flows.quota import Quota
 from recollect.flows.request_log import RequestLog, UsageCounter
 from recollect.ports import Clock, Embedder, FileReader, Reasoner, SystemClock, Upstream
 from recollect.providers.jwt import token_reader
@@ -186,6 +187,7 @@ async def build_dependencies(
         background_tasks,
         clock,
         make_file_reader(),
+        Quota(settings, store.report),
         tokens,
         cache=cache,
     )

@@ -29,6 +29,7 @@ STATUS: Mapping[str, int] = {
     "too_large": 413,
     "unsupported_media_type": 415,
     "rate_limited": 429,
+    "quota_exceeded": 403,
     "missing_extra": 501,
     "unavailable": 503,
     "schema_mismatch": 503,
