@@ -17,7 +17,7 @@ from recollect.apps.ask.interpret.explain import make_distinct
 from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.words import stem_phrase
 from recollect.apps.ask.meanings import Suggestion
-from recollect.apps.ask.patterns import normal
+from recollect.apps.ask.patterns import normalize_question
 from recollect.apps.ask.question import Choice, Clarification
 from recollect.apps.ask.vocabulary import Taught, TaughtWord
 from recollect.values.scope import Scope, uuid7
@@ -63,9 +63,13 @@ def make_clarification(
         word_question(term if decision.unexplained else "", known, question),
         tuple(each.label for each in choices),
         find_category(term) if decision.unexplained else "ambiguous",
-        f"{uuid7().hex}@{session or ''}",
+        make_clarification_id(session),
         choices,
     )
+
+
+def make_clarification_id(session: str | None) -> str:
+    return f"{uuid7().hex}@{session or ''}"
 
 
 class Offers:
@@ -180,9 +184,9 @@ def describe_target(target: Target) -> str:
 
 def pick_choice(reply: str, choices: Sequence[Choice]) -> Choice | None:
     """Return the choice that a reply names by its label, its number or its place; None if it says something else."""
-    said = normal(reply)
+    said = normalize_question(reply)
     for choice in choices:
-        if said == normal(choice.label):
+        if said == normalize_question(choice.label):
             return choice
     found = POSITION.match(said)
     if found is None:

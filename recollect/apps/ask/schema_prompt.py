@@ -15,7 +15,7 @@ from typing import Any
 
 from recollect.apps.ask.gate.check import passed
 from recollect.apps.ask.interpret.words import split_name, stem_phrase
-from recollect.apps.ask.question import Shown
+from recollect.apps.ask.question import SchemaLimits
 from recollect.apps.ask.semantic.access import restrict_sql
 from recollect.apps.ask.semantic.catalog import Column, Table
 from recollect.apps.ask.source_registry import View
@@ -25,7 +25,7 @@ from recollect.errors import InvalidInput, QueryFailed
 from recollect.recall.lexemes import lexemes
 
 log = logging.getLogger("recollect.ask")
-WHOLE_CHARS = 30_000  # of a schema that is shown whole
+WHOLE_CHARS = 30_000  # of a schema that is limits whole
 CELL_CHARS = 40
 SAMPLE_SECONDS = 3.0
 SAMPLES = 3  # rows that are read of a table
@@ -36,25 +36,25 @@ PLAIN = re.compile(r"[A-Za-z_]\w*")
 # Which tables --------------------------------------------------------------------------------------------------------
 
 
-def choose_tables(view: View, question: str, shown: Shown) -> list[Table]:
+def choose_tables(view: View, question: str, limits: SchemaLimits) -> list[Table]:
     """Return all tables if their text is short and the request does not limit them; else those linked to the
     question."""
     tables = list(view.catalog.tables)
-    if shown.is_whole and sum(len(write_table(view, table, shown, None)) for table in tables) <= WHOLE_CHARS:
+    if limits.is_whole and sum(len(write_table(view, table, limits, None)) for table in tables) <= WHOLE_CHARS:
         return tables
-    return link_tables(view, question, shown)
+    return link_tables(view, question, limits)
 
 
-def link_tables(view: View, question: str, shown: Shown) -> list[Table]:
+def link_tables(view: View, question: str, limits: SchemaLimits) -> list[Table]:
     """Return the tables that share words with a question, best first, with those on the join paths between them."""
     asked = set(lexemes(question))
     scores = Counter({table.name: score_table(view, table, asked) for table in view.catalog.tables})
-    best = [name for name, points in scores.most_common(shown.tables) if points > 0]
-    chosen = best or [table.name for table in view.catalog.tables[: shown.tables]]
+    best = [name for name, points in scores.most_common(limits.tables) if points > 0]
+    chosen = best or [table.name for table in view.catalog.tables[: limits.tables]]
     paths = [view.index.joins.path(chosen[0], name) or () for name in chosen[1:]]
     between = [name for path in paths for step in path for name in (step.source, step.target)]
     found = (view.catalog.table(name) for name in dict.fromkeys((*chosen, *between)))
-    return [table for table in found if table is not None][: shown.most]
+    return [table for table in found if table is not None][: limits.most]
 
 
 def score_table(view: View, table: Table, asked: set[str]) -> float:
@@ -85,24 +85,24 @@ async def fetch_samples(source: Source, view: View, tables: Sequence[Table], use
             sql = restrict_sql(made.sql, source.dialect, view.access)
             view.samples[table.name] = await source.run(sql, rows=SAMPLES, timeout=SAMPLE_SECONDS, user=user)
         except (InvalidInput, QueryFailed) as error:
-            log.info("no rows of %s are shown to the model: %s", table.name, error)
+            log.info("no rows of %s are limits to the model: %s", table.name, error)
             view.samples[table.name] = Rows((), ())
 
 
 # Text ----------------------------------------------------------------------------------------------------------------
 
 
-def write_schema(view: View, tables: Sequence[Table], shown: Shown, rows: int) -> str:
+def write_schema(view: View, tables: Sequence[Table], limits: SchemaLimits, rows: int) -> str:
     """Return CREATE TABLE statements, each with up to `rows` of its rows as a comment."""
     samples: Mapping[str, Rows] = view.samples if rows else {}
-    return "\n\n".join(write_table(view, table, shown, samples.get(table.name), rows) for table in tables)
+    return "\n\n".join(write_table(view, table, limits, samples.get(table.name), rows) for table in tables)
 
 
-def write_table(view: View, table: Table, shown: Shown, sample: Rows | None, rows: int = SAMPLES) -> str:
+def write_table(view: View, table: Table, limits: SchemaLimits, sample: Rows | None, rows: int = SAMPLES) -> str:
     entity = next((each for each in view.model.entities if each.table == table.name), None)
     about = (entity.description if entity else "") or table.comment
-    notes = [about[: shown.table_chars], write_synonyms(table.name, entity.names if entity else ())]
-    parts = list(write_columns(view, table, shown))
+    notes = [about[: limits.table_chars], write_synonyms(table.name, entity.names if entity else ())]
+    parts = list(write_columns(view, table, limits))
     parts += [(f"PRIMARY KEY ({', '.join(table.primary_key)})", "")] if len(table.primary_key) > 1 else []
     parts += [
         (f"FOREIGN KEY ({', '.join(key.columns)}) REFERENCES {key.table}({', '.join(key.refers)})", "")
@@ -119,7 +119,7 @@ def write_table(view: View, table: Table, shown: Shown, sample: Rows | None, row
     return "\n".join([head, *lines, *measures, ");", *write_rows(sample, rows)])
 
 
-def write_columns(view: View, table: Table, shown: Shown) -> Iterator[tuple[str, str]]:
+def write_columns(view: View, table: Table, limits: SchemaLimits) -> Iterator[tuple[str, str]]:
     """Yield each column with its type and keys, and as a comment what is known about it."""
     single = [key for key in table.foreign_keys if len(key.columns) == 1 and view.catalog.table(key.table)]
     keys = {key.columns[0]: f" REFERENCES {key.table}({key.refers[0]})" for key in single}
@@ -129,7 +129,7 @@ def write_columns(view: View, table: Table, shown: Shown) -> Iterator[tuple[str,
     for column in table.columns:
         info = view.index.column(table.name, column.name)
         notes = [
-            *describe_column(view, table, column, shown),
+            *describe_column(view, table, column, limits),
             inferred.get(column.name, ""),
             "the main date" if column.name == main else "",
             "has blanks around its values, use TRIM" if info and info.needs_trim else "",
@@ -145,12 +145,12 @@ def find_main_date(view: View, table: Table) -> str:
     return next((each.column for each in moments if each.is_main), "") if len(moments) > 1 else ""
 
 
-def describe_column(view: View, table: Table, column: Column, shown: Shown) -> tuple[str, str]:
+def describe_column(view: View, table: Table, column: Column, limits: SchemaLimits) -> tuple[str, str]:
     """Return the description of a column, and its other names."""
     described: list[Any] = [*view.model.dimensions, *view.model.moments]
     same = [each for each in described if (each.table, each.column) == (table.name, column.name)]
     about = column.comment or next((getattr(each, "description", "") for each in same), "")
-    return about[: shown.column_chars], write_synonyms(column.name, [name for each in same for name in each.names])
+    return about[: limits.column_chars], write_synonyms(column.name, [name for each in same for name in each.names])
 
 
 def write_synonyms(name: str, others: Iterable[str]) -> str:
@@ -163,6 +163,10 @@ def write_synonyms(name: str, others: Iterable[str]) -> str:
 def comment(notes: Iterable[str]) -> str:
     said = "; ".join(filter(None, notes)).replace("\n", " ")
     return f" -- {said}" if said else ""
+
+
+def name_dialect(view: View) -> str:
+    return DIALECTS.get(view.catalog.dialect, view.catalog.dialect)
 
 
 def quote(name: str, view: View) -> str:
@@ -181,3 +185,56 @@ def write_rows(sample: Rows | None, most: int) -> list[str]:
 def write_cell(value: Any) -> str:
     text = "NULL" if value is None else re.sub(r"\s", " ", str(value)).replace("*/", "* /")
     return text if len(text) <= CELL_CHARS else text[:CELL_CHARS] + "…"
+
+
+MOST_TABLES = 30
+MOST_COLUMNS = 40
+ABOUT = re.compile(
+    r"\b(?:what|which|list|show|describe|explain|tell me about)\b.{0,40}\b(?:tables?|columns?|fields?|views?|schema"
+    r"|metadata|data ?(?:sources?|bases?|sets?)|databases?)\b|\bwhat (?:data|information) (?:do|does|is|are|can)\b"
+    r"|(?:哪些|什么|有几|列出).{0,8}(?:表|字段|列|数据库|视图)",
+    re.IGNORECASE,
+)
+
+
+def is_about_metadata(question: str) -> bool:
+    return ABOUT.search(question) is not None
+
+
+def describe_database(view: View, question: str, *, markdown: bool = True) -> str:
+    """The tables that the question names, with their columns; or all of them, if it names none."""
+    asked = set(lexemes(question))
+    named = [table for table in view.catalog.tables if asked & set(lexemes(" ".join(list_names(view, table.name))))]
+    if named:
+        return "\n\n".join(table_words(view, table, markdown) for table in named[:MOST_TABLES])
+    lines = [f"- {name_of(table, markdown)}: {summary(view, table)}" for table in view.catalog.tables[:MOST_TABLES]]
+    return "\n".join([f"There are {len(view.catalog.tables)} tables:", *lines])
+
+
+def table_words(view: View, table: Table, markdown: bool) -> str:
+    columns = [
+        f"- {column.name} ({column.type})" + (f": {column.comment}" if column.comment else "")
+        for column in table.columns[:MOST_COLUMNS]
+    ]
+    return "\n".join([f"{name_of(table, markdown)}: {summary(view, table)}", *columns])
+
+
+def summary(view: View, table: Table) -> str:
+    about = next((each.description for each in view.model.entities if each.table == table.name), "") or table.comment
+    size = f"{table.rows:,} rows" if table.rows is not None else "rows not counted"
+    return f"{about + '; ' if about else ''}{len(table.columns)} columns, {size}"
+
+
+def name_of(table: Table, markdown: bool) -> str:
+    return f"**{table.name}**" if markdown else table.name
+
+
+def similar_tables(source: str, view: View, text: str, most: int) -> list[dict[str, Any]]:
+    """The tables that share words with a text, each with how much."""
+    asked = set(lexemes(text))
+    scored = [(score_table(view, table, asked), table) for table in view.catalog.tables]
+    best = sorted((each for each in scored if each[0]), key=lambda each: -each[0])[:most]
+    return [
+        {"view_name": f"{source}.{table.name}", "view_text": table_words(view, table, False), "score": points}
+        for points, table in best
+    ]

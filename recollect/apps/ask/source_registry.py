@@ -1,4 +1,4 @@
-"""Library: the data sources of all projects, opened when first asked and kept open.
+"""SourceRegistry: the data sources of all projects, opened when first asked and kept open.
 
 What is kept of a source (its catalog, its model, who may see what) is in the engine; here it is held ready for
 questions, per role, and looked at again every few seconds, because another process may have changed it.
@@ -7,12 +7,13 @@ questions, per role, and looked at again every few seconds, because another proc
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from recollect.apps.ask.gate.check import Allowed
+from recollect.apps.ask.gate.check import Allowed, Passed, passed
 from recollect.apps.ask.interpret import Frame, SchemaIndex
 from recollect.apps.ask.interpret.frame import existence_refs
 from recollect.apps.ask.question import Ask
@@ -24,6 +25,7 @@ from recollect.apps.ask.semantic.access import (
     read_access,
     restrict_catalog,
     restrict_model,
+    restrict_sql,
 )
 from recollect.apps.ask.semantic.catalog import Catalog
 from recollect.apps.ask.semantic.draft import draft_model
@@ -34,7 +36,7 @@ from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sources.source import Source, open_source
 from recollect.deadline import run_in_time
 from recollect.engine import Engine
-from recollect.errors import InvalidInput, NotFound, RecollectError
+from recollect.errors import InvalidInput, NotFound, QueryFailed, RecollectError
 from recollect.settings import Settings
 from recollect.values.data_source import DataSource, ServerIdentity
 from recollect.values.scope import Scope
@@ -84,19 +86,27 @@ class View:
 
 
 @dataclass(slots=True)
-class Shelf:
+class OpenSource:
     """An open source and what is known of it."""
 
-    kept: DataSource
-    source: Source
+    entry: DataSource
+    connection: Source
     catalog: Catalog
     model: SemanticModel
-    checked: float
+    checked_at: float
     views: dict[str, View] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.entry.name
+
+    @property
+    def dialect(self) -> str:
+        return self.connection.dialect
 
     def view(self, role: str) -> View:
         if role not in self.views:
-            access = read_access(self.kept.access, role)
+            access = read_access(self.entry.access, role)
             catalog = restrict_catalog(self.catalog, access)
             hides = len(catalog.tables) < len(self.catalog.tables)
             model = drop_sampled_words(restrict_model(self.model, catalog), catalog, access)
@@ -104,7 +114,7 @@ class Shelf:
         return self.views[role]
 
 
-class Library:
+class SourceRegistry:
     """`rules` are those of network callers. `local` in `add` says that the caller has the server's own rights: the
     source keeps that, and is opened by the rules of local callers from then on."""
 
@@ -113,18 +123,18 @@ class Library:
         self._settings = settings
         self._rules = rules
         self._own: ServerIdentity | None = None
-        self._shelves: dict[tuple[str, str], Shelf] = {}
+        self._open_sources: dict[tuple[str, str], OpenSource] = {}
         self._opening = asyncio.Lock()
         self._listed: dict[str, list[str]] = {}  # names per project, for when memory does not answer
 
     async def listed(self, scope: Scope) -> list[DataSource]:
         return await self._engine.sources.find(scope)
 
-    async def find(self, scope: Scope, name: str) -> Shelf:
+    async def find(self, scope: Scope, name: str) -> OpenSource:
         """Open, and as fresh as it must be."""
-        shelf = self._shelves.get((scope.project, name))
-        if shelf is not None and time.monotonic() - shelf.checked < FRESH:
-            return shelf
+        known = self._open_sources.get((scope.project, name))
+        if known is not None and time.monotonic() - known.checked_at < FRESH:
+            return known
         async with self._opening:
             with self._engine.runtime.deadline():
                 return await self._fresh(scope, name)
@@ -137,7 +147,7 @@ class Library:
         *,
         access: Mapping[str, Any] | None = None,
         local: bool = False,
-    ) -> Shelf:
+    ) -> OpenSource:
         """Opens a database, reads it, drafts its model, and keeps all that for the project; or nothing of it."""
         source = await self._open(scope, dsn, local)
         try:
@@ -159,25 +169,25 @@ class Library:
             await source.close()
             raise
 
-    async def refresh(self, scope: Scope, name: str) -> tuple[Shelf, bool]:
+    async def refresh(self, scope: Scope, name: str) -> tuple[OpenSource, bool]:
         """Reads the database again; whether its shape has changed. What people edited in the model stays as long as it
         fits; for a new shape another draft is made around it."""
-        shelf = await self.find(scope, name)
-        catalog = await shelf.source.read_catalog()
-        has_changed = catalog.fingerprint != shelf.kept.fingerprint
-        model = merged(draft_model(catalog), restrict_model(shelf.model, catalog)) if has_changed else shelf.model
-        made = replace(shelf.kept, fingerprint=catalog.fingerprint, catalog=catalog.to_data(), model=dump_model(model))
+        known = await self.find(scope, name)
+        catalog = await known.connection.read_catalog()
+        has_changed = catalog.fingerprint != known.entry.fingerprint
+        model = merged(draft_model(catalog), restrict_model(known.model, catalog)) if has_changed else known.model
+        made = replace(known.entry, fingerprint=catalog.fingerprint, catalog=catalog.to_data(), model=dump_model(model))
         return await self._keep(scope, made, catalog, model), has_changed
 
     async def edit(
         self, scope: Scope, name: str, *, model: Any = None, access: Mapping[str, Any] | None = None
-    ) -> Shelf:
+    ) -> OpenSource:
         """Takes a model (YAML or a mapping) or rules of access in the place of the old ones."""
-        shelf = await self.find(scope, name)
-        wanted = shelf.model if model is None else read_model(model, shelf.catalog)
-        rules = shelf.kept.access if access is None else check_access(access, shelf.catalog)
-        made = replace(shelf.kept, model=dump_model(wanted), access=dict(rules))
-        return await self._keep(scope, made, shelf.catalog, wanted)
+        known = await self.find(scope, name)
+        wanted = known.model if model is None else read_model(model, known.catalog)
+        rules = known.entry.access if access is None else check_access(access, known.catalog)
+        made = replace(known.entry, model=dump_model(wanted), access=dict(rules))
+        return await self._keep(scope, made, known.catalog, wanted)
 
     async def drop(self, scope: Scope, name: str) -> None:
         kept = await self._engine.sources.get(scope, name)
@@ -187,19 +197,19 @@ class Library:
         await self._untold(scope, hidden(catalog, Catalog(catalog.dialect)))
 
     async def close(self) -> None:
-        for project, name in list(self._shelves):
+        for project, name in list(self._open_sources):
             await self._shut(project, name)
 
     async def empty(self, scope: Scope, name: str) -> None:
         """Forgets what a database contains, until it is read again."""
-        shelf = await self.find(scope, name)
-        bare = Catalog(shelf.catalog.dialect)
-        made = replace(shelf.kept, catalog=bare.to_data(), model=dump_model(SemanticModel()), fingerprint="")
+        known = await self.find(scope, name)
+        bare = Catalog(known.catalog.dialect)
+        made = replace(known.entry, catalog=bare.to_data(), model=dump_model(SemanticModel()), fingerprint="")
         await self._keep(scope, made, bare, SemanticModel())
 
     async def choose(
         self, scope: Scope, wanted: str | None, among: Sequence[str] = (), views: Sequence[str] = ()
-    ) -> list[Shelf]:
+    ) -> list[OpenSource]:
         """The source that was named, or those that come into question, a few: those that views name first."""
         if wanted:
             return [await self.find(scope, wanted)]
@@ -243,26 +253,26 @@ class Library:
             raise InvalidInput("source", f"say which of {', '.join(names)}")
         return names[0]
 
-    async def _fresh(self, scope: Scope, name: str) -> Shelf:
-        shelf = self._shelves.get((scope.project, name))
+    async def _fresh(self, scope: Scope, name: str) -> OpenSource:
+        known = self._open_sources.get((scope.project, name))
         try:
             kept = await run_in_time(self._engine.sources.get(scope, name))
         except NotFound:
             await self._shut(scope.project, name)
             raise
         except RecollectError:
-            if shelf is None:
+            if known is None:
                 raise
-            return shelf
-        if shelf is not None and kept.updated_at == shelf.kept.updated_at:
-            shelf.checked = time.monotonic()
-            return shelf
+            return known
+        if known is not None and kept.updated_at == known.entry.updated_at:
+            known.checked_at = time.monotonic()
+            return known
         catalog = Catalog.from_data(kept.catalog)
         return await self._hold(scope, kept, catalog, read_model(kept.model, catalog))
 
     async def _keep(
         self, scope: Scope, made: DataSource, catalog: Catalog, model: SemanticModel, source: Source | None = None
-    ) -> Shelf:
+    ) -> OpenSource:
         """Keep a source with what the ontology says of its tables, in one transaction; hold it open. Everybody reads
         the ontology, so it has what every role may see."""
         shown, shared = catalog, model
@@ -289,18 +299,20 @@ class Library:
         catalog: Catalog,
         model: SemanticModel,
         source: Source | None = None,
-    ) -> Shelf:
+    ) -> OpenSource:
         """Hold a source ready: the one that is open at this address, or the one that is given, or a new one."""
-        old = self._shelves.get((scope.project, kept.name))
-        if old is not None and (old.kept.dsn, old.kept.is_local) == (kept.dsn, kept.is_local):
+        old = self._open_sources.get((scope.project, kept.name))
+        if old is not None and (old.entry.dsn, old.entry.is_local) == (kept.dsn, kept.is_local):
             if source is not None:
                 await source.close()
-            source = old.source
+            source = old.connection
         else:
             source = source or await self._open(scope, kept.dsn, kept.is_local)
             await self._shut(scope.project, kept.name)
-        self._shelves[scope.project, kept.name] = shelf = Shelf(kept, source, catalog, model, time.monotonic())
-        return shelf
+        self._open_sources[scope.project, kept.name] = known = OpenSource(
+            kept, source, catalog, model, time.monotonic()
+        )
+        return known
 
     async def _open(self, scope: Scope, dsn: str, local: bool) -> Source:
         """Open an address under the present rules for the kind of caller that added it. Our own database is refused."""
@@ -310,9 +322,9 @@ class Library:
         return await open_source(dsn, rules=rules, own=self._own)
 
     async def _shut(self, project: str, name: str) -> None:
-        shelf = self._shelves.pop((project, name), None)
-        if shelf is not None:
-            await shelf.source.close()
+        known = self._open_sources.pop((project, name), None)
+        if known is not None:
+            await known.connection.close()
 
 
 def hidden(catalog: Catalog, shown: Catalog) -> Iterator[tuple[TermKind, str]]:
@@ -347,7 +359,7 @@ def merged(drafted: SemanticModel, edited: SemanticModel) -> SemanticModel:
 # What comes into question, and the five ways in which nothing does --------------------------------------------------
 
 
-def narrowed(view: View, source: str, ask: Ask) -> View:
+def narrow_view(view: View, source: str, ask: Ask) -> View:
     """What of a source comes into question; where that is nothing, an error says why."""
     if not view.catalog.tables:
         raise NotFound(nothing_there(view, source))
@@ -369,3 +381,33 @@ def nothing_there(view: View, source: str) -> str:
     if view.hides:
         return f"no permission: you may see no table of the data source {source!r}; ask whoever keeps it"
     return f"the data source {source!r} is not synchronised: its tables are not known; read it again (/getMetadata)"
+
+
+log = logging.getLogger("recollect.ask")
+SECONDS = 30.0  # a statement may take
+COUNT_SECONDS = 2.0  # counting its rows may take
+MAX_COUNT = 100_000  # rows that are counted
+
+
+async def fetch_rows(source: Source, view: View, statement: Passed, limit: int, user: str | None) -> Rows:
+    """Return at most `limit` rows of a statement that passed the gate with this cap. Where there are more,
+    `is_truncated` says so, and `total` is their number if it is cheap to know."""
+
+    async def run(sql: str, rows: int, seconds: float = SECONDS) -> Rows:
+        own = restrict_sql(sql, source.dialect, view.access)
+        return await source.run(own, rows=rows, timeout=seconds, user=user)
+
+    found = await run(statement.sql, limit)
+    if len(found.rows) < limit and not found.is_truncated:
+        return found
+    try:
+        counted = passed(statement.full_sql, source.dialect, view.allowed, rows=MAX_COUNT + 1).sql
+        [[total]] = (await run(f"SELECT COUNT(*) FROM ({counted}) AS counted", 1, COUNT_SECONDS)).rows
+    except QueryFailed as error:
+        log.info("the rows of a result were not counted: %s", error)
+        more = passed(statement.full_sql, source.dialect, view.allowed, rows=limit + 1).sql
+        again = await run(more, limit)
+        return replace(again, seconds=again.seconds + found.seconds)
+    if total > MAX_COUNT:
+        return replace(found, is_truncated=True)
+    return replace(found, is_truncated=total > len(found.rows), total=total)
