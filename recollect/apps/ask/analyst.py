@@ -29,7 +29,7 @@ from recollect.apps.ask.agreement import (
 )
 from recollect.apps.ask.answers import answer_of, model_of, spent_on, timed, unanswered, with_tables
 from recollect.apps.ask.choices import Offers, list_offered, pick_choice, read_clarifications
-from recollect.apps.ask.gate.check import Passed, passed
+from recollect.apps.ask.gate.check import CheckedSql, check_sql
 from recollect.apps.ask.interpret import Decision
 from recollect.apps.ask.interpretation import Interpretation, interpret_question, probe
 from recollect.apps.ask.llm import Talk, list_examples, repair_sql, sample_sql, word_rows, word_schema
@@ -189,12 +189,14 @@ class Analyst:
         asked_back = propose_interpretation(case, found).clarifications
         return next((one for each in asked_back if (one := pick_choice(reply, each.choices))), None)
 
-    async def checked(self, scope: Scope, source: str, role: str, sql: str, rows: int = 100) -> tuple[Shelf, Passed]:
+    async def checked(
+        self, scope: Scope, source: str, role: str, sql: str, rows: int = 100
+    ) -> tuple[Shelf, CheckedSql]:
         """Some SQL, through the gate, as this role may write it."""
         shelf = await self.library.find(scope, source)
-        return shelf, passed(sql, shelf.source.dialect, shelf.view(role).allowed, rows=rows)
+        return shelf, check_sql(sql, shelf.source.dialect, shelf.view(role).allowed, rows=rows)
 
-    async def run(self, scope: Scope, source: str, role: str, sql: str, rows: int = 100) -> tuple[Passed, Rows]:
+    async def run(self, scope: Scope, source: str, role: str, sql: str, rows: int = 100) -> tuple[CheckedSql, Rows]:
         """SQL that somebody gives, guarded like any other."""
         shelf, made = await self.checked(scope, source, role, sql, rows)
         return made, await fetch_rows(shelf.source, shelf.view(role), made, rows, scope.user)
@@ -386,7 +388,7 @@ class Analyst:
             except (InvalidInput, QueryFailed) as error:
                 problem, may_repair = str(error), case.ask.fix
                 if isinstance(error, QueryFailed):
-                    checked = passed(made, case.shelf.source.dialect, case.view.allowed, rows=case.ask.rows)
+                    checked = check_sql(made, case.shelf.source.dialect, case.view.allowed, rows=case.ask.rows)
                     talk.failed = Ran(Proposal("model", made), checked, error=problem)
             else:
                 if any(cell is not None for row in vote.rows.rows for cell in row):
@@ -399,7 +401,7 @@ class Analyst:
 
     def _with_filters(self, case: Case, sql: str) -> str:
         """Return a statement with the standing filters of its tables, but for columns that it has a condition on."""
-        made = passed(sql, case.shelf.source.dialect, case.view.allowed, rows=case.ask.rows)
+        made = check_sql(sql, case.shelf.source.dialect, case.view.allowed, rows=case.ask.rows)
         used = set(map(str.casefold, made.columns))
         missing = {
             each.filter.table.casefold(): each.filter.condition
@@ -420,7 +422,7 @@ class Analyst:
             question = make_question(groups, labels, case.question, case.session)
             proposal = Proposal("model", confidence=sure, clarifications=(question,))
             return replace(unanswered(case, proposal, talk), model=model_of(talk))
-        made = passed(best.first.sql, case.shelf.source.dialect, case.view.allowed, rows=case.ask.rows)
+        made = check_sql(best.first.sql, case.shelf.source.dialect, case.view.allowed, rows=case.ask.rows)
         proposal = Proposal(
             "model",
             best.first.sql,
@@ -459,7 +461,7 @@ class Analyst:
 
     async def _ran(self, case: Case, proposal: Proposal) -> Ran:
         source, view = case.shelf.source, case.view
-        made = passed(proposal.sql, source.dialect, view.allowed, rows=case.ask.rows)
+        made = check_sql(proposal.sql, source.dialect, view.allowed, rows=case.ask.rows)
         if not case.ask.execute:
             return Ran(proposal, made)
         if proposal.rows is not None:

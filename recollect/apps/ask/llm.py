@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import msgspec
 
-from recollect.apps.ask.gate.check import tables_of
+from recollect.apps.ask.gate.check import list_tables
 from recollect.apps.ask.memory import may_see
 from recollect.apps.ask.patterns import pattern_of, with_examples
 from recollect.apps.ask.proposals import Case, Ran, is_said, list_vetted
@@ -155,7 +155,7 @@ async def repair_sql(talk: Talk, sql: str, problem: str) -> str | None:
     """Return another statement for the question, if it has a repair left: by a new prompt, with the columns of the
     tables that the failed one names, and warm from the second time on. One that was refused already is not returned."""
     catalog = talk.case.view.catalog
-    names = {name.casefold() for name in tables_of(sql, catalog.dialect)}
+    names = {name.casefold() for name in list_tables(sql, catalog.dialect)}
     joins = [{join.table.casefold(), join.to.casefold()} for join in talk.case.view.model.joins]
     near = names.union(*(pair for pair in joins if pair & names))
     tables = sorted(

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from recollect.apps.ask.gate.check import passed
+from recollect.apps.ask.gate.check import check_sql
 from recollect.apps.ask.patterns import normal
 from recollect.apps.ask.question import Ask
 from recollect.apps.ask.session_context import list_contexts
@@ -325,7 +325,7 @@ def may_see(view: View, sql: str, tables: Iterable[str] = ()) -> bool:
     if view.is_whole:
         return True
     try:
-        passed(sql, view.catalog.dialect, view.allowed)
+        check_sql(sql, view.catalog.dialect, view.allowed)
     except InvalidInput:
         return False
     return True

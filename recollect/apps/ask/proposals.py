@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from recollect.apps.ask.choices import find_category, make_clarification
-from recollect.apps.ask.gate.check import Passed
+from recollect.apps.ask.gate.check import CheckedSql
 from recollect.apps.ask.interpret import Candidate, CannotRender, Frame, render_frame, teaches
 from recollect.apps.ask.interpret.explain import describe_change, label_frame
 from recollect.apps.ask.interpret.link import named_targets
@@ -87,7 +87,7 @@ class Ran:
     """A proposal that passed the gate, and what the database said."""
 
     proposal: Proposal
-    passed: Passed
+    checked: CheckedSql
     rows: Rows | None = None
     error: str | None = None
     learned: tuple[Learned, ...] = ()
@@ -213,7 +213,7 @@ def whole_rows(rows: Rows | None, most: int) -> Rows | None:
     return rows
 
 
-def list_used_words(case: Case, made: Passed) -> tuple[Assumption, ...]:
+def list_used_words(case: Case, made: CheckedSql) -> tuple[Assumption, ...]:
     """Return the taught words of the question and the standing filters whose columns a statement uses."""
     names, columns = set(map(str.casefold, made.tables)), set(map(str.casefold, made.columns))
     dialect = case.view.catalog.dialect

@@ -1,6 +1,6 @@
 """The one gate of SQL: every statement that is run against a customer's database passes here.
 
-`passed` reads the text, checks every part of it against lists of what is allowed, and gives back a text of its own:
+`check_sql` reads the text, checks every part of it against lists of what is allowed, and gives back a text of its own:
 rendered from the tree that was checked, with each name bound to the table it was checked for, and with a row cap. Only
 that text is run. What it promises: one statement, which only reads, only from the tables and columns in `Allowed`, with
 functions that have no effect and no view outside. A refusal is a StatementDenied that names the offending part.
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 from recollect.errors import StatementDenied
 
-__all__ = ["Allowed", "Passed", "StatementDenied", "passed", "tables_of"]
+__all__ = ["Allowed", "CheckedSql", "StatementDenied", "check_sql", "list_tables"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Allowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class CheckedSql:
     """A statement that may be run as it stands in `sql`; never run the text it was made from."""
 
     sql: str
@@ -45,14 +45,14 @@ class Passed:
     full_sql: str = ""  # without the row cap; pass it again before it is run
 
 
-def passed(sql: str, dialect: str, allowed: Allowed, *, rows: int = 100) -> Passed:
+def check_sql(sql: str, dialect: str, allowed: Allowed, *, rows: int = 100) -> CheckedSql:
     """The statement to run instead of `sql`, which gives at most `rows` rows; or StatementDenied."""
     from recollect.apps.ask.gate.steps import checked
 
     return checked(sql, dialect, allowed, rows)
 
 
-def tables_of(sql: str, dialect: str) -> tuple[str, ...]:
+def list_tables(sql: str, dialect: str) -> tuple[str, ...]:
     """The tables that a stored statement names, as written, without its CTEs; nothing if it cannot be read."""
     from recollect.apps.ask.gate.steps import named_tables
 

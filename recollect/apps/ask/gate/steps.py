@@ -14,7 +14,7 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 
 from recollect.apps.ask.gate.allow_lists import Lists, lists_of
 from recollect.apps.ask.gate.bounds import check_growth_of
-from recollect.apps.ask.gate.check import Allowed, Passed
+from recollect.apps.ask.gate.check import Allowed, CheckedSql
 from recollect.apps.ask.gate.cost import capped, check_joins, check_recursion
 from recollect.apps.ask.gate.name_catalog import Catalog
 from recollect.apps.ask.gate.names import Binder
@@ -27,7 +27,7 @@ ODD = re.compile(r"['\"`\\]")
 PLAIN_BACKSLASH = {"sqlite", "postgres", "duckdb"}  # a backslash in '...' is an ordinary character
 
 
-def checked(sql: str, dialect: str, allowed: Allowed, rows: int) -> Passed:
+def checked(sql: str, dialect: str, allowed: Allowed, rows: int) -> CheckedSql:
     spoken = dialect_of(dialect)
     try:
         return through(sql, dialect, spoken, allowed, rows)
@@ -47,7 +47,7 @@ def dialect_of(name: str) -> Dialect:
         raise InvalidInput("dialect", f"{name[:40]!r} is not a dialect of SQL that is known here") from error
 
 
-def through(sql: str, dialect: str, spoken: Dialect, allowed: Allowed, rows: int) -> Passed:
+def through(sql: str, dialect: str, spoken: Dialect, allowed: Allowed, rows: int) -> CheckedSql:
     lists = lists_of(dialect)
     tree = tree_of(sql, spoken)
     check_nodes(tree, lists, backslash=dialect in PLAIN_BACKSLASH)
@@ -59,7 +59,7 @@ def through(sql: str, dialect: str, spoken: Dialect, allowed: Allowed, rows: int
     check_joins(binder.scopes)
     full = write_checked(tree, spoken, lists)
     text = write_checked(capped(tree, rows), spoken, lists)
-    return Passed(text, tuple(binder.tables), tuple(binder.columns), full)
+    return CheckedSql(text, tuple(binder.tables), tuple(binder.columns), full)
 
 
 def write_checked(tree: exp.Expr, spoken: Dialect, lists: Lists) -> str:
