@@ -39,6 +39,17 @@ def _find_unjoined(scope: Scope) -> list[str]:
 
 def _list_ties(scope: Scope, select: exp.Select) -> Iterator[set[str]]:
     """Yield the names of sources that one condition is about."""
+    for condition in _list_conditions(select):
+        yield {column.table for column in condition.find_all(exp.Column)}
+    for source in scope.sources:
+        if isinstance(source.item, (exp.Lateral, exp.Unnest, exp.Table)):
+            yield {source.alias.this, *(column.table for column in source.item.find_all(exp.Column))}
+    for name in scope.merged.values():
+        yield {source.alias.this for source in scope.sources if source.find_column(name)}
+
+
+def _list_conditions(select: exp.Select) -> Iterator[exp.Expr]:
+    """Yield the conditions of WHERE and ON, each side of an AND by itself."""
     where = select.args.get("where")
     clauses = [where.this] if where else []
     clauses += [join.args.get("on") for join in select.find_all(exp.Join) if join.parent_select is select]
@@ -47,12 +58,7 @@ def _list_ties(scope: Scope, select: exp.Select) -> Iterator[set[str]]:
         if isinstance(each, (exp.And, exp.Paren)):
             clauses += each.iter_expressions()
         elif each:
-            yield {column.table for column in each.find_all(exp.Column)}
-    for source in scope.sources:
-        if isinstance(source.item, (exp.Lateral, exp.Unnest, exp.Table)):
-            yield {source.alias.this, *(column.table for column in source.item.find_all(exp.Column))}
-    for name in scope.merged.values():
-        yield {source.alias.this for source in scope.sources if source.find_column(name)}
+            yield each
 
 
 def check_recursion(tree: exp.Expr) -> None:
@@ -63,13 +69,19 @@ def check_recursion(tree: exp.Expr) -> None:
         for table in cte.this.find_all(exp.Table):
             if table.name.lower() == alias and not table.args.get("db") and not _is_bounded(table.parent_select):
                 raise StatementDenied(f"the recursive {cte.alias} has no end; give its recursive part a WHERE")
-        part = cte.this.expression if isinstance(cte.this, exp.SetOperation) else None
-        if not part or all(table.name.lower() != alias for table in part.find_all(exp.Table)):
-            continue
-        for node in part.find_all(exp.DPipe, exp.Concat, exp.ConcatWs, exp.Replace, exp.ArrayConcat):
-            columns = [column.name.lower() for column in node.find_all(exp.Column)]
-            if isinstance(node, exp.Replace) or len(columns) > len(set(columns)):
-                raise StatementDenied(f"the recursive {cte.alias} joins a text to itself and grows without bound")
+        if isinstance(cte.this, exp.SetOperation) and _has_doubling(cte.this.expression, alias):
+            raise StatementDenied(f"the recursive {cte.alias} joins a text to itself and grows without bound")
+
+
+def _has_doubling(part: exp.Expr, alias: str) -> bool:
+    """Whether the recursive part of a CTE joins a text to itself."""
+    if all(table.name.lower() != alias for table in part.find_all(exp.Table)):
+        return False
+    for node in part.find_all(exp.DPipe, exp.Concat, exp.ConcatWs, exp.Replace, exp.ArrayConcat):
+        columns = [column.name.lower() for column in node.find_all(exp.Column)]
+        if isinstance(node, exp.Replace) or len(columns) > len(set(columns)):
+            return True
+    return False
 
 
 def _is_bounded(select: exp.Expr | None) -> bool:
@@ -94,13 +106,13 @@ def _read_limit(limit: exp.Expr | None) -> int | None:
         options = limit.args.get("limit_options")
         if options and (options.args.get("with_ties") or options.args.get("percent")):
             raise StatementDenied("FETCH with TIES or PERCENT is not accepted; use LIMIT and a number")
-        value = limit.args.get("count") or exp.Literal.number(1)
-    elif isinstance(limit, exp.Limit):
-        value = limit.expression
-        if isinstance(value, (exp.Null, exp.Neg)) or (isinstance(value, exp.Var) and value.name.upper() == "ALL"):
-            return None
-    else:
-        return None
+        return _read_count(limit.args.get("count") or exp.Literal.number(1))
+    value = limit.expression if isinstance(limit, exp.Limit) else exp.Null()
+    is_endless = isinstance(value, (exp.Null, exp.Neg)) or (isinstance(value, exp.Var) and value.name.upper() == "ALL")
+    return None if is_endless else _read_count(value)
+
+
+def _read_count(value: exp.Expr) -> int:
     if isinstance(value, exp.Literal) and not value.is_string and value.this.isdecimal() and len(value.this) < 19:
         return int(value.this)
     raise StatementDenied(f"LIMIT {value.sql()[:40]}: write it as a number")

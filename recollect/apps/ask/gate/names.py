@@ -9,6 +9,7 @@ written out, an alias used in GROUP BY becomes its position, and elsewhere outsi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 
 from sqlglot import exp
 
@@ -98,6 +99,17 @@ class Binder:
                 self.merge_columns(join, scope)
         for _, join in items:
             self.bind_expression(join.args.get("on") if join else None, scope)
+        self.bind_projections(node, scope)
+        for clause in ("where", "group", "having", "qualify", "windows"):
+            self.bind_expression(node.args.get(clause), scope, after_select=True)
+        distinct = node.args.get("distinct")
+        on = distinct.args.get("on") if distinct else None
+        for each in on.expressions if on else ():
+            self.bind_output(each, scope)
+        self.bind_order(node, scope)
+        return scope.outputs
+
+    def bind_projections(self, node: exp.Select, scope: Scope) -> None:
         projections: list[exp.Expr] = []
         for each in node.expressions:
             if each.is_star:
@@ -107,14 +119,6 @@ class Binder:
                 scope.outputs.append(name_output(each, self.visible.dialect))
                 projections.append(each)
         node.set("expressions", projections)
-        for clause in ("where", "group", "having", "qualify", "windows"):
-            self.bind_expression(node.args.get(clause), scope, after_select=True)
-        distinct = node.args.get("distinct")
-        on = distinct.args.get("on") if distinct else None
-        for each in on.expressions if on else ():
-            self.bind_output(each, scope)
-        self.bind_order(node, scope)
-        return scope.outputs
 
     def bind_order(self, node: exp.Expr, scope: Scope) -> None:
         order = node.args.get("order")
@@ -136,18 +140,19 @@ class Binder:
 
     def expand_star(self, star: exp.Expr, scope: Scope) -> list[exp.Expr]:
         self.mark_bound(star)
-        qualifier = star.args.get("table")
-        if not qualifier and not scope.sources:
+        if qualifier := star.args.get("table"):
+            named = scope.find_source(qualifier)
+            if not named:
+                raise StatementDenied(f"{qualifier.this}.*: there is no table or alias {qualifier.this} here")
+            return self.expand_source(named, scope)
+        if not scope.sources:
             raise StatementDenied("* needs a FROM")
-        if not qualifier and scope.merged:
+        if scope.merged:
             return self.expand_merged(scope)
-        if not qualifier and not any(source.table for source in scope.sources):
-            scope.outputs += [column for source in scope.sources for column in source.columns]
-            return [star]
-        named = scope.find_source(qualifier) if qualifier else None
-        if qualifier and not named:
-            raise StatementDenied(f"{qualifier.this}.*: there is no table or alias {qualifier.this} here")
-        return [made for source in ([named] if named else scope.sources) for made in self.expand_source(source, scope)]
+        if any(source.table for source in scope.sources):
+            return list(chain.from_iterable(self.expand_source(source, scope) for source in scope.sources))
+        scope.outputs += chain.from_iterable(source.columns for source in scope.sources)
+        return [star]
 
     def expand_source(self, source: Source, scope: Scope) -> list[exp.Expr]:
         if not source.table:
@@ -208,13 +213,15 @@ class Binder:
     def bind_table(self, item: exp.Table, scope: Scope) -> Source:
         if not isinstance(item.this, exp.Identifier):
             raise StatementDenied(f"{shorten(item)} is not the name of a table")
-        alias = item.args.get("alias")
         cte = scope.ctes.get(item.this.this.lower()) if not item.args.get("db") else None
-        if cte:
-            item.set("this", cte.alias.copy())
-            columns = rename_columns(cte.columns, alias)
-            return Source(self.name_source(item, cte.alias), columns, is_small=cte.is_small)
-        table = self.visible.find(item)
+        if cte is None:
+            return self.bind_catalog_table(item)
+        item.set("this", cte.alias.copy())
+        columns = rename_columns(cte.columns, item.args.get("alias"))
+        return Source(self.name_source(item, cte.alias), columns, is_small=cte.is_small)
+
+    def bind_catalog_table(self, item: exp.Table) -> Source:
+        table, alias = self.visible.find(item), item.args.get("alias")
         if not table:
             named = ".".join(part.name for part in item.parts)
             raise StatementDenied(f"the table {named} is not among those you may see")
@@ -233,11 +240,11 @@ class Binder:
         name = name_function(function)
         given = item.args.get("alias") or exp.TableAlias()
         alias = given.this or exp.to_identifier(name)
-        columns: Columns = [exp.to_identifier(each) for each in self.lists.table_functions[name]] or [alias]
+        columns: Columns = list(map(exp.to_identifier, self.lists.table_functions[name])) or [alias]
         if item.args.get("ordinality") or item.args.get("offset"):
             columns = [*columns, exp.to_identifier("ordinality")]
         if "_to_record" in name:
-            columns = [read_column_name(each) for each in given.args.get("columns") or ()]
+            columns = list(map(read_column_name, given.args.get("columns") or ()))
         return Source(alias, rename_columns(columns, given), is_small=True, is_function=True)
 
     def name_source(self, item: exp.Expr, default: exp.Identifier | None) -> exp.Identifier:
@@ -315,18 +322,18 @@ class Binder:
 
     def bind_unqualified(self, node: exp.Column, scope: Scope, after_select: bool) -> bool:
         """Whether the column was found, in this scope or in one around it."""
+        if merged := scope.merged.get(node.name.lower()):
+            node.set("this", merged.copy())
+            return True
         inner: list[Scope] = []
         for each in scope.walk_outward():
-            if each is scope and node.name.lower() in each.merged:
-                node.set("this", each.merged[node.name.lower()].copy())
-                return True
             if found := self.find_column(node, each):
                 source, column = found
                 if any(other.find_source(source.alias) for other in inner):
                     raise StatementDenied(
                         f"the column {node.name} belongs to an outer {source.alias.this}; rename one of them"
                     )
-                is_single = each is scope and not each.parent and len(each.sources) == 1
+                is_single = not scope.parent and len(each.sources) == 1
                 self.write_column(node, source, column, qualify=not is_single)
                 return True
             if each is scope and after_select and self.replace_alias(node, each):

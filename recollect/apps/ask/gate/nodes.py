@@ -51,6 +51,7 @@ JOINS = (
     *(exp.DPipe, exp.Concat, exp.ConcatWs, exp.Format, exp.Array, exp.ArrayConcat, exp.ArrayAppend, exp.ArrayPrepend),
     *(exp.JSONObject, exp.JSONArray, exp.ArrayToString),
 )
+BUILDER = re.compile(r"_build_|^json_array$")  # the same, by name
 DOUBLES = ("hex", "quote", "json_quote")
 
 
@@ -139,15 +140,18 @@ def _refuse_type(node: exp.Expr, lists: AllowLists) -> str | None:
 
 
 def _refuse_parts(node: exp.Expr, lists: AllowLists) -> str | None:
-    known = next((parts for kind, parts in PARTS.items() if isinstance(node, kind)), node.args.keys())
-    name = next((name for name, value in node.args.items() if value and name not in known), None)
-    if name is None:
-        return None
-    value = node.args[name]
+    known = next(parts for kind, parts in PARTS.items() if isinstance(node, kind))
+    for name, value in node.args.items():
+        if value and name not in known:
+            return _explain_part(node, name, value, lists.dialect)
+    return None
+
+
+def _explain_part(node: exp.Expr, name: str, value: object, dialect: str) -> str:
     first = value[0] if isinstance(value, list) else value
     if value == "NATURAL":
         return "NATURAL JOIN hides what is compared; name the columns with ON or USING"
-    text = shorten(first, lists.dialect) if isinstance(first, exp.Expr) else name.strip("_").upper()
+    text = shorten(first, dialect) if isinstance(first, exp.Expr) else name.strip("_").upper()
     if isinstance(first, exp.Lock):
         return f"{text} locks rows; that is not allowed"
     if isinstance(first, exp.Into):
@@ -292,9 +296,8 @@ def _rate(node: exp.Expr) -> float:
     if _is_query(node):
         return 1.0
     name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
-    inner = [_rate(each) for each in node.iter_expressions()]
-    is_joined = isinstance(node, JOINS) or "_build_" in name or name == "json_array"
-    whole = sum(inner) if is_joined else max([1.0, *inner])
+    inner = map(_rate, node.iter_expressions())
+    whole = sum(inner) if isinstance(node, JOINS) or BUILDER.search(name) else max([1.0, *inner])
     if _is_format(node):
         pattern = _find_pattern(node)
         return whole + sum(map(int, WIDTH.findall(pattern.name if isinstance(pattern, exp.Literal) else "")))

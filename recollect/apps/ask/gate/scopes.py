@@ -44,12 +44,7 @@ class VisibleTables:
         parts = tuple(part.name for part in table.parts)
         if any("." in part for part in parts):
             return None
-        spellings = [parts]
-        if self.default and len(parts) == 1:
-            spellings.append((self.default, *parts))
-        if self.default and len(parts) == 2 and parts[0].lower() == self.default.lower():
-            spellings.append(parts[1:])
-        name = next((found for each in spellings if (found := self._match(".".join(each)))), None)
+        name = next(filter(None, map(self._match, self._list_spellings(parts))), None)
         if name is None:
             return None
         own, columns = tuple(name.split(".")), self.allowed.tables[name]
@@ -58,6 +53,13 @@ class VisibleTables:
             (str(self.default), *own) if len(parts) > len(own) else own,
             tuple(sorted(columns) if isinstance(columns, (set, frozenset)) else columns),
         )
+
+    def _list_spellings(self, parts: tuple[str, ...]) -> Iterator[str]:
+        yield ".".join(parts)
+        if self.default and len(parts) == 1:
+            yield f"{self.default}.{parts[0]}"
+        if self.default and len(parts) == 2 and parts[0].lower() == self.default.lower():
+            yield parts[1]
 
     def _match(self, name: str) -> str | None:
         names = self.names.get(name.lower(), [])

@@ -137,13 +137,17 @@ def _check_tokens(tokens: Sequence[Token], sql: str) -> None:
         if token.token_type is TokenType.SEMICOLON:
             after = tokens[place + 1].text.upper()  # there is one: semicolons at the end were dropped
             raise StatementDenied(f"it holds more than one statement: after the semicolon comes {after[:40]}")
-        if token.token_type in (TokenType.L_BRACE, TokenType.BLOCK_START):
-            template = TEMPLATE.match(sql, token.start)
-            part = template[0] if template else token.text
-            raise StatementDenied(f"the placeholder {part[:60]} has no value; write the value itself")
-        for comment in token.comments:
-            if comment.startswith(("!", "M!", "+")):
-                raise StatementDenied(f"the comment /*{comment[:30]} is an instruction to the database; take it out")
+        _check_token(token, sql)
+
+
+def _check_token(token: Token, sql: str) -> None:
+    if token.token_type in (TokenType.L_BRACE, TokenType.BLOCK_START):
+        template = TEMPLATE.match(sql, token.start)
+        part = template[0] if template else token.text
+        raise StatementDenied(f"the placeholder {part[:60]} has no value; write the value itself")
+    for comment in token.comments:
+        if comment.startswith(("!", "M!", "+")):
+            raise StatementDenied(f"the comment /*{comment[:30]} is an instruction to the database; take it out")
 
 
 def _explain_error(error: SqlglotError, tokens: Sequence[Token], sql: str) -> str:
