@@ -105,7 +105,13 @@ def offer_candidates(candidates: Sequence[Candidate], index: SchemaIndex, questi
     plain = [name_left_out(each.label, each.unexplained, question) for each in candidates]
     labels = make_distinct(plain, [each.frame for each in candidates], index)
     return tuple(
-        Choice(str(n), label, each.frame.to_data(), tuple(list_lessons(each, candidates)))
+        Choice(
+            str(n),
+            label,
+            each.frame.to_data(),
+            tuple(list_lessons(each, candidates)),
+            question="" if each.unexplained or each.changed else question,
+        )
         for n, (label, each) in enumerate(zip(labels, candidates, strict=True), 1)
     )
 
@@ -213,7 +219,8 @@ def read_clarifications(data: Mapping[str, Any]) -> tuple[Clarification, ...]:
 
 def read_choice(data: Mapping[str, Any]) -> Choice:
     pairs = tuple((str(term), str(meaning)) for term, meaning in data.get("teaches") or ())
-    return Choice(data["id"], data["label"], data.get("frame") or {}, pairs, data.get("sql") or "")
+    sql, question = data.get("sql") or "", data.get("question") or ""
+    return Choice(data["id"], data["label"], data.get("frame") or {}, pairs, sql, question)
 
 
 def list_offered(data: Mapping[str, Any] | None) -> tuple[Choice, ...]:

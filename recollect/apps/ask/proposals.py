@@ -106,9 +106,12 @@ def propose_repeat(inquiry: Inquiry) -> Proposal | None:
     own = inquiry.memory.rated if inquiry.memory else ()
     for memory in list_vetted(inquiry):
         if normalize_question(read_question(memory)) == wanted and "{{" not in memory.value:
+            data = memory.data or {}
             by_whom = VETTED_BY.get(memory.kind, "") if memory in own else "approved for the project"
-            explanation = f"This question was {by_whom}"
-            return Proposal("repeat", memory.value, explanation, pattern=memory.key, vetted=memory)
+            chosen = data.get("choice")
+            explanation = f"{chosen}, as you chose before" if chosen else f"This question was {by_whom}"
+            frame = Frame.from_data(data["frame"]) if data.get("frame") else None
+            return Proposal("repeat", memory.value, explanation, frame=frame, pattern=memory.key, vetted=memory)
     return None
 
 

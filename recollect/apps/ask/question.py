@@ -33,13 +33,15 @@ class Assumption:
 @dataclass(frozen=True, slots=True)
 class Choice:
     """An interpretation that is offered. `frame` is enough to answer it later; `teaches` are pairs of a word and what
-    choosing this says that it means, empty where the choice is about this question only."""
+    choosing this says that it means, empty where the choice is about this question only. `question` is what it answers;
+    empty where it leaves out words, or changes the last answer, so that it does not answer the question alone."""
 
     id: str
     label: str
     frame: Mapping[str, Any] = field(default_factory=dict)
     teaches: tuple[tuple[str, str], ...] = ()
     sql: str = ""  # where a model wrote it and there is no frame
+    question: str = ""
 
 
 @dataclass(frozen=True, slots=True)
