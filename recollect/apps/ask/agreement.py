@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from recollect.apps.ask.choices import make_clarification_id, word_question
-from recollect.apps.ask.gate.check import passed
+from recollect.apps.ask.gate.check import check_sql
 from recollect.apps.ask.interpret import Candidate
 from recollect.apps.ask.interpret.decide import fingerprint
 from recollect.apps.ask.interpretation import Interpretation, probe
@@ -111,7 +111,7 @@ async def cast_vote(model: ModelRun, sql: str) -> Vote | None:
             problem, may_repair = str(denied), ask.fix
         except QueryFailed as error:
             problem, may_repair = str(error), ask.fix
-            checked = passed(statement, inquiry.source.dialect, inquiry.view.allowed, rows=ask.rows)
+            checked = check_sql(statement, inquiry.source.dialect, inquiry.view.allowed, rows=ask.rows)
             model.failed = Execution(Proposal("model", statement), checked, error=problem)
         else:
             if any(cell is not None for row in vote.rows.rows for cell in row):
@@ -125,7 +125,7 @@ async def cast_vote(model: ModelRun, sql: str) -> Vote | None:
 
 def add_standing_filters(inquiry: Inquiry, sql: str) -> str:
     """Return a statement with the standing filters of its tables, but for columns that it has a condition on."""
-    statement = passed(sql, inquiry.source.dialect, inquiry.view.allowed, rows=inquiry.ask.rows)
+    statement = check_sql(sql, inquiry.source.dialect, inquiry.view.allowed, rows=inquiry.ask.rows)
     used = set(map(str.casefold, statement.columns))
     missing = {
         each.filter.table.casefold(): each.filter.condition

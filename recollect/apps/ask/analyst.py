@@ -22,7 +22,7 @@ from typing import Any
 from recollect.apps.ask.agreement import Group, collect_votes, label_group, offer_groups, rate_agreement
 from recollect.apps.ask.answers import add_tables, build_answer, build_reply, record_answer
 from recollect.apps.ask.choices import Offers, list_offered, pick_choice, read_clarifications
-from recollect.apps.ask.gate.check import Passed, passed
+from recollect.apps.ask.gate.check import CheckedSql, check_sql
 from recollect.apps.ask.interpret import Decision
 from recollect.apps.ask.interpret.words import stem_phrase
 from recollect.apps.ask.interpretation import Interpretation, interpret_question
@@ -181,12 +181,12 @@ class Analyst:
 
     async def check_sql(
         self, scope: Scope, source: str, role: str, sql: str, rows: int = 100
-    ) -> tuple[OpenSource, Passed]:
+    ) -> tuple[OpenSource, CheckedSql]:
         """Return the source and the statement that the gate makes of some SQL, as this role may write it."""
         found = await self.sources.find(scope, source)
-        return found, passed(sql, found.dialect, found.view(role).allowed, rows=rows)
+        return found, check_sql(sql, found.dialect, found.view(role).allowed, rows=rows)
 
-    async def run(self, scope: Scope, source: str, role: str, sql: str, rows: int = 100) -> tuple[Passed, Rows]:
+    async def run(self, scope: Scope, source: str, role: str, sql: str, rows: int = 100) -> tuple[CheckedSql, Rows]:
         """Return the checked statement and its rows, for SQL that somebody gives."""
         found, statement = await self.check_sql(scope, source, role, sql, rows)
         return statement, await fetch_rows(found.connection, found.view(role), statement, rows, scope.user)
@@ -374,7 +374,7 @@ class Analyst:
         if ask.clarify and len(groups) > 1 and confidence < self._settings.clarify_below:
             proposal = Proposal("model", confidence=confidence, clarifications=(offer_groups(groups, inquiry),))
             return replace(build_reply(inquiry, proposal, model), model=model.reasoner.name)
-        statement = passed(best.first.sql, inquiry.source.dialect, inquiry.view.allowed, rows=ask.rows)
+        statement = check_sql(best.first.sql, inquiry.source.dialect, inquiry.view.allowed, rows=ask.rows)
         proposal = Proposal(
             "model",
             best.first.sql,
@@ -390,7 +390,7 @@ class Analyst:
     async def _execute(self, inquiry: Inquiry, proposal: Proposal) -> Execution:
         """Check and run a statement. Raises InvalidInput if the gate refuses it."""
         source, view, most = inquiry.source, inquiry.view, inquiry.ask.rows
-        statement = passed(proposal.sql, source.dialect, view.allowed, rows=most)
+        statement = check_sql(proposal.sql, source.dialect, view.allowed, rows=most)
         if not inquiry.ask.execute:
             return Execution(proposal, statement)
         if proposal.rows is not None:

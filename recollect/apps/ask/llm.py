@@ -17,7 +17,7 @@ from itertools import islice, pairwise
 
 import msgspec
 
-from recollect.apps.ask.gate.check import tables_of
+from recollect.apps.ask.gate.check import list_tables
 from recollect.apps.ask.memory import MemoryReader, can_see
 from recollect.apps.ask.patterns import fill_examples, read_pattern
 from recollect.apps.ask.proposals import Execution, Inquiry, has_words, list_vetted
@@ -154,7 +154,7 @@ async def repair_sql(model: ModelRun, sql: str, problem: str) -> str | None:
     """Return another statement for the question, if it has a repair left: by a new prompt, with the columns of the
     tables that the failed one names, and warm from the second time on. A rejected statement is not returned again."""
     view = model.inquiry.view
-    names = {name.casefold() for name in tables_of(sql, view.catalog.dialect)}
+    names = {name.casefold() for name in list_tables(sql, view.catalog.dialect)}
     joins = [{join.table.casefold(), join.to.casefold()} for join in view.model.joins]
     near = names.union(*(pair for pair in joins if pair & names))
     tables = [each for each in view.catalog.tables if each.name.casefold() in near]

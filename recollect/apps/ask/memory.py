@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from heapq import nlargest
 from typing import Any, TypeVar
 
-from recollect.apps.ask.gate.check import passed
+from recollect.apps.ask.gate.check import check_sql
 from recollect.apps.ask.patterns import normalize_question
 from recollect.apps.ask.question import Ask, SessionContext, read_stored_context
 from recollect.apps.ask.source_registry import View
@@ -341,7 +341,7 @@ def can_see(view: View, sql: str, tables: Iterable[str] = ()) -> bool:
     if view.is_whole:
         return True
     try:
-        passed(sql, view.catalog.dialect, view.allowed)
+        check_sql(sql, view.catalog.dialect, view.allowed)
     except InvalidInput:
         return False
     return True

@@ -14,7 +14,7 @@ from datetime import date
 from itertools import islice
 
 from recollect.apps.ask.choices import find_category, make_clarification
-from recollect.apps.ask.gate.check import Passed
+from recollect.apps.ask.gate.check import CheckedSql
 from recollect.apps.ask.interpret import Candidate, CannotRender, Frame, render_frame, teaches
 from recollect.apps.ask.interpret.explain import describe_change, label_frame
 from recollect.apps.ask.interpret.link import named_targets
@@ -100,7 +100,7 @@ class Execution:
     """A proposal that passed the gate, and what the database gave for it."""
 
     proposal: Proposal
-    statement: Passed
+    statement: CheckedSql
     rows: Rows | None = None
     error: str | None = None
 
@@ -218,7 +218,7 @@ def get_whole_rows(rows: Rows | None, most: int) -> Rows | None:
     return rows if is_whole else None
 
 
-def list_used_words(inquiry: Inquiry, statement: Passed) -> tuple[Assumption, ...]:
+def list_used_words(inquiry: Inquiry, statement: CheckedSql) -> tuple[Assumption, ...]:
     """Return the taught words of the question and the standing filters whose columns a statement uses."""
     columns = set(map(str.casefold, statement.columns))
     used = [
@@ -234,7 +234,7 @@ def list_used_words(inquiry: Inquiry, statement: Passed) -> tuple[Assumption, ..
     return tuple(dict.fromkeys(used))
 
 
-def uses_word(statement: Passed, taught: TaughtWord, inquiry: Inquiry) -> bool:
+def uses_word(statement: CheckedSql, taught: TaughtWord, inquiry: Inquiry) -> bool:
     """Return whether a statement reads what a taught word stands for: one of its targets, or all of its columns."""
     word, columns = taught.word, set(map(str.casefold, statement.columns))
     if word.target:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from recollect.apps.ask.gate.check import passed
+from recollect.apps.ask.gate.check import check_sql
 from recollect.apps.ask.interpret.words import split_name, stem_phrase
 from recollect.apps.ask.question import SchemaLimits
 from recollect.apps.ask.semantic.access import restrict_sql
@@ -81,7 +81,7 @@ async def fetch_samples(source: Source, view: View, tables: Sequence[Table], use
             continue
         name = ".".join(quote(part, view) for part in table.name.split("."))
         try:
-            made = passed(f"SELECT {', '.join(columns)} FROM {name}", source.dialect, view.allowed, rows=SAMPLES)
+            made = check_sql(f"SELECT {', '.join(columns)} FROM {name}", source.dialect, view.allowed, rows=SAMPLES)
             sql = restrict_sql(made.sql, source.dialect, view.access)
             view.samples[table.name] = await source.run(sql, rows=SAMPLES, timeout=SAMPLE_SECONDS, user=user)
         except (InvalidInput, QueryFailed) as error:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from recollect.apps.ask.gate.check import Allowed, Passed, passed
+from recollect.apps.ask.gate.check import Allowed, CheckedSql, check_sql
 from recollect.apps.ask.interpret import Frame, SchemaIndex
 from recollect.apps.ask.interpret.frame import existence_refs
 from recollect.apps.ask.question import Ask
@@ -389,7 +389,7 @@ COUNT_SECONDS = 2.0  # counting its rows may take
 MAX_COUNT = 100_000  # rows that are counted
 
 
-async def fetch_rows(source: Source, view: View, statement: Passed, limit: int, user: str | None) -> Rows:
+async def fetch_rows(source: Source, view: View, statement: CheckedSql, limit: int, user: str | None) -> Rows:
     """Return at most `limit` rows of a statement that passed the gate with this cap. Where there are more,
     `is_truncated` says so, and `total` is their number if it is cheap to know."""
 
@@ -401,11 +401,11 @@ async def fetch_rows(source: Source, view: View, statement: Passed, limit: int, 
     if len(found.rows) < limit and not found.is_truncated:
         return found
     try:
-        counted = passed(statement.full_sql, source.dialect, view.allowed, rows=MAX_COUNT + 1).sql
+        counted = check_sql(statement.full_sql, source.dialect, view.allowed, rows=MAX_COUNT + 1).sql
         [[total]] = (await run(f"SELECT COUNT(*) FROM ({counted}) AS counted", 1, COUNT_SECONDS)).rows
     except QueryFailed as error:
         log.info("the rows of a result were not counted: %s", error)
-        more = passed(statement.full_sql, source.dialect, view.allowed, rows=limit + 1).sql
+        more = check_sql(statement.full_sql, source.dialect, view.allowed, rows=limit + 1).sql
         again = await run(more, limit)
         return replace(again, seconds=again.seconds + found.seconds)
     if total > MAX_COUNT:
