@@ -182,7 +182,7 @@ class Run:
     async def ask_ours(self, database: str, path: Path, question: str, way: Way) -> Answer:
         """Ask in a project of its own, without memory; nothing is asked back, as by a plain prompt."""
         scope = Scope("bench", project=f"bench-{database.replace('_', '-').lower()}")
-        if not await self.analyst.sources.listed(scope):
+        if not await self.analyst.sources.find_all(scope):
             await self.analyst.sources.add(scope, database, f"sqlite:///{path}", local=True)
         samples = 1 if way == "cheap" else None
         ask = Ask(question=question, remembers=False, clarify=False, verbose=False, samples=samples, rows=1000)

@@ -296,7 +296,7 @@ async def add_source(command: Command, name: Name, dsn: Dsn) -> OpenSource:
 async def list_sources(command: Command) -> list[DataSource]:
     """List the databases of the project."""
     async with open_library() as library:
-        return await library.listed(command.scope)
+        return await library.find_all(command.scope)
 
 
 @sources.command("show")

@@ -24,6 +24,7 @@ from recollect.apps.ask.answers import add_tables, build_answer, build_reply, re
 from recollect.apps.ask.choices import Offers, list_offered, pick_choice, read_clarifications
 from recollect.apps.ask.gate.check import CheckedSql, check_sql
 from recollect.apps.ask.interpret import Decision
+from recollect.apps.ask.interpret.words import stem_phrase
 from recollect.apps.ask.interpretation import Interpretation, interpret_question
 from recollect.apps.ask.llm import ModelRun, find_examples, word_rows, word_schema
 from recollect.apps.ask.memory import MemoryReader, QuestionMemory, restrict_memory, resume_context, try_memory
@@ -68,6 +69,7 @@ log = logging.getLogger("recollect.ask")
 SURE, PER_QUESTION = 0.9, 0.25  # confidence without questions back, and what each of them costs
 MAX_MODELS = 20  # that requests may name
 WITHOUT_MEMORY = "answered without memory"
+TIERS = ("session", "user", "project", "ontology", "")  # of meanings, highest first
 KINDS = ("answer", "assume", "choices", "unclear")  # of decisions, best first
 OFFER_TURNS = 200  # of a session in which a clarification is looked for
 LATEST_SESSIONS, LATEST_TURNS = 3, 20  # sessions, and turns of each, in which a question is looked for
@@ -227,7 +229,7 @@ class Analyst:
             memory = await self.reader.read(scope, ask)
         if memory is not None:
             ask, memory = resume_context(ask, memory)
-        words = memory.resolutions if memory else await self.reader.resolve_without_user(scope, ask)
+        words = drop_overruled(memory.resolutions if memory else await self.reader.resolve_without_user(scope, ask))
         approved = await self.reader.read_approved(scope)
         await self.reader.keep_glossary(scope)
         inquiries, refused = list[Inquiry](), list[NotFound]()
@@ -252,7 +254,7 @@ class Analyst:
         source: OpenSource,
         ask: Ask,
         memory: QuestionMemory | None,
-        words: tuple[Resolution, ...],
+        words: Sequence[Resolution],
         approved: tuple[Memory, ...],
     ) -> Inquiry:
         """Return the question with what is known about it at one source."""
@@ -320,7 +322,7 @@ class Analyst:
         execution = await self._execute(inquiry, propose_choice(inquiry, choice))
         learned: tuple[Learned, ...] = ()
         if self._may_learn(inquiry.ask) and execution.error is None:
-            work = learn_choice(self, scope, choice, inquiry.question, inquiry.source.name)
+            work = learn_choice(self, scope, inquiry, choice, execution.statement.sql)
             learned = await try_memory("a choice could not be learned", work, ())
         return replace(await self._word(inquiry, execution, None), learned=learned)
 
@@ -432,6 +434,18 @@ def find_reply(turns: Sequence[Turn], question: str) -> Mapping[str, Any]:
         if normalize_question(asked.text) == wanted and (reply.data or {}).get("host") == "sql":
             return reply.data or {}
     return {}
+
+
+def drop_overruled(words: Sequence[Resolution]) -> list[Resolution]:
+    """Return the meanings without those of terms that contain, or are part of, a term of a higher tier: of "recent" for
+    the user and "recent orders" in the glossary, the user's counts."""
+    stems = {each.term: f" {' '.join(stem_phrase(each.term))} " for each in words}
+
+    def is_overruled(word: Resolution) -> bool:
+        higher = [each.term for each in words if TIERS.index(each.tier or "") < TIERS.index(word.tier or "")]
+        return any(stems[term] in stems[word.term] or stems[word.term] in stems[term] for term in higher)
+
+    return [word for word in words if not is_overruled(word)]
 
 
 def rank_inquiry(inquiry: Inquiry) -> tuple[int, float, bool]:

@@ -15,12 +15,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from recollect.apps.ask.choices import read_clarifications
+import msgspec
+
 from recollect.apps.ask.interpret.explain import label_frame
 from recollect.apps.ask.llm import ModelRun
 from recollect.apps.ask.memory import MemoryReader, QuestionMemory, try_memory
 from recollect.apps.ask.proposals import Execution, Inquiry, Proposal
-from recollect.apps.ask.question import Answer, Assumption, Learned, MemoryUsed, Spent
+from recollect.apps.ask.question import Answer, MemoryUsed, Spent, read_stored
 from recollect.apps.ask.schema_prompt import link_tables
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.wording import ask_back, describe_columns, make_title, word_rows_plainly
@@ -34,13 +35,7 @@ STORED_ROWS = 20
 STORED_CHARS = 4_000  # of rows
 STORED_TEXT = 20_000
 SUMMARIZED_FROM = 20  # turns
-# Fields of an answer that are stored under their names.
-PLAIN = (
-    "source", "dialect", "sql", "explanation", "error", "way", "pattern", "examples", "confidence", "frame", "model",
-)  # fmt: skip
-LISTS = ("tables", "related", "related_tables", "notes")
-VALUES = ("assumptions", "clarifications", "learned")
-LATER = ("title", "full_sql", "headers")  # turns of earlier versions do not have them
+NOT_STORED = ("question", "text", "rows", "memory", "ref", "session", "used", "standalone")  # fields of an answer
 
 
 def build_answer(inquiry: Inquiry, execution: Execution, model: ModelRun | None) -> Answer:
@@ -171,15 +166,12 @@ def make_turns(inquiry: Inquiry, answer: Answer) -> list[Turn]:
     asked: dict[str, Any] = {"host": "sql", "source": answer.source}
     if answer.sql and not answer.error:
         asked |= {"sql": answer.sql, "tables": list(answer.tables), "standalone": answer.standalone}
-    stored = {
+    plain = msgspec.to_builtins(replace(answer, rows=None, memory=None, used=()))
+    stored = {name: value for name, value in plain.items() if name not in NOT_STORED} | {
         "host": "sql",
-        **{name: getattr(answer, name) for name in (*PLAIN, *LATER)},
-        **{name: list(getattr(answer, name)) for name in LISTS},
-        **{name: [asdict(each) for each in getattr(answer, name)] for name in VALUES},
         "choice": inquiry.choice.id if inquiry.choice else None,
         "context": asdict(inquiry.ask.context) if inquiry.ask.context else None,
         "result": bound_rows(answer.rows) if answer.rows else None,
-        "spent": asdict(answer.spent),
         "memory": count_memory(inquiry.memory) if inquiry.memory else None,
         "error_stage": "sql" if answer.error else None,
     }
@@ -218,24 +210,13 @@ async def load_answer(engine: Engine, scope: Scope, ref: str) -> Answer:
 
 
 def read_answer(question: str, text: str, data: Mapping[str, Any]) -> Answer:
-    """Return the answer that is stored with a turn."""
+    """Return the answer that is stored with a turn. Raises TypeError if it is not one of ours."""
+    fields = {name: value for name, value in data.items() if name not in NOT_STORED and value is not None}
+    answer = read_stored({**fields, "question": question, "text": text, "source": data["source"]}, Answer)
     rows = read_rows(data["result"]) if data.get("result") else None
     columns = rows.columns if rows else ()
-    headers = tuple(map(str, data.get("headers") or ()))
-    fields: dict[str, Any] = {name: data[name] for name in PLAIN} | {name: tuple(data[name]) for name in LISTS}
-    return Answer(
-        question,
-        text,
-        title=str(data.get("title") or ""),
-        headers=headers if len(headers) == len(columns) else describe_columns(columns),
-        rows=rows,
-        full_sql=str(data.get("full_sql") or ""),
-        clarifications=read_clarifications(data),
-        assumptions=tuple(Assumption(**each) for each in data["assumptions"]),
-        learned=tuple(Learned(**each) for each in data.get("learned") or ()),
-        spent=Spent(**data["spent"]),
-        **fields,
-    )
+    headers = answer.headers if len(answer.headers) == len(columns) else describe_columns(columns)
+    return replace(answer, rows=rows, headers=headers)
 
 
 def read_rows(result: Mapping[str, Any]) -> Rows:

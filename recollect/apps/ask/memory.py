@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from heapq import nlargest
@@ -64,8 +64,8 @@ class PastQuestion:
 
 @dataclass(frozen=True, slots=True)
 class QuestionMemory:
-    """`rated` are this user's statements that were found right or put right; `rejected`, those found wrong. `facts` are
-    what the project knows about the words of the question. `text` is what a model is shown of the conversation."""
+    """`rated` are this user's statements that were found right or put right. `facts` are what the project knows about
+    the words of the question. `text` is what a model is shown of the conversation."""
 
     standalone: str
     turns: tuple[Turn, ...] = ()
@@ -73,7 +73,6 @@ class QuestionMemory:
     resolutions: tuple[Resolution, ...] = ()
     preferences: tuple[tuple[str, Memory], ...] = ()
     rated: tuple[Memory, ...] = ()
-    rejected: frozenset[str] = frozenset()
     facts: tuple[Memory, ...] = ()
     is_summarized: bool = False
     request_id: RequestId | None = None
@@ -137,30 +136,30 @@ class MemoryReader:
             facts=MAX_FACTS,
         )
         known = await self.engine.runtime.brief(scope, wanted)
-        most = self.settings.similar if ask.similar is None else ask.similar
-        recall: Recall | None = None
-        resolved = known.resolved or ()
-        if most:
-            query = Query(known.standalone, scope="user", kinds=("turn",), limit=MAX_HITS)
-            recall = await self.engine.recall(scope, query)
-        if known.resolved is None:
+        resolved = known.resolved
+        if resolved is None:
             resolved = await self._resolve(scope, known.standalone, definitions)
-        active = [each for each in known.own if each.status == "active"]
-        rejected = frozenset(each.value for each in known.own if each.status == "retracted" and each.kind == "question")
-        habits = [("user", each) for each in active if each.kind == "preference"]
-        return QuestionMemory(
+        own = [each for each in known.own if each.status == "active"]
+        habits = [("user", each) for each in own if each.kind == "preference"]
+        memory = QuestionMemory(
             known.standalone,
             turns=tuple(known.turns),
-            similar=find_similar(recall, known.turns, ask, self.settings.similarity, rejected)[:most] if recall else (),
             resolutions=tuple(each for each in resolved if each.is_resolved),
             preferences=(*habits, *(("project", each) for each in known.shared)),
-            rated=tuple(each for each in active if each.kind in VETTED),
-            rejected=rejected,
+            rated=tuple(each for each in own if each.kind in VETTED),
             facts=tuple(known.facts),
             is_summarized=known.is_summarized,
-            request_id=recall.request_id if recall else None,
             seconds=time.perf_counter() - began,
         )
+        most = self.settings.similar if ask.similar is None else ask.similar
+        if not most:
+            return memory
+        query = Query(known.standalone, scope="user", kinds=("turn",), limit=MAX_HITS)
+        recall = await self.engine.recall(scope, query)
+        rejected = {each.value for each in known.own if each.status == "retracted" and each.kind == "question"}
+        similar = find_similar(recall, known.turns, ask, self.settings.similarity, rejected)[:most]
+        seconds = time.perf_counter() - began
+        return replace(memory, similar=similar, request_id=recall.request_id, seconds=seconds)
 
     async def _resolve(self, scope: Scope, question: str, definitions: Mapping[str, str]) -> Sequence[Resolution]:
         terms = list_terms(question, MAX_WORDS)
@@ -271,23 +270,24 @@ def resume_context(ask: Ask, memory: QuestionMemory) -> tuple[Ask, QuestionMemor
 
 
 def find_similar(
-    recall: Recall, turns: Sequence[Turn], ask: Ask, similarity: float, rejected: frozenset[str]
+    recall: Recall, turns: Sequence[Turn], ask: Ask, similarity: float, rejected: Collection[str]
 ) -> tuple[PastQuestion, ...]:
     """Return questions that came to SQL: the same text first, then those of similar meaning, each statement once; none
     that was found wrong. A recall leaves out the last turn of the session that says just this, so it is added."""
     wanted = {normalize_question(ask.question), normalize_question(recall.query.text)}
-    hits = [hit for hit in recall.hits if is_answered(hit.turn)]
-    asked = [*filter(is_answered, turns), *(hit.turn for hit in hits)]
-    same = [turn for turn in asked if normalize_question(turn.text) in wanted]
-    near = [hit.turn for hit in hits if get_vector_score(hit) >= similarity]
+    same = [turn for turn in (*turns, *(hit.turn for hit in recall.hits)) if normalize_question(turn.text) in wanted]
+    near = [hit.turn for hit in recall.hits if get_vector_score(hit) >= similarity]
     once: dict[str, PastQuestion] = {}
-    for turn in (*same, *near):
-        data = turn.data or {}
-        sql, text = str(data["sql"]), str(data.get("standalone") or turn.text)
-        if sql not in rejected:
-            tables, source = tuple(data.get("tables") or ()), str(data.get("source") or "")
-            once.setdefault(sql, PastQuestion(text, sql, tables, source))
+    for past in map(read_past_question, filter(is_answered, (*same, *near))):
+        if past.sql not in rejected:
+            once.setdefault(past.sql, past)
     return tuple(once.values())
+
+
+def read_past_question(turn: Turn) -> PastQuestion:
+    data = turn.data or {}
+    text, tables = data.get("standalone") or turn.text, data.get("tables") or ()
+    return PastQuestion(str(text), str(data["sql"]), tuple(tables), str(data.get("source") or ""))
 
 
 def is_answered(turn: Turn) -> bool:
@@ -312,10 +312,9 @@ def restrict_memory(memory: QuestionMemory, source: str, view: View, budget: int
     model is shown: the newest first, within the budget of tokens."""
     turns = tuple(turn for turn in memory.turns if can_see_turn(turn, source, view))
     similar = tuple(past for past in memory.similar if past.source == source and can_see(view, past.sql, past.tables))
-    wanted = [f"Asked before: {past.question}\nSQL: {past.sql}" for past in similar]
-    wanted += filter(None, (write_line(turn) for turn in reversed(turns)))
+    asked = [f"Asked before: {past.question}\nSQL: {past.sql}" for past in similar]
     lines, left = list[str](), budget
-    for line in wanted:
+    for line in filter(None, (*asked, *map(write_line, reversed(turns)))):
         left -= count_tokens(line) + 1
         if left < 0:
             break

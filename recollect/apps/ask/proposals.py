@@ -24,6 +24,7 @@ from recollect.apps.ask.memory import QuestionMemory, read_question
 from recollect.apps.ask.patterns import fill_pattern, match_pattern, normalize_question, read_pattern
 from recollect.apps.ask.question import Ask, Assumption, Choice, Clarification, Way
 from recollect.apps.ask.semantic.conditions import find_columns
+from recollect.apps.ask.semantic.model import SemanticModel
 from recollect.apps.ask.source_registry import OpenSource, View
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.vocabulary import Taught, TaughtWord, list_assumptions
@@ -35,6 +36,10 @@ from recollect.values.text import is_cjk
 ASKED_BACK = 0.65  # most confidence of an interpretation that is asked back
 CHOSEN = 0.95  # confidence of a choice that the user made
 VETTED_BY = {"question": "found right by you before", "correction": "put right by you before"}
+FOLLOW_UPS = {
+    "en": ("What about {}?", "Only the top 5", "And by {}?"),
+    "zh": ("{}年呢？", "只看前5名", "按{}呢？"),
+}
 MAX_TRIED, MAX_DIMENSIONS = 6, 12  # of suggested questions: each is interpreted before it is shown
 
 
@@ -106,9 +111,12 @@ def propose_repeat(inquiry: Inquiry) -> Proposal | None:
     own = inquiry.memory.rated if inquiry.memory else ()
     for memory in list_vetted(inquiry):
         if normalize_question(read_question(memory)) == wanted and "{{" not in memory.value:
+            data = memory.data or {}
             by_whom = VETTED_BY.get(memory.kind, "") if memory in own else "approved for the project"
-            explanation = f"This question was {by_whom}"
-            return Proposal("repeat", memory.value, explanation, pattern=memory.key, vetted=memory)
+            chosen = data.get("choice")
+            explanation = f"{chosen}, as you chose before" if chosen else f"This question was {by_whom}"
+            frame = Frame.from_data(data["frame"]) if data.get("frame") else None
+            return Proposal("repeat", memory.value, explanation, frame=frame, pattern=memory.key, vetted=memory)
     return None
 
 
@@ -159,12 +167,7 @@ def propose_interpretation(inquiry: Inquiry, found: Interpretation) -> Proposal:
     """Return the best interpretation with its assumptions; with a question back where it is not clear enough."""
     decision, question = found.decision, inquiry.question
     if decision.kind == "unclear":
-        questions = tuple(
-            Clarification(word, f'What does "{word}" mean?', category=find_category(word)) for word in found.missing
-        )
-        names = [each.names[0] for each in inquiry.view.model.entities if each.names]
-        refusal = explain_unclear(found.missing, names, question, is_too_long=found.is_too_long)
-        return Proposal("frame", confidence=0.0, clarifications=questions, refusal=refusal)
+        return explain_missing_words(inquiry, found)
     best, *others = decision.candidates
     assumptions = list_assumptions(inquiry.taught, best)
     if decision.kind == "assume" and others:
@@ -188,6 +191,16 @@ def propose_interpretation(inquiry: Inquiry, found: Interpretation) -> Proposal:
         best.frame,
         rows=get_whole_rows(found.rows.get(best.id), inquiry.ask.rows),
     )
+
+
+def explain_missing_words(inquiry: Inquiry, found: Interpretation) -> Proposal:
+    """Return a refusal that names the words not understood, and a question about each."""
+    questions = [
+        Clarification(word, f'What does "{word}" mean?', category=find_category(word)) for word in found.missing
+    ]
+    names = [each.names[0] for each in inquiry.view.model.entities if each.names]
+    refusal = explain_unclear(found.missing, names, inquiry.question, is_too_long=found.is_too_long)
+    return Proposal("frame", confidence=0.0, clarifications=tuple(questions), refusal=refusal)
 
 
 def list_guesses(best: Candidate, other: Candidate, confidence: float) -> tuple[Assumption, ...]:
@@ -253,22 +266,25 @@ def suggest_questions(inquiry: Inquiry, frame: Frame | None, most: int) -> tuple
 
 
 def list_follow_ups(inquiry: Inquiry, frame: Frame) -> Iterator[str]:
-    """Yield the same question for another period, the greatest only, by another dimension."""
-    is_chinese, model = is_cjk(inquiry.question), inquiry.view.model
+    """Yield the same question for the year before, the greatest only, by another dimension."""
+    year_before, top, by_name = FOLLOW_UPS["zh" if is_cjk(inquiry.question) else "en"]
     for period in frame.periods[:1]:
         start, end = period.start or "", period.end or ""
         if start[4:] == end[4:] == "-01-01" and int(end[:4]) == int(start[:4]) + 1:
-            year = int(start[:4]) - 1
-            yield f"{year}年呢？" if is_chinese else f"What about {year}?"
-    if not frame.metrics:
-        return
-    if frame.groups and frame.limit is None:
-        yield "只看前5名" if is_chinese else "Only the top 5"
+            yield year_before.format(int(start[:4]) - 1)
+    if frame.metrics and frame.groups and frame.limit is None:
+        yield top
+    if frame.metrics:
+        yield from map(by_name.format, islice(list_other_dimensions(inquiry.view.model, frame), MAX_DIMENSIONS))
+
+
+def list_other_dimensions(model: SemanticModel, frame: Frame) -> Iterator[str]:
+    """Yield dimensions near the frame that it is not grouped by; a name that several have does not say which is
+    meant."""
     tables = frame.tables | {join.to for join in model.joins if join.table in frame.tables}
     grouped = {(group.of.table, group.of.column) for group in frame.groups}
-    # A name that several dimensions have does not say which is meant.
-    counts = Counter(each.names[0] for each in model.dimensions if each.names)
-    near = [each for each in model.dimensions if each.names and counts[each.names[0]] == 1 and each.table in tables]
-    for each in near[:MAX_DIMENSIONS]:
-        if (each.table, each.column) not in grouped:
-            yield f"按{each.names[0]}呢？" if is_chinese else f"And by {each.names[0]}?"
+    named = [each for each in model.dimensions if each.names]
+    counts = Counter(each.names[0] for each in named)
+    for each in named:
+        if counts[each.names[0]] == 1 and each.table in tables and (each.table, each.column) not in grouped:
+            yield each.names[0]

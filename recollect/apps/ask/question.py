@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
+
+import msgspec
 
 from recollect.apps.ask.sources.running import Rows
 from recollect.errors import InvalidInput
@@ -15,6 +17,7 @@ from recollect.values.query import MAX_QUERY_CHARS, check_range
 from recollect.values.scope import MemoryId, RequestId
 from recollect.values.text import check_text
 
+T = TypeVar("T")
 OnText = Callable[[str], Awaitable[None]]
 Way = Literal["repeat", "pattern", "frame", "edit", "model", "given"]
 MAX_ROWS = 10_000
@@ -33,13 +36,15 @@ class Assumption:
 @dataclass(frozen=True, slots=True)
 class Choice:
     """An interpretation that is offered. `frame` is enough to answer it later; `teaches` are pairs of a word and what
-    choosing this says that it means, empty where the choice is about this question only."""
+    choosing this says that it means, empty where the choice is about this question only. `question` is what it answers;
+    empty where it leaves out words, or changes the last answer, so that it does not answer the question alone."""
 
     id: str
     label: str
     frame: Mapping[str, Any] = field(default_factory=dict)
     teaches: tuple[tuple[str, str], ...] = ()
     sql: str = ""  # where a model wrote it and there is no frame
+    question: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,40 +214,33 @@ def read_session_context(text: str | None) -> SessionContext | None:
     """Return the context that a header gives; None without a header. An empty object ends an earlier context."""
     if not text:
         return None
+    if len(text) > MAX_CHARS:
+        raise InvalidInput(HEADER, f"give a JSON object of at most {MAX_CHARS:,} characters")
     try:
-        given = json.loads(text) if len(text) <= MAX_CHARS else None
+        given = json.loads(text)
+        fields = {name: value for name, value in given.items() if value is not None}
+        context: SessionContext = msgspec.convert(fields, SessionContext)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(HEADER, str(error)) from None
+    except AttributeError:
+        raise InvalidInput(HEADER, "give a JSON object") from None
     except (ValueError, RecursionError):
         raise InvalidInput(HEADER, "is not JSON") from None
-    if not isinstance(given, Mapping):
-        raise InvalidInput(HEADER, f"give a JSON object of at most {MAX_CHARS:,} characters")
-    return SessionContext(
-        time_focus=_typed(given, "time_focus", str, ""),
-        user_segment=_typed(given, "user_segment", str, ""),
-        exclude_test=_typed(given, "exclude_test", bool, False),
-        custom_filters=_mapping(given, "custom_filters", (str, int, float, bool)),
-        definitions=_mapping(given, "definitions", (str,)),
-    )
+    for name in ("custom_filters", "definitions"):
+        if len(getattr(context, name)) > MAX_ENTRIES:
+            raise InvalidInput(HEADER, f"{name}: at most {MAX_ENTRIES} entries")
+    return context
 
 
 def read_stored_context(data: Mapping[str, Any] | None) -> SessionContext | None:
     """Return the context stored with a turn, if there is one."""
     stored = (data or {}).get("context")
-    return SessionContext(**stored) if isinstance(stored, Mapping) else None
+    return read_stored(stored, SessionContext) if isinstance(stored, Mapping) else None
 
 
-def _typed(given: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
-    value = given.get(name)
-    if value is None:
-        return default
-    if not isinstance(value, kind):
-        raise InvalidInput(HEADER, f"{name} is a {type(value).__name__}, not a {kind.__name__}")
-    return value
-
-
-def _mapping(given: Mapping[str, Any], name: str, kinds: tuple[type, ...]) -> Mapping[str, Any]:
-    value: Mapping[str, Any] = _typed(given, name, dict, {})
-    wrong = next((key for key, each in value.items() if not isinstance(each, kinds)), None)
-    if wrong is not None or len(value) > MAX_ENTRIES:
-        said = f"{name}.{wrong} has the wrong type" if wrong is not None else f"{name}: at most {MAX_ENTRIES} entries"
-        raise InvalidInput(HEADER, said)
-    return value
+def read_stored(value: Any, kind: type[T]) -> T:
+    """Return a value of one of these classes from the data of a turn. Raises TypeError if it is not one of ours."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise TypeError(f"the data of this turn are not ours: {error}") from None

@@ -3,6 +3,7 @@ statement, a thumb up or down, an approved question. Everything becomes a memory
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from recollect.apps.ask.corrections.lessons import draw_lessons
 from recollect.apps.ask.interpret.link import link_names
 from recollect.apps.ask.interpret.words import tokenize
 from recollect.apps.ask.patterns import Pattern, check_pattern, fill_examples
-from recollect.apps.ask.proposals import has_words
+from recollect.apps.ask.proposals import Inquiry, has_words
 from recollect.apps.ask.question import Choice, Learned
 from recollect.apps.ask.question_shape import shape_of
 from recollect.apps.ask.semantic.conditions import find_tables_for, ground_condition
@@ -30,6 +31,7 @@ from recollect.values.sensitive_data import mask_text
 if TYPE_CHECKING:
     from recollect.apps.ask.analyst import Analyst
 
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 QUIET = 0.3  # importance of what is found when it is looked for, and is in no context otherwise
 ASKERS = 3  # users that must have asked alike before a question is proposed to the project
 
@@ -112,10 +114,31 @@ def names_something(analyst: Analyst, source: OpenSource, term: str, text: str) 
 
 
 async def learn_choice(
-    analyst: Analyst, scope: Scope, choice: Choice, question: str, source: str
-) -> tuple[Learned, ...]:  # fmt: skip
-    """Learn, for this user, what words mean according to the choice that they made."""
+    analyst: Analyst, scope: Scope, inquiry: Inquiry, choice: Choice, sql: str
+) -> tuple[Learned, ...]:
+    """Learn, for this user, what words mean according to the choice that they made. If it teaches no word, it becomes
+    their answer to the same question, unless it depends on the day or on what always holds for them."""
     learned = list[Learned]()
+    source, question = inquiry.source, inquiry.question
+    depends = DAY.search(sql) or inquiry.taught.filters or inquiry.taught.time_focus
+    if choice.question and not choice.teaches and not depends:
+        lesson = Lesson(
+            check_length(sql),
+            key=choice.question[:MAX_NAME],
+            kind="question",
+            source="clarification",
+            owner="user",
+            importance=QUIET,
+            data={
+                "source": source.name,
+                "fingerprint": source.entry.fingerprint,
+                "choice": choice.label,
+                "frame": choice.frame,
+            },
+            question=choice.question[:MAX_VALUE_CHARS],
+        )
+        memory = await analyst.engine.learn(scope, lesson)
+        learned.append(Learned(str(memory.id), memory.key, choice.label, "user"))
     for term, meaning in choice.teaches:
         is_name = meaning.startswith("refers to") or AGGREGATE.match(meaning) is not None
         lesson = Lesson(
@@ -124,7 +147,7 @@ async def learn_choice(
             kind="terminology" if is_name else "definition",
             source="clarification",
             owner="user",
-            data={"source": source, "choice": choice.label},
+            data={"source": source.name, "choice": choice.label},
             question=question[:MAX_VALUE_CHARS],
         )
         learned.append(await learn_for(analyst, scope, lesson))

@@ -45,14 +45,20 @@ def word_rows_plainly(
     if len(rows.rows) == 1 and len(rows.columns) == 1:
         figure = format_cell(rows.rows[0][0])
         return f"{explanation}: **{figure}**" if markdown and explanation else f"{explanation}: {figure}".lstrip(": ")
-    cells = [[format_cell(value) for value in row] for row in rows.rows[:TEXT_ROWS]]
-    count = describe_row_count(rows, TEXT_ROWS, is_chinese=is_zh)
-    if markdown:
-        lines = [write_table_line(row) for row in (headers or rows.columns, ["---"] * len(rows.columns), *cells)]
-        lines += ["", count] if count else []
-    else:
-        lines = ["; ".join(row) for row in cells] + ([count] if count else [])
+    lines = write_table(rows, headers) if markdown else ["; ".join(row) for row in format_cells(rows)]
+    if count := describe_row_count(rows, TEXT_ROWS, is_chinese=is_zh):
+        lines += ["", count] if markdown else [count]
     return "\n".join([f"{explanation}:\n", *lines] if explanation else lines)
+
+
+def format_cells(rows: Rows) -> list[list[str]]:
+    return [[format_cell(value) for value in row] for row in rows.rows[:TEXT_ROWS]]
+
+
+def write_table(rows: Rows, headers: Sequence[str]) -> list[str]:
+    """Return the lines of a Markdown table."""
+    ruler = ["---"] * len(rows.columns)
+    return [write_table_line(row) for row in (headers or rows.columns, ruler, *format_cells(rows))]
 
 
 def write_table_line(cells: Sequence[str]) -> str:

@@ -340,7 +340,7 @@ for row in (
 async def execute_vql(call: Call, body: ExecuteBody) -> dict[str, Any]:
     """Run a given statement, checked like any other: it can only read, and only what the caller may see."""
     body.check_ranges()
-    name = await call.analyst.sources.one(call.scope, body.source)
+    name = await call.analyst.sources.choose_one(call.scope, body.source)
     checked, rows = await call.analyst.run(call.scope, name, call.role, body.vql, body.limit)
     return {"vql": checked.sql, "execution_result": execution_result(rows, body.limit)}
 
@@ -353,7 +353,7 @@ async def get_metadata(call: Call, vdp_database_names: Databases = "") -> dict[s
     """Read the schemas of the databases again and return them; for data stewards and admins."""
     library = call.analyst.sources
     databases = []
-    for name in await library.wanted(call.scope, split_names(vdp_database_names)):
+    for name in await library.find_names(call.scope, split_names(vdp_database_names)):
         shelf, has_changed = await library.refresh(call.scope, name)
         views = [{"view": table.name, "columns": [c.name for c in table.columns]} for table in shelf.catalog.tables]
         databases.append({"database": name, "changed": has_changed, "views": views})
@@ -364,7 +364,7 @@ async def get_metadata(call: Call, vdp_database_names: Databases = "") -> dict[s
 async def delete_metadata(call: Call, vdp_database_names: Databases = "") -> dict[str, Any]:
     """Forget the schemas of the databases, until they are read again; for data stewards and admins."""
     library = call.analyst.sources
-    names = await library.wanted(call.scope, split_names(vdp_database_names))
+    names = await library.find_names(call.scope, split_names(vdp_database_names))
     for name in names:
         await library.empty(call.scope, name)
     return {"deleted": names}
@@ -381,7 +381,7 @@ async def similarity_search(
     """Return the tables that match a text, best first."""
     library = call.analyst.sources
     found = []
-    for name in await library.wanted(call.scope, split_names(vdp_database_names)):
+    for name in await library.find_names(call.scope, split_names(vdp_database_names)):
         view = (await library.find(call.scope, name)).view(call.role)
         found += similar_tables(name, view, query, n_results)
     found.sort(key=lambda each: -each["score"])

@@ -17,7 +17,6 @@ from recollect.apps.ask.answer_fields import (
     AssumptionAnswer,
     ClarificationAnswer,
     LearnedAnswer,
-    describe_assumption,
     describe_clarification,
     describe_table,
     execution_result,
@@ -160,7 +159,7 @@ async def describe_text2sql(answer: Answer) -> dict[str, Any]:
         "examples_found": answer.examples,
         "needs_clarification": answer.needs_clarification,
         "clarifications": [describe_clarification(each) for each in answer.clarifications],
-        "assumptions": [describe_assumption(each) for each in answer.assumptions],
+        "assumptions": [asdict(each) for each in answer.assumptions],
         "pattern_used": answer.pattern,
         "learned": [asdict(each) for each in answer.learned],
         "metadata": {

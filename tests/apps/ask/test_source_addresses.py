@@ -240,7 +240,7 @@ async def test_our_own_server_is_refused_by_its_identity(
         for local in (False, True):
             with pytest.raises(InvalidInput, match="own database server"):
                 await library.add(DANA, "own", dsn, local=local)
-    assert await library.listed(DANA) == []
+    assert await library.find_all(DANA) == []
     await wait_for_no_connection(database)
 
 

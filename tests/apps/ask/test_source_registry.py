@@ -54,7 +54,7 @@ async def test_a_source_that_is_dropped_takes_its_terms_along(engine: Engine, re
     await registry.drop(DANA, "shop")
 
     assert await told(engine) == set()
-    assert await registry.listed(DANA) == []
+    assert await registry.find_all(DANA) == []
 
 
 async def test_hidden_columns_are_not_told_either(engine: Engine, registry: SourceRegistry) -> None:
@@ -98,7 +98,7 @@ async def test_adding_that_fails_leaves_nothing_behind(
     with pytest.raises(InvalidInput, match="more than"):
         await registry.add(DANA, "more", dsn)
 
-    assert [source.name for source in await registry.listed(DANA)] == ["shop"]
+    assert [source.name for source in await registry.find_all(DANA)] == ["shop"]
     assert await told(engine) == before
 
 
@@ -113,4 +113,4 @@ async def test_a_failed_write_of_terms_keeps_no_source(
     with pytest.raises(RecollectError, match="no_skye"):
         await registry.add(DANA, "more", dsn)
 
-    assert [source.name for source in await registry.listed(DANA)] == ["shop"]
+    assert [source.name for source in await registry.find_all(DANA)] == ["shop"]
