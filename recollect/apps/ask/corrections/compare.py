@@ -24,8 +24,8 @@ from recollect.apps.ask.corrections.compare_columns import (
     show_items,
 )
 from recollect.apps.ask.corrections.correction import Change
+from recollect.apps.ask.corrections.lessons import split_identifier
 from recollect.apps.ask.corrections.query_tree import DERIVED, Schema, parse_pair, rename_tables
-from recollect.apps.ask.corrections.question_words import split_identifier
 
 SECOND_USE = re.compile(r"_\d+$")
 NO_TABLE = re.compile(rf"^{DERIVED}|_\d+$")  # a derived table, or the second use of a table
