@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from typing import Any
 
 from recollect.apps.ask.corrections.correction import Change, Correction
@@ -83,11 +84,9 @@ def _draw_from_change(change: Change, question: str) -> Iterator[Lesson]:
         yield from _draw_terms(change, question, "column", f"refers to {full}")
     elif change.word:
         yield _make_lesson("definition", change.word, after, question, {"sql_hint": after})
-    elif change.kind in PREFERENCES:
-        key = PREFERENCES[change.kind](change, after, question)
+    elif after and (key := _name_preference(change, after, QuestionWords.of(question))):
         value = f"by {after}" if change.kind == "grouping" else after
-        if key:
-            yield _make_lesson("preference", key, value, question, {"table_name": change.table})
+        yield _make_lesson("preference", key, value, question, {"table_name": change.table})
 
 
 def _draw_terms(change: Change, question: str, entity: str, value: str) -> Iterator[Lesson]:
@@ -97,38 +96,26 @@ def _draw_terms(change: Change, question: str, entity: str, value: str) -> Itera
             yield _make_lesson("terminology", term.lower(), value, question, data)
 
 
-# Each returns the key of the preference that a change shows, or None if the question asked for it.
-
-
-def _prefer_filter(change: Change, after: str, question: str) -> str | None:
-    columns = list_qualified_columns(after)
-    if not columns or MEASURE.search(after) or is_condition_asked(after, question):
-        return None
-    return f"default_filter:{columns[0]}"
-
-
-def _prefer_measure(change: Change, after: str, question: str) -> str | None:
-    about = [*list_qualified_columns(after), *list_qualified_columns(change.before or ""), after.lower()][0]
-    return None if is_measure_asked(after, question) else f"aggregation:{about}"
-
-
-def _prefer_unit(change: Change, after: str, question: str) -> str | None:
-    return None if not after or is_unit_asked(after, question) else "time_grain"
-
-
-def _prefer_grouping(change: Change, after: str, question: str) -> str | None:
-    words, known = QuestionWords.of(question), list_columns(change.before or "")
-    new = [name for name in list_columns(after) if name not in known]
-    is_asked = all(is_column_asked(name, words) for name in new)
-    return None if not after or is_asked else f"grouping:{change.table}"
-
-
-PREFERENCES = {
-    "filter_addition": _prefer_filter,
-    "aggregation": _prefer_measure,
-    "grain": _prefer_unit,
-    "grouping": _prefer_grouping,
-}
+def _name_preference(change: Change, after: str, question: QuestionWords) -> str | None:
+    """Return the key of the preference that a change shows, or None if the question asked for it."""
+    vocabulary, columns = load_vocabulary(), list_qualified_columns(after)
+    known = list_qualified_columns(change.before or "")
+    match change.kind:
+        case "filter_addition" if columns and not MEASURE.search(after):
+            return None if is_condition_asked(after, question) else f"default_filter:{columns[0]}"
+        case "aggregation":  # "the average price" asks for AVG(price)
+            words = (words for name, words in vocabulary["measures"].items() if name in after.upper())
+            return (
+                None
+                if question.has_any(chain.from_iterable(words))
+                else f"aggregation:{[*columns, *known, after.lower()][0]}"
+            )
+        case "grain":
+            return None if question.has_any(vocabulary["units"].get(after, ())) else "time_grain"
+        case "grouping":
+            names = {*map(drop_table, columns)} - {*map(drop_table, known)}
+            return None if all(is_column_asked(name, question) for name in names) else f"grouping:{change.table}"
+    return None
 
 
 def _make_lesson(kind: MemoryKind, key: str, value: str, question: str, data: dict[str, Any]) -> Lesson:
@@ -246,15 +233,15 @@ def find_vague_word(change: Change, question: QuestionWords) -> str | None:
     return next(filter(None, map(question.find_spelling, vague)), None)
 
 
-def is_condition_asked(condition: str, question: str) -> bool:
+def is_condition_asked(condition: str, question: QuestionWords) -> bool:
     """Whether the question asked for this condition: by its value, by its flag, or by naming a time."""
-    words = QuestionWords.of(question)
-    if any(_check_literals(condition, words)):
+    if any(_check_literals(condition, question)):
         return True
-    if TIME.search(condition) and words.has_any(load_vocabulary()["time"]["words"]):
+    if TIME.search(condition) and question.has_any(load_vocabulary()["time"]["words"]):
         return True
     is_state = YES_OR_NO.search(condition) and not HAS_VALUE.search(condition)
-    return bool(is_state) and any(is_column_asked(name, words) for name in list_columns(condition))
+    columns = map(drop_table, list_qualified_columns(condition))
+    return bool(is_state) and any(is_column_asked(name, question) for name in columns)
 
 
 def _check_literals(condition: str, question: QuestionWords) -> list[bool]:
@@ -290,21 +277,8 @@ def is_column_asked(column: str, question: QuestionWords) -> bool:
     return not ({*split_identifier(column)} - {*filler}).isdisjoint(question.stems)
 
 
-def is_unit_asked(unit: str, question: str) -> bool:
-    return QuestionWords.of(question).has_any(load_vocabulary()["units"].get(unit, ()))
-
-
-def is_measure_asked(measure: str, question: str) -> bool:
-    """Whether the question names the function of a measure, as in "the average price" for AVG(price)."""
-    spoken = [
-        word for name, words in load_vocabulary()["measures"].items() if name in measure.upper() for word in words
-    ]
-    return QuestionWords.of(question).has_any(spoken)
-
-
-def list_columns(sql: str) -> list[str]:
-    """Return the names of the columns that are qualified by their table."""
-    return [column.rpartition(".")[2] for column in list_qualified_columns(sql)]
+def drop_table(column: str) -> str:
+    return column.rpartition(".")[2]
 
 
 def list_qualified_columns(sql: str) -> list[str]:

@@ -165,7 +165,7 @@ def _merge(select: exp.Select, source: exp.Subquery) -> None:
     outputs = {column.alias_or_name: column.unalias() for column in body.expressions if not column.is_star}
     _replace_outputs(select, source, outputs, first)
     if is_alone and outputs and exp.Star in map(type, select.expressions):
-        select.set("expressions", [one.copy() for one in body.expressions])
+        select.set("expressions", body.copy().expressions)
     source.replace(tables[0])
     select.set("joins", [*list_joins(body), *list_joins(select)])
     select.where(body.args.get("where") and body.args["where"].this, copy=False)
