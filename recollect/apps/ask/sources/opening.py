@@ -150,11 +150,11 @@ def find_file(file: str, rules: SourceRules) -> Path:
     local."""
     path = find_place(file, rules)
     if not path.is_file():
-        raise no_file(path) if rules.is_local else NotConnected(f"{path} is not a file")
+        raise explain_missing_file(path) if rules.is_local else NotConnected(f"{path} is not a file")
     return path
 
 
-def no_file(path: Path) -> InvalidInput:
+def explain_missing_file(path: Path) -> InvalidInput:
     return InvalidInput(FIELD, f"there is no file {path}; check the path (an absolute one has four slashes)")
 
 
@@ -164,7 +164,7 @@ def find_place(place: str, rules: SourceRules) -> Path:
     if rules.is_local:
         path = Path(place).expanduser()
         if not path.exists():
-            raise no_file(path)
+            raise explain_missing_file(path)
         return path.absolute()
     try:
         path = Path(place).resolve(strict=True)
