@@ -44,6 +44,7 @@ class ColumnInfo:
     high: float | None = None
     words: Phrase = ()
     concepts: frozenset[str] = frozenset()
+    is_sensitive: bool = False
 
     @property
     def is_key(self) -> bool:
@@ -280,7 +281,7 @@ def make_column(table: str, column: Column, role: Role) -> ColumnInfo:
         table, column.name, column.type, role, draft.is_year(column),
         any(each != each.strip() for each in texts),
         bool(texts) and all(NUMERIC.fullmatch(each.strip()) for each in texts),
-        to_number(column.low), to_number(column.high), words, concepts,
+        to_number(column.low), to_number(column.high), words, concepts, column.is_sensitive,
     )  # fmt: skip
 
 

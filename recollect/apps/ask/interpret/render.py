@@ -31,6 +31,7 @@ FORMATS = {
     "weekday": "%w",
 }
 PLACE = "place"
+MAX_LISTED = 10  # columns of a list where the question names none
 
 
 class CannotRender(Exception):
@@ -129,6 +130,7 @@ def build_query(frame: Frame, index: SchemaIndex) -> exp.Select:
     shown, keys = grouped_columns(frame, query) if is_grouped else (listed_columns(frame, query), [])
     metrics = [metric_expression(metric, query) for metric in frame.metrics]
     orders = [order_expression(order, frame, metrics, query) for order in frame.order]
+    orders = orders or default_order(frame, shown, metrics)
     havings = [having_expression(each, query) for each in frame.having]
     query.wheres += where_expressions(frame, query)
     pairs = zip(frame.metrics, metrics, strict=True)
@@ -140,6 +142,15 @@ def build_query(frame: Frame, index: SchemaIndex) -> exp.Select:
     if orders and frame.with_ties:
         return keep_ties(select, frame.limit or 1, orders)
     return add_order(select, frame.limit, orders)
+
+
+def default_order(frame: Frame, shown: Sequence[exp.Expr], metrics: Sequence[exp.Expr]) -> list[exp.Ordered]:
+    """Order figures as people read them: by time and other groups as shown, and a single group by its figure."""
+    if not metrics or not frame.groups:
+        return []
+    if len(frame.groups) == 1 and not frame.groups[0].grain and frame.metrics[0].compute != "growth":
+        return [exp.Ordered(this=metrics[0].copy(), desc=True, nulls_first=False)]
+    return [exp.Ordered(this=each.unalias().copy()) for each in shown]
 
 
 def repeats_values(frame: Frame, index: SchemaIndex) -> bool:
@@ -312,9 +323,14 @@ def grain_expression(moment: exp.Expr, grain: str, dialect: str) -> exp.Expr:
 
 
 def listed_columns(frame: Frame, query: Query) -> list[exp.Expr]:
-    return shown_columns(frame.columns, query) or label_expressions(
-        frame.subject, query.reach(frame.subject), query.index
+    """Return the columns of a list: those that were named, or what a row of the subject is about."""
+    if frame.columns:
+        return shown_columns(frame.columns, query)
+    info, alias = query.index.tables[frame.subject], query.reach(frame.subject)
+    names = dict.fromkeys(
+        (*info.label, *info.key, *(each.name for each in info.columns.values() if not each.is_sensitive))
     )
+    return [column_expression(name, alias) for name in list(names)[:MAX_LISTED]]
 
 
 def shown_columns(refs: Sequence[Ref], query: Query) -> list[exp.Expr]:
