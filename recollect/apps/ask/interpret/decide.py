@@ -20,7 +20,7 @@ PLAIN_COST, LONELY_COST = 2.0, 0.5  # the most that may speak against a plain re
 # Features of readings that are wrong more often than right.
 DOUBTS = (
     "existence_of_mention", "owner_differs", "shown_off_entity", "mixed_tables", "open_unused", "imperfect_value",
-    "no_label", "contradiction", "parallel_guessed", "table_unused", "definition_unsure", "by_not_group",
+    "contradiction", "parallel_guessed", "table_unused", "definition_unsure", "by_not_group",
 )  # fmt: skip
 
 

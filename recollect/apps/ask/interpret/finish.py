@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import cast
 
 from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, find_moment
-from recollect.apps.ask.interpret.frame import Compute, Filter, Frame, Grain, Group, Metric, Order, Ref
+from recollect.apps.ask.interpret.frame import Compute, Filter, Frame, Grain, Group, Metric, Order, Period, Ref
 from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import score
@@ -341,7 +342,8 @@ def add_compute(work: Work) -> None:
         is_possible = has_parts(work) if fact.text == "share" else bool(work.metrics) and has_grain(work)
         if is_possible:
             compute = cast(Compute, fact.text)
-            work.metrics = [replace(work.metrics[0], compute=compute), *work.metrics[1:]]
+            figure = [work.metrics[0]] if compute == "growth" else []
+            work.metrics = [*figure, replace(work.metrics[0], compute=compute), *work.metrics[1:]]
         work.note("left_over", not is_possible)
 
 
@@ -376,8 +378,19 @@ def add_comparison(work: Work) -> None:
 
 def list_compared(work: Work) -> list[Group]:
     counted = Counter(each.of for each, _ in work.filters if each.op == "=")
-    years = [Group(period.of, "year") for period in work.periods if period.others]
-    return [*years, *(Group(ref) for ref, count in counted.items() if count > 1)]
+    spans = [Group(period.of, compared_grain(period)) for period in work.periods if period.others]
+    return [*spans, *(Group(ref) for ref, count in counted.items() if count > 1)]
+
+
+def compared_grain(period: Period) -> Grain:
+    """Return the unit that tells the ranges apart: the same months of two years differ by year."""
+    starts = [start or "" for start, _ in period.ranges]
+    if len({start[4:] for start in starts}) == 1:
+        return "year"
+    days = (date.fromisoformat(period.end or starts[0]) - date.fromisoformat(starts[0])).days
+    return (
+        "day" if days == 1 else "week" if days == 7 else "month" if days <= 31 else "quarter" if days <= 92 else "year"
+    )
 
 
 def add_left_over(work: Work) -> None:

@@ -216,7 +216,8 @@ def change_groups(change: Change) -> None:
     kept = [each for each in frame.groups if change.is_adding or bool(each.grain) != is_time]
     kept = [] if change.has_word(REPLACING) else kept
     metrics = frame.metrics or (Metric("count", Ref(frame.subject)),)
-    change.set("group", groups=(*kept, *groups), metrics=metrics, columns=())
+    order = (*groups, *kept) if is_time else (*kept, *groups)
+    change.set("group", groups=order, metrics=metrics, columns=())
     change.reach(*(group.of for group in groups))
 
 

@@ -74,7 +74,6 @@ WEIGHTS: Mapping[str, float] = {
     "shown_and_filtered": -1.5,
     "foreign_key_shown": -1.6,
     "default_label": -0.3,
-    "no_label": -1.0,
     "mixed_tables": -0.8,
     # shape
     "join": -0.4,

@@ -276,8 +276,10 @@ def grouped_columns(frame: Frame, query: Query) -> tuple[list[exp.Expr], list[ex
             shown += made
         else:
             # Rows are told apart by their key and shown by their label, unless the frame says what is shown of them.
+            own = key_expressions(group.of, query)
             shown += [] if group.of.table in {ref.table for ref in frame.columns} else made
-            keys += key_expressions(group.of, query)
+            shown += [each for each in own if frame.having and each not in shown]
+            keys += own
     keys += [each for each in labels if each not in keys]
     return shown, [each.unalias() for each in keys]
 

@@ -217,10 +217,6 @@ def shows_label(frame: Frame, base: str, work: Work) -> bool:
     return not frame.columns and not frame.metrics and not frame.groups
 
 
-def lacks_label(frame: Frame, base: str, work: Work) -> bool:
-    return shows_label(frame, base, work) and not work.index.tables[frame.subject].label
-
-
 def is_grouped_by_row(frame: Frame, base: str, work: Work) -> bool:
     """Whether the figure is one of each single row."""
     return bool(frame.metrics) and any(group.of.table == base and not group.of.column for group in frame.groups)
@@ -280,7 +276,7 @@ def has_twin(ref: Ref, tables: set[str], index: SchemaIndex) -> bool:
 
 
 SHAPES: dict[str, Callable[[Frame, str, Work], float]] = {
-    "join": count_joins, "other_owner": count_strays, "default_label": shows_label, "no_label": lacks_label,
+    "join": count_joins, "other_owner": count_strays, "default_label": shows_label,
     "group_by_row": is_grouped_by_row, "fan_out_join": count_fan_outs, "repeated_rows": repeats_rows,
     "shown_and_filtered": count_filtered, "counted_by_name": counts_named_rows,
 }  # fmt: skip
