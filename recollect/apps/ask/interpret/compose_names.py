@@ -99,6 +99,10 @@ def count_entity(name: Name) -> Iterator[State]:
     """`number of X`: a figure, or what the rows are ordered or limited by."""
     state = name.state
     changes: dict[str, Any] = {"counts": False, "last_aggregates": ("count",)}
+    if state.aggregates == ("avg",):
+        # "the average number of orders" is a number of orders per something
+        yield name.move(name.fact("metric", "per", target=name.rows), **changes, aggregates=())
+        return
     if state.order:
         yield name.move(name.order("count", target=name.rows), **changes, order="")
         return
@@ -138,6 +142,8 @@ def count_total(name: Name) -> Iterator[State]:
     """`total orders` is their number."""
     if name.state.aggregates == ("sum",):
         yield name.move(name.fact("metric", "count", target=name.rows), ("counted_total", 1.0), aggregates=())
+    if name.state.aggregates == ("avg",):
+        yield name.move(name.fact("metric", "per", target=name.rows), ("counted_total", 1.0), aggregates=())
 
 
 ENTITY_READINGS: tuple[Reading, ...] = (compare_count, rank_by_count, group_by_entity, require_absence, count_total)
@@ -329,13 +335,18 @@ def read_plain(name: Name) -> Iterator[State]:
 def sum_measure(name: Name) -> Iterator[State]:
     """A measure that is named loosely ("sales") is summed, or stands for the rows of its table."""
     state, link = name.state, name.link
-    if not name.is_measure or (link.score >= 1 and not name.is_expression):
+    if not name.is_measure:
         return
+    is_exact = link.score >= 1 and not name.is_expression
     # "Sale amount", "units sold" and "how many units did we sell" have one figure, not two.
     is_second = not state.junction and any(fact.kind == "metric" for fact in state.facts)
-    extra = [*name.place, *([("second_figure", 1.0)] if is_second else [])]
+    extra = [
+        *name.place,
+        *([("second_figure", 1.0)] if is_second else []),
+        *([("column_summed", 1.0)] if is_exact else []),
+    ]
     yield name.move(name.fact("metric", "sum", in_where=state.in_where), *extra, **name.opened)
-    if state.entity and link.target.table != state.entity:
+    if state.entity and link.target.table != state.entity and not is_exact:
         # "tracks that were never sold": a verb that stands for rows of another table
         yield name.move(name.fact("exists", target=name.rows, is_negated=bool(state.negates)), negates=0)
 
@@ -348,6 +359,8 @@ def show_column(name: Name) -> Iterator[State]:
         extra.append(("foreign_key_shown", 1.0))
     if name.is_measure and name.link.score < 1:
         extra.append(("measure_listed", 1.0))
+    if name.info.yes:
+        extra.append(("flag_shown", 1.0))
     show = name.fact("show", in_where=state.in_where, junction=state.junction, role=state.role)
     yield name.move(show, *extra, **name.opened)
 
@@ -355,6 +368,14 @@ def show_column(name: Name) -> Iterator[State]:
 def require_missing(name: Name) -> Iterator[State]:
     if name.state.negates and not name.is_expression:
         yield name.move(name.fact("filter", op="is null"), negates=0)
+
+
+def require_flag(name: Name) -> Iterator[State]:
+    """`active products`: a column of yes and no is a condition."""
+    if name.info.yes:
+        flag = name.fact("filter", op="=" if len(name.info.yes) == 1 else "in", values=name.info.yes,
+                         is_text=name.info.type == "text", is_negated=bool(name.state.negates))  # fmt: skip
+        yield name.move(flag, negates=0)
 
 
 def repeat_condition(name: Name) -> Iterator[State]:
@@ -369,4 +390,6 @@ def wait_for_value(name: Name) -> Iterator[State]:
     yield name.move(None, *extra, **name.opened, waits=True)
 
 
-PLAIN_READINGS: tuple[Reading, ...] = (sum_measure, show_column, require_missing, repeat_condition, wait_for_value)
+PLAIN_READINGS: tuple[Reading, ...] = (
+    sum_measure, show_column, require_missing, require_flag, repeat_condition, wait_for_value,
+)  # fmt: skip

@@ -199,5 +199,5 @@ OPERATORS: dict[str, Handler] = {
     "superlative": on_superlative, "adjective": on_superlative, "compare": on_compare, "postfix": on_postfix,
     "average": on_average, "order": on_order, "group": on_group, "negate": on_negate, "junction": on_junction,
     "like": on_like, "missing": on_missing, "grain": on_grain, "versus": on_versus, "distinct": add_fact,
-    "compute": add_fact, "chart": add_fact, "exists": change_nothing, "follow": change_nothing,
+    "compute": add_fact, "chart": add_fact, "arrival": add_fact, "exists": change_nothing, "follow": change_nothing,
 }  # fmt: skip

@@ -29,7 +29,7 @@ def add_conditions(work: Work) -> None:
     base = work.base
     for period in merge_periods(work.facts("period")):
         add_period(work, base, period)
-    for fact in work.facts("grain"):
+    for fact in work.facts("grain")[int(work.averaged_grain) :]:
         add_grain(work, base, fact)
 
 

@@ -13,7 +13,7 @@ from datetime import date
 from typing import cast
 
 from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, find_moment
-from recollect.apps.ask.interpret.frame import Compute, Filter, Frame, Grain, Group, Metric, Order, Period, Ref
+from recollect.apps.ask.interpret.frame import Compute, Filter, Frame, Grain, Group, Metric, Order, Part, Period, Ref
 from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import score
@@ -31,9 +31,9 @@ def finish(state: State, linked: Linked) -> Iterator[Draft]:
     work.subject = find_subject(work)
     if work.subject:
         yield from finish_work(work)
-        other = replace_figure(work)
-        if other is not None:
-            yield from finish_work(other)
+        for other in (replace_figure(work), average_totals(work)):
+            if other is not None:
+                yield from finish_work(other)
         return
     # "The best month in 2024" names no figure: each figure of money with a date is offered.
     is_dated = bool(work.facts("grain", "period"))
@@ -72,6 +72,18 @@ def replace_figure(work: Work) -> Work | None:
     return made
 
 
+def average_totals(work: Work) -> Work | None:
+    """Return the reading of "average revenue per customer" as one figure: all revenue by the number of customers."""
+    averaged = [fact for fact in work.facts("metric") if fact.aggregate == "avg" and not fact.target.per]
+    grouped = [*work.facts("grain"), *(fact for fact in work.facts("group") if not fact.target.column)]
+    if len(averaged) != 1 or not grouped:
+        return None
+    facts = tuple(replace(each, aggregate="per") if each == averaged[0] else each for each in work.state.facts)
+    made = Work(work.linked, replace(work.state, facts=facts), work.subject)
+    made.note("average_of_totals")
+    return made
+
+
 def finish_work(work: Work) -> Iterator[Draft]:
     state = work.state
     for add in STEPS:
@@ -99,13 +111,48 @@ def find_subject(work: Work) -> str:
 
 
 def add_metrics(work: Work) -> None:
-    metrics = zip(work.facts("metric"), work.refs("metric"), strict=True)
-    work.metrics = [Metric(fact.aggregate, ref) for fact, ref in metrics]
     work.groups = list(map(Group, work.refs("group")))
+    metrics = zip(work.facts("metric"), work.refs("metric"), strict=True)
+    work.metrics = [make_metric(work, fact, ref) for fact, ref in metrics]
     if work.groups and not work.metrics and not work.facts("superlative", "order", "show"):
         work.metrics.append(Metric("count", Ref(work.subject)))
         # "Orders by channel" can only be counted; without "by" the figure is a guess.
         work.note("default_aggregate", 1 if work.named_entities else 2)
+
+
+def make_metric(work: Work, fact: Fact, ref: Ref) -> Metric:
+    """Return the figure; an average of counts or of totals is divided by what it is asked per."""
+    if fact.aggregate == "avg" and fact.target.per:
+        return Metric("sum", ref, per=Group(Ref(fact.target.per)))
+    is_late = fact.aggregate == "count" and work.state.aggregates == ("avg",)
+    if fact.aggregate != "per" and not is_late:
+        return Metric(fact.aggregate, ref)
+    aggregate = "sum" if ref.column or ref.expression else "count"
+    per = find_per(work, ref.table)
+    work.note("left_over", 0 if per or is_late else 1)
+    return Metric(aggregate, ref, per=per)
+
+
+def find_per(work: Work, table: str) -> Group | None:
+    """Return what a figure is averaged over: the first group, taken out of the groups, or rows that were named."""
+    joins = work.index.joins
+    grains = work.facts("grain")
+    if grains and (moment := find_moment(work, table)):
+        work.averaged_grain = True
+        return Group(moment, cast(Grain, grains[0].text))
+    named = [*work.groups, *(Group(make_ref(fact.target, work.index)) for fact in work.facts("entity"))]
+    for group in named:
+        if joins.is_below(table, group.of.table):
+            work.groups = [each for each in work.groups if each != group]
+            return group
+    return None
+
+
+def add_arrivals(work: Work) -> None:
+    """`new customers this year` are those whose own date is in the period; without one nobody knows what is new."""
+    moment = Ref(work.subject, work.index.tables[work.subject].main_moment)
+    dated = [*(each.of for each in work.periods), *(each.of for each in work.groups if each.grain)]
+    work.note("left_over", bool(work.facts("arrival")) and moment not in dated)
 
 
 def add_shown(work: Work) -> None:
@@ -221,10 +268,29 @@ def rank_groups(work: Work, fact: Fact, ref: Ref) -> None:
         work.groups.append(Group(ref))
         metric = Metric("count", Ref(ref.table))
     move_columns_to_groups(work, metric)
-    if not work.groups and not work.facts("grain"):
+    if not work.groups and not work.facts("grain") and not group_by_person(work, metric):
         work.note("ranked_nothing")
     work.metrics = [metric, *(each for each in work.metrics if each != metric)]
     work.order.append(Order("metric", 0, fact.is_descending))
+
+
+def group_by_person(work: Work, metric: Metric) -> bool:
+    """`who sold the most`: the people whom the counted rows belong to."""
+    joins = work.index.joins
+    if work.linked.tokens[0].lower not in ("who", "谁"):
+        return False
+    people = [*work.index.by_concept.get("person", {}), *work.index.by_concept.get("customer", {})]
+    owners = [
+        each
+        for each in people
+        if each.kind == "entity" and not each.via and joins.is_below(metric.of.table, each.table)
+    ]
+    if owners:
+        near = min(owners, key=lambda each: len(joins.path(metric.of.table, each.table) or ()))
+        work.groups.append(Group(make_ref(near, work.index)))
+        if len(owners) > 1:
+            work.guess(near.table)
+    return bool(owners)
 
 
 def move_columns_to_groups(work: Work, metric: Metric) -> None:
@@ -339,7 +405,13 @@ def order_by_figure(work: Work) -> None:
 def add_compute(work: Work) -> None:
     """Shares and growth change how the first figure is shown."""
     for fact in work.facts("compute"):
-        is_possible = has_parts(work) if fact.text == "share" else bool(work.metrics) and has_grain(work)
+        if fact.text in ("share", "rate") and add_rate(work, fact.text):
+            continue
+        is_possible = (
+            has_parts(work)
+            if fact.text == "share"
+            else fact.text == "growth" and bool(work.metrics) and has_grain(work)
+        )
         if is_possible:
             compute = cast(Compute, fact.text)
             figure = [work.metrics[0]] if compute == "growth" else []
@@ -348,14 +420,26 @@ def add_compute(work: Work) -> None:
 
 
 def has_parts(work: Work) -> bool:
-    """Return whether there are groups to take shares of. "What share of orders is shipped" shows the share of each
-    status."""
-    if not work.groups and work.filters:
-        [(first, _), *others] = work.filters
-        work.filters, work.groups, work.columns = others, [Group(first.of)], []
-        work.metrics = work.metrics or [Metric("count", Ref(work.subject))]
-        work.note("share_of_value")
+    """Return whether there are groups to take shares of."""
     return bool(work.metrics and work.groups)
+
+
+def add_rate(work: Work, word: str) -> bool:
+    """`what percentage of orders was cancelled`: the last condition says which part of the figure is meant."""
+    is_split = word == "share" and any(not group.grain for group in work.groups)
+    if is_split or work.having or not (work.filters or work.existence):
+        return False
+    first = work.metrics[0] if work.metrics else Metric("count", Ref(work.subject))
+    if first.aggregate not in ("count", "sum") or first.per:
+        return False
+    if work.existence:
+        part = Part(existence=(work.existence.pop(),))
+    else:
+        last = max(work.filters, key=lambda each: each[1].at)
+        work.filters.remove(last)
+        part = Part(filters=(last[0],))
+    work.metrics, work.columns = [replace(first, compute="rate", part=part)], []
+    return True
 
 
 def has_grain(work: Work) -> bool:
@@ -401,6 +485,7 @@ def add_left_over(work: Work) -> None:
     resolved += bool(state.groups and work.groups)
     resolved += bool(state.counts and (work.metrics or (state.order and work.order)))
     resolved += bool(state.compare == "between" and work.periods)
+    resolved += bool(state.aggregates and any(metric.per for metric in work.metrics))
     work.note("left_over", max(0, state.left_over - resolved - add_threshold(work) + bool(state.negates)))
     work.note("open_unused", state.waits)
 
@@ -424,5 +509,5 @@ def add_threshold(work: Work) -> int:
 
 STEPS = (
     add_metrics, add_shown, add_trailing_count, add_when, add_superlatives, add_orders, add_conditions,
-    add_definitions, add_compute, add_comparison, add_left_over,
+    add_definitions, add_arrivals, add_compute, add_comparison, add_left_over,
 )  # fmt: skip

@@ -47,6 +47,7 @@ GOOD = 0.9  # score from which nothing else needs to be looked up
 JOINED = 6  # letters above which a single word may be two of a name
 MIN_ABBREVIATION, ABBREVIATED = 3, 0.9  # letters of an abbreviation, and how alike it and its word are
 VOWELS = frozenset("aeiou")
+ENDS = frozenset(map(stem_word, ("end", "ended", "left", "deceased", "cancelled", "terminated", "closed", "died")))
 PREFIX = 4  # letters that a shortened word must share with a name
 
 
@@ -149,6 +150,7 @@ def link_question(
         *link_numbers(tokens),
         *without_contained(list(link_operators(tokens, index))),
         *link_words(tokens, linked),
+        *link_states(tokens, index),
     ]
     found = keep_highest_tier(found)
     found += link_texts(tokens, found)
@@ -375,6 +377,22 @@ def link_words(tokens: Sequence[Token], linked: Linked) -> Iterator[Link]:
     for start, end, stems in spans(tokens):
         for word in by_stems.get(stems, ()):
             yield from word_links(start, end, word, linked)
+
+
+def link_states(tokens: Sequence[Token], index: SchemaIndex) -> Iterator[Link]:
+    """Link words that say what a row lacks: "unpaid" has no payment date, and what is "active" has not ended."""
+    for at, token in enumerate(tokens):
+        is_current = any(operator.kind == "state" for operator in find_operators([token]))
+        stem = stem_word(token.lower.removeprefix("un")) if token.lower.startswith("un") else ""
+        for info in index.tables.values():
+            for column in info.columns.values():
+                is_end = is_current and column.role == "moment" and ENDS.intersection(column.words)
+                if is_end or (stem in column.words[:1] and column.role in ("moment", "foreign")):
+                    lacks = Filter(Ref(info.name, column.name), "is null")
+                    score = 0.9 if is_end else 1.0
+                    yield Link(
+                        at, at + 1, "definition", score, fragment=Frame(info.name, filters=(lacks,)), text=token.text
+                    )
 
 
 def glossary(index: SchemaIndex) -> Iterator[Word]:

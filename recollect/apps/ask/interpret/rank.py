@@ -38,9 +38,11 @@ WEIGHTS: Mapping[str, float] = {
     "count_then_column": -0.8,
     "ranked_nothing": -2.0,
     "measure_listed": -1.0,
+    "column_summed": -1.2,
+    "flag_shown": -1.0,
+    "average_of_totals": -0.3,
     "unit_of_figure": 0.2,
     "figure_replaced": -0.5,  # by one that can be split as asked
-    "share_of_value": -0.5,
     "second_figure": -1.5,
     "counted_total": -1.2,
     "named_figure": 1.5,  # the model calls a figure so

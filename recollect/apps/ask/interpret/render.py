@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp, parse_one
 
-from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Group, Having, Metric, Order, Period, Ref
+from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Group, Having, Metric, Order, Part, Period, Ref
 from recollect.apps.ask.interpret.index import SchemaIndex
 from recollect.apps.ask.interpret.joins import Path, Step, is_many_to_one
 from recollect.apps.ask.interpret.words import split_name
@@ -347,6 +347,11 @@ def shown_columns(refs: Sequence[Ref], query: Query) -> list[exp.Expr]:
 
 
 def metric_expression(metric: Metric, query: Query) -> exp.Expr:
+    made = aggregate_expression(metric, query)
+    return divide_by_groups(made, metric.per, query) if metric.per else made
+
+
+def aggregate_expression(metric: Metric, query: Query) -> exp.Expr:
     query.reach(metric.of.table, metric.of.via)
     # Rows are repeated by a joined table that they do not belong to.
     is_doubled = any(not query.index.joins.belongs(metric.of.table, table) for table, _ in query.aliases)
@@ -365,9 +370,28 @@ def compute(metric: Metric, made: exp.Expr, frame: Frame, query: Query) -> exp.E
     """Return the metric as asked: itself, its share of the total in percent, or its growth in percent."""
     if metric.compute == "growth":
         return growth(made, frame, query)
+    if metric.compute == "rate":
+        return rate(metric, made, query)
     if metric.compute == "share":
         return percentage(made, exp.Window(this=exp.Sum(this=made.copy())), query)
     return made
+
+
+def rate(metric: Metric, made: exp.Expr, query: Query) -> exp.Expr:
+    """Return how much of the figure the rows of the part have, in percent."""
+    part = metric.part or Part()
+    conditions = [guarded_filter(each, query) for each in part.filters]
+    conditions += [existence_expression(each, query) for each in part.existence]
+    amount = number_expression(metric.of, query) if metric.aggregate == "sum" else exp.Literal.number(1)
+    case = exp.Case().when(exp.and_(*conditions), amount).else_(exp.Literal.number(0))
+    return percentage(exp.Sum(this=case), exp.Nullif(this=made, expression=exp.Literal.number(0)), query)
+
+
+def divide_by_groups(made: exp.Expr, group: Group, query: Query) -> exp.Expr:
+    """Return the figure divided by the number of different groups."""
+    keys = group_expressions(group, query) if group.grain or group.of.column else key_expressions(group.of, query)
+    count = exp.Count(this=exp.Distinct(expressions=keys[:1]))
+    return exp.Div(this=exp.Mul(this=exp.Literal.number("1.0"), expression=made), expression=count)
 
 
 def percentage(part: exp.Expr, whole: exp.Expr, query: Query) -> exp.Expr:
@@ -396,7 +420,9 @@ def metric_title(metric: Metric) -> str:
     name = metric.of.name or metric.of.column or ("" if metric.aggregate.startswith("count") else "amount")
     is_said = metric.aggregate == "sum" and "total" in split_name(name)
     title = name if is_said else f"{words[metric.aggregate]} {name}".strip()
-    return {"share": f"{title} %", "growth": f"{title} growth %"}.get(metric.compute, title)
+    if metric.per:
+        title = f"{title} per {metric.per.grain or metric.per.of.column or metric.per.of.table}"
+    return {"share": f"{title} %", "growth": f"{title} growth %", "rate": f"{title} %"}.get(metric.compute, title)
 
 
 def order_expression(order: Order, frame: Frame, metrics: list[exp.Expr], query: Query) -> exp.Ordered:
