@@ -177,7 +177,7 @@ def on_grain(state: State, link: Link, value: str, linked: Linked) -> Changes:
         said = "".join(token.lower for token in linked.tokens[link.start : link.end])
         names_unit = value != "month" or "month" in said or "月" in said
         grain = value if names_unit else linked.vocabulary.grain or value
-        yield {"fact": Fact("grain", link.start, text=grain), "groups": False}
+        yield {"fact": Fact("grain", link.start, text=grain, op="" if names_unit else "trend"), "groups": False}
 
 
 def on_versus(state: State, link: Link, value: str, linked: Linked) -> Changes:

@@ -29,7 +29,9 @@ def add_conditions(work: Work) -> None:
     base = work.base
     for period in merge_periods(work.facts("period")):
         add_period(work, base, period)
-    for fact in work.facts("grain")[int(work.averaged_grain) :]:
+    grains = work.facts("grain")[int(work.averaged_grain) :]
+    # "The trend by quarter" is one by quarter.
+    for fact in [each for each in grains if not each.op] or grains[:1]:
         add_grain(work, base, fact)
 
 

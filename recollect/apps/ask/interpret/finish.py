@@ -217,9 +217,11 @@ def show_entities(work: Work) -> None:
 
 def add_trailing_count(work: Work) -> None:
     """`invoices above 10: how many?` counts the subject."""
-    state = work.state
+    state, count = work.state, Metric("count", Ref(work.subject))
     if state.counts and not state.order and not work.metrics:
-        work.metrics, work.columns = [Metric("count", Ref(work.subject))], []
+        work.metrics, work.columns = [count], []
+    elif state.counts and state.junction == "and" and work.metrics[0].of.table == work.subject:
+        work.metrics.append(count)
 
 
 def add_when(work: Work) -> None:
@@ -488,6 +490,9 @@ def add_left_over(work: Work) -> None:
     resolved += bool(state.aggregates and any(metric.per for metric in work.metrics))
     work.note("left_over", max(0, state.left_over - resolved - add_threshold(work) + bool(state.negates)))
     work.note("open_unused", state.waits)
+    moments = [each for each in work.groups if not each.grain and work.index.column_of(each.of).role == "moment"]
+    work.note("group_by_measure", len(moments))
+    work.note("left_over", bool(work.groups) and not (work.metrics or work.having))
 
 
 def add_threshold(work: Work) -> int:

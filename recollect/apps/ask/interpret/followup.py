@@ -16,7 +16,7 @@ from recollect.apps.ask.interpret.conditions import add_definitions, find_moment
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Op, Order, Ref
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import Feature, score
-from recollect.apps.ask.interpret.render import base_table
+from recollect.apps.ask.interpret.render import base_table, row_refs
 from recollect.apps.ask.interpret.state import State
 from recollect.apps.ask.interpret.variants import has_twin, merge_by_column
 from recollect.apps.ask.interpret.words import Token, find_operators, longest_operator
@@ -148,7 +148,8 @@ def change_frame(state: State, last: Frame, linked: Linked) -> Change | None:
     except CannotFollow:
         return None
     used = {"order", "limit", "group"} & set(change.changed)
-    change.features.append(("left_over", max(0.0, float(state.left_over - change.resolved - len(used)))))
+    left_over = state.left_over + bool(state.negates) - change.resolved - len(used)
+    change.features += [("left_over", max(0.0, float(left_over))), ("open_unused", float(state.waits))]
     return change if change.changed or change.work.facts("chart") else None
 
 
@@ -160,7 +161,8 @@ def change_figure(change: Change) -> None:
     if counts_them(change, metrics):
         # "How many of them ordered": the last rows are counted, those that have what is named.
         change.counted = metrics[0].of.table
-        existence = (*frame.existence, Existence(change.counted))
+        existence = (*frame.existence, Existence(change.counted, is_negated=bool(change.state.negates)))
+        change.resolved += bool(change.state.negates)
         change.set("figure", metrics=(Metric("count", Ref(frame.subject)),), existence=existence, columns=(), groups=())
     elif metrics and change.has_word(ADDING):
         change.set("figure", metrics=(*frame.metrics, *metrics))
@@ -203,7 +205,8 @@ def change_columns(change: Change) -> None:
         change.features.append(("plain_beside_aggregate", 1.0))
         change.reach(*shows)
     elif shows:
-        change.set("columns", columns=tuple(shows))
+        kept_columns = change.frame.columns or row_refs(change.frame.subject, change.work.index)
+        change.set("columns", columns=tuple(dict.fromkeys((*(kept_columns if change.is_adding else ()), *shows))))
 
 
 def change_groups(change: Change) -> None:

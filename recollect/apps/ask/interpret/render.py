@@ -326,13 +326,14 @@ def grain_expression(moment: exp.Expr, grain: str, dialect: str) -> exp.Expr:
 
 def listed_columns(frame: Frame, query: Query) -> list[exp.Expr]:
     """Return the columns of a list: those that were named, or what a row of the subject is about."""
-    if frame.columns:
-        return shown_columns(frame.columns, query)
-    info, alias = query.index.tables[frame.subject], query.reach(frame.subject)
-    names = dict.fromkeys(
-        (*info.label, *info.key, *(each.name for each in info.columns.values() if not each.is_sensitive))
-    )
-    return [column_expression(name, alias) for name in list(names)[:MAX_LISTED]]
+    return shown_columns(frame.columns or row_refs(frame.subject, query.index), query)
+
+
+def row_refs(table: str, index: SchemaIndex) -> tuple[Ref, ...]:
+    """Return the columns that say what a row is about, its label first."""
+    info = index.tables[table]
+    others = (each.name for each in info.columns.values() if not each.is_sensitive)
+    return tuple(Ref(table, name) for name in dict.fromkeys((*info.label, *info.key, *others)))[:MAX_LISTED]
 
 
 def shown_columns(refs: Sequence[Ref], query: Query) -> list[exp.Expr]:
