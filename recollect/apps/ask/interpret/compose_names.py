@@ -21,6 +21,7 @@ from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.state import Fact, FactKind, State
 
 NAMED = 0.95  # score from which the model itself uses the name
+HAVING = frozenset(("with", "have", "has", "having"))
 OF_WORDS = DETERMINERS | {"of", "for"}
 
 
@@ -35,6 +36,7 @@ class Name:
     is_below: bool  # a figure of rows that belong to the rows named before
     features: list[Feature]
     changes: dict[str, Any]
+    lead: str = ""  # the word before it
 
     @property
     def rows(self) -> Target:
@@ -92,7 +94,7 @@ def apply_entity(state: State, link: Link, linked: Linked) -> Iterator[State]:
         yield name.move(mention, facts=(*state.facts, limit), numbers=())
     # A negation that reaches past a noun rarely means what comes after it.
     past = [("operator_past_noun", 1.0)] if state.negates else []
-    yield name.move(mention, *past, *([("by_not_group", 3.0)] if is_coordinated(state) else []))
+    yield name.move(mention, *past, *([("by_not_group", 3.0)] if state.groups or is_coordinated(state) else []))
 
 
 def count_entity(name: Name) -> Iterator[State]:
@@ -154,7 +156,8 @@ def apply_column(state: State, link: Link, linked: Linked) -> Iterator[State]:
     changes = {"used": add_use(state, link), "junction": "", "waits": False}
     info, is_measure = linked.index.column_of(link.target), linked.index.is_measure(link.target)
     is_below = bool(state.entity) and is_figure_of(state.entity, link, linked)
-    name = Name(state, link, info, is_measure, is_below, features, changes)
+    lead = lead_word(linked, link.start)
+    name = Name(state, link, info, is_measure, is_below, features, changes, lead)
     found = [following for read in COLUMN_READINGS for following in read(name)]
     yield from found
     if not found or state.negates or state.superlative or is_coordinated(state):
@@ -370,6 +373,12 @@ def require_missing(name: Name) -> Iterator[State]:
         yield name.move(name.fact("filter", op="is null"), negates=0)
 
 
+def require_present(name: Name) -> Iterator[State]:
+    """`bills with an insurer`: those that have one."""
+    if name.lead in HAVING and not name.is_measure and not name.state.negates:
+        yield name.move(name.fact("filter", op="not null"), ("present_guessed", 1.0))
+
+
 def require_flag(name: Name) -> Iterator[State]:
     """`active products`: a column of yes and no is a condition."""
     if name.info.yes:
@@ -391,5 +400,5 @@ def wait_for_value(name: Name) -> Iterator[State]:
 
 
 PLAIN_READINGS: tuple[Reading, ...] = (
-    sum_measure, show_column, require_missing, require_flag, repeat_condition, wait_for_value,
+    sum_measure, show_column, require_missing, require_present, require_flag, repeat_condition, wait_for_value,
 )  # fmt: skip

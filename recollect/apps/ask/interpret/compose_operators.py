@@ -108,6 +108,10 @@ def on_compare(state: State, link: Link, value: str, linked: Linked) -> Changes:
         yield {"compare": value}
 
 
+def on_zero(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    yield {"compare": "=", "numbers": (0.0,), "in_where": True}
+
+
 def on_postfix(state: State, link: Link, value: str, linked: Linked) -> Changes:
     """`4 or more`: the comparison comes after its number."""
     last = state.last
@@ -199,5 +203,6 @@ OPERATORS: dict[str, Handler] = {
     "superlative": on_superlative, "adjective": on_superlative, "compare": on_compare, "postfix": on_postfix,
     "average": on_average, "order": on_order, "group": on_group, "negate": on_negate, "junction": on_junction,
     "like": on_like, "missing": on_missing, "grain": on_grain, "versus": on_versus, "distinct": add_fact,
-    "compute": add_fact, "chart": add_fact, "arrival": add_fact, "exists": change_nothing, "follow": change_nothing,
+    "compute": add_fact, "chart": add_fact,
+    "arrival": add_fact, "zero": on_zero, "exists": change_nothing, "follow": change_nothing,
 }  # fmt: skip

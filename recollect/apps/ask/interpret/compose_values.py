@@ -21,7 +21,9 @@ def apply_value(state: State, link: Link, linked: Linked) -> Iterator[State]:
     target = link.target
     features = [("imperfect_value", 1 - link.score), *span_features(link), *beside_features(state, link, linked)]
     role, extra = match_role(state, target, linked)
-    fact = Fact("filter", link.start, target, op=state.like or "=", values=(link.value,), text=link.value, role=role,
+    values = link.spellings or (link.value,)
+    op = state.like or ("in" if len(values) > 1 else "=")
+    fact = Fact("filter", link.start, target, op=op, values=values, text=link.value, role=role,
                 is_negated=bool(state.negates) or is_coordinated_negation(state, target), junction=state.junction,
                 in_where=state.in_where)  # fmt: skip
     facts = [fact]

@@ -105,7 +105,12 @@ def find_subject(work: Work) -> str:
     """Return the table that the question is about."""
     counted = [fact for fact in work.facts("metric") if fact.aggregate == "count"]
     later = [*work.facts("show", "metric", "group", "superlative"), *work.facts("entity", "having", "filter", "order")]
-    tables = [fact.target.table for fact in (*counted, *work.named_entities, *later)]
+    # "No-shows per vet" are rows of the table that has no-shows.
+    groups, joins = work.tables("group"), work.index.joins
+    valued = [fact for fact in work.facts("filter") if any(joins.is_below(fact.target.table, each) for each in groups)]
+    is_listed = bool(work.facts("metric", "show", "superlative"))
+    first = [*counted, *work.named_entities, *([] if is_listed else valued)]
+    tables = [fact.target.table for fact in (*first, *later)]
     tables += [fact.fragment.subject for fact in work.facts("define") if fact.fragment]
     return tables[0] if tables else ""
 
@@ -158,7 +163,9 @@ def add_arrivals(work: Work) -> None:
 def add_shown(work: Work) -> None:
     """Choose the columns to show: those in the question, and the names of the rows beside them."""
     for ref in work.refs("show"):
-        if work.metrics and ref.table not in {group.of.table for group in work.groups if not group.of.column}:
+        if work.index.column_of(ref).role == "moment" and work.facts("grain"):
+            work.note("unit_of_figure")  # "owners registered per year" names the date of the years
+        elif work.metrics and ref.table not in {group.of.table for group in work.groups if not group.of.column}:
             group_by_shown(work, ref)
         else:
             work.columns.append(ref)

@@ -25,6 +25,7 @@ WEAK = frozenset(("of", "the", "and", "in", "for", "to", "is", "a", "if", "no", 
 ROLES = frozenset(("origin", "target"))
 FIGURES = frozenset(("money", "units", "price"))  # concepts of columns, never of rows
 KEY_WORDS = frozenset(("id", "uid", "key", "code", "pk", "uuid"))
+NUMBER_WORDS = KEY_WORDS | {"no", "nr", "num", "number"}
 TYPE_WORDS = frozenset(("date", "time", "at", "on", "dt", "timestamp"))  # say what a column holds, not what it means
 NAME_WORDS = ("name", "名称", "名字")
 VALUE_WORDS = ("value", "size", "total", "amount")
@@ -267,6 +268,8 @@ def concept_fit(start: int, end: int, length: int) -> float:
 def part_score(stems: Phrase, part: Phrase, start: int, own: set[str], kind: Kind) -> float:
     """Return how well a part of a name stands for the whole: best when only the table's own name is missing."""
     missing = {each for each in (*stems[:start], *stems[start + len(part) :]) if each not in WEAK}
+    if set(part) <= own and kind == "column" and set(stems) - set(part) <= NUMBER_WORDS:
+        return 0.4  # "bill" is the row, not its number
     if not missing:
         return 0.95
     is_own = set(part) <= own

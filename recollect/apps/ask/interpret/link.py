@@ -97,6 +97,7 @@ class Link:
     tier: int = 0
     target: Target = NOWHERE
     value: str = ""
+    spellings: tuple[str, ...] = ()  # of the value in the data, where there are several
     second: Target | None = None  # the last name, where a person is named by two columns
     second_value: str = ""
     operator: Operator | None = None
@@ -275,11 +276,21 @@ def link_values(tokens: Sequence[Token], index: SchemaIndex, values: ValueIndex)
             link = Link(at, end, "value", value_score(tokens, at, end, is_exact), target=target, value=entry.value)
             if link.score > 0:
                 found.setdefault(at, []).append(link)
-                yield link
+        yield from join_spellings(found.get(at, ()))
     pairs = ((first, last) for links in found.values() for first in links for last in found.get(first.end, ()))
     for first, last in pairs:
         if is_person(first, last, index):
             yield replace(first, end=last.end, score=1.0, second=last.target, second_value=last.value)
+
+
+def join_spellings(links: Sequence[Link]) -> Iterator[Link]:
+    """Yield one link for values of a column that the same words name: "No Show" and "no-show"."""
+    groups: dict[tuple[int, Target], list[Link]] = {}
+    for link in links:
+        groups.setdefault((link.end, link.target), []).append(link)
+    for same in groups.values():
+        best = max(same, key=lambda link: link.score)
+        yield replace(best, spellings=tuple(dict.fromkeys(link.value for link in same))) if len(same) > 1 else best
 
 
 def value_score(tokens: Sequence[Token], at: int, end: int, is_exact: bool) -> float:

@@ -40,6 +40,7 @@ WEIGHTS: Mapping[str, float] = {
     "measure_listed": -1.0,
     "column_summed": -1.2,
     "flag_shown": -1.0,
+    "present_guessed": -0.8,
     "average_of_totals": -0.3,
     "unit_of_figure": 0.2,
     "figure_replaced": -0.5,  # by one that can be split as asked
@@ -82,6 +83,7 @@ WEIGHTS: Mapping[str, float] = {
     "fan_out_join": -0.6,
     "table_unused": -2.4,
     "existence_of_mention": 0.3,
+    "parent_shown": -0.8,
     "existence_of_parent": -1.2,  # every row has one: the condition says nothing
     "plain_beside_aggregate": -1.4,
     "aggregate_grouped_by_entity": -0.2,

@@ -10,8 +10,8 @@ from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Op, Per
 from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.joins import join_name
 from recollect.apps.ask.interpret.rank import Feature
-from recollect.apps.ask.interpret.render import base_table
-from recollect.apps.ask.interpret.work import Work
+from recollect.apps.ask.interpret.render import base_table, row_refs
+from recollect.apps.ask.interpret.work import Work, make_ref
 
 Variant = tuple[Frame, list[Feature]]
 POSITIVE: dict[str, Op] = {"!=": "=", "not in": "in", "not contains": "contains"}
@@ -140,6 +140,14 @@ def mention_variants(frame: Frame, work: Work) -> Iterator[Variant]:
     base, joins = base_table(frame, work.index), work.index.joins
     unused = find_unused(frame, base, work)
     reached = {each.table: each for each in unused if joins.path(base, each.table, each.via)}
+    parents = [make_ref(each, work.index) for each in reached.values() if joins.belongs(base, each.table, each.via)]
+    if parents and base == frame.subject and not frame.metrics:
+        # "appointments with pet and vet": every row has one, so it is shown.
+        shown = (*(frame.columns or row_refs(base, work.index)), *parents)
+        yield (
+            replace(frame, columns=shown),
+            [("parent_shown", 1.0), ("table_unused", float(len(unused) - len(parents)))],
+        )
     if reached:
         existence = tuple(Existence(each.table, via=each.via) for each in reached.values())
         below = sum(not joins.belongs(base, each.table, each.via) for each in reached.values())
