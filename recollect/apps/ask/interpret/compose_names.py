@@ -200,6 +200,9 @@ def count_column(name: Name) -> Iterator[State]:
     """Read "number of X": count the different values, add up a measure, or show a column with that name."""
     if not name.state.counts:
         return
+    if name.info.yes:
+        yield from require_flag(name)
+        return
     if name.state.order:
         yield name.move(name.order(), counts=False, order="")
         return

@@ -31,7 +31,7 @@ def finish(state: State, linked: Linked) -> Iterator[Draft]:
     work.subject = find_subject(work)
     if work.subject:
         yield from finish_work(work)
-        for other in (replace_figure(work), average_totals(work)):
+        for other in (replace_figure(work), average_totals(work), count_values(work)):
             if other is not None:
                 yield from finish_work(other)
         return
@@ -82,6 +82,18 @@ def average_totals(work: Work) -> Work | None:
     made = Work(work.linked, replace(work.state, facts=facts), work.subject)
     made.note("average_of_totals")
     return made
+
+
+def count_values(work: Work) -> Work | None:
+    """Return the reading of a column that stands alone as its breakdown: how often each reason occurs."""
+    shown = [fact for fact in work.state.facts if fact.kind == "show"]
+    is_dimension = len(shown) == 1 and work.index.column_of(shown[0].target).role == "dimension"
+    if not is_dimension or work.facts(
+        "entity", "metric", "group", "superlative", "order", "having", "exists", "distinct"
+    ):
+        return None
+    facts = tuple(replace(each, kind="group") if each == shown[0] else each for each in work.state.facts)
+    return Work(work.linked, replace(work.state, facts=facts), work.subject)
 
 
 def finish_work(work: Work) -> Iterator[Draft]:

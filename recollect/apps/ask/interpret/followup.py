@@ -29,6 +29,7 @@ QUESTION_WORDS = frozenset(("how", "what", "which", "who", "list", "show"))
 ADDING = frozenset(("too", "also", "plus", "with"))
 REPLACING = frozenset(("instead", "rather", "换成", "改成"))
 THEM = frozenset((("of", "them"), ("of", "those"), ("of", "these")))
+PRONOUNS = frozenset(("they", "them", "these", "those", "their", "它们", "他们"))
 LISTING = frozenset(("them", "those", "these", "list", "show", "它们", "他们"))
 
 
@@ -115,6 +116,11 @@ def make_draft(change: Change, linked: Linked) -> Draft:
     features = (*change.state.features, *change.features, is_cued, unused)
     chart = next((fact.text for fact in change.work.facts("chart")), "")
     return Draft(change.frame, features, score(features), change.state, chart, changed=tuple(change.changed))
+
+
+def points_back(tokens: Sequence[Token]) -> bool:
+    """Whether a word stands for the rows of the last answer."""
+    return any(token.lower in PRONOUNS for token in tokens)
 
 
 def cue_strength(tokens: Sequence[Token]) -> tuple[float, bool]:

@@ -97,6 +97,7 @@ WEIGHTS: Mapping[str, float] = {
     # follow-ups
     "follow_cue": 1.2,
     "follow_without_cue": -1.6,
+    "follow_ignored": -2.0,  # "they" stands for the rows of the last answer
     # results
     "empty_result": -2.8,
     "null_result": -2.0,

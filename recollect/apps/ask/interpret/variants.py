@@ -15,7 +15,7 @@ from recollect.apps.ask.interpret.work import Work, make_ref
 
 Variant = tuple[Frame, list[Feature]]
 POSITIVE: dict[str, Op] = {"!=": "=", "not in": "in", "not contains": "contains"}
-LISTED: dict[str, Op] = {"=": "in", "!=": "not in"}
+LISTED: dict[str, Op] = {"=": "in", "!=": "not in", "in": "in", "not in": "not in"}
 MOST_KEYS = 3
 
 
@@ -63,7 +63,7 @@ def merge_by_column(filters: Sequence[Filter]) -> tuple[Filter, ...]:
     """Join equalities of one column into a list of values; the same for inequalities."""
     groups: dict[tuple[object, ...], list[Filter]] = {}
     for n, each in enumerate(filters):
-        key = (each.of, each.op, each.is_text) if each.op in LISTED else (n,)
+        key = (each.of, LISTED[each.op], each.is_text) if each.op in LISTED else (n,)
         groups.setdefault(key, []).append(each)
     return tuple(map(merge_values, groups.values()))
 
@@ -227,7 +227,11 @@ def shows_label(frame: Frame, base: str, work: Work) -> bool:
 
 def is_grouped_by_row(frame: Frame, base: str, work: Work) -> bool:
     """Whether the figure is one of each single row."""
-    return bool(frame.metrics) and any(group.of.table == base and not group.of.column for group in frame.groups)
+    info = work.index.tables[base]
+    names = ("", *info.label, *info.key) if len(info.key) == 1 else ("",)
+    return bool(frame.metrics) and any(
+        each.of.table == base and each.of.column in names for each in frame.groups if not each.grain
+    )
 
 
 def count_fan_outs(frame: Frame, base: str, work: Work) -> int:
