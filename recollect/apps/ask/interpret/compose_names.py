@@ -21,6 +21,7 @@ from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.state import Fact, FactKind, State
 
 NAMED = 0.95  # score from which the model itself uses the name
+ROWS = ":rows"  # a superlative of how often something occurs
 HAVING = frozenset(("with", "have", "has", "having"))
 OF_WORDS = DETERMINERS | {"of", "for"}
 
@@ -37,6 +38,8 @@ class Name:
     features: list[Feature]
     changes: dict[str, Any]
     lead: str = ""  # the word before it
+    is_elsewhere: bool = False  # another table than the rows named beside it
+    worth: Target | None = None  # the column that says what a row is worth
 
     @property
     def rows(self) -> Target:
@@ -81,7 +84,9 @@ def add_use(state: State, link: Link) -> tuple[tuple[int, int, Target], ...]:
 
 def apply_entity(state: State, link: Link, linked: Linked) -> Iterator[State]:
     changes = {"entity": link.target.table, "used": add_use(state, link), "junction": ""}
-    name = Name(state, link, NO_COLUMN, False, False, name_features(link), changes)
+    worth = linked.index.best_of_concept("money", link.target.table)
+    is_amount = "much" in {token.lower for token in linked.tokens[: link.start]}
+    name = Name(state, link, NO_COLUMN, is_amount, False, name_features(link), changes, worth=worth)
     if state.counts:
         yield from count_entity(name)
         return
@@ -124,7 +129,7 @@ def compare_count(name: Name) -> Iterator[State]:
 
 def rank_by_count(name: Name) -> Iterator[State]:
     """`the most orders`."""
-    if name.state.superlative in ("desc", "asc"):
+    if name.state.superlative.removesuffix(ROWS) in ("desc", "asc"):
         top = name.top("count", target=name.rows, in_where=name.state.in_where)
         has_ranked = any(fact.kind in ("show", "entity", "group") for fact in name.state.facts)
         yield name.move(top, *([] if has_ranked else [("ranked_nothing", 1.0)]), superlative="", numbers=())
@@ -140,6 +145,13 @@ def require_absence(name: Name) -> Iterator[State]:
         yield name.move(name.fact("exists", is_negated=True, role=name.state.role), negates=0)
 
 
+def measure_rows(name: Name) -> Iterator[State]:
+    """`how much did we invoice`, `the average bill`: the rows are named for what they are worth."""
+    aggregates = name.state.aggregates
+    if name.worth and (aggregates == ("avg",) or (aggregates == ("sum",) and name.is_measure)):
+        yield name.move(name.fact("metric", aggregates[0], target=name.worth), ("rows_measured", 1.0), aggregates=())
+
+
 def count_total(name: Name) -> Iterator[State]:
     """`total orders` is their number."""
     if name.state.aggregates == ("sum",):
@@ -148,7 +160,9 @@ def count_total(name: Name) -> Iterator[State]:
         yield name.move(name.fact("metric", "per", target=name.rows), ("counted_total", 1.0), aggregates=())
 
 
-ENTITY_READINGS: tuple[Reading, ...] = (compare_count, rank_by_count, group_by_entity, require_absence, count_total)
+ENTITY_READINGS: tuple[Reading, ...] = (
+    compare_count, rank_by_count, group_by_entity, require_absence, measure_rows, count_total,
+)  # fmt: skip
 
 
 def apply_column(state: State, link: Link, linked: Linked) -> Iterator[State]:
@@ -157,7 +171,8 @@ def apply_column(state: State, link: Link, linked: Linked) -> Iterator[State]:
     info, is_measure = linked.index.column_of(link.target), linked.index.is_measure(link.target)
     is_below = bool(state.entity) and is_figure_of(state.entity, link, linked)
     lead = lead_word(linked, link.start)
-    name = Name(state, link, info, is_measure, is_below, features, changes, lead)
+    is_elsewhere = link.target.table not in linked.tables_at(link.end) | {state.entity}
+    name = Name(state, link, info, is_measure, is_below, features, changes, lead, is_elsewhere=is_elsewhere)
     found = [following for read in COLUMN_READINGS for following in read(name)]
     yield from found
     if not found or state.negates or state.superlative or is_coordinated(state):
@@ -265,7 +280,7 @@ def order_by_column(name: Name) -> Iterator[State]:
 def rank_by_column(name: Name) -> Iterator[State]:
     """`the highest price`: rows ranked by the column, its maximum, or groups ranked by their sum or count."""
     state = name.state
-    if not state.superlative or ":" in state.superlative or is_pending_figure(state):
+    if not state.superlative or ":" in state.superlative.removesuffix(ROWS) or is_pending_figure(state):
         return
     extra = superlative_features(name)
     changes: dict[str, Any] = {"superlative": "", "groups": False, "numbers": ()}
@@ -387,7 +402,7 @@ def require_flag(name: Name) -> Iterator[State]:
     if name.info.yes:
         flag = name.fact("filter", op="=" if len(name.info.yes) == 1 else "in", values=name.info.yes,
                          is_text=name.info.type == "text", is_negated=bool(name.state.negates))  # fmt: skip
-        yield name.move(flag, negates=0)
+        yield name.move(flag, ("flag_elsewhere", float(name.is_elsewhere)), negates=0)
 
 
 def repeat_condition(name: Name) -> Iterator[State]:

@@ -84,6 +84,7 @@ def on_aggregate(state: State, link: Link, value: str, linked: Linked) -> Change
 def on_superlative(state: State, link: Link, value: str, linked: Linked) -> Changes:
     # "longest on top, first 4": only one of several can be meant, the other is lost.
     is_other = state.superlative[:1] not in ("", value[0])
+    value = state.superlative if state.superlative.startswith(f"{value}:") else value
     yield {"superlative": value, "compare": "", "groups": False, "features": (("left_over", 1.0),) if is_other else ()}
     if value in ("desc", "asc") and is_ranked(state, link, linked):
         # "spent the most": what is ranked was named before

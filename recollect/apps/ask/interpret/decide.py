@@ -102,7 +102,7 @@ def is_likely(decision: Decision, best: Candidate, count: int) -> bool:
     """Return whether the best reading may be answered. A guess needs a high confidence; the only reading is answered
     if nothing speaks against it, because a single choice is no choice."""
     signals = decision.signals or {}
-    if signals["left_over"] >= 1:
+    if signals["left_over"] >= 1 or any(name == "group_by_row" and amount for name, amount in best.features):
         return False
     if best.guesses:
         return decision.confidence >= ANSWER

@@ -13,7 +13,19 @@ from datetime import date
 from typing import cast
 
 from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, find_moment
-from recollect.apps.ask.interpret.frame import Compute, Filter, Frame, Grain, Group, Metric, Order, Part, Period, Ref
+from recollect.apps.ask.interpret.frame import (
+    Compute,
+    Existence,
+    Filter,
+    Frame,
+    Grain,
+    Group,
+    Metric,
+    Order,
+    Part,
+    Period,
+    Ref,
+)
 from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import score
@@ -175,7 +187,9 @@ def add_arrivals(work: Work) -> None:
 def add_shown(work: Work) -> None:
     """Choose the columns to show: those in the question, and the names of the rows beside them."""
     for ref in work.refs("show"):
-        if work.index.column_of(ref).role == "moment" and work.facts("grain"):
+        counted = [fact for fact in work.facts("superlative") if fact.aggregate]
+        is_dated = work.facts("grain") or (counted and work.facts("period"))
+        if work.index.column_of(ref).role == "moment" and is_dated:
             work.note("unit_of_figure")  # "owners registered per year" names the date of the years
         elif work.metrics and ref.table not in {group.of.table for group in work.groups if not group.of.column}:
             group_by_shown(work, ref)
@@ -329,10 +343,12 @@ def resolve_superlative(work: Work, number: int | None) -> None:
     """Find what a superlative without a column orders: a figure, a column of the adjective's concept, a date."""
     direction, _, concept = work.state.superlative.partition(":")
     is_descending = direction in ("desc", "last")
-    if work.metrics and not concept and (work.groups or work.facts("grain")):
+    if work.metrics and concept in ("", "rows") and (work.groups or work.facts("grain")):
         work.order.append(Order("metric", 0, is_descending))
     elif direction in ("last", "first"):
         order_by_date(work, is_descending)
+    elif concept == "rows":
+        rank_by_rows(work, is_descending)
     elif not order_by_concept(work, concept or "money", is_descending, is_guessed=not concept):
         rank_by_money(work, concept or "money", is_descending)
     if work.order:
@@ -372,6 +388,24 @@ def show_rank(work: Work, ref: Ref) -> None:
     if not work.columns and not work.metrics and not work.index.tables[work.subject].label:
         work.columns = [Ref(work.subject), ref]
         work.note("default_label")
+
+
+def rank_by_rows(work: Work, is_descending: bool) -> None:
+    """Rank by how often something occurs: values of a column, or rows by the rows that belong to them."""
+    counted = work.subject if work.columns else find_child(work)
+    if counted:
+        move_columns_to_groups(work, Metric("count", Ref(counted)))
+        work.groups = work.groups or [Group(Ref(work.subject))]
+        work.metrics.insert(0, Metric("count", Ref(counted)))
+        work.order.append(Order("metric", 0, is_descending))
+
+
+def find_child(work: Work) -> str:
+    """Return the table whose rows belong to the subject directly; the first one if there are several."""
+    below = [join.table for join in work.index.model.joins if join.to == work.subject and join.table != work.subject]
+    if len(set(below)) > 1:
+        work.guess(below[0])
+    return below[0] if below else ""
 
 
 def rank_by_money(work: Work, concept: str, is_descending: bool) -> None:
@@ -507,11 +541,21 @@ def add_left_over(work: Work) -> None:
     resolved += bool(state.counts and (work.metrics or (state.order and work.order)))
     resolved += bool(state.compare == "between" and work.periods)
     resolved += bool(state.aggregates and any(metric.per for metric in work.metrics))
-    work.note("left_over", max(0, state.left_over - resolved - add_threshold(work) + bool(state.negates)))
+    is_absent = bool(state.negates) and not add_absence(work)
+    work.note("left_over", max(0, state.left_over - resolved - add_threshold(work) + is_absent))
     work.note("open_unused", state.waits)
     moments = [each for each in work.groups if not each.grain and work.index.column_of(each.of).role == "moment"]
     work.note("group_by_measure", len(moments))
     work.note("left_over", bool(work.groups) and not (work.metrics or work.having))
+
+
+def add_absence(work: Work) -> bool:
+    """`procedures that we never perform`: rows that nothing belongs to, whatever the verb is."""
+    child = "" if work.metrics or work.filters or work.existence else find_child(work)
+    if child:
+        work.existence.append(Existence(child, is_negated=True))
+        work.note("absence_guessed")
+    return bool(child)
 
 
 def add_threshold(work: Work) -> int:

@@ -204,8 +204,12 @@ def change_to_share(change: Change) -> None:
 
 
 def change_columns(change: Change) -> None:
-    shows = change.work.refs("show")
-    if shows and change.frame.metrics:
+    shows, frame = change.work.refs("show"), change.frame
+    if shows and frame.metrics and not frame.groups and change.has_word(LISTING):
+        # "List them with their email": the rows that were counted
+        columns = tuple(dict.fromkeys((*row_refs(frame.subject, change.work.index), *shows)))
+        change.set("columns", columns=columns, metrics=())
+    elif shows and change.frame.metrics:
         kept = change.frame.groups if change.is_adding else ()
         change.set("group", groups=(*kept, *map(Group, shows)))
         change.features.append(("plain_beside_aggregate", 1.0))
@@ -235,6 +239,8 @@ def change_filters(change: Change) -> None:
     pairs = zip(change.work.facts("filter"), change.work.refs("filter"), strict=True)
     filters = [Filter(ref, negate(fact.op, fact.is_negated), fact.values, fact.is_text) for fact, ref in pairs]
     made = merge_by_column(filters)
+    if any(each.op == "not null" for each in made):
+        raise CannotFollow  # "with the name" shows it
     for each in made:
         place_filter(change, each, made)
     change.changed += ["filter"] if made else []

@@ -398,7 +398,7 @@ def link_states(tokens: Sequence[Token], index: SchemaIndex) -> Iterator[Link]:
         for info in index.tables.values():
             for column in info.columns.values():
                 is_end = is_current and column.role == "moment" and ENDS.intersection(column.words)
-                if is_end or (stem in column.words[:1] and column.role in ("moment", "foreign")):
+                if is_end or (stem and column.role in ("moment", "foreign") and compare_words(column.words[0], stem)):
                     lacks = Filter(Ref(info.name, column.name), "is null")
                     score = 0.9 if is_end else 1.0
                     yield Link(

@@ -150,7 +150,7 @@ def default_order(frame: Frame, shown: Sequence[exp.Expr], metrics: Sequence[exp
         return []
     if len(frame.groups) == 1 and not frame.groups[0].grain and frame.metrics[0].compute != "growth":
         return [exp.Ordered(this=metrics[0].copy(), desc=True, nulls_first=False)]
-    return [exp.Ordered(this=each.unalias().copy()) for each in shown]
+    return [exp.Ordered(this=each.unalias().copy(), nulls_first=True) for each in shown]
 
 
 def repeats_values(frame: Frame, index: SchemaIndex) -> bool:

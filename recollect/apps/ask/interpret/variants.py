@@ -93,6 +93,7 @@ def make_positive(each: Filter) -> Filter:
 def place_conditions(frame: Frame, index: SchemaIndex) -> Frame:
     """Move conditions on rows of the many side into existence conditions of that table, one per table."""
     base, shown = base_table(frame, index), {ref.table for ref in frame.shown}
+    shown |= {step.source for table in shown for step in index.joins.path(base, table) or ()}
 
     def is_direct(each: Filter | Period) -> bool:
         """Whether the condition concerns one row for each row of the base, or rows that are shown."""
