@@ -29,7 +29,9 @@ def add_conditions(work: Work) -> None:
     base = work.base
     for period in merge_periods(work.facts("period")):
         add_period(work, base, period)
-    for fact in work.facts("grain"):
+    grains = work.facts("grain")[int(work.averaged_grain) :]
+    # "The trend by quarter" is one by quarter.
+    for fact in [each for each in grains if not each.op] or grains[:1]:
         add_grain(work, base, fact)
 
 
@@ -49,6 +51,11 @@ def add_having(work: Work, fact: Fact) -> None:
     ref = make_ref(fact.target, work.index)
     having = Having(Metric(fact.aggregate, ref), negate(fact.op, fact.is_negated), fact.values)
     is_of_rows = not work.columns or work.subject in {each.target.table for each in work.facts("entity")}
+    is_below = work.index.joins.is_below(ref.table, work.subject)
+    if is_below and not (work.columns or work.metrics or work.groups or work.order or work.having or ref.via):
+        # "Customers who spent over 1000" are shown with what they spent.
+        work.groups, work.metrics, work.having = [Group(Ref(work.subject))], [having.metric], [having]
+        return
     if is_of_rows and not work.groups and is_fan_out(work, ref):
         work.existence.append(Existence(ref.table, having=having, via=ref.via))
         return

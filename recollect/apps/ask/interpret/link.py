@@ -47,6 +47,7 @@ GOOD = 0.9  # score from which nothing else needs to be looked up
 JOINED = 6  # letters above which a single word may be two of a name
 MIN_ABBREVIATION, ABBREVIATED = 3, 0.9  # letters of an abbreviation, and how alike it and its word are
 VOWELS = frozenset("aeiou")
+ENDS = frozenset(map(stem_word, ("end", "ended", "left", "deceased", "cancelled", "terminated", "closed", "died")))
 PREFIX = 4  # letters that a shortened word must share with a name
 
 
@@ -96,6 +97,7 @@ class Link:
     tier: int = 0
     target: Target = NOWHERE
     value: str = ""
+    spellings: tuple[str, ...] = ()  # of the value in the data, where there are several
     second: Target | None = None  # the last name, where a person is named by two columns
     second_value: str = ""
     operator: Operator | None = None
@@ -149,6 +151,7 @@ def link_question(
         *link_numbers(tokens),
         *without_contained(list(link_operators(tokens, index))),
         *link_words(tokens, linked),
+        *link_states(tokens, index),
     ]
     found = keep_highest_tier(found)
     found += link_texts(tokens, found)
@@ -273,11 +276,21 @@ def link_values(tokens: Sequence[Token], index: SchemaIndex, values: ValueIndex)
             link = Link(at, end, "value", value_score(tokens, at, end, is_exact), target=target, value=entry.value)
             if link.score > 0:
                 found.setdefault(at, []).append(link)
-                yield link
+        yield from join_spellings(found.get(at, ()))
     pairs = ((first, last) for links in found.values() for first in links for last in found.get(first.end, ()))
     for first, last in pairs:
         if is_person(first, last, index):
             yield replace(first, end=last.end, score=1.0, second=last.target, second_value=last.value)
+
+
+def join_spellings(links: Sequence[Link]) -> Iterator[Link]:
+    """Yield one link for values of a column that the same words name: "No Show" and "no-show"."""
+    groups: dict[tuple[int, Target], list[Link]] = {}
+    for link in links:
+        groups.setdefault((link.end, link.target), []).append(link)
+    for same in groups.values():
+        best = max(same, key=lambda link: link.score)
+        yield replace(best, spellings=tuple(dict.fromkeys(link.value for link in same))) if len(same) > 1 else best
 
 
 def value_score(tokens: Sequence[Token], at: int, end: int, is_exact: bool) -> float:
@@ -375,6 +388,22 @@ def link_words(tokens: Sequence[Token], linked: Linked) -> Iterator[Link]:
     for start, end, stems in spans(tokens):
         for word in by_stems.get(stems, ()):
             yield from word_links(start, end, word, linked)
+
+
+def link_states(tokens: Sequence[Token], index: SchemaIndex) -> Iterator[Link]:
+    """Link words that say what a row lacks: "unpaid" has no payment date, and what is "active" has not ended."""
+    for at, token in enumerate(tokens):
+        is_current = any(operator.kind == "state" for operator in find_operators([token]))
+        stem = stem_word(token.lower.removeprefix("un")) if token.lower.startswith("un") else ""
+        for info in index.tables.values():
+            for column in info.columns.values():
+                is_end = is_current and column.role == "moment" and ENDS.intersection(column.words)
+                if is_end or (stem and column.role in ("moment", "foreign") and compare_words(column.words[0], stem)):
+                    lacks = Filter(Ref(info.name, column.name), "is null")
+                    score = 0.9 if is_end else 1.0
+                    yield Link(
+                        at, at + 1, "definition", score, fragment=Frame(info.name, filters=(lacks,)), text=token.text
+                    )
 
 
 def glossary(index: SchemaIndex) -> Iterator[Word]:
