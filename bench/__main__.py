@@ -1,5 +1,5 @@
 """`python -m bench`: evaluations of recall, learning, asking and documents (one module each), the cost of the verbs
-(`cost`), and what survives faults (`faults`)."""
+(`cost`), and what survives faults and restarts (`faults`, `restarts`)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from bench.extraction import extraction
 from bench.faults import faults
 from bench.model import model
 from bench.questions import questions
+from bench.restarts import restarts
 from bench.retrieval import retrieval
 from bench.updates import updates
 from recollect.cli.app import run_command
@@ -67,6 +68,7 @@ COMMANDS = (
     model,
     ask_model,
     faults,
+    restarts,
     cost,
 )
 for command in COMMANDS:

@@ -30,7 +30,7 @@ from recollect.cli.options import Json
 from recollect.cli.output import print_json, stderr_console, stdout_console
 from recollect.cli.tables import make_table
 from recollect.ports import Message, Reply
-from recollect.providers.openai_chat import OpenAIReasoner
+from recollect.providers.openai import OpenAIReasoner
 from recollect.settings import read_settings
 from recollect.values.scope import Scope
 

@@ -2,8 +2,9 @@
 
 Clients write over HTTP to two server processes on one database and keep a history of what was acknowledged. Meanwhile
 servers, the worker and PostgreSQL are killed or restarted, connections between servers and PostgreSQL are dropped or
-hang, and PostgreSQL's connections are used up. At the end the histories are compared with what is stored: nothing
-acknowledged may be lost, doubled or out of order, and nothing forgotten may be there.
+hang, PostgreSQL's connections are used up, it becomes read-only, or slow clients hold connections. At
+the end the histories are compared with what is stored: nothing acknowledged may be lost, doubled or out of order, and
+nothing forgotten may be there.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from recollect.store.connection import EmbeddedServer, make_database
 from recollect.store.embedded import read_status
 
 CONNECTIONS = 60  # PostgreSQL's limit
+STALLED = 40  # connections to each server that never finish their request
 PATIENCE = 30.0  # seconds until a client gives up a request; what became of it is then unknown
 PAUSE = 3.0  # seconds between two faults
 FINISH_SECONDS = 60.0  # for servers to come back and clients to finish, after the last fault
@@ -60,9 +62,10 @@ class History:
     user: str
     lines: list[Operation] = field(default_factory=list)
     memories: dict[str, list[Operation]] = field(default_factory=dict)
+    documents: list[Operation] = field(default_factory=list)
 
     def operations(self) -> list[Operation]:
-        return [*self.lines, *(each for changes in self.memories.values() for each in changes)]
+        return [*self.lines, *self.documents, *(each for changes in self.memories.values() for each in changes)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,18 @@ def check_memories(history: History, stored: Sequence[tuple[str, str]]) -> list[
         current = found[key][0] if key in found else None
         if current not in (possible := find_possible(changes)):
             wrong.append(f"{key} is {current!r} and should be {sorted(map(str, possible))}")
+    return [f"{history.user}: {each}" for each in wrong]
+
+
+def check_documents(history: History, stored: Sequence[str]) -> list[str]:
+    """Return what is wrong with the documents, given by their names."""
+    counts = Counter(stored)
+    wrong = [
+        f"lost: {each.value}"
+        for each in history.documents
+        if each.outcome == "acknowledged" and not counts[each.value or ""]
+    ]
+    wrong += [f"doubled: {name}" for name, count in counts.items() if count > 1]
     return [f"{history.user}: {each}" for each in wrong]
 
 
@@ -240,6 +255,26 @@ class System:
                     await stack.enter_async_context(await psycopg.AsyncConnection.connect(self.dsn))
             await asyncio.sleep(seconds)
 
+    async def refuse_writes(self, seconds: float = 2.0) -> None:
+        """Make PostgreSQL read-only for a while, as a standby or a nearly full disk is."""
+        async with await psycopg.AsyncConnection.connect(self.dsn, autocommit=True) as connection:
+            for command in ("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()"):
+                await connection.execute(command.encode())
+            await asyncio.sleep(seconds)
+            await connection.execute(b"SET default_transaction_read_only = off")
+            for command in ("ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()"):
+                await connection.execute(command.encode())
+
+    async def stall_clients(self, seconds: float = 2.0) -> None:
+        """Connect to the servers and send only half a request."""
+        async with AsyncExitStack() as stack:
+            for port in self.ports * STALLED:
+                with suppress(OSError):
+                    _, writer = await asyncio.open_connection("127.0.0.1", port)
+                    stack.callback(writer.close)
+                    writer.write(b"POST /v1/record HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n{")
+            await asyncio.sleep(seconds)
+
     async def stop(self) -> None:
         for process in self._processes.values():
             if process.returncode is None:
@@ -274,6 +309,10 @@ class Client:
             self.history.lines.append(line)
             turns = [{"role": "user", "text": line.value}]
             await self._send(http, line, {"user": user, "session": "s", "turns": turns}, give_up)
+        elif draw < 0.65:
+            upload = Operation("upload", f"{user} {number}.txt")
+            self.history.documents.append(upload)
+            await self._send(http, upload, {"user": user}, give_up)
         elif draw < 0.8 or not self._ids:
             key, change = f"slot {number}", Operation("learn", f"{user} value {number}")
             self.history.memories[key] = [change]
@@ -299,8 +338,8 @@ class Client:
             self.attempts += 1
             port = self._chance.choice(self._ports)
             with suppress(httpx.HTTPError):
-                answer = await http.post(f"http://127.0.0.1:{port}/v1/{operation.verb}", json=body, headers=headers)
-                if answer.status_code in (200, 201):
+                answer = await self._post(http, f"http://127.0.0.1:{port}", operation, body, headers)
+                if answer.status_code in (200, 201, 202):
                     operation.outcome = "acknowledged"
                     return dict(answer.json())
                 if answer.status_code in REFUSED:
@@ -308,6 +347,15 @@ class Client:
                     return None
             await asyncio.sleep(0.2)
         return None
+
+    async def _post(
+        self, http: httpx.AsyncClient, server: str, operation: Operation, body: dict[str, Any], headers: dict[str, str]
+    ) -> httpx.Response:
+        if operation.verb != "upload":
+            return await http.post(f"{server}/v1/{operation.verb}", json=body, headers=headers)
+        file = {"file": (operation.value, f"A file of {operation.value}.".encode())}
+        address = f"{server}/api/v1/upload-ask/documents"
+        return await http.post(address, files=file, params={"userId": body["user"]}, headers=headers)
 
 
 @contextmanager
@@ -366,6 +414,8 @@ def list_faults(system: System, proxy: Proxy) -> dict[str, Fault]:
         "connections cut": proxy.cut,
         "connections hung": proxy.hang,
         "connections used up": system.use_up_connections,
+        "read-only": system.refuse_writes,
+        "slow clients": system.stall_clients,
     }
 
 
@@ -413,7 +463,8 @@ async def check_history(memory: Engine, history: History) -> list[str]:
                 break
     known = await memory.memories(scope, kinds=["fact"], limit=10_000)
     ours = [(each.key, each.value) for each in known if each.key in history.memories]
-    return check_lines(history, lines) + check_memories(history, ours)
+    stored = [each.source for each in await memory.documents.find(scope, limit=1_000)]
+    return check_lines(history, lines) + check_memories(history, ours) + check_documents(history, stored)
 
 
 Minutes = Annotated[float, typer.Option(min=0.1, help="How long clients write and things fail.")]

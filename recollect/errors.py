@@ -13,6 +13,7 @@
     ├── Conflict              the same idempotency key came with another body
     │   └── Outdated          what is known was changed by another meanwhile; repeat the request
     ├── RateLimited           too many requests by one caller; says when to come back
+    ├── QuotaExceeded         a user or project may store no more; says which limit, and what to do
     ├── StoreUnavailable      PostgreSQL does not answer, or not in time
     │   └── EmbeddedServerFailed   our own server would not start; says why
     ├── SourceUnavailable     a data source of the SQL host cannot be opened or does not answer; says why
@@ -130,6 +131,12 @@ class RateLimited(RecollectError):
     def __init__(self, message: str, seconds: float) -> None:
         super().__init__(message)
         self.seconds = seconds
+
+
+class QuotaExceeded(RecollectError):
+    """A user or project may store no more; the message names the limit."""
+
+    code = "quota_exceeded"
 
 
 class StoreUnavailable(RecollectError):

@@ -49,6 +49,13 @@ class Settings:
         "the owner's connection for migrations, direct rather than through a pooler; empty: the same connection",
         secret=True,
     )
+    read_dsn: str = setting(
+        "MEMORY_DB_READ_CONNECTION_STRING",
+        "",
+        "a streaming standby of the same server for reads, used while it has everything that was written before;"
+        " empty: all reads go to the primary",
+        secret=True,
+    )
     pooled: bool = setting(
         "MEMORY_DB_POOLED",
         False,
@@ -88,6 +95,16 @@ class Settings:
     )
     memory_limit: int = setting(
         "RECOLLECT_MEMORY_LIMIT", 200, "less important memories kept per user or project", 0, 1_000_000
+    )
+    user_turns: int = setting("RECOLLECT_USER_TURNS", 0, "messages that one user may store; 0: no limit", 0, 10**12)
+    user_document_bytes: int = setting(
+        "RECOLLECT_USER_DOCUMENT_BYTES", 0, "bytes of documents that one user may store; 0: no limit", 0, 10**15
+    )
+    project_turns: int = setting(
+        "RECOLLECT_PROJECT_TURNS", 0, "messages that all users of a project may store together; 0: no limit", 0, 10**15
+    )
+    project_document_bytes: int = setting(
+        "RECOLLECT_PROJECT_DOCUMENT_BYTES", 0, "bytes of documents that a project may store; 0: no limit", 0, 10**15
     )
     decay_days: int = setting(
         "RECOLLECT_DECAY_DAYS", 90, "idle days after which a user's memory loses confidence", 1, 36_500
@@ -328,6 +345,13 @@ class Settings:
 
     rate_limit: float = setting(
         "RECOLLECT_RATE_LIMIT", 100.0, "HTTP requests per second and caller; 0: no limit", 0, 1_000_000
+    )
+    max_requests: int = setting(
+        "RECOLLECT_MAX_REQUESTS",
+        500,
+        "requests that a server process works on at once; more are refused with 429 until some are done; 0: no limit",
+        0,
+        1_000_000,
     )
     max_body: int = setting(
         "RECOLLECT_MAX_BODY_BYTES", 20_000_000, "maximum bytes of one HTTP request", 1000, 2_000_000_000

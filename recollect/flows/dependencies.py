@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from recollect.deadline import Breaker
 from recollect.flows.background_tasks import BackgroundTasks, WakeUps
 from recollect.flows.embed import Embedding, Outages
+from recollect.flows.quota import Quota
 from recollect.flows.request_log import RequestLog, UsageCounter
 from recollect.ports import Clock, FileReader, Reasoner
 from recollect.providers.jwt import TokenReader
@@ -33,6 +34,7 @@ class Dependencies:
     background_tasks: BackgroundTasks
     clock: Clock
     files: FileReader
+    quota: Quota
     tokens: TokenReader | None = None  # none: no JSON Web Tokens are accepted
     wake_ups: WakeUps = field(default_factory=WakeUps)
     outages: Outages = field(default_factory=Outages)

@@ -18,6 +18,7 @@ from typing import BinaryIO, get_args
 from recollect.errors import InvalidInput, NotFound, TooLarge, UnsupportedFile
 from recollect.flows.dependencies import Dependencies
 from recollect.store.documents import NewDocument
+from recollect.store.upkeep import Usage
 from recollect.values.audit import AuditEntry, Receipt
 from recollect.values.blocks import Chunk
 from recollect.values.document import (
@@ -55,6 +56,7 @@ async def add_document(deps: Dependencies, scope: Scope, upload: Upload, owner: 
     with TemporaryFile() as file:
         size, digest = await spool_upload(upload, file)
         refuse_unreadable(deps, upload, file)
+        await deps.quota.check(scope, Usage(document_bytes=size), is_shared=owner == "project")
         new = NewDocument(DocumentId(uuid7()), upload.title or upload.source, upload.source, scope.user, size, digest)
         entry = AuditEntry(get_actor(scope, owner), "added", f"document:{new.id}", {"size": size})
         document, is_new = await deps.store.documents.add(holder, new, iter_pieces(file), entry, deps.clock.now())

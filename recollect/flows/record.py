@@ -23,6 +23,7 @@ from recollect.flows.derive import derive
 from recollect.recall.sketch import Flag, Sketch, sketch
 from recollect.settings import Settings, Unset
 from recollect.store.store import Append
+from recollect.store.upkeep import Usage
 from recollect.threads import run_in_thread
 from recollect.values.conversation import (
     Conversation,
@@ -67,6 +68,7 @@ async def record(
         return said, None if idempotency_key is None else hash_request(scope, given, said)
 
     said, body = await run_in_thread(check) if len(given) > INLINE else check()
+    await deps.quota.check(scope, Usage(turns=len(said)))
     session = scope.session or await choose_session(deps, scope, now)
 
     vectors = await deps.embedding.embed_turns(said)

@@ -21,14 +21,15 @@ from fastapi import FastAPI
 from recollect.admin import refuse_unsafe
 from recollect.bootstrap import connect, get_home, open_analyst
 from recollect.errors import InvalidInput, Unauthorized
-from recollect.server.access.metrics import SHARED_FOLDER
-from recollect.server.access.request_checks import is_loopback
+from recollect.server.access.caller import is_loopback
+from recollect.server.access.telemetry import SHARED_FOLDER
 from recollect.server.app import make_app
 from recollect.server.sample import load_sample
 from recollect.settings import Settings, read_settings
 
 log = logging.getLogger("recollect.http")
 NO_WORKER = "RECOLLECT_SERVE_WITHOUT_WORKER"  # from `serve` to the processes that uvicorn starts
+START_SECONDS = 60  # for a new process to be ready, when SIGHUP replaces one after the other
 SHUTDOWN_SECONDS = 20  # for running requests when the server is stopped
 CLOSE_SECONDS = 10  # more, to close connections
 BACKLOG = 2048  # connections that may wait to be accepted
@@ -94,6 +95,7 @@ def serve(settings: Settings, listening: socket.socket, *, workers: int, worker:
         workers=workers,
         log_level=log_level,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        timeout_worker_healthcheck=START_SECONDS,
         access_log=False,
         server_header=False,
         http="httptools",

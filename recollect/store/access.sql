@@ -56,7 +56,7 @@ WITH owner AS (
     ('find_documents', 'recollect_operator'), ('find_expired', 'recollect_operator'),
     ('find_old_requests', 'recollect_operator'), ('find_old_keys', 'recollect_operator'),
     ('find_upkeep', 'recollect_operator'), ('storage_by_user', 'recollect_operator'),
-    ('stats_by_user', 'recollect_operator'),
+    ('stats_by_user', 'recollect_operator'), ('project_usage', 'recollect_operator'),
     ('list_keys', 'recollect_operator'), ('add_key', 'recollect_operator'), ('add_key_under', 'recollect_operator'),
     ('revoke_key', 'recollect_operator')
 ), our_table AS (

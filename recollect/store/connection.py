@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import select
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,9 +28,11 @@ from recollect.store.embedded import Attachment, attach, default_home
 from recollect.store.wire_format import register_vectors
 
 T = TypeVar("T")
+log = logging.getLogger("recollect.store")
 
 APP_ROLE = "recollect_app"
 CONNECT_SECONDS = 10
+STANDBY_SECONDS = 0.25  # to wait for a connection to the standby before the primary is asked
 # A host that disappears closes no connection: without these a request waits for a quarter of an hour or longer.
 KEEPALIVES = {
     "tcp_user_timeout": 10_000,  # ms that something sent may stay unacknowledged
@@ -102,24 +105,53 @@ def choose_timeouts(said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def open_database(dsn: str, settings: Settings, server: EmbeddedServer | None = None) -> Database:
-    """Open a pool in which every connection is subject to row-level security."""
+    """Open a pool in which every connection is subject to row-level security, and one of the standby, if any."""
     dsn = dsn if settings.pooled else add_session_options(dsn, settings)
     setup = [start_pooled(settings)] if settings.pooled else []
     halfvec, is_cluster = await inspect_server(dsn, setup)
-    overflow = settings.pool_size + settings.max_overflow
+    standby = await open_standby(dsn, settings, halfvec, setup) if settings.read_dsn else None
     reach = ServerReach()
+    pool = await open_pool(dsn, settings, build_connection_class(reach, server), halfvec, settings.pool_timeout)
+    return Database(pool, reach=reach, echo=settings.echo, setup=setup, is_cluster=is_cluster, standby=standby)
+
+
+async def open_pool(
+    dsn: str, settings: Settings, connection_class: type[AsyncConnection[Row]], halfvec: TypeInfo, patience: float
+) -> AsyncConnectionPool[Connection]:
     pool = AsyncConnectionPool(
         dsn,
-        connection_class=build_connection_class(reach, server),
+        connection_class=connection_class,
         kwargs={"autocommit": True, "prepare_threshold": None if settings.pooled else 0},
         min_size=min(1, settings.pool_size),
-        max_size=overflow,
-        timeout=settings.pool_timeout,
+        max_size=settings.pool_size + settings.max_overflow,
+        timeout=patience,
         configure=build_configure(halfvec),
         open=False,
     )
     await pool.open()
-    return Database(pool, reach=reach, echo=settings.echo, setup=setup, is_cluster=is_cluster)
+    return pool
+
+
+async def open_standby(primary: str, settings: Settings, halfvec: TypeInfo, setup: Sequence[Statement]) -> Database:
+    """Open a pool of the standby. One that does not answer now is used once it does; types have the same numbers on
+    both. Another server than a copy of the primary is refused: its answers would be of another time or installation."""
+    name = "MEMORY_DB_READ_CONNECTION_STRING"
+    dsn = normalize_dsn(name, settings.read_dsn)
+    dsn = dsn if settings.pooled else add_session_options(dsn, settings)
+    try:
+        if await read_identity(dsn) != await read_identity(primary):
+            raise InvalidSetting(name, "is not a copy of the server of MEMORY_DB_CONNECTION_STRING")
+    except psycopg.OperationalError as error:
+        log.warning("the standby does not answer, reads go to the primary: %s", first_line(error))
+    reach = ServerReach()
+    pool = await open_pool(dsn, settings, build_connection_class(reach, None), halfvec, STANDBY_SECONDS)
+    return Database(pool, reach=reach, echo=settings.echo, setup=setup)
+
+
+async def read_identity(dsn: str) -> Row | None:
+    """Return which server and database a DSN leads to. A standby has the identity of its primary."""
+    async with await AsyncConnection.connect(dsn, prepare_threshold=None) as connection:
+        return await (await connection.execute(queries()["server.identity"])).fetchone()
 
 
 def session_options(settings: Settings) -> str:

@@ -68,6 +68,8 @@ WENT_AWAY = ("08", "57P", "25006")
 TRIES = 3
 DRIVER_ERRORS = (psycopg.Error, PoolTimeout, PoolClosed)
 YIELD_ROWS = 100  # rows of a bulk write after which others get their turn
+STANDBY_PAUSES = (0.0, 0.005, 0.02)  # seconds before each look whether the standby has caught up
+RETRY_STANDBY = 5.0  # seconds for which a standby that failed is left alone
 LOST_SECONDS = 1.0  # to wait for a connection while the server is down, so that callers get an error within two seconds
 
 
@@ -89,9 +91,13 @@ class Database:
         echo: bool = False,
         setup: Sequence[Statement] = (),
         is_cluster: bool = False,
+        standby: Database | None = None,
     ) -> None:
-        """`setup` begins each transaction, where a session cannot be set up for all of them."""
+        """`setup` begins each transaction, where a session cannot be set up for all of them. Reads go to the `standby`
+        while it has replayed everything that was acknowledged before they began."""
         self._pool = pool
+        self._standby = standby
+        self._standby_failed_at = -RETRY_STANDBY
         self._reach = reach or ServerReach()
         self._echo = echo
         self._setup = setup
@@ -104,15 +110,48 @@ class Database:
         """Run the statements in one transaction and one round trip; return the rows of each. A read that always uses a
         short key need not be `planned` again each time."""
         opening: Statement = (choose_opening(write or not planned), {})
+        if self._standby is not None and not write:
+            rows = await self._read_from_standby(self._standby, scope, [opening, *statements])
+            if rows is not None:
+                return rows[1:]
         attempt = 0
         while True:
             attempt += 1
             try:
-                async with self._connection() as connection:
-                    cursors = await self._run_pipeline(connection, [opening, *statements], scope)
-                    return [await cursor.fetchall() if has_rows(cursor) else [] for cursor in cursors[1:]]
+                return (await self._fetch(scope, [opening, *statements]))[1:]
             except DRIVER_ERRORS as error:
                 await wait_to_repeat(error, attempt, write)
+
+    async def _fetch(self, scope: ScopeId, statements: Sequence[Statement]) -> list[list[Row]]:
+        async with self._connection() as connection:
+            cursors = await self._run_pipeline(connection, statements, scope)
+            return [await cursor.fetchall() if has_rows(cursor) else [] for cursor in cursors]
+
+    async def _read_from_standby(
+        self, standby: Database, scope: ScopeId, statements: Sequence[Statement]
+    ) -> list[list[Row]] | None:
+        """Return the rows of the standby; None if it lags behind what was acknowledged before this call, or fails.
+
+        The primary is asked for its position each time, since other processes write too. That costs it far less than
+        the read. The standby's position is read first in the transaction, so the statements see at least as much.
+        """
+        if time.monotonic() - self._standby_failed_at < RETRY_STANDBY:
+            return None
+        [(position,)] = await self.ask("server.written", {})
+        for pause in STANDBY_PAUSES:
+            await asyncio.sleep(pause)
+            try:
+                look: Statement = ("server.replayed", {"position": position})
+                [[(is_current,)], *rows] = await standby._fetch(scope, [look, *statements])
+            except DRIVER_ERRORS as error:
+                self._standby_failed_at = time.monotonic()
+                log.warning(
+                    "the standby failed, reads go to the primary for %g s: %s", RETRY_STANDBY, first_line(error)
+                )
+                return None
+            if is_current:
+                return rows
+        return None
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Connection]:
@@ -222,6 +261,8 @@ class Database:
 
     async def close(self) -> None:
         await self._pool.close()
+        if self._standby is not None:
+            await self._standby.close()
 
 
 class Transaction:

@@ -28,3 +28,11 @@ SELECT scope_id, user_id, turns, memories, documents, bytes FROM storage_by_user
 -- name: stats
 SELECT user_id, conversations, turns, memories, documents, vectors, bytes, due, oldest
 FROM stats_by_user(%(project)s, %(shared)s, %(most)s)
+
+-- name: usage_of_scope
+-- What counts against a user's quota.
+SELECT (SELECT coalesce(sum(turn_count), 0)::bigint FROM conversation WHERE scope_id = %(scope)s) AS turns,
+       (SELECT coalesce(sum(size), 0)::bigint FROM document WHERE scope_id = %(scope)s) AS document_bytes
+
+-- name: usage_of_project
+SELECT turns, document_bytes FROM project_usage(%(project)s, %(shared)s)

@@ -256,6 +256,20 @@ BEGIN
     EXECUTE format('SET LOCAL app.scope = %L', scope);
 END $$;
 
+CREATE FUNCTION recollect.project_usage(which text, shared uuid) RETURNS TABLE(turns bigint, document_bytes bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    WITH talk AS MATERIALIZED (
+        SELECT c.scope_id AS scope, sum(c.turn_count) AS turns FROM conversation c WHERE c.project = which GROUP BY 1),
+    scopes AS MATERIALIZED (
+        SELECT t.scope FROM talk t
+        UNION SELECT h.scope_id FROM holder h WHERE h.project = which
+        UNION SELECT shared),
+    files AS MATERIALIZED (SELECT sum(d.size) AS bytes FROM scopes s JOIN document d ON d.scope_id = s.scope)
+    SELECT (SELECT coalesce(sum(t.turns), 0)::bigint FROM talk t), (SELECT coalesce(f.bytes, 0)::bigint FROM files f)
+$$;
+
 CREATE FUNCTION recollect.report_asking(which text, since timestamp with time zone, until timestamp with time zone) RETURNS TABLE(week date, asked bigint, asked_back bigint, chosen bigint, corrected bigint, repeated bigint, repeated_answered bigint)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'recollect', 'pg_temp'
@@ -1301,6 +1315,9 @@ GRANT ALL ON FUNCTION recollect.note_key_use(wanted uuid, moment timestamp with 
 
 REVOKE ALL ON FUNCTION recollect.open_scope(scope uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.open_scope(scope uuid) TO recollect_app;
+
+REVOKE ALL ON FUNCTION recollect.project_usage(which text, shared uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.project_usage(which text, shared uuid) TO recollect_operator;
 
 REVOKE ALL ON FUNCTION recollect.report_asking(which text, since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.report_asking(which text, since timestamp with time zone, until timestamp with time zone) TO recollect_app;

@@ -25,6 +25,14 @@ SELECT open_scope(%(scope)s)
 -- For one call of a function that looks over all scopes or manages keys. It ends with the transaction.
 SELECT set_config('role', 'recollect_operator', true)
 
+-- name: written
+-- How far the log of this server is on disk: everything that was acknowledged is before this.
+SELECT pg_current_wal_flush_lsn()::text AS position
+
+-- name: replayed
+-- Whether this is a standby that has replayed the log up to a position.
+SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= %(position)s::pg_lsn AS replayed
+
 -- name: facts
 -- What this server is and has.
 SELECT current_setting('server_version_num')::int AS version,

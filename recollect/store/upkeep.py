@@ -40,6 +40,17 @@ class Faded:
     last: UUID | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What counts against a quota."""
+
+    turns: int = 0
+    document_bytes: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(self.turns + other.turns, self.document_bytes + other.document_bytes)
+
+
 class UpkeepStore:
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -206,3 +217,12 @@ class ReportStore:
     async def _stored(self, project: str) -> list[ScopeStorage]:
         asked = {"project": project, "shared": project_scope_id(project), "most": MOST_STORED}
         return [ScopeStorage(*row) for row in await self._database.ask_as_operator("report.storage", asked)]
+
+    async def read_usage(self, scope: ScopeId) -> Usage:
+        [[row]] = await self._database.run(scope, ("report.usage_of_scope", {}))
+        return Usage(*row)
+
+    async def read_project_usage(self, project: str) -> Usage:
+        asked = {"project": project, "shared": project_scope_id(project)}
+        [row] = await self._database.ask_as_operator("report.usage_of_project", asked)
+        return Usage(*row)

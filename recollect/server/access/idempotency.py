@@ -75,7 +75,7 @@ async def run_once(
 
     async def work_and_store() -> Any:
         results.append(await work())
-        return msgspec.to_builtins(replay.store(results[0]), enc_hook=str)
+        return msgspec.to_builtins(replay.store(results[0]) or {}, enc_hook=str)
 
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).digest()
     stored, replayed = await call.engine.runtime.run_once(replay.place(call.scope), key, digest, work_and_store)

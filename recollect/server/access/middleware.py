@@ -1,5 +1,6 @@
-"""The middleware that every request passes before a route is chosen: a request id, limits on the size of the body and
-on time, and an error response whatever happens. It is plain ASGI, which costs microseconds.
+"""The middleware that every request passes before a route is chosen: a request id, limits on the size of the body, on
+time and on the number of requests at once, and an error response whatever happens. It is plain ASGI, which costs
+microseconds.
 
 Observers are called when a request is finished: metrics, and the log of operations (`log_operation`).
 """
@@ -20,7 +21,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recollect.server.access.responses import error_response, unexpected_error_response
-from recollect.server.access.tracing import Traces
+from recollect.server.access.telemetry import Traces
 from recollect.values.identity import Action, Identity
 from recollect.values.scope import Scope as MemoryScope
 from recollect.values.scope import uuid7
@@ -29,6 +30,7 @@ log = logging.getLogger("recollect.http")
 operations = logging.getLogger("recollect.operations")
 REQUEST_ID = re.compile(rb"[\w.:-]{1,128}")
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+HEALTH = frozenset({"/health", "/ready"})
 CLIENT_CLOSED = 499  # the client left before there was an answer
 READS: frozenset[Action] = frozenset(
     (
@@ -97,6 +99,7 @@ class RequestMiddleware:
         *,
         most_bytes: int,
         most_seconds: float,
+        most_requests: int = 0,
         larger: Mapping[str, int] | None = None,
         observers: Sequence[Callable[[FinishedRequest], None]] = (),
         traces: Traces | None = None,
@@ -105,6 +108,8 @@ class RequestMiddleware:
         self._most_bytes = most_bytes
         self._larger = larger or {}
         self._most_seconds = most_seconds
+        self._most_requests = most_requests
+        self._running = 0
         self._observers = observers
         self._traces = traces
 
@@ -114,13 +119,23 @@ class RequestMiddleware:
             return
         current = CurrentRequest(scope, receive, send, self._larger.get(scope["path"], self._most_bytes))
         started = time.perf_counter()
+        self._running += 1
         try:
             with self._traces.trace_request(current) if self._traces else nullcontext():
-                await self._run(current)
+                await (self._refuse(current) if self._is_full(scope["path"]) else self._run(current))
         finally:
+            self._running -= 1
             finished = current.finish(time.perf_counter() - started)
             for observe in self._observers:
                 observe(finished)
+
+    def _is_full(self, path: str) -> bool:
+        """Return whether there is too much to do for one more request. Health is always answered."""
+        return 0 < self._most_requests < self._running and path not in HEALTH
+
+    async def _refuse(self, current: CurrentRequest) -> None:
+        busy = f"the server works on {self._most_requests} requests already; try again in a moment"
+        await error_response(429, "rate_limited", busy, Retry_After="1")(current.scope, current.receive, current.send)
 
     async def _run(self, current: CurrentRequest) -> None:
         """Run the application. The time limit ends when the response starts: a stream may take as long as it likes."""

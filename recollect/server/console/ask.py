@@ -152,29 +152,18 @@ async def load_conversation(visit: Visit, source: str, turns: Sequence[Turn]) ->
     view, problem = await load_view(visit, source)
     if view is None:
         return {**NO_SOURCE, "problem": problem}
-    recent = await load_recent(visit, source, view)
+    recent: Sequence[Mapping[str, Any]] = []
+    if visit.can("history"):
+        recent = await asked_before(visit.engine, visit.scope("history"), source, view, RECENT_QUESTIONS)
+    latest = {normal(each["question"]): each for each in reversed(recent)}  # of repeated questions
     exchanges = build_exchanges(turns, source, view, {each["ref"]: each["feedback"] for each in recent})
     return {
         "view": view,
         "problem": "",
         "exchanges": exchanges,
-        "recent": remove_repeated(recent)[:SHOWN_QUESTIONS],
+        "recent": [each for each in recent if latest[normal(each["question"])] is each][:SHOWN_QUESTIONS],
         "suggestions": suggest_questions(view, visit.analyst.today()) if not exchanges else [],
     }
-
-
-async def load_recent(visit: Visit, source: str, view: View) -> list[dict[str, Any]]:
-    if not visit.can("history"):
-        return []
-    return await asked_before(visit.engine, visit.scope("history"), source, view, RECENT_QUESTIONS)
-
-
-def remove_repeated(questions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return each question once, the latest of repeated ones; newest first."""
-    latest: dict[str, Mapping[str, Any]] = {}
-    for each in questions:
-        latest.setdefault(normal(each["question"]), each)
-    return list(latest.values())
 
 
 def build_exchanges(turns: Sequence[Turn], source: str, view: View, ratings: Mapping[str, str]) -> list[Exchange]:
@@ -185,15 +174,10 @@ def build_exchanges(turns: Sequence[Turn], source: str, view: View, ratings: Map
             exchange,
             rating=ratings.get(question.ref or ""),
             is_visible=is_seen(reply, source, view),
-            is_clarified=exchange.answer.needs_clarification
-            and next_question in (question.text, *labels_of(exchange.answer)),
+            is_clarified=exchange.answer.needs_clarification and next_question in (question.text, *exchange.choices),
         )
         for (question, reply, exchange), next_question in zip(found, next_questions, strict=False)
     ]
-
-
-def labels_of(answer: Answer) -> list[str]:
-    return [choice.label for each in answer.clarifications for choice in each.choices]
 
 
 # Asking ---------------------------------------------------------------------------------------------------------------
@@ -414,19 +398,15 @@ async def show_learned(visit: Visit) -> Response:
     owner: Owner = "project" if visit.query("owner") == "project" else "user"
     scope = scope_to_read(visit, owner)
     learned = [await find_memory(visit.engine, scope, owner, each) for each in ids]
-    changes = await compare_sql(visit, target.source, learned)
+    changes: Sequence[Change] = ()
+    # The differences of a correction are computed again from the two statements that were stored.
+    stored = next((each.data for each in learned if each.kind == "correction" and each.data), None)
+    if stored and target.source:
+        known = await visit.analyst.library.find(visit.scope("data_sources"), target.source)
+        texts = (str(stored.get(name) or "") for name in ("original_query", "generated_sql", "corrected_sql"))
+        changes = teaching.difference(known, *texts).changes
     values = {"target": target, "owner": owner, "learned": learned, "changes": changes, "change_names": CHANGES}
     return render_ask_page(visit, "ask_learned.html", values)
-
-
-async def compare_sql(visit: Visit, source: str, learned: Sequence[Memory]) -> Sequence[Change]:
-    """Return the differences of a correction, computed again from the two statements that were stored."""
-    stored = next((each.data or {} for each in learned if each.kind == "correction"), None)
-    if not stored or not source:
-        return ()
-    known = await visit.analyst.library.find(visit.scope("data_sources"), source)
-    texts = (str(stored.get(name) or "") for name in ("original_query", "generated_sql", "corrected_sql"))
-    return teaching.difference(known, *texts).changes
 
 
 GET_ROUTES = {

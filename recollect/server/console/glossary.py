@@ -13,7 +13,6 @@ from starlette.responses import Response
 from recollect.errors import InvalidInput, NotFound
 from recollect.server.console.render import redirect, render_page
 from recollect.server.console.visit import Visit, parse_number
-from recollect.values.memory import Memory
 from recollect.values.resolution import Meaning, Resolution
 from recollect.values.scope import Tier
 from recollect.values.term import KINDS, MAX_TERMS, Term, TermKind
@@ -69,6 +68,13 @@ async def render_glossary(visit: Visit, typed: Mapping[str, str] = EMPTY_FORM, p
         visit.scope("terms"), search or None, kind=parse_kind(kind) if kind else None, limit=limit + 1
     )
     resolution = await visit.engine.resolve(visit.scope("resolve"), word) if word else None
+    pending = await visit.engine.memories(
+        visit.scope("memories_project"),
+        kinds=("definition", "terminology"),
+        status=("pending",),
+        owner="project",
+        limit=MAX_PENDING,
+    )
     values = {
         "search": search,
         "kind": kind,
@@ -78,24 +84,13 @@ async def render_glossary(visit: Visit, typed: Mapping[str, str] = EMPTY_FORM, p
         "more": limit + PAGE_TERMS if len(terms) > limit else None,
         "resolution": resolution,
         "tiers": list_meanings(resolution) if resolution else [],
-        "pending": await load_pending(visit),
+        "pending": pending,
         "typed": typed,
         "problem": problem,
         "example": EXAMPLE,
         "is_example": bool(visit.query("example")),
     }
     return render_page(visit, "glossary.html", values, 400 if problem else 200)
-
-
-async def load_pending(visit: Visit) -> list[Memory]:
-    """Return the definitions proposed for the project that nobody has approved yet."""
-    return await visit.engine.memories(
-        visit.scope("memories_project"),
-        kinds=("definition", "terminology"),
-        status=("pending",),
-        owner="project",
-        limit=MAX_PENDING,
-    )
 
 
 def list_meanings(resolution: Resolution) -> list[TierMeanings]:

@@ -77,7 +77,7 @@ def load_templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(link=link, static=static_url, turn_link=turn_link)
+    environment.globals.update(link=link, static=static_url, turn_link=turn_link, make_memory_ref=make_memory_ref)
     environment.filters.update(
         when=format_time,
         day=format_day,
@@ -86,6 +86,8 @@ def load_templates() -> Environment:
         short_ref=shorten_ref,
         split_citations=split_citations,
         without_tables=remove_tables,
+        size=format_size,
+        pages=format_pages,
     )
     return environment
 
@@ -143,6 +145,11 @@ def turn_link(ref: str) -> str:
     return f"{link('chat', session=session, at=index)}#turn-{index}"
 
 
+def make_memory_ref(name: str) -> str:
+    """Return a ref as pages use it: refs of messages as they are, ids of memories with a prefix."""
+    return name if "#" in name else f"memory:{name}"
+
+
 def get_ref_index(ref: str | None) -> str:
     """Return the index of the message that a ref names; empty without a ref."""
     return (ref or "").rpartition("#")[2]
@@ -170,6 +177,20 @@ def static_url(name: str) -> str:
     """Return the address of a static file with its digest, so that browsers can cache it for good."""
     digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
     return f"/console/static/{name}?v={digest}"
+
+
+def format_pages(page: int | None, page_end: int | None) -> str:
+    if page is None:
+        return ""
+    return f"page {page}" if page_end in (None, page) else f"pages {page}–{page_end}"
+
+
+def format_size(number: int) -> str:
+    """Return a number of bytes as `800 bytes`, `12 kB` or `3.4 MB`."""
+    for size, unit, digits in ((1e12, "TB", 1), (1e9, "GB", 1), (1e6, "MB", 1), (1e3, "kB", 0)):
+        if number >= size:
+            return f"{number / size:,.{digits}f} {unit}".replace(".0 ", " ")
+    return f"{number:,} bytes"
 
 
 def format_time(moment: datetime | None) -> str:

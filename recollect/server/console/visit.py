@@ -22,8 +22,7 @@ from starlette.responses import Response
 
 from recollect.engine import Engine
 from recollect.errors import Forbidden, InvalidInput, RecollectError
-from recollect.server.access.caller import Applications, Caller
-from recollect.server.access.request_checks import check_address, check_host
+from recollect.server.access.caller import Applications, Caller, check_address, check_host
 from recollect.values.api_key import parse_key
 from recollect.values.identity import ACTS_FOR_OTHERS, LOCAL, Action, Credentials, Identity
 from recollect.values.scope import Scope

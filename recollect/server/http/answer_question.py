@@ -33,15 +33,13 @@ from recollect.apps.ask.question import MAX_ROWS, Answer, Ask, OnText, Shown
 from recollect.apps.ask.recording import from_log
 from recollect.apps.ask.session_context import HEADER, read_session_context
 from recollect.errors import InvalidInput, MissingExtra, NotFound, SchemaMismatch, StoreUnavailable
-from recollect.server.access.caller import Call, Caller, CurrentCaller
-from recollect.server.access.idempotency import STORED, IdempotencyKey, Replay, Stored, run_once
-from recollect.server.access.request_checks import decode_utf8
-from recollect.server.access.responses import Json
+from recollect.server.access.caller import Call, Caller, CurrentCaller, decode_utf8
+from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once
+from recollect.server.access.responses import Json, json_object, list_of
 from recollect.server.http.bodies import NAME, Body, Project, chars, within
-from recollect.server.http.openapi import json_object, list_of
 from recollect.server.http.routing import PROJECT, Routes
 from recollect.settings import Settings
-from recollect.values.query import MAX_QUERY_CHARS, check_range
+from recollect.values.query import MAX_QUERY_CHARS
 
 routes = Routes("", "ask", PROJECT)
 Mode = Literal["default", "data", "metadata"]
@@ -117,8 +115,7 @@ class ExecuteBody(Body):
 def make_ask(body: AskBody, role: str, settings: Settings, mode: str | None, context: str | None) -> Ask:
     """Return the question as the analyst takes it."""
     check_providers(body, settings)
-    for field, low, high in RANGES:
-        check_range(field, getattr(body, field), low, high, whole=field != "llm_temperature")
+    body.check_ranges()
     return Ask(
         question=body.question,
         sources=tuple(split_names(body.vdp_database_names)),
@@ -163,19 +160,6 @@ def check_providers(body: AskBody, settings: Settings) -> None:
     ):
         if given and given.lower() not in (PROVIDER, extra):
             raise InvalidInput(field, f"{given!r} is not configured on this server; leave it out, or use {PROVIDER}")
-
-
-RANGES: tuple[tuple[str, float, float], ...] = (
-    ("llm_temperature", 0, 2),
-    ("llm_max_tokens", 1, 200_000),
-    ("vql_execute_rows_limit", 1, MAX_ROWS),
-    ("llm_response_rows_limit", 1, MAX_ROWS),
-    ("vector_search_k", 1, 100),
-    ("vector_search_sample_data_k", 0, 100),
-    ("vector_search_total_limit", 1, 1_000),
-    ("vector_search_column_description_char_limit", 0, 100_000),
-    ("vector_search_table_description_char_limit", 0, 100_000),
-)
 
 
 def split_names(names: str) -> list[str]:
@@ -357,7 +341,7 @@ for row in (
 @routes.add("POST /executeVQL", "ask", model=EXECUTED)
 async def execute_vql(call: Call, body: ExecuteBody) -> dict[str, Any]:
     """Run a given statement, checked like any other: it can only read, and only what the caller may see."""
-    check_range("limit", body.limit, 1, MAX_ROWS)
+    body.check_ranges()
     name = await call.analyst.library.one(call.scope, body.source)
     checked, rows = await call.analyst.run(call.scope, name, call.role, body.vql, body.limit)
     return {"vql": checked.sql, "execution_result": execution_result(rows, body.limit)}
@@ -378,9 +362,7 @@ async def get_metadata(call: Call, vdp_database_names: Databases = "") -> dict[s
     return {"databases": databases}
 
 
-@routes.add(
-    "DELETE /deleteMetadata", "put_data_source", model=json_object("DeletedMetadata", deleted=list[str]), replay=STORED
-)
+@routes.write("DELETE /deleteMetadata", "put_data_source", model=json_object("DeletedMetadata", deleted=list[str]))
 async def delete_metadata(call: Call, vdp_database_names: Databases = "") -> dict[str, Any]:
     """Forget the schemas of the databases, until they are read again; for data stewards and admins."""
     library = call.analyst.library

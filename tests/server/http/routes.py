@@ -9,7 +9,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any, Literal
 
 from recollect.server.app import make_app
-from recollect.server.http.openapi import ACTIONS
+from recollect.server.http.routing import ACTIONS
 from recollect.settings import read_settings
 from recollect.values.identity import ALLOWED, OF_NOBODY, OF_PROJECT, Action
 

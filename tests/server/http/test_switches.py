@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from recollect import Engine, Scope
-from recollect.server.access.tracing import Traces, read_traces
+from recollect.server.access.telemetry import Traces, read_traces
 
 from .conftest import Serve
 from .loopback import TURNS, Keys, bearer, refusal
