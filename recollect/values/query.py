@@ -80,11 +80,15 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """A statement of a turn that a later turn replaces or ends. If it is not `is_sure`, it may still hold."""
+    """A statement of a turn that a later turn may replace or end."""
 
     statement: str
     by: str  # the later turn
-    is_sure: bool
+    probability: float
+
+    @property
+    def is_sure(self) -> bool:
+        return self.probability >= 0.5
 
 
 @dataclass(frozen=True, slots=True)
