@@ -187,7 +187,7 @@ async def ask_question(visit: Visit) -> Response:
     if not visit.field("again", ""):
         return await respond(visit, visit.field("question").strip())
     session, _, index = visit.field("again").rpartition("#")
-    turn = (await load_turns_until(visit, session, index, 1))[-1]
+    turn = (await visit.load_turns(session, index, 1))[-1]
     return await respond(visit, str((turn.data or {}).get("standalone") or turn.text))
 
 
@@ -278,19 +278,9 @@ async def add_source(visit: Visit) -> Response:
 # Answers of the past --------------------------------------------------------------------------------------------------
 
 
-async def load_turns_until(visit: Visit, session: str, index: str, limit: int) -> list[Turn]:
-    """Return the last messages up to the one at `index`."""
-    if not session or not index.isdecimal() or len(index) > 9:
-        raise InvalidInput("turn", "must name a message; open the page again")
-    turns = await visit.engine.history(visit.scope("history", session), limit=limit, before=int(index) + 1)
-    if not turns or turns[-1].index != int(index):
-        raise NotFound("This message no longer exists.")
-    return turns
-
-
 async def load_exchange(visit: Visit, session: str, turn: str) -> Exchange:
     """Return a logged exchange, if the caller may see its tables now."""
-    for _, reply, exchange in read_exchanges(await load_turns_until(visit, session, turn, 2)):
+    for _, reply, exchange in read_exchanges(await visit.load_turns(session, turn, 2)):
         view, problem = await load_view(visit, exchange.answer.source)
         if view is None:
             raise NotFound(problem)

@@ -14,7 +14,7 @@ from typing import Any
 
 from recollect.apps.ask.answers import read_answer
 from recollect.apps.ask.charts import chart_answer, is_figures
-from recollect.apps.ask.interpret.explain import plural
+from recollect.apps.ask.interpret.explain import plural, singular
 from recollect.apps.ask.interpretation import is_clear
 from recollect.apps.ask.question import Answer
 from recollect.apps.ask.source_registry import View
@@ -246,7 +246,7 @@ def list_groups(view: View, table: str) -> Iterator[str]:
     joined = {join.to for join in view.model.joins if join.table == table}
     for entity in view.model.entities:
         if entity.table in joined and 1 < count_rows(view, entity.table) <= MAX_GROUPS:
-            yield entity.names[0]
+            yield singular(entity.names[0])
     for each in view.model.dimensions:
         if each.table in joined | {table} and has_few_values(view, each.table, each.column):
             yield each.names[0]

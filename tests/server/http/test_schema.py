@@ -26,8 +26,8 @@ from .conftest import Serve
 from .loopback import Keys, bearer
 from .routes import routes
 
-TOTAL = bound(300, 2000)
-SHARE = bound(5, 56)  # of each route; some have fewer to try
+TOTAL = bound(180, 2000)
+SHARE = bound(3, 56)  # of each route; some have fewer to try
 CHECKS = [
     schema_checks.not_a_server_error,
     schema_checks.status_code_conformance,
