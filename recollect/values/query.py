@@ -164,6 +164,7 @@ class LeftOut:
 
     source: str
     reason: str
+    is_over_budget: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +186,8 @@ class Context:
 
     @property
     def truncated(self) -> bool:
-        return bool(self.left_out) or any(line.excerpt for line in self.lines)
+        """Whether the token budget was too small for everything that was found."""
+        return any(each.is_over_budget for each in self.left_out)
 
     @property
     def request_id(self) -> RequestId:
