@@ -1097,7 +1097,7 @@ export interface paths {
         };
         /**
          * Answer Question By Address
-         * @description Ask a database, with the fields in the query.
+         * @description As `POST /answerQuestion`, with the fields in the query.
          */
         get: operations["answer_question_by_address"];
         put?: never;
@@ -1121,7 +1121,7 @@ export interface paths {
         };
         /**
          * Answer Data Question By Address
-         * @description Ask for data, with the fields in the query.
+         * @description As `POST /answerDataQuestion`, with the fields in the query.
          */
         get: operations["answer_data_question_by_address"];
         put?: never;
@@ -1145,7 +1145,7 @@ export interface paths {
         };
         /**
          * Answer Metadata Question By Address
-         * @description Ask what the database contains, with the fields in the query.
+         * @description As `POST /answerMetadataQuestion`, with the fields in the query.
          */
         get: operations["answer_metadata_question_by_address"];
         put?: never;
@@ -1169,7 +1169,7 @@ export interface paths {
         };
         /**
          * Stream Answer Question By Address
-         * @description Ask a database, with the fields in the query, and get the text of the answer as a stream.
+         * @description As `POST /streamAnswerQuestion`, with the fields in the query.
          */
         get: operations["stream_answer_question_by_address"];
         put?: never;

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import msgspec
-from fastapi import Header, Query, Request
+from fastapi import Header, Query
 from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
@@ -31,13 +31,14 @@ from recollect.apps.ask.charts import chart_answer, draw_png
 from recollect.apps.ask.question import HEADER, MAX_ROWS, Answer, Ask, OnText, SchemaLimits, read_session_context
 from recollect.apps.ask.schema_prompt import similar_tables
 from recollect.errors import InvalidInput, MissingExtra, NotFound, SchemaMismatch, StoreUnavailable
-from recollect.server.access.caller import Call, Caller, CurrentCaller, decode_utf8
+from recollect.server.access.caller import Call, Caller, decode_utf8
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once
 from recollect.server.access.responses import Json, json_object, list_of
 from recollect.server.http.bodies import NAME, Body, Project, chars, within
 from recollect.server.http.routing import PROJECT, Routes
 from recollect.settings import Settings
 from recollect.values.query import MAX_QUERY_CHARS
+from recollect.values.scope import Scope
 
 routes = Routes("", "ask", PROJECT)
 Mode = Literal["default", "data", "metadata"]
@@ -261,77 +262,58 @@ async def stream_answer(call: Call, body: AskBody, key: str | None, context: str
     return StreamingResponse(stream(), media_type="text/plain", headers=replayed)
 
 
-def add_question_routes(path: str, name: str, mode: str | None, posted: str, by_address: str, streams: bool) -> None:
-    """Add the routes that ask a question: with a body, and with the fields in the query unless `by_address` is empty.
+def authorize_question(*, caller: Caller, body: AskBody, **_: Any) -> Scope:
+    """Return the scope of a question. Without `user_id` no memory takes part, and the caller need only be allowed to
+    ask; a user that the caller may not act for is refused even then."""
+    if body.user_id is not None and body.use_memory:
+        return caller.authorize("record", body.user_id, body.session_id, body.project)
+    return caller.authorize("ask", body.user_id, None, body.project)
 
-    Without `user_id` no memory takes part, and the caller need only be allowed to ask; a user that the caller may not
-    act for is refused even then.
-    """
 
-    async def respond(
-        caller: Caller, request: Request, body: AskBody, key: str | None, context: str | None
+def add_question_routes(path: str, name: str, mode: str | None, description: str) -> None:
+    """Add the routes that ask a question: with a body and, unless it only generates, with the fields in the query."""
+    is_stream = name.startswith("stream")
+
+    async def ask(
+        call: Call, body: AskBody, context: SessionContextHeader = None, idempotency_key: IdempotencyKey = None
     ) -> Response:
-        if body.user_id is not None and body.use_memory:
-            scope = caller.authorize("record", body.user_id, body.session_id, body.project)
-        else:
-            key, scope = None, caller.authorize("ask", body.user_id, None, body.project)
-        call = Call(caller, scope, request)
-        if streams:
+        key = idempotency_key if body.user_id is not None and body.use_memory else None
+        if is_stream:
             return await stream_answer(call, body, key, context)
         return await respond_to_question(call, body, key, mode, context)
 
-    async def ask(
-        body: AskBody,
-        caller: CurrentCaller,
-        request: Request,
-        context: SessionContextHeader = None,
-        idempotency_key: IdempotencyKey = None,
-    ) -> Response:
-        return await respond(caller, request, body, idempotency_key, context)
-
     async def ask_by_address(
-        body: Annotated[AskBody, Query()],
-        caller: CurrentCaller,
-        request: Request,
-        context: SessionContextHeader = None,
+        call: Call, body: Annotated[AskBody, Query()], context: SessionContextHeader = None
     ) -> Response:
-        return await respond(caller, request, body, None, context)
+        return await ask(call, body, context)
 
-    shown: dict[str, Any] = (
-        {"response_class": Response, "responses": TEXT} if streams else {"model": AnswerQuestionAnswer}
+    shown: dict[str, Any] = {"find_scope": authorize_question} | (
+        {"response_class": Response, "responses": TEXT} if is_stream else {"model": AnswerQuestionAnswer}
     )
-    routes.add(f"POST {path}", "ask", name=name, description=posted, **shown)(ask)
-    if by_address:
-        named: Any = {"name": f"{name}_by_address", "description": by_address}
-        routes.add(f"GET {path}", "ask", **named, **shown)(ask_by_address)
+    routes.add(f"POST {path}", "ask", name=name, description=description, **shown)(ask)
+    if mode != "generate":
+        shown |= {"name": f"{name}_by_address", "description": f"As `POST {path}`, with the fields in the query."}
+        routes.add(f"GET {path}", "ask", **shown)(ask_by_address)
 
 
 for row in (
     (
         *("/answerQuestion", "answer_question", None),
         "Ask a database. With `user_id`, what was asked and taught before takes part, and the question is remembered.",
-        "Ask a database, with the fields in the query.",
-        False,
     ),
     (
         *("/answerDataQuestion", "answer_data_question", "data"),
         "Ask for data; the question is never taken as one about the schema.",
-        "Ask for data, with the fields in the query.",
-        False,
     ),
     (
         *("/answerMetadataQuestion", "answer_metadata_question", "metadata"),
         "Ask what the database contains; no query is run.",
-        "Ask what the database contains, with the fields in the query.",
-        False,
     ),
     (
         *("/streamAnswerQuestion", "stream_answer_question", None),
         "Ask a database, and get the text of the answer as a stream.",
-        "Ask a database, with the fields in the query, and get the text of the answer as a stream.",
-        True,
     ),
-    ("/generateVQL", "generate_vql", "generate", "Return the SQL for a question, without running it.", "", False),
+    ("/generateVQL", "generate_vql", "generate", "Return the SQL for a question, without running it."),
 ):
     add_question_routes(*row)
 
