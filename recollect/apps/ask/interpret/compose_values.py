@@ -151,7 +151,9 @@ def apply_period(state: State, link: Link, linked: Linked) -> Iterator[State]:
         "compare": state.compare if state.compare == "between" else "", "waits": state.waits and not is_named,
     }  # fmt: skip
     # "not sold in 2025" excludes no year: the negation belongs to what stands between.
-    past = [("operator_past_noun", 1.0)] if state.negates and link.start - state.negates > 1 else []
+    between = linked.tokens[state.negates : link.start] if state.negates else ()
+    is_past = any(all(each.kind != "where" for each in find_operators([token])) for token in between)
+    past = [("operator_past_noun", 1.0)] if is_past else []
     yield state.move(link.end, *period_features(link, linked), *past, fact=fact, **changes)
 
 

@@ -104,10 +104,8 @@ def is_likely(decision: Decision, best: Candidate, count: int) -> bool:
     signals = decision.signals or {}
     if signals["left_over"] >= 1 or any(name == "group_by_row" and amount for name, amount in best.features):
         return False
-    if best.guesses:
-        return decision.confidence >= ANSWER
-    if decision.confidence >= SURE:
-        return True
+    if best.guesses or decision.confidence >= SURE:
+        return decision.confidence >= (ANSWER if best.guesses else SURE)
     if any(signals[name] for name in ("doubts", "left_over", "empty")):
         return False
     if count == 1:

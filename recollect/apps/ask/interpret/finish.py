@@ -187,10 +187,8 @@ def add_arrivals(work: Work) -> None:
 def add_shown(work: Work) -> None:
     """Choose the columns to show: those in the question, and the names of the rows beside them."""
     for ref in work.refs("show"):
-        counted = [fact for fact in work.facts("superlative") if fact.aggregate]
-        is_dated = work.facts("grain") or (counted and work.facts("period"))
-        if work.index.column_of(ref).role == "moment" and is_dated:
-            work.note("unit_of_figure")  # "owners registered per year" names the date of the years
+        if is_date_of_figure(ref, work):
+            work.note("unit_of_figure")
         elif work.metrics and ref.table not in {group.of.table for group in work.groups if not group.of.column}:
             group_by_shown(work, ref)
         else:
@@ -200,6 +198,13 @@ def add_shown(work: Work) -> None:
         group_by_entity_before(work)
     else:
         show_entities(work)
+
+
+def is_date_of_figure(ref: Ref, work: Work) -> bool:
+    """Whether a date was named for the time of a figure: "owners registered per year"."""
+    counted = [fact for fact in work.facts("superlative") if fact.aggregate]
+    is_dated = work.facts("grain") or (counted and work.facts("period"))
+    return bool(is_dated) and work.index.column_of(ref).role == "moment"
 
 
 def note_shown_tables(work: Work) -> None:
@@ -535,18 +540,25 @@ def compared_grain(period: Period) -> Grain:
 def add_left_over(work: Work) -> None:
     """Operators that found no operand cost."""
     state = work.state
-    ordered = (state.superlative, state.superlative and state.numbers, state.order)
-    resolved = sum(map(bool, ordered)) if work.order else 0
-    resolved += bool(state.groups and work.groups)
-    resolved += bool(state.counts and (work.metrics or (state.order and work.order)))
-    resolved += bool(state.compare == "between" and work.periods)
-    resolved += bool(state.aggregates and any(metric.per for metric in work.metrics))
-    is_absent = bool(state.negates) and not add_absence(work)
-    work.note("left_over", max(0, state.left_over - resolved - add_threshold(work) + is_absent))
+    is_lost = bool(state.negates) and not add_absence(work)
+    work.note("left_over", max(0, state.left_over - count_resolved(work) - add_threshold(work) + is_lost))
     work.note("open_unused", state.waits)
     moments = [each for each in work.groups if not each.grain and work.index.column_of(each.of).role == "moment"]
     work.note("group_by_measure", len(moments))
     work.note("left_over", bool(work.groups) and not (work.metrics or work.having))
+
+
+def count_resolved(work: Work) -> int:
+    """Return how many waiting operators have found what they are about after all."""
+    state = work.state
+    ordered = (state.superlative, state.superlative and state.numbers, state.order) if work.order else ()
+    others = (
+        state.groups and work.groups,
+        state.counts and (work.metrics or (state.order and work.order)),
+        state.compare == "between" and work.periods,
+        state.aggregates and any(metric.per for metric in work.metrics),
+    )
+    return sum(map(bool, (*ordered, *others)))
 
 
 def add_absence(work: Work) -> bool:

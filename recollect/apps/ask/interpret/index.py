@@ -167,7 +167,8 @@ class SchemaIndex:
         own = self.best_of_concept("money", info.name)
         below = [join.table for join in self.model.joins if join.to == info.name and join.table != info.name]
         found = [target for table in below if (target := self.best_of_concept("money", table))]
-        target = own or next((replace(each, per=info.name) for each in found), None)
+        best = max(found, key=lambda each: self.by_concept["money"][each], default=None)
+        target = own or (replace(best, per=info.name) if best else None)
         for word in VALUE_WORDS if target else ():
             self.put((*stem_phrase(info.title), stem_word(word)), target, 0.95)
 

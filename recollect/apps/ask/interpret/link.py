@@ -17,6 +17,7 @@ from recollect.apps.ask.interpret.index import (
     NO_COLUMN,
     NOWHERE,
     ROLES,
+    ColumnInfo,
     SchemaIndex,
     Target,
     measure_target,
@@ -392,18 +393,22 @@ def link_words(tokens: Sequence[Token], linked: Linked) -> Iterator[Link]:
 
 def link_states(tokens: Sequence[Token], index: SchemaIndex) -> Iterator[Link]:
     """Link words that say what a row lacks: "unpaid" has no payment date, and what is "active" has not ended."""
+    columns = [column for info in index.tables.values() for column in info.columns.values()]
     for at, token in enumerate(tokens):
         is_current = any(operator.kind == "state" for operator in find_operators([token]))
-        stem = stem_word(token.lower.removeprefix("un")) if token.lower.startswith("un") else ""
-        for info in index.tables.values():
-            for column in info.columns.values():
-                is_end = is_current and column.role == "moment" and ENDS.intersection(column.words)
-                if is_end or (stem and column.role in ("moment", "foreign") and compare_words(column.words[0], stem)):
-                    lacks = Filter(Ref(info.name, column.name), "is null")
-                    score = 0.9 if is_end else 1.0
-                    yield Link(
-                        at, at + 1, "definition", score, fragment=Frame(info.name, filters=(lacks,)), text=token.text
-                    )
+        for column in columns if is_current or token.lower.startswith("un") else ():
+            score = score_lack(token, column, is_current)
+            if score:
+                fragment = Frame(column.table, filters=(Filter(Ref(column.table, column.name), "is null"),))
+                yield Link(at, at + 1, "definition", score, fragment=fragment, text=token.text)
+
+
+def score_lack(token: Token, column: ColumnInfo, is_current: bool) -> float:
+    """Return how clearly a word says that the column is empty; 0 if it does not."""
+    if is_current:
+        return 0.9 if column.role == "moment" and ENDS.intersection(column.words) else 0.0
+    is_named = bool(compare_words(column.words[0], stem_word(token.lower.removeprefix("un"))))
+    return 1.0 if is_named and column.role in ("moment", "foreign") else 0.0
 
 
 def glossary(index: SchemaIndex) -> Iterator[Word]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Literal
@@ -88,7 +89,9 @@ def find_periods(tokens: Sequence[Token], today: date, anchor: date | None = Non
         if tokens[at].quote:
             continue
         for read in READERS:
-            found += read(tokens, at, today, year)
+            # There is no February 30, and no year before the first.
+            with suppress(ValueError, OverflowError):
+                found += read(tokens, at, today, year)
         if anchor is not None:
             found += read_anchored(tokens, at, anchor)
     return [each for each in found if each.start < each.end]
@@ -126,10 +129,7 @@ def read_iso(tokens: Sequence[Token], at: int, today: date, year: int | None) ->
     match = re.fullmatch(r"(\d{4})-(\d\d)(?:-(\d\d))?", word(tokens, at))
     if not match:
         return
-    try:
-        day = date(int(match[1]), int(match[2]), int(match[3] or 1))
-    except ValueError:
-        return
+    day = date(int(match[1]), int(match[2]), int(match[3] or 1))
     yield make_span(tokens, at, at + 1, day, "day" if match[3] else "month")
 
 
@@ -170,45 +170,49 @@ def read_day(tokens: Sequence[Token], at: int, today: date, year: int | None) ->
         said = year_at(tokens, at + 2)
         if month is None or not number:
             continue
-        try:
-            day = date(said or year or last_year_of(today, month), month, int(number[1]))
-        except ValueError:
-            continue
+        day = date(said or year or last_year_of(today, month), month, int(number[1]))
         yield make_span(tokens, at, at + (3 if said else 2), day, "day")
 
 
 def read_quarter(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
     """`Q1 2024`, `H1`, `the first quarter of 2024`, `the second half of last year`."""
     short, last = QUARTERS.fullmatch(word(tokens, at)), at + 1
-    number = int(short["number"]) if short else ORDINALS.get(word(tokens, at))
-    is_half = short["unit"] == "h" if short else word(tokens, last) == "half"
-    if number is None or not (short or is_half or word(tokens, last) == "quarter") or (is_half and number > 2):
+    name, number = (
+        (short["unit"], int(short["number"])) if short else (word(tokens, last), ORDINALS.get(word(tokens, at)))
+    )
+    months = {"q": 3, "quarter": 3, "h": 6, "half": 6}.get(name, 12)
+    if number is None or months * number > 12:
         return
     last += not short
     said, end = find_year(tokens, last, today)
-    day = date(said or year or today.year, 6 * number - 5 if is_half else 3 * number - 2, 1)
-    yield make_span(tokens, at, end if said is not None else last, day, "half" if is_half else "quarter")
+    day = date(said or year or today.year, months * (number - 1) + 1, 1)
+    yield make_span(tokens, at, end if said is not None else last, day, "quarter" if months == 3 else "half")
 
 
-def read_relative(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
-    """`today`, `last month`, `next year`, `the last 90 days`, `in six months`, `older than 60 days`."""
-    first, second, third = word(tokens, at), word(tokens, at + 1), word(tokens, at + 2)
+def read_near(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
+    """`today`, `last month`, `next year`."""
+    first, unit = word(tokens, at), UNITS.get(word(tokens, at + 1))
     if first in DAYS:
         yield make_span(tokens, at, at + 1, today + timedelta(days=DAYS[first]), "day")
-    if second in UNITS and first in NEXT:
-        unit = UNITS[second]
+    if unit and first in NEXT:
         yield make_span(tokens, at, at + 2, shift(start_of(today, unit), unit, NEXT[first]), unit)
-    number = read_number(second)
-    if first in UNTIL_NOW and number and third in UNITS:
-        yield span_until_today(at, at + 3, today, UNITS[third], int(number), span_text(tokens, at, at + 3))
-    number, unit_word = read_number(third), word(tokens, at + 3)
-    if first in ("older", "more", "longer") and second == "than" and number and unit_word in UNITS:
-        until = span_until_today(at, at + 4, today, UNITS[unit_word], int(number), span_text(tokens, at, at + 4))
-        yield replace(until, op="<")
-    if (first, second) == ("same", "period") and word(tokens, at + 2) == "last" and word(tokens, at + 3) == "year":
-        begin = date(today.year - 1, 1, 1)
+
+
+def read_until_now(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
+    """`the last 90 days`, `in six months`; `older than 60 days` is what was before."""
+    is_before = word(tokens, at) in ("older", "more", "longer") and word(tokens, at + 1) == "than"
+    number_at = at + 2 if is_before else at + 1
+    number, unit, last = read_number(word(tokens, number_at)), UNITS.get(word(tokens, number_at + 1)), number_at + 2
+    if number and unit and (is_before or word(tokens, at) in UNTIL_NOW):
+        span = span_until_today(at, last, today, unit, int(number), span_text(tokens, at, last))
+        yield replace(span, op="<" if is_before else "")
+
+
+def read_same_period(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
+    """`the same period last year`: until the day of the year that is today."""
+    if [token.lower for token in tokens[at : at + 4]] == ["same", "period", "last", "year"]:
         end = same_day(today, date(today.year - 1, today.month, 1)) + timedelta(days=1)
-        yield Span(at, at + 4, begin, end, "day", span_text(tokens, at, at + 4))
+        yield Span(at, at + 4, date(today.year - 1, 1, 1), end, "day", span_text(tokens, at, at + 4))
 
 
 def span_until_today(first: int, last: int, today: date, unit: Unit, count: int, text: str) -> Span:
@@ -260,10 +264,7 @@ def read_chinese(tokens: Sequence[Token], at: int, today: date, year: int | None
     while length < match.end():
         length += len(tokens[last].lower)
         last += 1
-    try:
-        yield chinese_span(tokens, at, last, match, today, year)
-    except ValueError:
-        return
+    yield chinese_span(tokens, at, last, match, today, year)
 
 
 def chinese_span(
@@ -296,4 +297,6 @@ def first_month(quarter: str) -> int:
     return 3 * int(read_number(quarter) or 1) - 2
 
 
-READERS = (read_iso, read_day, read_month, read_quarter, read_year, read_relative, read_chinese)
+READERS = (
+    read_iso, read_day, read_month, read_quarter, read_year, read_near, read_until_now, read_same_period, read_chinese,
+)  # fmt: skip

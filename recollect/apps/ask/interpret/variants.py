@@ -143,7 +143,7 @@ def mention_variants(frame: Frame, work: Work) -> Iterator[Variant]:
     reached = {each.table: each for each in unused if joins.path(base, each.table, each.via)}
     parents = [make_ref(each, work.index) for each in reached.values() if joins.belongs(base, each.table, each.via)]
     if parents and base == frame.subject and not frame.metrics:
-        # "appointments with pet and vet": every row has one, so it is shown.
+        # "Appointments with pet and vet": every row has one, so it is shown.
         shown = (*(frame.columns or row_refs(base, work.index)), *parents)
         yield (
             replace(frame, columns=shown),
