@@ -30,6 +30,7 @@ NOT_NOW = frozenset(("hypothetical", "reported", "denied", "past"))  # of clause
 CUES = ("ends", "changes", "corrects", "happened")
 MOST_CHARS = 2_000  # of a message that is compared
 LIKELY = 0.07  # probability from which a statement may be outdated
+AS_LIKELY = 0.5  # of the highest probability: of several such changes of one statement the last holds
 ENDS_MEMORY = 0.5  # from which a memory ends
 NEAR = 8  # messages: how far back one looks that shares no word with what it changes
 LONG = 60  # characters of a message of average length; a third of them in Chinese
@@ -208,7 +209,7 @@ class Change:
 
 def find_outdated(messages: Sequence[str], support: Sequence[float] = ()) -> list[Change]:
     """Return what may be outdated in a user's messages, given in the order they were said; each statement with the
-    message that most probably changes it. `support` says how much the question speaks for each message."""
+    last message that probably changes it. `support` says how much the question speaks for each message."""
     read = [read_changes(text) for text in messages]
     support = support or [0.0] * len(read)
     found: list[Change] = []
@@ -219,9 +220,9 @@ def find_outdated(messages: Sequence[str], support: Sequence[float] = ()) -> lis
                 for by, new in enumerate(read[message + 1 :], message + 1)
                 if by - message <= NEAR or support[by] > 0 or not old.words.isdisjoint(new.now)
             ]
-            best = max(changes, key=lambda change: change.probability, default=None)
-            if best is not None and best.probability >= LIKELY:
-                found.append(best)
+            best = max((change.probability for change in changes), default=0.0)
+            if best >= LIKELY:
+                found.append([change for change in changes if change.probability >= best * AS_LIKELY][-1])
     return found
 
 

@@ -43,7 +43,7 @@ class Query:
     turn_chars: int = 600  # a longer turn enters a context as an excerpt
     recent: int | None = None  # last turns of the session in a context; None: the setting
     recency: float = 0.0  # weight of being recent
-    fallback: int = 0  # turns to return at least, if so many were said: when little matches, the best of the rest
+    fallback: int = 0  # statements of the user to return at least: when little matches, the best of the rest
     exclude: tuple[str, ...] = ()  # refs of turns not to find, e.g. the question's own
     definitions: Mapping[str, str] = field(default_factory=dict)  # what words mean in this session
 
