@@ -37,7 +37,7 @@ from recollect.apps.ask.semantic.model import (
     SemanticModel,
 )
 from recollect.errors import InvalidInput
-from recollect.values.plain_yaml import read_yaml, write_yaml
+from recollect.values.term_file import read_yaml, write_yaml
 
 ROOT = "model"
 TABLES = f"{ROOT}.tables"
