@@ -12,8 +12,6 @@ from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 from uuid import UUID
 
-import msgspec
-
 from recollect.errors import InvalidInput
 from recollect.values.scope import MAX_NAME, ConversationId
 from recollect.values.text import check_data, check_text
@@ -74,11 +72,15 @@ class Recorded:
 
     def to_json(self) -> str:
         """Return the answer as it is stored under an idempotency key."""
+        import msgspec
+
         return msgspec.json.encode(self).decode()
 
     @classmethod
     def replay(cls, answer: Mapping[str, Any]) -> Recorded:
         """Rebuild the stored answer."""
+        import msgspec
+
         return replace(msgspec.convert(answer, cls), replayed=True)
 
 
