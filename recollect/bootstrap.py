@@ -260,11 +260,11 @@ def make_reasoner(settings: Settings) -> Reasoner | None:
     """Return the configured language model, or None: then rules do its work."""
     if not settings.model_url and not settings.model:
         return None
-    from recollect.providers.openai_stream import StreamingReasoner
+    from recollect.providers.openai import OpenAIReasoner
 
     if not settings.model_url or not settings.model:
         raise InvalidSetting("RECOLLECT_MODEL", "a language model needs RECOLLECT_MODEL_URL and RECOLLECT_MODEL")
-    return StreamingReasoner(settings.model_url, settings.model, settings.model_key, **model_limits(settings))
+    return OpenAIReasoner(settings.model_url, settings.model, settings.model_key, **model_limits(settings))
 
 
 def model_limits(settings: Settings) -> dict[str, Any]:
@@ -280,7 +280,7 @@ def make_upstream(settings: Settings) -> Upstream | None:
     """Return the server the proxy forwards requests to; each request names its model."""
     if not settings.model_url:
         return None
-    from recollect.providers.openai_upstream import OpenAIUpstream
+    from recollect.providers.openai_http import OpenAIUpstream
 
     return OpenAIUpstream(
         settings.model_url, settings.model_key, timeout=settings.model_timeout, slots=settings.model_slots
@@ -291,7 +291,7 @@ def make_summariser(settings: Settings) -> Reasoner | None:
     """Return the model configured for summaries, at the same server, or None."""
     if not settings.model_url or not settings.summary_model:
         return None
-    from recollect.providers.openai_chat import OpenAIReasoner
+    from recollect.providers.openai import OpenAIReasoner
 
     return OpenAIReasoner(settings.model_url, settings.summary_model, settings.model_key, **model_limits(settings))
 

@@ -26,7 +26,7 @@ from rich.console import Console
 
 from recollect import Engine, Scope, Turn, connect
 from recollect.ports import Message, Reply
-from recollect.providers.openai_chat import OpenAIReasoner
+from recollect.providers.openai import OpenAIReasoner
 
 PATIENCE = 60  # seconds for the server to start
 TIMEOUT = 300.0  # seconds for one answer: two cores, no GPU

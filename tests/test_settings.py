@@ -13,7 +13,7 @@ import typer
 from typer.testing import CliRunner
 
 from recollect import InvalidSetting, Settings
-from recollect.cli.settings import settings as show_settings
+from recollect.cli.operate import settings as show_settings
 from recollect.settings import REFUSED, read_settings, trace_settings
 
 Run = Callable[..., Any]

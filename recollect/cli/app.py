@@ -10,17 +10,11 @@ from typing import Annotated
 import typer
 from typer.main import get_command
 
-from recollect.cli import db, docs, keys, log, memories, sources, terms, work
-from recollect.cli.ask import ask
+from recollect.cli import ask, db, docs, log, memories, operate
 from recollect.cli.chat import chat
 from recollect.cli.demo import demo
 from recollect.cli.output import FAILED, print_error, report_error, report_usage
 from recollect.cli.recall import context, explain, recall
-from recollect.cli.record import record
-from recollect.cli.report import report as show_report
-from recollect.cli.serve import mcp, serve
-from recollect.cli.settings import settings
-from recollect.cli.stats import stats
 from recollect.errors import RecollectError
 
 HELP = (
@@ -40,35 +34,33 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for panel, commands in {
+COMMANDS = {
     "Remember": (
-        record,
-        recall,
-        context,
-        terms.resolve,
-        chat,
-        ask,
-        log.conversations,
-        log.rename,
-        log.history,
+        *(log.record, recall, context, memories.resolve, chat, ask.ask, log.conversations, log.rename, log.history),
         log.episodes,
     ),
     "Teach": (memories.learn, memories.correct, log.mark),
     "Explain, export and erase": (explain, log.export, log.forget, log.audit, log.rejections),
     "Try": (demo,),
-    "Operate": (serve, mcp, settings, work.worker, work.maintain),
-}.items():
+    "Operate": (
+        *(operate.serve, operate.mcp, operate.settings, operate.worker, operate.maintain, operate.report),
+        operate.stats,
+    ),
+}
+GROUPS = (
+    ("memory", memories.app, "Teach"),
+    ("ontology", memories.ontology, "Teach"),
+    ("sources", ask.sources, "Teach"),
+    ("docs", docs.app, "Remember"),
+    ("work", operate.work, "Operate"),
+    ("keys", db.keys, "Operate"),
+    ("db", db.app, "Operate"),
+)
+for panel, commands in COMMANDS.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)
-app.command("report", rich_help_panel="Operate")(show_report)
-app.command(rich_help_panel="Operate")(stats)
-app.add_typer(memories.app, name="memory", rich_help_panel="Teach")
-app.add_typer(terms.app, name="ontology", no_args_is_help=False, rich_help_panel="Teach")
-app.add_typer(sources.app, name="sources", rich_help_panel="Teach")
-app.add_typer(docs.app, name="docs", rich_help_panel="Remember")
-app.add_typer(work.app, name="work", rich_help_panel="Operate")
-app.add_typer(keys.app, name="keys", rich_help_panel="Operate")
-app.add_typer(db.app, name="db", rich_help_panel="Operate")
+for name, group, panel in GROUPS:
+    app.add_typer(group, name=name, rich_help_panel=panel)
 
 
 def show_version(wanted: bool) -> None:

@@ -4,6 +4,8 @@ can be written into files. Without a question it reads one line at a time: quest
     /sql          print the last SQL             /correct SQL      correct it; what is learned is printed
     /good  /bad   rate the last answer           /mean WORD = ...  define a word
     /source NAME  ask another database           /exit
+
+`recollect sources`: add, list, show, refresh, describe and remove the databases of a project.
 """
 
 from __future__ import annotations
@@ -11,30 +13,35 @@ from __future__ import annotations
 import asyncio
 import base64
 import json as json_module  # `json` is an option
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 
-from recollect.cli.options import Json, Project, Session, User, make_scope
+from recollect.cli.options import SESSION_SCOPE, Command, Yes, confirm, print_with
 from recollect.cli.output import (
     open_application,
     print_json,
     print_note,
     print_text,
     read_line,
+    read_text,
     show_spinner,
     stdout_console,
 )
 from recollect.cli.tables import make_table
-from recollect.errors import RecollectError
+from recollect.errors import InvalidInput, RecollectError
+from recollect.values.data_source import DataSource
 from recollect.values.scope import Scope
 
 if TYPE_CHECKING:
     from recollect.apps.ask.analyst import Analyst
     from recollect.apps.ask.question import Answer
+    from recollect.apps.ask.source_registry import OpenSource, SourceRegistry
     from recollect.apps.ask.sources.running import Rows
 
 DEFAULT_ROWS = 100
@@ -76,43 +83,36 @@ class Conversation:
     last: Answer | None = None
 
 
-def ask(
+@print_with(None, options=SESSION_SCOPE)
+async def ask(
+    command: Command,
     question: Question = None,
     source: Source = None,
-    session: Session = None,
     rows: MaxRows = None,
     no_run: NoRun = False,
     chart: Chart = None,
     csv: Csv = None,
-    user: User = None,
-    project: Project = None,
-    json: Json = False,
 ) -> None:
     """Ask a database in natural language, using the vocabulary learned so far. Add a database with `recollect sources
     add`."""
-    scope = make_scope(user, session, project)
+    from recollect.bootstrap import open_analyst
+
     limit = rows if rows is not None else DEFAULT_ROWS if csv is None else CSV_ROWS
-
-    async def run() -> None:
-        from recollect.bootstrap import open_analyst
-
-        async with open_application(open_analyst) as (_, analyst):
-            conversation = Conversation(analyst, scope, source, limit, not no_run, chart, csv, json)
-            if question is not None:
-                await answer_question(conversation, question)
-                return
-            while (line := await asyncio.to_thread(read_line, "? ")) is not None:
-                try:
-                    await (run_ask_command if line.startswith("/") else answer_question)(conversation, line)
-                except RecollectError as error:
-                    print_note(str(error), "red")
-
-    asyncio.run(run())
+    async with open_application(open_analyst) as (_, analyst):
+        asking = Conversation(analyst, command.scope, source, limit, not no_run, chart, csv, command.as_json)
+        if question is not None:
+            await answer_question(asking, question)
+            return
+        while (line := await asyncio.to_thread(read_line, "? ")) is not None:
+            try:
+                await (run_ask_command if line.startswith("/") else answer_question)(asking, line)
+            except RecollectError as error:
+                print_note(str(error), "red")
 
 
 async def answer_question(conversation: Conversation, question: str) -> None:
-    from recollect.apps.ask.csv_files import write_csv
     from recollect.apps.ask.question import Ask
+    from recollect.apps.ask.wording import write_csv
 
     ask = Ask(question=question, source=conversation.source, rows=conversation.rows, execute=conversation.execute)
     with show_spinner("asking"):
@@ -138,8 +138,7 @@ async def answer_question(conversation: Conversation, question: str) -> None:
 
 def draw_chart(path: Path | None, answer: Answer) -> tuple[dict[str, Any] | None, bytes]:
     """Write a chart in the format of the file's name, PNG by default; return it and the written bytes, if one suits."""
-    from recollect.apps.ask.chart_images import draw_png, draw_svg
-    from recollect.apps.ask.charts import chart_answer
+    from recollect.apps.ask.charts import chart_answer, draw_png, draw_svg
 
     chart = None if path is None else chart_answer(answer)
     if path is None or chart is None:
@@ -184,65 +183,181 @@ def show_details(answer: Answer) -> None:
 
 
 def show_rows(result: Rows, headers: Sequence[str], title: str) -> None:
-    from recollect.apps.ask.wording import describe_row_count, shown
+    from recollect.apps.ask.wording import describe_row_count, format_cell
 
     print_text(title)
     table = make_table(*(headers or result.columns))
     for row in result.rows[:SHOWN_ROWS]:
-        table.add_row(*(shown(value) for value in row))
+        table.add_row(*(format_cell(value) for value in row))
     stdout_console().print(table)
     if cut := describe_row_count(result, SHOWN_ROWS):
         print_note(cut)
 
 
-async def run_ask_command(conversation: Conversation, line: str) -> None:
+async def run_ask_command(asking: Conversation, line: str) -> None:
+    from recollect.apps.ask import teaching
+
     command, _, rest = line.partition(" ")
+    analyst, scope, last = asking.analyst, asking.scope, asking.last
     match command.lower():
         case "/sql":
-            print_text(conversation.last.sql if conversation.last else "no question was asked yet")
+            print_text(last.sql if last else "no question was asked yet")
         case "/source":
-            conversation.source = rest.strip() or None
-        case "/correct" if rest.strip():
-            await correct_sql(conversation, rest.strip())
-        case "/good" | "/bad":
-            await rate_answer(conversation, command.lower() == "/good")
+            asking.source = rest.strip() or None
+        case "/correct" | "/good" | "/bad" as name if last is None or not last.sql:
+            print_note(f"there is no SQL to {'correct' if name == '/correct' else 'rate'} yet", "yellow")
+        case "/correct" if rest.strip() and last:
+            done = (last.source, "admin", last.question, last.sql)
+            taught = await teaching.correct(analyst, scope, *done, rest.strip())
+            if taught.correction.equivalent:
+                print_text("Both queries are equivalent: nothing to learn; the answer counts as correct.")
+            for memory in taught.memories:
+                print_text(f"learned ({memory.kind}): {memory.key}: {memory.value}")
+        case "/good" | "/bad" as rating if last:
+            done = (last.source, "admin", last.question, last.sql)
+            await teaching.rate(analyst, scope, *done, good=rating == "/good")
+            good, bad = "Saved: the same question gets this SQL.", "Noted: this SQL will not be used again."
+            print_text(good if rating == "/good" else bad)
         case "/mean" if "=" in rest:
-            await define_word(conversation, *map(str.strip, rest.split("=", 1)))
+            term, meaning = map(str.strip, rest.split("=", 1))
+            question = last.question if last else ""
+            learned = await teaching.learn_meaning(analyst, scope, asking.source, term, meaning, question)
+            print_text(f"learned (for the {learned.scope}): {learned.term}: {learned.meaning}")
         case _:
             print_note(COMMANDS)
 
 
-async def correct_sql(conversation: Conversation, sql: str) -> None:
-    from recollect.apps.ask import teaching
+# `recollect sources` -------------------------------------------------------------------------------------------------
 
-    last = conversation.last
-    if last is None or not last.sql:
-        print_note("there is no SQL to correct yet", "yellow")
-        return
-    analyst, scope = conversation.analyst, conversation.scope
-    taught = await teaching.correct(analyst, scope, last.source, "admin", last.question, last.sql, sql)
-    if taught.correction.equivalent:
-        print_text("Both queries are equivalent: nothing to learn; the answer counts as correct.")
-    for memory in taught.memories:
-        print_text(f"learned ({memory.kind}): {memory.key}: {memory.value}")
-
-
-async def rate_answer(conversation: Conversation, good: bool) -> None:
-    from recollect.apps.ask import teaching
-
-    last = conversation.last
-    if last is None or not last.sql:
-        print_note("there is no SQL to rate yet", "yellow")
-        return
-    analyst, scope = conversation.analyst, conversation.scope
-    await teaching.rate(analyst, scope, last.source, "admin", last.question, last.sql, good=good)
-    print_text("Saved: the same question gets this SQL." if good else "Noted: this SQL will not be used again.")
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the database.", show_default=False)]
+Dsn = Annotated[
+    str,
+    typer.Argument(
+        metavar="DSN",
+        help="sqlite:///path, csv:///folder, postgresql://user:${PASSWORD}@host/name, ...",
+        show_default=False,
+    ),
+]
+File = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="YAML or JSON; - reads stdin.", show_default=False)]
+sources = typer.Typer(help="The databases of a project.", no_args_is_help=True)
 
 
-async def define_word(conversation: Conversation, term: str, meaning: str) -> None:
-    from recollect.apps.ask import teaching
+@asynccontextmanager
+async def open_library() -> AsyncIterator[SourceRegistry]:
+    from recollect.bootstrap import open_analyst
 
-    question = conversation.last.question if conversation.last else ""
-    analyst, scope, source = conversation.analyst, conversation.scope, conversation.source
-    memory = await teaching.learn_meaning(analyst, scope, source, term, meaning, question)
-    print_text(f"learned ({memory.kind}): {memory.key}: {memory.value}")
+    async with open_application(open_analyst, worker=False) as (_, analyst):
+        yield analyst.sources
+
+
+def describe_source(source: DataSource) -> dict[str, Any]:
+    return {
+        "name": source.name,
+        "address": source.masked_dsn,
+        "dialect": source.dialect,
+        "fingerprint": source.fingerprint,
+        "updated_at": source.updated_at,
+    }
+
+
+def show_sources(console: Console, found: Sequence[DataSource]) -> None:
+    rows = [(each.name, each.masked_dsn, each.dialect, f"{each.updated_at:%Y-%m-%d %H:%M}") for each in found]
+    console.print(make_table("name", "address", "dialect", "read", rows=rows))
+
+
+def describe_tables(shelf: OpenSource) -> dict[str, Any]:
+    tables = {each.name: [column.name for column in each.columns] for each in shelf.catalog.tables}
+    return describe_source(shelf.entry) | {"tables": tables}
+
+
+def show_tables(console: Console, shelf: OpenSource) -> None:
+    table = make_table("table", "rows", "columns", "names")
+    for each in shelf.catalog.tables:
+        names = next((entity.names for entity in shelf.model.entities if entity.table == each.name), ())
+        rows = "" if each.rows is None else f"{each.rows:,}"
+        table.add_row(each.name, rows, str(len(each.columns)), ", ".join(names[:3]))
+    console.print(table)
+
+
+print_tables = print_with(show_tables, convert=describe_tables)
+
+
+@sources.command("add")
+@print_tables
+async def add_source(command: Command, name: Name, dsn: Dsn) -> OpenSource:
+    """Connect a database, read its schema and draft a semantic model. The database is never changed."""
+    async with open_library() as library:
+        with show_spinner("reading the database"):
+            return await library.add(command.scope, name, dsn, local=True)
+
+
+@sources.command("list")
+@print_with(show_sources, key="datasources", convert=describe_source)
+async def list_sources(command: Command) -> list[DataSource]:
+    """List the databases of the project."""
+    async with open_library() as library:
+        return await library.find_all(command.scope)
+
+
+@sources.command("show")
+@print_tables
+async def show_source(command: Command, name: Name) -> OpenSource:
+    """Show the tables of a database and their names."""
+    async with open_library() as library:
+        return await library.find(command.scope, name)
+
+
+@sources.command("refresh")
+@print_tables
+async def refresh(command: Command, name: Name) -> OpenSource:
+    """Read the schema of a database again."""
+    async with open_library() as library:
+        shelf, has_changed = await library.refresh(command.scope, name)
+    if not command.as_json:
+        typer.echo("the schema has changed" if has_changed else "the schema is unchanged")
+    return shelf
+
+
+@sources.command("model")
+@print_with(None)
+async def model(command: Command, name: Name, file: File = None) -> None:
+    """Print the semantic model as YAML; with a file, replace it."""
+    from recollect.apps.ask.semantic.model_file import dump_model, write_model
+
+    async with open_library() as library:
+        if file is not None:
+            await library.edit(command.scope, name, model=read_text(file))
+            report_change(command, name, f"has the model of {file}")
+            return
+        written = (await library.find(command.scope, name)).model
+    print_json(dump_model(written)) if command.as_json else typer.echo(write_model(written), nl=False)
+
+
+@sources.command("access")
+@print_with(None)
+async def access(command: Command, name: Name, file: File = None) -> None:
+    """Print the access rules of each role as JSON; with a file, replace them."""
+    async with open_library() as library:
+        if file is None:
+            print_json(dict((await library.find(command.scope, name)).entry.access))
+            return
+        try:
+            rules = json_module.loads(read_text(file))
+        except ValueError:
+            raise InvalidInput("access", f"{file} is not JSON") from None
+        await library.edit(command.scope, name, access=rules)
+    report_change(command, name, f"has the rules of {file}")
+
+
+@sources.command("drop")
+@print_with(None)
+async def drop(command: Command, name: Name, yes: Yes = False) -> None:
+    """Remove a database from the project. The database itself is not changed."""
+    confirm(f"Remove the data source {name}", yes)
+    async with open_library() as library:
+        await library.drop(command.scope, name)
+    report_change(command, name, "is removed")
+
+
+def report_change(command: Command, name: str, change: str) -> None:
+    print_json({"name": name, "done": change}) if command.as_json else typer.echo(f"{name} {change}")

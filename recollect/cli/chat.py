@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from recollect.apps.chat.message import Answer, Ask
-from recollect.cli.options import Json, Project, SearchScope, Session, User, make_scope
+from recollect.cli.options import SESSION_SCOPE, Command, SearchScope, print_with
 from recollect.cli.output import (
     FAILED,
     open_application,
@@ -58,20 +58,14 @@ class Chat:
     facts: list[Memory] = field(default_factory=list)
 
 
-def chat(
-    message: Message = None,
-    session: Session = None,
-    scope: SearchScope = "auto",
-    user: User = None,
-    project: Project = None,
-    json: Json = False,
-) -> None:
+@print_with(None, options=SESSION_SCOPE)
+async def chat(command: Command, message: Message = None, scope: SearchScope = "auto") -> None:
     """Talk to an assistant with memory. Without a language model it answers from memory alone. Commands: /why, /facts,
     /forget, /session, /exit."""
-    asyncio.run(run_chat(make_scope(user, session, project), message, cast("Reach", scope), json))
+    await run_prompt(command.scope, message, cast("Reach", scope), command.as_json)
 
 
-async def run_chat(scope: Scope, message: str | None, reach: Reach, as_json: bool) -> None:
+async def run_prompt(scope: Scope, message: str | None = None, reach: Reach = "auto", as_json: bool = False) -> None:
     """Answer one message, or each line that is typed; all in one session."""
     from recollect.bootstrap import open_assistant
 
@@ -136,11 +130,11 @@ async def list_facts(chat: Chat, rest: str) -> None:
     if not chat.facts:
         print_text("Nothing is known about you yet.")
         return
-    table = make_table("#", "kind", "known", "since", "from")
-    for number, memory in enumerate(chat.facts, 1):
-        since, origin = format_time(memory.valid_from), ", ".join(memory.refs[:2])
-        table.add_row(str(number), memory.kind, memory.text, since, origin)
-    stdout_console().print(table)
+    rows = [
+        (str(number), memory.kind, memory.text, format_time(memory.valid_from), ", ".join(memory.refs[:2]))
+        for number, memory in enumerate(chat.facts, 1)
+    ]
+    stdout_console().print(make_table("#", "kind", "known", "since", "from", rows=rows))
 
 
 async def forget(chat: Chat, rest: str) -> None:

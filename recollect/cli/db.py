@@ -1,24 +1,25 @@
-"""`recollect db`: status, migration, checks, backup and restore of the database."""
+"""`recollect db`: status, migration, checks, backup and restore of the database; `recollect keys`: API keys. `keys`
+needs no key itself: it has the database."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
+from rich.console import Console
 
-from recollect.cli.options import Json, Project, make_scope
-from recollect.cli.output import FAILED, make_progress, make_text, print_json, show_spinner, stdout_console
-from recollect.cli.tables import make_fact_table, make_table
+from recollect.cli.options import PROJECT, Command, Project, echo, make_scope, print_with
+from recollect.cli.output import make_progress, make_text
+from recollect.cli.tables import format_day, format_time, make_fact_table, make_table
 from recollect.settings import read_settings
+from recollect.values.api_key import ROLES, ApiKey, Grant, NewKey, Role
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
-    from recollect.admin import Check, DatabaseStatus, Embedded, Manifest
+    from recollect.admin import DatabaseStatus, Embedded, Manifest, Migrated
 
 app = typer.Typer(help="Show, migrate, check, back up, restore and distribute the database.")
 BackupFile = Annotated[Path, typer.Argument(help="The file to write, such as backup.zip.", dir_okay=False)]
@@ -30,121 +31,7 @@ Shards = Annotated[int, typer.Option(min=1, max=4096, help="Shards per table; a 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the statements and change nothing.")]
 
 
-@app.command()
-def status(json: Json = False) -> None:
-    """Show the server and the schema version. Does not start a stopped embedded server."""
-    from recollect.admin import database_status
-
-    current = asyncio.run(database_status(read_settings()))
-    if json:
-        print_json(asdict(current))
-    else:
-        show_database_status(current)
-
-
-@app.command()
-def migrate(json: Json = False) -> None:
-    """Apply migrations and repair lost roles, grants and policies. Opening the memory applies migrations too, if the
-    login is allowed to."""
-    from recollect.admin import migrate as run_migrations
-
-    with show_spinner("migrating"):
-        result = asyncio.run(run_migrations(read_settings()))
-    if json:
-        print_json(asdict(result))
-    else:
-        lines = [f"applied {name}" for name in result.applied] + [f"repaired {name}" for name in result.mended]
-        typer.echo("\n".join(lines) or "Nothing to do: the schema is up to date.")
-
-
-@app.command()
-def check(user: CheckedUser = None, project: Project = None, json: Json = False) -> None:
-    """Check version, extensions, schema, roles and row-level security. Exit code 1 if a check fails."""
-    from recollect.admin import check as run_checks
-
-    scope = make_scope(user, None, project) if user else None
-    with show_spinner("checking"):
-        checks = asyncio.run(run_checks(read_settings(), scope))
-    if json:
-        print_json({"ok": all(item.ok for item in checks), "checks": [asdict(item) for item in checks]})
-    else:
-        show_checks(checks)
-    if not all(item.ok for item in checks):
-        raise typer.Exit(FAILED)
-
-
-@app.command()
-def backup(file: BackupFile, force: Replace = False, json: Json = False) -> None:
-    """Write a consistent copy of the database to one file while servers keep running. The file contains all messages
-    and the passwords of data sources: protect it like the database."""
-    from recollect.admin import backup as write_backup
-
-    with make_progress() as bars:
-        saved = asyncio.run(write_backup(read_settings(), file, replace=force, progress=make_callback(bars)))
-    if json:
-        print_json({"file": str(file), **summarize(saved)})
-    else:
-        typer.echo(f"Backed up {saved.rows:,} rows, schema version {saved.schema_version}, to {file}")
-
-
-@app.command()
-def restore(file: RestoredFile, force: Overwrite = False, json: Json = False) -> None:
-    """Fill an empty database from a backup in one transaction and migrate it. Stop servers first."""
-    from recollect.admin import restore as load_backup
-
-    with make_progress() as bars:
-        loaded = asyncio.run(load_backup(read_settings(), file, force=force, progress=make_callback(bars)))
-    if json:
-        print_json({"file": str(file), **summarize(loaded)})
-    else:
-        origin = f"made {loaded.made_at} with schema version {loaded.schema_version}"
-        typer.echo(f"Restored {loaded.rows:,} rows from {file} ({origin}). Verify with `recollect db check`.")
-
-
-def summarize(manifest: Manifest) -> dict[str, Any]:
-    """Return a backup's version, time and row counts as JSON."""
-    tables = {table.name: table.rows for table in manifest.tables}
-    counts = {"rows": manifest.rows, "tables": tables}
-    return {"schema_version": manifest.schema_version, "made_at": manifest.made_at, **counts}
-
-
-def make_callback(bars: Progress) -> Callable[[str, int, int], None]:
-    """Return a progress callback that moves a bar."""
-    bar = bars.add_task("")
-    return lambda table, done, total: bars.update(bar, description=table, completed=done, total=total)
-
-
-@app.command()
-def distribute(shards: Shards = 128, dry_run: DryRun = False, json: Json = False) -> None:
-    """Distribute all tables over a Citus cluster while servers keep running. Repeat it after an interruption and after
-    a migration that adds tables; it continues where it stopped."""
-    from recollect.admin import distribute as run_distribution
-
-    with make_progress() as bars:
-        settings, callback = read_settings(), make_callback(bars)
-        steps = asyncio.run(run_distribution(settings, shards=shards, dry_run=dry_run, progress=callback))
-    if json:
-        print_json({"dry_run": dry_run, "steps": [asdict(step) for step in steps]})
-    elif dry_run:
-        typer.echo("\n".join(f"{step.sql};" for step in steps) or "Nothing to do: all tables are distributed.")
-    else:
-        typer.echo(f"Done in {len(steps)} steps." if steps else "Nothing to do: all tables are distributed.")
-
-
-@app.command()
-def stop(json: Json = False) -> None:
-    """Stop an embedded server that RECOLLECT_KEEP_SERVER left running."""
-    from recollect.admin import stop as stop_server
-
-    with show_spinner("stopping"):
-        embedded = asyncio.run(stop_server(read_settings()))
-    if json:
-        print_json(asdict(embedded))
-    else:
-        typer.echo(describe_embedded(embedded))
-
-
-def show_database_status(status: DatabaseStatus) -> None:
+def show_database_status(console: Console, status: DatabaseStatus) -> None:
     facts = {
         "embedded": status.embedded and describe_embedded(status.embedded),
         "home": status.embedded and status.embedded.home,
@@ -153,7 +40,7 @@ def show_database_status(status: DatabaseStatus) -> None:
         "extensions": ", ".join(f"{name} {version}" for name, version in status.extensions.items()),
         "schema": describe_schema(status) if status.server else None,
     }
-    stdout_console().print(make_fact_table({name: fact for name, fact in facts.items() if fact}))
+    console.print(make_fact_table({name: fact for name, fact in facts.items() if fact}))
 
 
 def describe_embedded(embedded: Embedded) -> str:
@@ -172,9 +59,191 @@ def describe_schema(status: DatabaseStatus) -> str:
     return f"{version}, up to date"
 
 
-def show_checks(checks: Sequence[Check]) -> None:
-    table = make_table("", "check", "")
-    for item in checks:
-        mark = make_text("ok", "green") if item.ok else make_text("NOT OK", "bold red")
-        table.add_row(mark, item.name, item.detail)
-    stdout_console().print(table)
+def describe_migration(result: Migrated) -> str:
+    lines = [f"applied {name}" for name in result.applied] + [f"repaired {name}" for name in result.mended]
+    return "\n".join(lines) or "Nothing to do: the schema is up to date."
+
+
+def show_checks(console: Console, result: dict[str, Any]) -> None:
+    marks = {True: make_text("ok", "green"), False: make_text("NOT OK", "bold red")}
+    rows = [(marks[item.ok], item.name, item.detail) for item in result["checks"]]
+    console.print(make_table("", "check", "", rows=rows))
+
+
+def summarize_backup(file: Path, manifest: Manifest) -> dict[str, Any]:
+    """Return a backup's version, time and row counts."""
+    tables = {table.name: table.rows for table in manifest.tables}
+    counts = {"rows": manifest.rows, "tables": tables}
+    return {"file": str(file), "schema_version": manifest.schema_version, "made_at": manifest.made_at, **counts}
+
+
+BACKED_UP = "Backed up {rows:,} rows, schema version {schema_version}, to {file}"
+RESTORED = (
+    "Restored {rows:,} rows from {file} (made {made_at} with schema version {schema_version}). Verify with `recollect"
+    " db check`."
+)
+
+
+def describe_distribution(result: dict[str, Any]) -> str:
+    steps = result["steps"]
+    if steps and not result["dry_run"]:
+        return f"Done in {len(steps)} steps."
+    return "\n".join(f"{step.sql};" for step in steps) or "Nothing to do: all tables are distributed."
+
+
+@contextmanager
+def track_progress() -> Iterator[Callable[[str, int, int], None]]:
+    """Yield a progress callback that moves a bar."""
+    with make_progress() as bars:
+        bar = bars.add_task("")
+        yield lambda table, done, total: bars.update(bar, description=table, completed=done, total=total)
+
+
+@app.command()
+@print_with(show_database_status, options=())
+async def status(command: Command) -> DatabaseStatus:
+    """Show the server and the schema version. Does not start a stopped embedded server."""
+    from recollect.admin import database_status
+
+    return await database_status(read_settings())
+
+
+@app.command()
+@print_with(echo(describe_migration), options=(), spinner="migrating")
+async def migrate(command: Command) -> Migrated:
+    """Apply migrations and repair lost roles, grants and policies. Opening the memory applies migrations too, if the
+    login is allowed to."""
+    from recollect import admin
+
+    return await admin.migrate(read_settings())
+
+
+@app.command()
+@print_with(show_checks, options=PROJECT, spinner="checking", is_failed=lambda result: not result["ok"])
+async def check(command: Command, user: CheckedUser = None) -> dict[str, Any]:
+    """Check version, extensions, schema, roles and row-level security. Exit code 1 if a check fails."""
+    from recollect import admin
+
+    scope = make_scope(user, None, command.project) if user else None
+    checks = await admin.check(read_settings(), scope)
+    return {"ok": all(item.ok for item in checks), "checks": checks}
+
+
+@app.command()
+@print_with(echo(lambda done: BACKED_UP.format(**done)), options=())
+async def backup(command: Command, file: BackupFile, force: Replace = False) -> dict[str, Any]:
+    """Write a consistent copy of the database to one file while servers keep running. The file contains all messages
+    and the passwords of data sources: protect it like the database."""
+    from recollect import admin
+
+    with track_progress() as progress:
+        manifest = await admin.backup(read_settings(), file, replace=force, progress=progress)
+    return summarize_backup(file, manifest)
+
+
+@app.command()
+@print_with(echo(lambda done: RESTORED.format(**done)), options=())
+async def restore(command: Command, file: RestoredFile, force: Overwrite = False) -> dict[str, Any]:
+    """Fill an empty database from a backup in one transaction and migrate it. Stop servers first."""
+    from recollect import admin
+
+    with track_progress() as progress:
+        manifest = await admin.restore(read_settings(), file, force=force, progress=progress)
+    return summarize_backup(file, manifest)
+
+
+@app.command()
+@print_with(echo(describe_distribution), options=())
+async def distribute(command: Command, shards: Shards = 128, dry_run: DryRun = False) -> dict[str, Any]:
+    """Distribute all tables over a Citus cluster while servers keep running. Repeat it after an interruption and after
+    a migration that adds tables; it continues where it stopped."""
+    from recollect import admin
+
+    with track_progress() as progress:
+        steps = await admin.distribute(read_settings(), shards=shards, dry_run=dry_run, progress=progress)
+    return {"dry_run": dry_run, "steps": steps}
+
+
+@app.command()
+@print_with(echo(describe_embedded), options=(), spinner="stopping")
+async def stop(command: Command) -> Embedded:
+    """Stop an embedded server that RECOLLECT_KEEP_SERVER left running."""
+    from recollect import admin
+
+    return await admin.stop(read_settings())
+
+
+# `recollect keys` ----------------------------------------------------------------------------------------------------
+
+keys = typer.Typer(help="Create, list and revoke API keys. With the first key, sign-in becomes required over HTTP.")
+ACTOR = "command line"
+RoleName = Annotated[str, typer.Option("--role", metavar="|".join(ROLES), help="Role of the key.", show_default=False)]
+KeyUser = Annotated[
+    str | None, typer.Option("--user", "-u", help="The user of a key with the role user.", show_default=False)
+]
+Name = Annotated[str | None, typer.Option("--name", help="Name of the key.", show_default="the user, or the role")]
+Every = Annotated[bool, typer.Option("--every-project", help="Valid for all projects; roles service and admin.")]
+Days = Annotated[
+    int | None,
+    typer.Option("--expires-days", min=1, max=36_500, help="Expires after this many days.", show_default="never"),
+]
+All = Annotated[bool, typer.Option("--all", help="Include revoked and expired keys.")]
+Only = Annotated[str | None, typer.Option("--project", "-p", help="Only keys of this project.", show_default="all")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="As `recollect keys list` prints it.", show_default=False)]
+
+
+def show_new_key(_: Console, new: NewKey) -> None:
+    typer.echo(new.secret)
+    typer.echo("recollect: save the key now, it is not shown again", err=True)
+
+
+def show_keys(console: Console, keys: Sequence[ApiKey]) -> None:
+    if not keys:
+        typer.echo("There are no keys; create one with `recollect keys create --role user --user NAME`.")
+        return
+    now = datetime.now(UTC)
+    table = make_table("id", "key", "name", "role", "project", "user", "created", "last used", "state")
+    for key in keys:
+        state = key.problem(now) or (f"until {format_day(key.expires_at)}" if key.expires_at else "good")
+        names = (key.name, key.role, key.project or "every", key.user or "")
+        table.add_row(str(key.id), key.shown, *names, format_day(key.created_at), format_time(key.last_used_at), state)
+    console.print(table)
+
+
+@keys.command()
+@print_with(show_new_key, options=())
+def create(
+    command: Command,
+    role: RoleName,
+    project: Project = None,
+    every_project: Every = False,
+    user: KeyUser = None,
+    name: Name = None,
+    expires_days: Days = None,
+) -> NewKey:
+    """Create a key. It is printed once and cannot be shown again."""
+    if project and every_project:
+        raise typer.BadParameter("use either --project or --every-project")
+    grant = Grant(
+        role=cast("Role", role),
+        name=name or user or role,
+        project=None if every_project else project or read_settings().project,
+        user=user,
+        expires_at=datetime.now(UTC) + timedelta(days=expires_days) if expires_days else None,
+    )
+    return command.engine.keys.create(grant, by=ACTOR)
+
+
+@keys.command("list")
+@print_with(show_keys, key="keys", options=())
+def list_keys(command: Command, project: Only = None, every: All = False) -> list[ApiKey]:
+    """List the keys, without their secrets."""
+    now = datetime.now(UTC)
+    return [key for key in command.engine.keys.find(project) if every or not key.problem(now)]
+
+
+@keys.command()
+@print_with(echo(lambda key: f"Revoked {key.shown} ({key.name})."), options=())
+def revoke(command: Command, key: Id) -> ApiKey:
+    """Revoke a key. Other processes stop accepting it within half a minute."""
+    return command.engine.keys.revoke(key, by=ACTOR)

@@ -7,7 +7,6 @@ terminal (CI, a pipe) there is no prompt after the tour.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -17,19 +16,10 @@ from zlib import crc32
 from rich.console import Console
 from rich.padding import Padding
 
+from recollect.cli.chat import run_prompt
 from recollect.cli.options import Json
 from recollect.cli.output import make_text, open_engine, print_json, stdout_console
-from recollect.cli.tables import (
-    describe_context,
-    format_origin,
-    make_explanation_tree,
-    shorten,
-    show_history,
-    show_memories,
-    show_recall,
-    show_receipt,
-)
-from recollect.errors import RecollectError
+from recollect.cli.tables import describe_context, format_origin, shorten
 from recollect.settings import Settings, read_settings
 from recollect.values.conversation import Role, Turn
 from recollect.values.query import Query
@@ -39,7 +29,6 @@ from recollect.values.serialization import recorded_json, to_json
 if TYPE_CHECKING:
     from recollect.sync import SyncEngine
     from recollect.values.conversation import Recorded
-    from recollect.values.scope import RequestId
 
 PROJECT = "recollect-demo"
 DANA = Scope(user="dana", project=PROJECT)
@@ -96,13 +85,11 @@ QUESTIONS = (
 )
 PROMPT_QUESTION = "How many active clients does each region have?"
 PROMPT_BUDGET = 240
-TOUR_HITS, PROMPT_HITS = 2, 3
+TOUR_HITS = 2
 PROMPT_QUERY = Query(PROMPT_QUESTION, budget=PROMPT_BUDGET)
-COMMANDS = "Commands: /why, /known, /history, /forget and /quit."
 WELCOME = """
-Your turn. A statement is remembered; a line that ends with ? is answered from memory.
-/why explains the last answer, /known lists what was learned, /history your messages, /forget erases the demo, /quit
-leaves."""
+Your turn, as Dana: what you say is remembered, and questions are answered from memory. /why explains the last answer,
+/facts lists what is known, /forget erases this session, /exit leaves."""
 
 
 def demo(json: Json = False) -> None:
@@ -117,8 +104,9 @@ def demo(json: Json = False) -> None:
             print_json(collect_tour(engine))
             return
         show_tour(console, engine)
-        if sys.stdin.isatty():
-            run_prompt(console, engine)
+    if sys.stdin.isatty():
+        console.print(WELCOME, markup=False)
+        asyncio.run(run_prompt(TRYING))
 
 
 def announce_server(console: Console, settings: Settings) -> None:
@@ -205,60 +193,3 @@ def show_recalled(console: Console, engine: SyncEngine, question: str) -> None:
 
 def print_indented(console: Console, indent: int, text: str, style: str = "") -> None:
     console.print(Padding.indent(make_text(text, style), indent))
-
-
-def run_prompt(console: Console, engine: SyncEngine) -> None:
-    """Answer lines until /quit, the end of the input, or Ctrl-C."""
-    with contextlib.suppress(ImportError):
-        # Importing it makes the line of input() editable.
-        import readline  # noqa: F401
-    console.print(WELCOME, markup=False)
-    last: RequestId | None = None
-    while True:
-        try:
-            line = input("\n> ").strip()
-        except (EOFError, KeyboardInterrupt):
-            console.print()
-            return
-        if line.lower() in ("/quit", "/exit", "/q"):
-            return
-        if line:
-            try:
-                last = handle_line(console, engine, line, last)
-            except RecollectError as error:
-                console.print(make_text(str(error), "red"))
-
-
-def handle_line(console: Console, engine: SyncEngine, line: str, last: RequestId | None) -> RequestId | None:
-    """Run a command, a question or a statement, and return the request that /why explains."""
-    match line.split()[0].lower():
-        case "/why" if last is None:
-            console.print("Ask a question first.")
-        case "/why" if last is not None:
-            console.print(make_explanation_tree(engine.explain(TRYING, last)))
-        case "/known":
-            show_memories(console, engine.memories(TRYING))
-        case "/history":
-            show_history(console, engine.history(TRYING))
-        case "/forget":
-            show_receipt(console, engine.forget(DANA))
-            console.print("The next `recollect demo` records the sample again.", style="dim")
-        case word if word.startswith("/"):
-            console.print(COMMANDS)
-        case _ if line.endswith(("?", "\N{FULLWIDTH QUESTION MARK}")):
-            recall = engine.recall(TRYING, Query(line, limit=PROMPT_HITS))
-            show_recall(console, recall)
-            return recall.request_id
-        case _:
-            remember_line(console, engine, line)
-    return last
-
-
-def remember_line(console: Console, engine: SyncEngine, line: str) -> None:
-    """Record a statement and show what was learned from it."""
-    [ref] = engine.record(TRYING, [("user", line)]).refs
-    console.print(make_text(f"remembered as {ref}", "dim"))
-    engine.settle(TRYING)
-    for memory in engine.memories(TRYING):
-        if ref in memory.refs:
-            console.print(make_text(f"learned: {memory.text} ({memory.kind})", "dim"))

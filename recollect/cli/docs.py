@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 
-from recollect.cli.options import Json, Project, Session, User, Yes, confirm, make_scope
+from recollect.cli.options import SESSION_SCOPE, Command, Yes, confirm, echo, print_with
 from recollect.cli.output import (
-    FAILED,
     make_progress,
     open_application,
+    open_engine,
     print_json,
     print_note,
     print_text,
     read_line,
     show_spinner,
-    stdout_console,
 )
 from recollect.cli.tables import make_table
-from recollect.values.document import Document, Upload
+from recollect.values.document import Document, Passage, Upload
 from recollect.values.scope import Scope
 from recollect.values.serialization import to_json
 
 if TYPE_CHECKING:
     from recollect.apps.documents.librarian import Librarian
     from recollect.apps.documents.question import Answered
-    from recollect.engine import Engine
+    from recollect.sync import SyncEngine
     from recollect.values.lesson import Owner
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="The files to add.", show_default=False)]
@@ -57,41 +59,45 @@ SHAPE = ("id", "title", "source", "status", "format", "size", "pages", "chunks",
 app = typer.Typer(help="Documents, and questions to them.", no_args_is_help=True)
 
 
-def run_with_librarian(work: Callable[[Engine, Librarian], Awaitable[Any]], *, worker: bool = False) -> Any:
-    async def run() -> Any:
-        from recollect.bootstrap import open_librarian
+@asynccontextmanager
+async def open_library() -> AsyncIterator[Librarian]:
+    from recollect.bootstrap import open_librarian
 
-        async with open_application(open_librarian, worker=worker) as (engine, librarian):
-            return await work(engine, librarian)
+    async with open_application(open_librarian, worker=False) as (_, librarian):
+        yield librarian
 
-    return asyncio.run(run())
+
+def describe_document(document: Document) -> dict[str, Any]:
+    return {**{name: getattr(document, name) for name in SHAPE}, "failure": document.sentence}
+
+
+def show_documents(console: Console, documents: Sequence[Document]) -> None:
+    table = make_table("id", "title", "status", "pages", "chunks", "")
+    for each in documents:
+        detail = each.sentence or ("shared" if each.owner == "project" else "")
+        table.add_row(str(each.id), each.title, each.status, str(each.pages), str(each.chunks), detail)
+    console.print(table)
 
 
 @app.command("add")
+@print_with(
+    show_documents,
+    key="documents",
+    convert=describe_document,
+    is_failed=lambda added: any(each.status == "failed" for each in added),
+)
 def add(
-    files: Files,
-    title: Title = "",
-    shared: Shared = False,
-    no_wait: NoWait = False,
-    user: User = None,
-    project: Project = None,
-    json: Json = False,
-) -> None:
+    command: Command, files: Files, title: Title = "", shared: Shared = False, no_wait: NoWait = False
+) -> list[Document]:
     """Add files and wait until they are read: PDF, DOCX, PPTX, XLSX, CSV, HTML, Markdown, text."""
-    scope = make_scope(user, None, project)
     owner: Owner = "project" if shared else "user"
-
-    async def work(engine: Engine, _: Librarian) -> list[Document]:
-        added = [await engine.documents.add(scope, Upload(path.name, path, title), owner=owner) for path in files]
-        return added if no_wait else await wait_until_read(engine, scope, added)
-
-    documents: list[Document] = run_with_librarian(work, worker=not no_wait)
-    show_documents(documents, json)
-    if any(each.status == "failed" for each in documents):
-        raise typer.Exit(FAILED)
+    with open_engine(worker=not no_wait) as engine:
+        uploads = [Upload(path.name, path, title) for path in files]
+        added = [engine.documents.add(command.scope, upload, owner=owner) for upload in uploads]
+        return added if no_wait else wait_until_read(engine, command.scope, added)
 
 
-async def wait_until_read(engine: Engine, scope: Scope, documents: Sequence[Document]) -> list[Document]:
+def wait_until_read(engine: SyncEngine, scope: Scope, documents: Sequence[Document]) -> list[Document]:
     """Return the documents once a worker has read them, with a progress bar for each."""
     finished = []
     with make_progress() as progress:
@@ -100,62 +106,37 @@ async def wait_until_read(engine: Engine, scope: Scope, documents: Sequence[Docu
             current = document
             while current.status in ("pending", "processing"):
                 progress.update(bar, completed=round(current.progress * 100))
-                await asyncio.sleep(POLL_SECONDS)
-                current = await engine.documents.get(scope, current.id)
+                time.sleep(POLL_SECONDS)
+                current = engine.documents.get(scope, current.id)
             progress.update(bar, completed=100)
             finished.append(current)
     return finished
 
 
 @app.command("list")
-def list_documents(user: User = None, project: Project = None, json: Json = False) -> None:
+@print_with(show_documents, key="documents", convert=describe_document)
+def list_documents(command: Command) -> list[Document]:
     """List your documents and the project's, newest first."""
-    scope = make_scope(user, None, project)
-    show_documents(run_with_librarian(lambda engine, _: engine.documents.find(scope, limit=1000)), json)
-
-
-def show_documents(documents: Sequence[Document], json: bool) -> None:
-    if json:
-        shapes = [{**{name: getattr(each, name) for name in SHAPE}, "failure": each.sentence} for each in documents]
-        print_json({"documents": shapes})
-        return
-    table = make_table("id", "title", "status", "pages", "chunks", "")
-    for each in documents:
-        detail = each.sentence or ("shared" if each.owner == "project" else "")
-        table.add_row(str(each.id), each.title, each.status, str(each.pages), str(each.chunks), detail)
-    stdout_console().print(table)
+    return command.engine.documents.find(command.scope, limit=1000)
 
 
 @app.command("ask")
-def ask(
-    question: Text = None,
-    only: Only = None,
-    top: MaxPassages = 8,
-    mmr: Variety = None,
-    session: Session = None,
-    user: User = None,
-    project: Project = None,
-    json: Json = False,
+@print_with(None, options=SESSION_SCOPE)
+async def ask(
+    command: Command, question: Text = None, only: Only = None, top: MaxPassages = 8, mmr: Variety = None
 ) -> None:
     """Ask the documents; the answer cites its passages. Without a model it quotes them."""
-    scope = make_scope(user, session, project)
-    options = {"documents": tuple(only) if only else None, "top_k": top, "mmr": mmr}
-    run_with_librarian(lambda _, librarian: answer_questions(librarian, scope, question, options, json))
-
-
-async def answer_questions(
-    librarian: Librarian, scope: Scope, question: str | None, options: Mapping[str, Any], as_json: bool
-) -> None:
-    """Answer one question, or each line that is typed; all in one session."""
     from recollect.apps.documents.question import Question
 
-    while (text := question or await asyncio.to_thread(read_line, "? ")) is not None:
-        with show_spinner("reading"):
-            answer = await librarian.query(scope, Question(text, **options))
-        scope = replace(scope, session=answer.session)
-        show_answer(answer, as_json)
-        if question is not None:
-            return
+    scope, documents = command.scope, tuple(only) if only else None
+    async with open_library() as librarian:
+        while (text := question or await asyncio.to_thread(read_line, "? ")) is not None:
+            with show_spinner("reading"):
+                answer = await librarian.query(scope, Question(text, documents=documents, top_k=top, mmr=mmr))
+            scope = replace(scope, session=answer.session)
+            show_answer(answer, command.as_json)
+            if question is not None:
+                return
 
 
 def show_answer(answer: Answered, as_json: bool) -> None:
@@ -169,45 +150,45 @@ def show_answer(answer: Answered, as_json: bool) -> None:
             print_note(f"recollect docs show {source.document} --start {source.start} --end {source.end}{page}")
 
 
+def show_found(console: Console, found: Document | Passage) -> None:
+    if isinstance(found, Document):
+        show_documents(console, [found])
+        return
+    page = [f"page {found.page}"] if found.page else []
+    print_note(" > ".join([found.document.title, *found.headings, *page]))
+    print_text(found.text)
+
+
+def describe_found(found: Document | Passage) -> dict[str, Any]:
+    if isinstance(found, Document):
+        return {"documents": [describe_document(found)]}
+    names = ("text", "start", "end", "page", "page_end", "headings")
+    return {"document": str(found.document.id), **{name: getattr(found, name) for name in names}}
+
+
 @app.command("show")
-def show(
-    document: Id, start: Start = None, end: End = None, user: User = None, project: Project = None, json: Json = False
-) -> None:
+@print_with(show_found, convert=describe_found)
+def show(command: Command, document: Id, start: Start = None, end: End = None) -> Document | Passage:
     """Show a document; with --start, its text at a citation."""
-    scope = make_scope(user, None, project)
+    documents = command.engine.documents
     if start is None:
-        show_documents([run_with_librarian(lambda engine, _: engine.documents.get(scope, document))], json)
-        return
-    last = start + PASSAGE_CHARS if end is None else end
-    passage = run_with_librarian(lambda engine, _: engine.documents.passage(scope, document, start, last))
-    if json:
-        names = ("text", "start", "end", "page", "page_end", "headings")
-        print_json({"document": str(passage.document.id), **{name: getattr(passage, name) for name in names}})
-        return
-    page = [f"page {passage.page}"] if passage.page else []
-    print_note(" > ".join([passage.document.title, *passage.headings, *page]))
-    print_text(passage.text)
+        return documents.get(command.scope, document)
+    return documents.passage(command.scope, document, start, start + PASSAGE_CHARS if end is None else end)
 
 
 @app.command("rm")
-def remove(document: Id, yes: Yes = False, user: User = None, project: Project = None, json: Json = False) -> None:
+@print_with(echo(lambda erased: f"Erased {sum(erased['rows'].values()):,} rows."))
+async def remove(command: Command, document: Id, yes: Yes = False) -> dict[str, Any]:
     """Erase a document and everything derived from it."""
-    scope = make_scope(user, None, project)
-    if not yes:
-        confirm(f"Erase document {document}")
-    receipt = run_with_librarian(lambda _, librarian: librarian.drop(scope, document))
-    if json:
-        print_json({"document": document, "rows": dict(receipt.rows)})
-    else:
-        typer.echo(f"Erased {sum(receipt.rows.values()):,} rows.")
+    confirm(f"Erase document {document}", yes)
+    async with open_library() as librarian:
+        receipt = await librarian.drop(command.scope, document)
+    return {"document": document, "rows": dict(receipt.rows)}
 
 
 @app.command("backfill")
-def backfill(user: User = None, project: Project = None, json: Json = False) -> None:
+@print_with(echo(lambda made: f"{made['memories']} new memories of answers"))
+async def backfill(command: Command) -> dict[str, int]:
     """Make memories from logged answers that have none yet. Repeating it adds nothing; forgotten ones come back."""
-    scope = make_scope(user, None, project)
-    count = run_with_librarian(lambda _, librarian: librarian.backfill(scope))
-    if json:
-        print_json({"memories": count})
-    else:
-        typer.echo(f"{count} new memories of answers")
+    async with open_library() as librarian:
+        return {"memories": await librarian.backfill(command.scope)}

@@ -1,13 +1,22 @@
-"""Commands on the log: `conversations`, `rename`, `history`, `episodes`, `mark`, `export` and `forget`; and `audit` and
-`rejections`."""
+"""Commands on the log: `record`, `conversations`, `rename`, `history`, `episodes`, `mark`, `export` and `forget`; and
+`audit` and `rejections`.
+
+`record` takes one message from the command line, or many as JSON lines from a file or a pipe. A line has {"role",
+"text"} and optionally "speaker", "at", "data", "high_value", "session". The output of `recollect export` is accepted
+too: only its turns are recorded, and the rest is learned from them again. All lines are checked before the first is
+recorded; an error names the line number.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json as json_text
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -17,25 +26,25 @@ from rich.console import Console
 from recollect.cli.options import (
     SESSION_SCOPE,
     Command,
-    Json,
     Project,
-    Session,
     User,
     Yes,
     confirm,
     echo,
     make_scope,
+    parse_time,
     print_with,
 )
-from recollect.cli.output import make_progress, open_engine, print_json, replace_control_chars, stdout_console
-from recollect.cli.tables import show_audit, show_episodes, show_history, show_receipt, show_rejections
+from recollect.cli.output import make_progress, make_text, open_engine, print_json, read_text, replace_control_chars
+from recollect.cli.tables import format_time, show_history, show_receipt, show_rows
 from recollect.errors import InvalidInput
 from recollect.settings import read_settings
 from recollect.values.audit import Audit
-from recollect.values.conversation import Conversation, Episode
+from recollect.values.conversation import Conversation, Episode, Recorded, Role, Turn, check_turns
 from recollect.values.lesson import Owner
-from recollect.values.scope import Scope
-from recollect.values.serialization import to_json
+from recollect.values.scope import MAX_NAME, Scope
+from recollect.values.serialization import recorded_json, to_json
+from recollect.values.text import check_text
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -43,6 +52,26 @@ if TYPE_CHECKING:
     from recollect.admin import Purged
     from recollect.sync import SyncEngine
 
+BATCH_SIZE = 500  # turns per write, so that the progress bar moves
+FIELDS = ("role", "text", "speaker", "at", "data", "high_value", "session")
+EXPORT_FIELDS = ("kind", "index")
+DERIVED_KINDS = ("conversation", "episode", "memory", "evidence", "request", "rejection", "audit")
+NO_TIME = datetime(1, 1, 1, tzinfo=UTC)
+
+Text = Annotated[
+    str | None, typer.Argument(metavar="TEXT", help="The message; - reads JSON lines from stdin.", show_default=False)
+]
+File = Annotated[
+    Path | None,
+    typer.Option("--file", "-f", help="JSON lines with role, text, speaker, at, data, high_value, session."),
+]
+Speaker = Annotated[str | None, typer.Option(help="Name of the speaker.")]
+RoleName = Annotated[str, typer.Option("--role", metavar="user|assistant|system|tool", help="Role of the speaker.")]
+At = Annotated[
+    datetime | None,
+    typer.Option("--at", parser=parse_time, metavar="TIME", help="When it was said.", show_default="now"),
+]
+Key = Annotated[str | None, typer.Option("--key", help="Idempotency key: repeating the command writes nothing.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of messages, the latest.")]
 SessionLimit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of sessions, the latest.")]
 Offset = Annotated[int, typer.Option(help="Skip this many of the latest, to page backwards.")]
@@ -61,6 +90,99 @@ Purge = Annotated[
 ]
 OwnerName = Annotated[str, typer.Option("--owner", metavar="user|project", help="Audit log of the user or project.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="With --output, print one JSON object about it.")]
+Sessions = dict[str | None, list[Turn]]
+
+
+@print_with(
+    lambda _, recorded: typer.echo("\n".join(ref for each in recorded for ref in each.refs)),
+    convert=recorded_json,
+    options=SESSION_SCOPE,
+)
+def record(
+    command: Command,
+    text: Text = None,
+    file: File = None,
+    role: RoleName = "user",
+    speaker: Speaker = None,
+    at: At = None,
+    key: Key = None,
+) -> list[Recorded]:
+    """Record messages in the log. Prints a reference for each message."""
+    if (text is None) == (file is None):
+        raise typer.BadParameter("give either a text or --file")
+    scope, source = command.scope, Path("-") if text == "-" else file
+    if source is None:
+        sessions: Sessions = {scope.session: [Turn(cast("Role", role), text or "", speaker, at)]}
+    else:
+        sessions = parse_sessions(read_text(source).split("\n"), scope.session)
+    with open_engine(worker=not source) as engine:
+        recorded = [*record_sessions(engine, scope, sessions, key)]
+        if source:
+            engine.settle(scope)
+    return recorded
+
+
+def parse_sessions(lines: Iterable[str], session: str | None) -> Sessions:
+    """Return the turns of each session in order; turns without a session belong to `session`."""
+    sessions: Sessions = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            turn = parse_turn(line)
+        except InvalidInput as error:
+            raise InvalidInput(f"line {number}", str(error).removeprefix("turns[0].")) from None
+        if turn is not None:
+            sessions.setdefault(turn.session or session, []).append(turn)
+    return sessions
+
+
+def parse_turn(line: str) -> Turn | None:
+    """Return a checked turn; None for a line that an export derived from turns."""
+    try:
+        values = json_text.loads(line)
+    except ValueError as error:
+        raise InvalidInput("JSON", str(error)) from None
+    if not isinstance(values, dict):
+        raise InvalidInput("JSON", f'{line.strip()[:40]!r} is not an object such as {{"role": "user", "text": "..."}}')
+    if values.get("kind") in DERIVED_KINDS:
+        return None
+    check_fields(values)
+    turn = Turn(**{name: values[name] for name in FIELDS if name in values} | {"at": parse_at(values.get("at"))})
+    check_turns([turn], NO_TIME)
+    if turn.session is not None:
+        check_text("session", turn.session, MAX_NAME)
+    return turn
+
+
+def check_fields(values: Mapping[str, Any]) -> None:
+    if unknown := [name for name in values if name not in FIELDS + EXPORT_FIELDS]:
+        raise InvalidInput(unknown[0], f"unknown; a line may have {', '.join(FIELDS)}")
+    if missing := [name for name in ("role", "text") if name not in values]:
+        raise InvalidInput(missing[0], "is missing")
+
+
+def parse_at(value: object) -> datetime | None:
+    try:
+        return None if value is None else datetime.fromisoformat(str(value))
+    except ValueError:
+        raise InvalidInput("at", f"{value!r} is not an ISO time such as 2026-05-01T14:30:00Z") from None
+
+
+def record_sessions(engine: SyncEngine, scope: Scope, sessions: Sessions, key: str | None) -> Iterator[Recorded]:
+    """Record each session in batches. A repeated import with the same key continues where it stopped."""
+    if not sessions:
+        raise InvalidInput("file", "has no turns")
+    keys = (key and (key if number == 0 else f"{key}.{number}") for number in count())
+    with make_progress() as progress:
+        bar = progress.add_task("recording", total=sum(map(len, sessions.values())))
+        for name, turns in sessions.items():
+            target = replace(scope, session=name)
+            for start in range(0, len(turns), BATCH_SIZE):
+                recorded = engine.record(target, turns[start : start + BATCH_SIZE], idempotency_key=next(keys))
+                target = replace(scope, session=recorded.conversation.session)
+                progress.advance(bar, recorded.count)
+                yield recorded
 
 
 @print_with(lambda console, shown: show_history(console, shown["turns"]), options=SESSION_SCOPE)
@@ -89,6 +211,12 @@ def rename(command: Command, name: Name) -> Conversation:
     return command.engine.rename(command.scope, name)
 
 
+def show_episodes(console: Console, episodes: Sequence[Episode]) -> None:
+    rows = [(each.ref, format_time(each.said_from), format_time(each.said_to), each.text) for each in episodes]
+    headings = ("source", "from (UTC)", "to", "summary")
+    show_rows(console, headings, rows, "No session is long enough for a summary yet.")
+
+
 @print_with(show_episodes, key="episodes", options=SESSION_SCOPE)
 def episodes(command: Command, limit: EpisodeLimit = 100) -> list[Episode]:
     """Show the episodes, which are summaries of long sessions, oldest first."""
@@ -105,8 +233,12 @@ def mark(command: Command, ref: Ref, high_value: HighValue = True) -> dict[str, 
 def export(output: Output = None, user: User = None, project: Project = None, json: JsonLines = False) -> None:
     """Write all data of a user as JSON lines. `recollect record --file` reads them back."""
     scope = make_scope(user, None, project)
-    with open_engine() as engine, open_output(output) as file:
-        lines = write_export(engine, scope, file)
+    with open_engine() as engine, open_output(output) as file, make_progress() as bars:
+        bar, lines = bars.add_task("exporting", total=None), 0
+        for line in engine.export(scope):
+            file.write(line + "\n")
+            lines += 1
+            bars.advance(bar)
     if output and json:
         print_json({"output": str(output), "lines": lines})
     elif output:
@@ -114,59 +246,16 @@ def export(output: Output = None, user: User = None, project: Project = None, js
 
 
 def open_output(output: Path | None) -> nullcontext[TextIO] | TextIO:
-    if output is None:
-        return nullcontext(sys.stdout)
     try:
-        return output.open("w", encoding="utf-8")
+        return output.open("w", encoding="utf-8") if output else nullcontext(sys.stdout)
     except OSError as error:
         raise InvalidInput("output", f"{output}: {error.strerror}") from None
 
 
-def write_export(engine: SyncEngine, scope: Scope, file: TextIO) -> int:
-    count = 0
-    with make_progress() as bars:
-        bar = bars.add_task("exporting", total=None)
-        for count, line in enumerate(engine.export(scope), 1):  # noqa: B007 - the last count is returned
-            file.write(line + "\n")
-            bars.advance(bar)
-    return count
-
-
-def forget(
-    memory_id: MemoryId = None,
-    session: Session = None,
-    user: User = None,
-    project: Project = None,
-    purge: Purge = False,
-    yes: Yes = False,
-    json: Json = False,
-) -> None:
-    """Erase a session, one memory, or else the whole user, with everything derived from it."""
-    from recollect.admin import check_purge
-    from recollect.admin import purge as vacuum
-
-    if memory_id and session:
-        raise typer.BadParameter("use either --session or --memory")
-    scope = make_scope(user, session, project)
-    if not yes:
-        confirm(f"Forget {describe_target(memory_id, session)} of user {scope.user!r} in project {scope.project!r}")
-    if purge:
-        asyncio.run(check_purge(read_settings()))  # before anything is erased
-    with open_engine() as engine:
-        receipt = engine.forget(scope, memory=memory_id)
-    purged = asyncio.run(vacuum(read_settings())) if purge else None
-    if json:
-        print_json(to_json(receipt) | ({"purged": asdict(purged)} if purged else {}))
-        return
-    show_receipt(stdout_console(), receipt)
-    if purged:
-        typer.echo(describe_purge(purged))
-
-
-def describe_target(memory_id: str | None, session: str | None) -> str:
-    if memory_id:
-        return f"memory {memory_id}"
-    return f"session {session!r}" if session else "everything"
+def show_forgotten(console: Console, forgotten: dict[str, Any]) -> None:
+    show_receipt(console, forgotten["receipt"])
+    if forgotten["purged"]:
+        typer.echo(describe_purge(forgotten["purged"]))
 
 
 def describe_purge(purged: Purged) -> str:
@@ -177,13 +266,58 @@ def describe_purge(purged: Purged) -> str:
     return f"{result}, {rows}; repeat with --purge when it has ended"
 
 
-@print_with(show_audit, key="audit", convert=asdict)
+def convert_forgotten(forgotten: dict[str, Any]) -> dict[str, Any]:
+    purged = {"purged": to_json(forgotten["purged"])} if forgotten["purged"] else {}
+    return {**to_json(forgotten["receipt"]), **purged}
+
+
+@print_with(show_forgotten, convert=convert_forgotten, options=SESSION_SCOPE)
+def forget(command: Command, memory_id: MemoryId = None, purge: Purge = False, yes: Yes = False) -> dict[str, Any]:
+    """Erase a session, one memory, or else the whole user, with everything derived from it."""
+    from recollect import admin
+
+    scope, settings = command.scope, read_settings()
+    if memory_id and scope.session:
+        raise typer.BadParameter("use either --session or --memory")
+    session = f"session {scope.session!r}" if scope.session else "everything"
+    target = f"memory {memory_id}" if memory_id else session
+    confirm(f"Forget {target} of user {scope.user!r} in project {scope.project!r}", yes)
+    if purge:
+        asyncio.run(admin.check_purge(settings))  # before anything is erased
+    with open_engine() as engine:
+        receipt = engine.forget(scope, memory=memory_id)
+    return {"receipt": receipt, "purged": asyncio.run(admin.purge(settings)) if purge else None}
+
+
+def show_audit(console: Console, entries: Sequence[Audit]) -> None:
+    def format_detail(name: str, value: object) -> str:
+        """Return a value; of counts per table only those above zero."""
+        if isinstance(value, Mapping):
+            value = "; ".join(f"{table} {rows}" for table, rows in value.items() if rows)
+        return f"{name} {value}"
+
+    rows = [
+        (
+            *(format_time(entry.at), entry.actor, entry.action, entry.subject),
+            make_text(", ".join(format_detail(*each) for each in entry.detail.items()), "dim"),
+        )
+        for entry in entries
+    ]
+    show_rows(console, ("when (UTC)", "who", "action", "subject", "detail"), rows, "Nothing was changed.")
+
+
+@print_with(show_audit, key="audit")
 def audit(command: Command, owner: OwnerName = "user") -> list[Audit]:
     """Show the audit log: who changed or erased what, and when; never the content."""
     return command.engine.audit(command.scope, owner=cast("Owner", owner))
 
 
-@print_with(lambda console, counted: show_rejections(console, counted["rejections"]))
+def show_rejections(console: Console, counted: dict[str, Mapping[str, int]]) -> None:
+    rows = [(name, f"{times:,}") for name, times in counted["rejections"].items()]
+    show_rows(console, ("not remembered because", "times"), rows, "Nothing was rejected.")
+
+
+@print_with(show_rejections)
 def rejections(command: Command) -> dict[str, Any]:
     """Count what was not remembered, by reason."""
     return {"rejections": command.engine.rejections(command.scope)}

@@ -8,10 +8,11 @@ A command returns its result; `print_with` adds the common options and prints th
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import ExitStack, nullcontext
 from datetime import datetime
 from functools import cached_property, wraps
 from inspect import Parameter, Signature, signature
@@ -20,7 +21,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from recollect.cli.output import FAILED, open_engine, print_json, replace_control_chars, stdout_console
+from recollect.cli.output import (
+    FAILED,
+    open_engine,
+    print_json,
+    replace_control_chars,
+    show_spinner,
+    stdout_console,
+)
 from recollect.errors import InvalidInput
 from recollect.settings import read_settings
 from recollect.values.scope import Scope
@@ -80,8 +88,10 @@ def make_scope(user: str | None, session: str | None, project: str | None) -> Sc
     return Scope(user, session, project or read_settings().project)
 
 
-def confirm(action: str) -> None:
-    """Ask for confirmation on a terminal; elsewhere --yes is required."""
+def confirm(action: str, yes: bool) -> None:
+    """Ask for confirmation on a terminal unless --yes was given; elsewhere --yes is required."""
+    if yes:
+        return
     if not sys.stdin.isatty():
         raise typer.BadParameter(f"there is no terminal to confirm on; use --yes to {action.split()[0].lower()}")
     typer.confirm(f"{action} permanently?", abort=True, err=True)
@@ -90,9 +100,14 @@ def confirm(action: str) -> None:
 class Command:
     """A running command: whose memory is meant, and the engine, which is opened when it is first used."""
 
-    def __init__(self, stack: ExitStack, **names: str | None) -> None:
+    def __init__(self, stack: ExitStack, as_json: bool, names: Mapping[str, str | None]) -> None:
         self._stack = stack
         self._names = names
+        self.as_json = as_json
+
+    @property
+    def project(self) -> str:
+        return self._names.get("project") or read_settings().project
 
     @cached_property
     def scope(self) -> Scope:
@@ -112,37 +127,41 @@ def add_option(name: str, annotation: Any, default: Any = None) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-SCOPE = (add_option("user", User), add_option("project", Project))
+PROJECT = (add_option("project", Project),)
+SCOPE = (add_option("user", User), *PROJECT)
 SESSION_SCOPE = (add_option("session", Session), *SCOPE)
 JSON = add_option("json", Json, False)
 
 
 def print_with(
-    show: Callable[[Console, Any], object],
+    show: Callable[[Console, Any], object] | None,
     *,
     key: str = "",
     convert: Callable[[Any], Any] = to_json,
     options: tuple[Parameter, ...] = SCOPE,
+    spinner: str = "",
     is_failed: Callable[[Any], object] = lambda _: False,
 ) -> Callable[[Callable[..., Any]], Callable[..., None]]:
     """Make a command of a function: it gets a `Command`; its result is shown, or with --json printed after `convert`.
 
-    With a `key` the result is a list, and its JSON an object with the list under that key. A result that `is_failed`
-    ends the program with exit code 1.
+    The function may be async. With a `key` the result is a list, and its JSON an object with the list under that key.
+    A result that `is_failed` ends the program with exit code 1. With None for `show` the function prints by itself.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., None]:
+        function.__annotations__.pop("return", None)  # its type may be imported by type checkers only
         taken = list(signature(function, eval_str=True).parameters.values())[1:]
         parameters = [*(each.replace(kind=Parameter.KEYWORD_ONLY) for each in taken), *options, JSON]
 
         @wraps(function)
         def run(*, json: bool, **given: Any) -> None:
-            with ExitStack() as stack:
-                names = {each.name: given.pop(each.name) for each in options}
-                result = function(Command(stack, **names), **given)
-            if json:
+            names = {each.name: given.pop(each.name) for each in options}
+            with show_spinner(spinner) if spinner else nullcontext(), ExitStack() as stack:
+                result = function(Command(stack, json, names), **given)
+                result = asyncio.run(result) if isinstance(result, Coroutine) else result
+            if json and show:
                 print_json({key: [convert(each) for each in result]} if key else convert(result))
-            else:
+            elif show:
                 show(stdout_console(), result)
             if is_failed(result):
                 raise typer.Exit(FAILED)

@@ -10,8 +10,16 @@ import os
 import re
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    ExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
@@ -71,13 +79,13 @@ def print_note(text: str, style: str = "dim") -> None:
 
 
 def print_json(value: Mapping[str, Any]) -> None:
+    """Print an object; a value that JSON has no form for as a string."""
+
+    def encode(value: object) -> str:
+        return value.isoformat() if isinstance(value, datetime) else str(value)
+
     can_show_all = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    typer.echo(json.dumps(value, default=encode_value, ensure_ascii=not can_show_all))
-
-
-def encode_value(value: object) -> str:
-    """Return a value that JSON has no form for as a string."""
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+    typer.echo(json.dumps(value, default=encode, ensure_ascii=not can_show_all))
 
 
 def read_line(prompt: str) -> str | None:
@@ -92,6 +100,16 @@ def read_line(prompt: str) -> str | None:
             return line.strip()
 
 
+def read_text(file: Path) -> str:
+    """Return the text of a file; `-` is stdin."""
+    try:
+        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InvalidInput("file", f"{file}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInput("file", f"{file} is not UTF-8: {error.reason} at byte {error.start}") from None
+
+
 def make_progress() -> Progress:
     """Return progress bars for a terminal; a pipe gets none."""
     console = stderr_console()
@@ -103,10 +121,7 @@ def make_progress() -> Progress:
 def show_spinner(message: str) -> Iterator[None]:
     """Show a message while the block runs, on a terminal only."""
     console = stderr_console()
-    if not console.is_terminal:
-        yield
-        return
-    with console.status(message):
+    with console.status(message) if console.is_terminal else nullcontext():
         yield
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, cast, get_args
 
 import typer
 
+from recollect.cli.memories import Define, parse_definitions
 from recollect.cli.options import (
     SCOPE,
     SESSION_SCOPE,
@@ -20,7 +21,6 @@ from recollect.cli.options import (
 )
 from recollect.cli.output import make_text, replace_control_chars, stderr_console, stdout_console
 from recollect.cli.tables import describe_context, make_explanation_tree, show_notes, show_recall
-from recollect.cli.terms import Define, parse_definitions
 from recollect.values.explanation import Explanation
 from recollect.values.query import Context, Kind, Query, Reach, Recall
 
@@ -60,7 +60,7 @@ def recall(
         fallback=fallback,
         recency=recency,
         exclude=tuple(exclude or ()),
-        definitions=parse_definitions(define or ()),
+        definitions=parse_definitions(define),
     )
     return command.engine.recall(command.scope, query)
 
@@ -92,7 +92,7 @@ def context(
         recent=recent,
         recency=recency,
         exclude=tuple(exclude or ()),
-        definitions=parse_definitions(define or ()),
+        definitions=parse_definitions(define),
     )
     return command.engine.context(command.scope, query)
 

@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.tree import Tree
 
 from recollect.cli.output import make_text
-from recollect.values.audit import Audit, Receipt
-from recollect.values.conversation import Episode, Turn
+from recollect.values.audit import Receipt
+from recollect.values.conversation import Turn
 from recollect.values.explanation import ExplainedHit, ExplainedMemory, Explanation
 from recollect.values.memory import Memory
 from recollect.values.query import Context, Hit, Recall
@@ -32,19 +32,27 @@ class TextTable(Table):
         super().add_row(*cells, style=style, end_section=end_section)
 
 
-def make_table(*headings: str, title: str | None = None) -> TextTable:
+Row = Iterable[RenderableType | None]
+
+
+def make_table(*headings: str, rows: Iterable[Row] = (), title: str | None = None) -> TextTable:
     table = TextTable(box=box.SIMPLE_HEAD, title=title and make_text(title), title_justify="left", pad_edge=False)
     for heading in headings:
         table.add_column(make_text(heading), overflow="fold")
+    for row in rows:
+        table.add_row(*row)
     return table
+
+
+def show_rows(console: Console, headings: Sequence[str], rows: Sequence[Row], empty: str) -> None:
+    """Print a table, or `empty` if there are no rows."""
+    console.print(make_table(*headings, rows=rows) if rows else empty)
 
 
 def make_fact_table(facts: Mapping[str, str]) -> TextTable:
     """Return a table of names and values without a heading."""
-    table = make_table("", "")
+    table = make_table("", "", rows=facts.items())
     table.show_header = False
-    for name, fact in facts.items():
-        table.add_row(name, fact)
     return table
 
 
@@ -141,44 +149,6 @@ def show_memories(console: Console, memories: Sequence[Memory]) -> None:
     console.print(table)
 
 
-def show_episodes(console: Console, episodes: Sequence[Episode]) -> None:
-    if not episodes:
-        console.print("No session is long enough for a summary yet.")
-        return
-    table = make_table("source", "from (UTC)", "to", "summary")
-    for episode in episodes:
-        table.add_row(episode.ref, format_time(episode.said_from), format_time(episode.said_to), episode.text)
-    console.print(table)
-
-
-def show_audit(console: Console, entries: Sequence[Audit]) -> None:
-    if not entries:
-        console.print("Nothing was changed.")
-        return
-    table = make_table("when (UTC)", "who", "action", "subject", "detail")
-    for entry in entries:
-        detail = ", ".join(f"{name} {format_detail(value)}" for name, value in entry.detail.items())
-        table.add_row(format_time(entry.at), entry.actor, entry.action, entry.subject, make_text(detail, "dim"))
-    console.print(table)
-
-
-def format_detail(value: object) -> str:
-    """Return a value; of counts per table only those above zero."""
-    if not isinstance(value, Mapping):
-        return str(value)
-    return "; ".join(f"{name} {count}" for name, count in value.items() if count)
-
-
-def show_rejections(console: Console, counts: Mapping[str, int]) -> None:
-    if not counts:
-        console.print("Nothing was rejected.")
-        return
-    table = make_table("not remembered because", "times")
-    for name, count in counts.items():
-        table.add_row(name, f"{count:,}")
-    console.print(table)
-
-
 def show_notes(console: Console, recall: Recall) -> None:
     """Show why the search was widened, and what could not be done."""
     widened = [f"widened: {recall.widened}"] if recall.widened else []
@@ -195,10 +165,8 @@ def describe_context(context: Context) -> list[str]:
 
 
 def show_history(console: Console, turns: Sequence[Turn]) -> None:
-    table = make_table("source", "when (UTC)", "who", "text")
-    for turn in turns:
-        table.add_row(turn.ref, format_time(turn.at), turn.speaker or turn.role, turn.text)
-    console.print(table)
+    rows = [(turn.ref, format_time(turn.at), turn.speaker or turn.role, turn.text) for turn in turns]
+    console.print(make_table("source", "when (UTC)", "who", "text", rows=rows))
 
 
 def show_receipt(console: Console, receipt: Receipt, verb: str = "Forgotten", heading: str = "rows erased") -> None:
@@ -207,9 +175,7 @@ def show_receipt(console: Console, receipt: Receipt, verb: str = "Forgotten", he
     else:
         subject = f"session {receipt.session}" if receipt.session else "everything"
     console.print(make_text(f"{verb}: {subject} of {receipt.user}"))
-    table = make_table("table", heading)
-    for name, count in receipt.rows.items():
-        table.add_row(name, f"{count:,}")
+    table = make_table("table", heading, rows=[(name, f"{count:,}") for name, count in receipt.rows.items()])
     table.add_section()
     table.add_row("total", f"{receipt.total:,}")
     console.print(table)

@@ -3,17 +3,27 @@
 Unsafe settings are refused at the start: no algorithm, a secret together with public keys, a secret that is short or
 is a public key. A token is verified with the algorithms that both the settings and the key allow; its own header only
 chooses among our keys. A caller whose signature is not valid learns no reason; the log has it, and never a token.
+
+Public keys come from a PEM file, a JWKS file, or the address of a JWKS. They are read when a token needs them (a file
+also at the start, so that a mistake shows), and again after ten minutes, or for a key id that is not among them, but at
+most once a minute: nobody can make us ask by sending nonsense. If that fails, the known keys stay valid for a day.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from recollect.errors import InvalidSetting, Unauthorized, describe_missing_extra
-from recollect.providers.jwt_keys import PublicKeys, VerifyingKey
 
 if TYPE_CHECKING:
     import jwt
@@ -30,10 +40,161 @@ PUBLIC = (
 )
 BY_DEFAULT = PUBLIC[:3]
 REFUSED = "the token is not valid here; get a new one from where you sign in"
+FRESH_FOR = 600.0  # seconds until keys are read again
+USABLE_FOR = 86_400.0  # seconds for which they are used if that fails
+PAUSE = 60.0  # seconds between two readings
+TIMEOUT = 5.0
+LARGEST = 1_000_000  # bytes
+PEM = re.compile(r"-----BEGIN ([A-Z ]+)-----.+?-----END \1-----", re.DOTALL)
+# Algorithms by kind of key: the names of PyCryptography, and those of a JWKS.
+BY_KIND = {
+    "RSA": ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    **dict.fromkeys(("secp256r1", "P-256"), ("ES256",)),
+    **dict.fromkeys(("secp384r1", "P-384"), ("ES384",)),
+    **dict.fromkeys(("secp521r1", "P-521"), ("ES512",)),
+    "Ed25519": ("EdDSA",),
+}
+
+
+class KeysUnavailable(Exception):
+    """The keys could not be read; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyingKey:
+    """A key, and the algorithms that may be used with it."""
+
+    material: Any = field(repr=False)
+    algorithms: frozenset[str]
+    kid: str | None = None
+
+    def fits(self, algorithm: str, kid: str | None) -> bool:
+        """Return whether it may have signed a token. A key without an id fits any; the signature decides."""
+        return algorithm in self.algorithms and (self.kid is None or kid is None or self.kid == kid)
+
+
+@dataclass(frozen=True, slots=True)
+class Jwks:
+    keys: list[Any]
+
+
+class PublicKeys:
+    def __init__(self, place: str, algorithms: Sequence[str]) -> None:
+        self._place = place
+        self._allowed = frozenset(algorithms)
+        self._is_remote = place.startswith(("http://", "https://"))
+        self._keys: list[VerifyingKey] = []
+        self._read_at = self._tried_at = -USABLE_FOR
+        self._reading = asyncio.Lock()
+        if not self._is_remote:
+            try:
+                self._take(read_key_file(place))
+            except KeysUnavailable as error:
+                raise InvalidSetting("RECOLLECT_JWT_KEYS", str(error)) from None
+
+    async def candidates(self, algorithm: str, kid: str | None) -> list[VerifyingKey]:
+        """Return the keys that may have signed such a token."""
+        if not self._select(algorithm, kid) or (self._age() > FRESH_FOR and not self._reading.locked()):
+            await self._refresh()
+        return self._select(algorithm, kid) if self._age() < USABLE_FOR else []
+
+    def _select(self, algorithm: str, kid: str | None) -> list[VerifyingKey]:
+        return [key for key in self._keys if key.fits(algorithm, kid)]
+
+    def _age(self) -> float:
+        return time.monotonic() - self._read_at
+
+    async def _refresh(self) -> None:
+        """Read the keys once for all who wait."""
+        async with self._reading:
+            if time.monotonic() - self._tried_at < PAUSE:
+                return
+            self._tried_at = time.monotonic()
+            try:
+                reading = fetch_keys(self._place) if self._is_remote else asyncio.to_thread(read_key_file, self._place)
+                self._take(await reading)
+            except KeysUnavailable as error:
+                log.warning("the keys of tokens could not be read: %s", error)
+
+    def _take(self, text: str) -> None:
+        """Take the keys of a file. A JWKS without a key counts too: that is how an issuer withdraws its keys."""
+        found = parse_pem(text) if "-----BEGIN" in text else parse_jwks(text)
+        usable = [replace(key, algorithms=key.algorithms & self._allowed) for key in found]
+        self._keys = [key for key in usable if key.algorithms]
+        if not self._keys:
+            raise KeysUnavailable(f"no public key for {', '.join(sorted(self._allowed))} is there")
+        self._read_at = time.monotonic()
+
+
+def read_key_file(place: str) -> str:
+    try:
+        return Path(place).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise KeysUnavailable(f"{place} cannot be read ({type(error).__name__}); name a PEM or JWKS file") from None
+
+
+async def fetch_keys(url: str) -> str:
+    import httpx2
+
+    try:
+        async with asyncio.timeout(TIMEOUT), httpx2.AsyncClient() as client:
+            response = await client.get(url)
+    except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError) as error:
+        raise KeysUnavailable(f"{url}: {type(error).__name__} {error}".strip()) from None
+    if response.status_code != 200 or len(response.content) > LARGEST:
+        raise KeysUnavailable(f"{url}: HTTP {response.status_code}, {len(response.content)} bytes")
+    return response.text
+
+
+def parse_pem(text: str) -> list[VerifyingKey]:
+    """Return each public key and certificate of a file."""
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+    from cryptography.x509 import load_pem_x509_certificate
+
+    found = []
+    for block in PEM.finditer(text):
+        if "PRIVATE" in block[1]:
+            raise KeysUnavailable("there is a private key in it; only the public one belongs here")
+        try:
+            pem = block[0].encode()
+            key = load_pem_x509_certificate(pem).public_key() if "CERT" in block[1] else load_pem_public_key(pem)
+        except ValueError:
+            raise KeysUnavailable(f"a {block[1]} in it cannot be read") from None
+        kind = getattr(getattr(key, "curve", None), "name", type(key).__name__.removesuffix("PublicKey").lstrip("_"))
+        found.append(VerifyingKey(key, frozenset(BY_KIND.get(kind, ()))))
+    return found
+
+
+def parse_jwks(text: str) -> list[VerifyingKey]:
+    try:
+        listed = msgspec.json.decode(text, type=Jwks).keys
+    except (msgspec.DecodeError, RecursionError):
+        raise KeysUnavailable("it holds neither PEM keys nor a JWKS") from None
+    keys = [parse_jwk(entry) for entry in listed if isinstance(entry, dict)]
+    return [key for key in keys if key is not None]
+
+
+def parse_jwk(entry: Mapping[str, Any]) -> VerifyingKey | None:
+    """Return None for an entry that verifies no signature, such as a shared secret, which does not belong in a JWKS."""
+    import jwt
+
+    kind = entry["kty"] if entry.get("kty") == "RSA" else entry.get("crv")
+    algorithms = frozenset(BY_KIND.get(str(kind), ()))
+    if isinstance(entry.get("alg"), str):
+        algorithms &= {entry["alg"]}
+    if not algorithms or entry.get("use", "sig") != "sig" or "d" in entry:
+        return None
+    try:
+        key = jwt.PyJWK(dict(entry), min(algorithms)).key
+    except jwt.PyJWTError as error:
+        log.warning("a key of the JWKS was passed over: %s", type(error).__name__)
+        return None
+    kid = entry.get("kid")
+    return VerifyingKey(key, algorithms, kid if isinstance(kid, str) else None)
 
 
 def token_reader(settings: Settings) -> TokenReader | None:
-    """None when no tokens are configured."""
+    """Return a reader, or None if no tokens are configured."""
     secret, keys = settings.jwt_secret, settings.jwt_keys
     if not secret and not keys:
         return None
@@ -42,16 +203,20 @@ def token_reader(settings: Settings) -> TokenReader | None:
         raise InvalidSetting(setting, describe_missing_extra("verification of tokens", "server"))
     if secret and keys:
         raise InvalidSetting("RECOLLECT_JWT_KEYS", "give public keys or RECOLLECT_JWT_SECRET, never both")
-    algorithms = [name.strip() for name in settings.jwt_algorithms.split(",") if name.strip()]
-    source = Secret(secret, hmac_algorithms(secret, algorithms)) if secret else PublicKeys(keys, public(algorithms))
+    algorithms = re.findall(r"[^\s,]+", settings.jwt_algorithms)
+    if secret:
+        source: Secret | PublicKeys = Secret(secret, choose_hmac_algorithms(secret, algorithms))
+    else:
+        check_algorithms(algorithms, PUBLIC, "RECOLLECT_JWT_KEYS")
+        source = PublicKeys(keys, algorithms or BY_DEFAULT)
     return TokenReader(source, issuer=settings.jwt_issuer, audience=settings.jwt_audience)
 
 
-def hmac_algorithms(secret: str, named: Sequence[str]) -> list[str]:
-    """Those for which the secret is long enough; all that are named must be."""
+def choose_hmac_algorithms(secret: str, named: Sequence[str]) -> list[str]:
+    """Return those for which the secret is long enough; it must be for all that are named."""
     if "-----BEGIN" in secret:
         raise InvalidSetting("RECOLLECT_JWT_SECRET", "is a key file; put its path into RECOLLECT_JWT_KEYS")
-    check_known(named, SHORTEST, "RECOLLECT_JWT_SECRET")
+    check_algorithms(named, SHORTEST, "RECOLLECT_JWT_SECRET")
     length = len(secret.encode())
     for name in named or ["HS256"]:
         if length < SHORTEST[name]:
@@ -60,12 +225,7 @@ def hmac_algorithms(secret: str, named: Sequence[str]) -> list[str]:
     return list(named) or [name for name, shortest in SHORTEST.items() if length >= shortest]
 
 
-def public(named: Sequence[str]) -> list[str]:
-    check_known(named, PUBLIC, "RECOLLECT_JWT_KEYS")
-    return list(named) or list(BY_DEFAULT)
-
-
-def check_known(named: Sequence[str], known: Sequence[str] | Mapping[str, int], configured: str) -> None:
+def check_algorithms(named: Sequence[str], known: Iterable[str], configured: str) -> None:
     for name in named:
         if name not in known:
             problem = f"{name!r} cannot be used with {configured}; that takes {', '.join(known)}"
@@ -73,7 +233,7 @@ def check_known(named: Sequence[str], known: Sequence[str] | Mapping[str, int], 
 
 
 class Secret:
-    """One secret that we share with the signer."""
+    """One secret that is shared with the signer."""
 
     def __init__(self, secret: str, algorithms: Sequence[str]) -> None:
         self._key = VerifyingKey(secret, frozenset(algorithms))
@@ -83,7 +243,7 @@ class Secret:
 
 
 class TokenReader:
-    """Tokens to their claims. Raises Unauthorized for any other than a good one."""
+    """Returns the claims of valid tokens. Raises Unauthorized for others."""
 
     def __init__(self, source: Secret | PublicKeys, *, issuer: str = "", audience: str = "") -> None:
         self._source = source
@@ -96,44 +256,35 @@ class TokenReader:
         try:
             header = jwt.get_unverified_header(token)
             keys = await self._source.candidates(str(header.get("alg")), header.get("kid"))
-            return self._verified(token, keys)  # in the loop: a thread would cost more than the signature
+            return self._verify(token, keys)  # in the loop: a thread would cost more than the signature
         except jwt.PyJWTError as error:
-            log.warning("a token was refused: %s", reason(error))
-            raise Unauthorized(advice(error)) from None
+            # What PyJWT says names claims and algorithms, never their values.
+            log.warning("a token was refused: %s", f"{type(error).__name__}: {error}"[:200])
+            raise Unauthorized(advise(error)) from None
 
-    def _verified(self, token: str, keys: Sequence[VerifyingKey]) -> Mapping[str, Any]:
-        """By the first of the keys whose signature it is."""
+    def _verify(self, token: str, keys: Sequence[VerifyingKey]) -> Mapping[str, Any]:
+        """Return the claims, by the first of the keys whose signature it is."""
         import jwt
 
         failed: jwt.PyJWTError = jwt.InvalidKeyError("no key fits its algorithm and kid")
         for key in keys:
             try:
-                return self._decoded(token, key)
+                return jwt.decode(
+                    token,
+                    key.material,
+                    algorithms=sorted(key.algorithms),
+                    issuer=self._issuer,
+                    audience=self._audience,
+                    leeway=LEEWAY,
+                    options={"require": ["exp"]},
+                )
             except jwt.InvalidSignatureError as error:
                 failed = error
         raise failed
 
-    def _decoded(self, token: str, key: VerifyingKey) -> Mapping[str, Any]:
-        import jwt
 
-        return jwt.decode(
-            token,
-            key.material,
-            algorithms=sorted(key.algorithms),
-            issuer=self._issuer,
-            audience=self._audience,
-            leeway=LEEWAY,
-            options={"require": ["exp"]},
-        )
-
-
-def reason(error: jwt.PyJWTError) -> str:
-    """For the log: what PyJWT says names claims and algorithms, never their values."""
-    return f"{type(error).__name__}: {error}"[:200]
-
-
-def advice(error: jwt.PyJWTError) -> str:
-    """For the caller; these four are found after the signature held."""
+def advise(error: jwt.PyJWTError) -> str:
+    """Return what the caller is told. All cases but the last are found after the signature was verified."""
     import jwt
 
     match error:

@@ -1,7 +1,8 @@
-"""Posting to a server that speaks OpenAI's protocol: tried again where that helps, bounded in time, the key kept back.
+"""HTTP to a server that speaks OpenAI's protocol: `OpenAIServer` retries where that helps, keeps to a time-out and
+never repeats the key. The embedder and the language model (openai.py) use it.
 
-The embedder (openai.py), the reasoner (openai_chat.py, openai_stream.py) and the upstream of the proxy
-(openai_upstream.py) differ in what they send and read; this is what they share.
+`OpenAIUpstream` is the upstream of the proxy: it passes requests on as bytes and returns answers as bytes. It retries
+nothing, because the client does that; an answer may be silent for no longer than the time-out.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from recollect.errors import PromptTooLong, RecollectError
+from recollect.errors import PromptTooLong, ReasonerFailed, RecollectError
+from recollect.providers.model_gate import gate_for
 
 if TYPE_CHECKING:
     import httpx2
@@ -40,13 +44,13 @@ class Answer:
 
     @property
     def refuses_form(self) -> bool:
-        """It may: many servers do not know every response_format. llama-cpp-python says so with a 500."""
+        """Whether it may refuse the response_format: many servers do not support all. llama-cpp-python answers 500."""
         refuses = self.status in (400, 422) or (self.status != 200 and "response_format" in self.text)
         return refuses and not self.is_too_long
 
     @property
     def is_too_long(self) -> bool:
-        """Whether it refuses the prompt for its length: servers say so with several codes."""
+        """Whether it refuses the prompt for its length, for which servers use several codes."""
         return self.status in (400, 413, 422, 500) and TOO_LONG.search(self.text) is not None
 
     @property
@@ -55,7 +59,7 @@ class Answer:
 
 
 class OpenAIServer:
-    """`failed` is the error that its caller's callers know."""
+    """A server; `failed` is the error to raise."""
 
     def __init__(
         self, url: str, key: str, timeout: float, failed: type[RecollectError], first: float | None = None
@@ -75,7 +79,7 @@ class OpenAIServer:
             raise self._failed(f"{self.url} did not answer within {self.timeout:g} s per call") from None
 
     def read(self, answer: Answer) -> dict[str, Any]:
-        """The JSON object in an answer."""
+        """Return the JSON object in an answer."""
         self.check_length(answer)
         if answer.status != 200:
             raise self._failed(f"{self.url}: HTTP {answer.status}: {answer.text[:SAID_CHARS]}")
@@ -92,7 +96,7 @@ class OpenAIServer:
     async def open(
         self, method: str, path: str, *, json: dict[str, Any] | None = None, content: bytes | None = None
     ) -> httpx2.Response:
-        """An answer of which the head has come, asked for once; the caller reads and closes it."""
+        """Return an answer whose head has arrived. It is asked for once; the caller reads and closes it."""
         import httpx2
 
         try:
@@ -116,11 +120,11 @@ class OpenAIServer:
             return {}
 
     def failure(self, error: Exception) -> RecollectError:
-        """What went wrong on the way, as our callers know it."""
+        """Return a transport error as the error that callers know."""
         return self._failed(f"{self.url}: {type(error).__name__} {error}".strip())
 
-    def without_key(self, said: bytes) -> bytes:
-        """Some servers quote the key that they refuse."""
+    def mask_key(self, said: bytes) -> bytes:
+        """Return text of the server without the key: some servers quote the key that they refuse."""
         return said.replace(self._key.encode(), b"***") if self._key else said
 
     async def close(self) -> None:
@@ -141,15 +145,15 @@ class OpenAIServer:
         raise self._failed(f"{self.url}: {problem}")
 
     async def _try(self, path: str, body: dict[str, Any]) -> Answer | str:
-        """One answer, or why there was none."""
+        """Return one answer, or why there was none."""
         import httpx2
 
         try:
             response = await self._client.post(self.url + path, json=body)
         except httpx2.HTTPError as error:
             return f"{type(error).__name__} {error}".strip()
-        text = self.without_key(response.content).decode(response.encoding or "utf-8", errors="replace")
-        return Answer(response.status_code, text, seconds(response.headers.get("retry-after", "")))
+        text = self.mask_key(response.content).decode(response.encoding or "utf-8", errors="replace")
+        return Answer(response.status_code, text, parse_retry_after(response.headers.get("retry-after", "")))
 
     @cached_property
     def _client(self) -> httpx2.AsyncClient:
@@ -159,12 +163,59 @@ class OpenAIServer:
         return httpx2.AsyncClient(timeout=self.timeout, headers=headers)
 
 
-def seconds(retry_after: str) -> float:
-    """Of a Retry-After header, which is a number or a date; 0 for anything else."""
-    if retry_after.isdecimal():
-        return float(retry_after[:9])
+def parse_retry_after(text: str) -> float:
+    """Return the seconds of a Retry-After header, which is a number or a date; 0 for anything else."""
+    if text.isdecimal():
+        return float(text[:9])
     try:
-        at = parsedate_to_datetime(retry_after)
+        at = parsedate_to_datetime(text)
     except ValueError:
         return 0.0
     return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+
+
+class OpenAIUpstream:
+    def __init__(self, url: str, key: str = "", *, timeout: float = 300.0, slots: int = 1) -> None:
+        self._server = OpenAIServer(url, key, timeout, ReasonerFailed)
+        self._gate = gate_for(self._server.url, slots)
+
+    async def send(self, method: str, path: str, body: bytes | None = None) -> OpenAIAnswer:
+        with ExitStack() as slot:
+            slot.enter_context(self._gate.reply())
+            response = await self._server.open(method, path, content=body)
+            return OpenAIAnswer(self._server, response, slot.pop_all())
+
+    async def close(self) -> None:
+        await self._server.close()
+
+
+class OpenAIAnswer:
+    def __init__(self, server: OpenAIServer, response: httpx2.Response, slot: ExitStack) -> None:
+        self._server = server
+        self._response = response
+        self._slot = slot  # held until the answer is closed
+
+    @property
+    def status(self) -> int:
+        return self._response.status_code
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return dict(self._response.headers)
+
+    async def pieces(self) -> AsyncGenerator[bytes, None]:
+        """Yield the body as it arrives; a refusal in one piece, without the key that it may quote."""
+        import httpx2
+
+        try:
+            if self._response.is_error:
+                yield self._server.mask_key(await self._response.aread())
+                return
+            async for piece in self._response.aiter_bytes():
+                yield piece
+        except httpx2.HTTPError as error:
+            raise self._server.failure(error) from None
+
+    async def close(self) -> None:
+        self._slot.close()
+        await self._response.aclose()

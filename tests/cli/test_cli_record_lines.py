@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.cli import record
+from recollect.cli import log
 
 from .cli_program import Cli
 
@@ -40,7 +40,7 @@ def test_a_dash_reads_stdin(cli: Cli) -> None:
 
 
 def test_a_long_session_stays_one_session(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record, "BATCH_SIZE", 2)
+    monkeypatch.setattr(log, "BATCH_SIZE", 2)
     lines = "\n".join(json.dumps({"role": "user", "text": f"turn {n}"}) for n in range(5))
     done = cli("record", "-", "--key", "import", "--json", stdin=lines).json
     assert len({part["session"] for part in done["sessions"]}) == 1

@@ -12,7 +12,8 @@ import pytest
 
 from recollect.apps.reports.charts import round_up
 from recollect.apps.reports.page import render_page
-from recollect.cli.report import show_report
+from recollect.cli.operate import show_report
+from recollect.cli.output import stdout_console
 from recollect.values.report import (
     GOALS,
     TRIGGERS,
@@ -82,7 +83,7 @@ def test_a_report_for_programs_has_the_same_numbers(cli: Cli) -> None:
     told = cli("report", "--json", "--days", "1").json
 
     assert (told["project"], told["totals"]["requests"], len(told["days"])) == ("default", 1, 1)
-    assert {trigger["verdict"] for trigger in told["triggers"]} <= {"ok", "over", "not measured"}
+    assert {trigger["verdict"] for trigger in told["triggers"]} <= {"ok", "over", "too few", "not measured"}
     assert cli("report", "--json", "--project", "other").json["totals"]["requests"] == 0
 
 
@@ -123,7 +124,7 @@ def test_page_and_table_show_how_learning_went(
     weeks = [Week(NOON.date(), asked=1200, asked_back=300, chosen=250, corrected=7, repeated=40, repeated_answered=30)]
     report = replace(made(), asking=weeks)
     assert count_week(weeks[0]) == ("1,200", "300 (25%)", "250", "7", "40", "30 (75%)")
-    show_report(report)
+    show_report(stdout_console(), report)
     for shown in (Reader(render_page(report)).said, capsys.readouterr().out):
         assert all(count in shown for count in count_week(weeks[0]))
 

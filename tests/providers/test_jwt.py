@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from recollect.errors import InvalidSetting, Unauthorized
-from recollect.providers import jwt_keys
+from recollect.providers import jwt as jwt_provider
 from recollect.providers.jwt import LEEWAY, TokenReader, token_reader
 from recollect.settings import read_settings
 
@@ -105,7 +105,7 @@ def keys() -> Iterator[Keys]:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys may be read again without waiting a minute."""
-    monkeypatch.setattr(jwt_keys, "PAUSE", 0.0)
+    monkeypatch.setattr(jwt_provider, "PAUSE", 0.0)
 
 
 async def is_good(by: TokenReader, token: str) -> bool:
@@ -302,10 +302,10 @@ async def test_a_server_that_goes_down_later_costs_new_keys_only_until_the_known
     assert await is_good(by, good)
 
     keys.stop()
-    monkeypatch.setattr(jwt_keys, "FRESH_FOR", 0.0)
+    monkeypatch.setattr(jwt_provider, "FRESH_FOR", 0.0)
     assert await is_good(by, good)
     assert "ConnectError" in caplog.text
-    monkeypatch.setattr(jwt_keys, "USABLE_FOR", 0.0)
+    monkeypatch.setattr(jwt_provider, "USABLE_FOR", 0.0)
     assert not await is_good(by, good)
 
 

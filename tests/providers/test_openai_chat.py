@@ -18,8 +18,8 @@ from recollect.learning.rules import rulebooks
 from recollect.learning.summary import Summary
 from recollect.ports import Message, Reply
 from recollect.providers import openai_http
-from recollect.providers.openai_chat import OpenAIReasoner
-from recollect.providers.openai_http import seconds
+from recollect.providers.openai import OpenAIReasoner
+from recollect.providers.openai_http import parse_retry_after
 from recollect.values.conversation import Turn
 from tests.openai_server import KEY, Answer, Server
 
@@ -248,8 +248,14 @@ async def test_a_wait_longer_than_the_timeout_is_not_begun(server: Server) -> No
 def test_the_wait_may_be_a_date_and_nonsense_is_no_wait() -> None:
     soon = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
 
-    assert 90 < seconds(soon) <= 100
-    assert [seconds(text) for text in ("7", "", "soon", "-3", "Thu, 01 Jan 1970 00:00:00 GMT")] == [7, 0, 0, 0, 0]
+    assert 90 < parse_retry_after(soon) <= 100
+    assert [parse_retry_after(text) for text in ("7", "", "soon", "-3", "Thu, 01 Jan 1970 00:00:00 GMT")] == [
+        7,
+        0,
+        0,
+        0,
+        0,
+    ]
 
 
 async def test_a_server_that_takes_too_long_is_not_waited_for(server: Server, released: threading.Event) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from recollect import ReasonerFailed
 from recollect.ports import Message
-from recollect.providers.openai_stream import StreamingReasoner
+from recollect.providers.openai import OpenAIReasoner
 from tests.openai_server import KEY, Server, serving
 
 ASKED = [Message("system", "Be brief."), Message("user", "What is it?")]
@@ -22,8 +22,8 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-async def model(server: Server) -> AsyncIterator[StreamingReasoner]:
-    made = StreamingReasoner(server.url, "small", KEY, timeout=5)
+async def model(server: Server) -> AsyncIterator[OpenAIReasoner]:
+    made = OpenAIReasoner(server.url, "small", KEY, timeout=5)
     yield made
     await made.close()
 
@@ -32,7 +32,7 @@ def event(text: str | None, finished: str | None = None) -> str:
     return f"data: {json.dumps({'choices': [{'delta': {'content': text}, 'finish_reason': finished}]})}\n\n"
 
 
-async def heard(model: StreamingReasoner) -> list[str]:
+async def heard(model: OpenAIReasoner) -> list[str]:
     return [piece async for piece in model.stream(ASKED, max_tokens=9, temperature=0.3)]
 
 
@@ -46,9 +46,7 @@ async def heard(model: StreamingReasoner) -> list[str]:
     ],
     ids=["as OpenAI does", "with comments and without an end mark", "with usage", "a server that cannot stream"],
 )
-async def test_an_answer_comes_in_pieces(
-    server: Server, model: StreamingReasoner, body: str, pieces: list[str]
-) -> None:
+async def test_an_answer_comes_in_pieces(server: Server, model: OpenAIReasoner, body: str, pieces: list[str]) -> None:
     server.answer = lambda _: (200, body)
     assert await heard(model) == pieces
     [sent] = server.bodies
@@ -68,7 +66,7 @@ async def test_an_answer_comes_in_pieces(
     ],
 )
 async def test_what_is_no_answer_is_a_failure(
-    server: Server, model: StreamingReasoner, status: int, body: str, problem: str
+    server: Server, model: OpenAIReasoner, status: int, body: str, problem: str
 ) -> None:
     server.answer = lambda _: (status, body)
     with pytest.raises(ReasonerFailed, match=problem):
@@ -76,13 +74,13 @@ async def test_what_is_no_answer_is_a_failure(
 
 
 async def test_a_server_that_is_away_is_a_failure() -> None:
-    away = StreamingReasoner("http://127.0.0.1:9/v1", "small")
+    away = OpenAIReasoner("http://127.0.0.1:9/v1", "small")
     with pytest.raises(ReasonerFailed, match=r"127\.0\.0\.1:9"):
         await heard(away)
     await away.close()
 
 
-async def test_a_parameter_that_a_model_refuses_is_left_out(server: Server, model: StreamingReasoner) -> None:
+async def test_a_parameter_that_a_model_refuses_is_left_out(server: Server, model: OpenAIReasoner) -> None:
     def picky(body: dict[str, object]) -> tuple[int, str]:
         if "max_tokens" in body:
             return 400, "use max_completion_tokens"

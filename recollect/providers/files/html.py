@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from recollect.providers.files.source import Source
-from recollect.providers.files.tables import Table
+from recollect.providers.files.text_formats import Table
 from recollect.values.blocks import Block, BlockKind
 
 DROPPED = frozenset(

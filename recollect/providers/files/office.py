@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile, ZipInfo
 
 from recollect.providers.files.source import Refused, Source
-from recollect.providers.files.tables import row_blocks
+from recollect.providers.files.text_formats import row_blocks
 from recollect.values.blocks import Block, DocumentFormat
 
 if TYPE_CHECKING:

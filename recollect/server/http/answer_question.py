@@ -26,12 +26,10 @@ from recollect.apps.ask.answer_fields import (
     describe_answer,
     execution_result,
 )
-from recollect.apps.ask.chart_images import draw_png
-from recollect.apps.ask.charts import chart_answer
-from recollect.apps.ask.metadata import similar_tables
-from recollect.apps.ask.question import MAX_ROWS, Answer, Ask, OnText, Shown
-from recollect.apps.ask.recording import from_log
-from recollect.apps.ask.session_context import HEADER, read_session_context
+from recollect.apps.ask.answers import load_answer
+from recollect.apps.ask.charts import chart_answer, draw_png
+from recollect.apps.ask.question import HEADER, MAX_ROWS, Answer, Ask, OnText, SchemaLimits, read_session_context
+from recollect.apps.ask.schema_prompt import similar_tables
 from recollect.errors import InvalidInput, MissingExtra, NotFound, SchemaMismatch, StoreUnavailable
 from recollect.server.access.caller import Call, Caller, decode_utf8
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once
@@ -134,8 +132,8 @@ def make_ask(body: AskBody, role: str, settings: Settings, mode: str | None, con
         clarify=body.check_ambiguity,
         fix=body.enable_query_fixer,
         review=body.enable_query_fixer if body.enable_query_reviewer is None else body.enable_query_reviewer,
-        told_rows=body.llm_response_rows_limit,
-        shown=Shown(
+        model_rows=body.llm_response_rows_limit,
+        schema=SchemaLimits(
             not {"vector_search_k", "vector_search_total_limit"} & body.model_fields_set,
             body.vector_search_k,
             body.vector_search_total_limit,
@@ -224,7 +222,7 @@ async def answer_once(
 
     async def restore(stored: Stored, call: Call) -> dict[str, Any]:
         ref = stored["ref"]
-        return await describe(await from_log(call.engine, call.scope, ref) if ref else await answer())
+        return await describe(await load_answer(call.engine, call.scope, ref) if ref else await answer())
 
     replayed = False
     with call.engine.runtime.deadline():
@@ -324,7 +322,7 @@ for row in (
 async def execute_vql(call: Call, body: ExecuteBody) -> dict[str, Any]:
     """Run a given statement, checked like any other: it can only read, and only what the caller may see."""
     body.check_ranges()
-    name = await call.analyst.library.one(call.scope, body.source)
+    name = await call.analyst.sources.choose_one(call.scope, body.source)
     checked, rows = await call.analyst.run(call.scope, name, call.role, body.vql, body.limit)
     return {"vql": checked.sql, "execution_result": execution_result(rows, body.limit)}
 
@@ -335,9 +333,9 @@ async def execute_vql(call: Call, body: ExecuteBody) -> dict[str, Any]:
 @routes.add("GET /getMetadata", "put_data_source", model=METADATA)
 async def get_metadata(call: Call, vdp_database_names: Databases = "") -> dict[str, Any]:
     """Read the schemas of the databases again and return them; for data stewards and admins."""
-    library = call.analyst.library
+    library = call.analyst.sources
     databases = []
-    for name in await library.wanted(call.scope, split_names(vdp_database_names)):
+    for name in await library.find_names(call.scope, split_names(vdp_database_names)):
         shelf, has_changed = await library.refresh(call.scope, name)
         views = [{"view": table.name, "columns": [c.name for c in table.columns]} for table in shelf.catalog.tables]
         databases.append({"database": name, "changed": has_changed, "views": views})
@@ -347,8 +345,8 @@ async def get_metadata(call: Call, vdp_database_names: Databases = "") -> dict[s
 @routes.write("DELETE /deleteMetadata", "put_data_source", model=json_object("DeletedMetadata", deleted=list[str]))
 async def delete_metadata(call: Call, vdp_database_names: Databases = "") -> dict[str, Any]:
     """Forget the schemas of the databases, until they are read again; for data stewards and admins."""
-    library = call.analyst.library
-    names = await library.wanted(call.scope, split_names(vdp_database_names))
+    library = call.analyst.sources
+    names = await library.find_names(call.scope, split_names(vdp_database_names))
     for name in names:
         await library.empty(call.scope, name)
     return {"deleted": names}
@@ -363,9 +361,9 @@ async def similarity_search(
     scores: bool = False,
 ) -> dict[str, Any]:
     """Return the tables that match a text, best first."""
-    library = call.analyst.library
+    library = call.analyst.sources
     found = []
-    for name in await library.wanted(call.scope, split_names(vdp_database_names)):
+    for name in await library.find_names(call.scope, split_names(vdp_database_names)):
         view = (await library.find(call.scope, name)).view(call.role)
         found += similar_tables(name, view, query, n_results)
     found.sort(key=lambda each: -each["score"])

@@ -17,16 +17,14 @@ from recollect.apps.ask.answer_fields import (
     AssumptionAnswer,
     ClarificationAnswer,
     LearnedAnswer,
-    describe_assumption,
     describe_clarification,
     describe_table,
     execution_result,
 )
 from recollect.apps.ask.charts import chart_answer
 from recollect.apps.ask.corrections.correction import Change, Correction
-from recollect.apps.ask.history import asked_before
-from recollect.apps.ask.question import MAX_ROWS, Answer, Ask
-from recollect.apps.ask.session_context import read_session_context
+from recollect.apps.ask.memory import list_questions
+from recollect.apps.ask.question import MAX_ROWS, Answer, Ask, read_session_context
 from recollect.errors import InvalidInput
 from recollect.server.access.caller import Call, Caller, decode_utf8
 from recollect.server.access.idempotency import (
@@ -172,7 +170,7 @@ async def describe_text2sql(answer: Answer) -> dict[str, Any]:
         "examples_found": answer.examples,
         "needs_clarification": answer.needs_clarification,
         "clarifications": [describe_clarification(each) for each in answer.clarifications],
-        "assumptions": [describe_assumption(each) for each in answer.assumptions],
+        "assumptions": [asdict(each) for each in answer.assumptions],
         "pattern_used": answer.pattern,
         "learned": [asdict(each) for each in answer.learned],
         "metadata": {
@@ -219,8 +217,8 @@ async def answer_clarification(call: Call, ask: Ask, body: ClarifyBody) -> Answe
 
 
 async def restore_correction(stored: Stored, call: Call, source: str, body: CorrectSqlBody) -> dict[str, Any]:
-    shelf = await call.analyst.library.find(call.scope, source)
-    correction = teaching.difference(shelf, body.question, body.generated_sql, body.corrected_sql)
+    shelf = await call.analyst.sources.find(call.scope, source)
+    correction = teaching.compare_statements(shelf, body.question, body.generated_sql, body.corrected_sql)
     learned = [await find_memory(call.engine, call.scope, "user", each) for each in stored["ids"]]
     return describe_correction(correction, learned)
 
@@ -251,5 +249,5 @@ async def rate_sql(call: Call, source: str, body: FeedbackBody) -> Memory:
 async def query_history(call: Call, source: str, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> dict[str, Any]:
     """List what a user asked of this database, the latest first, with the SQL and their rating; nothing about tables
     that the caller may not see now."""
-    shelf = await call.analyst.library.find(call.scope, source)
-    return {"queries": await asked_before(call.engine, call.scope, source, shelf.view(call.role), limit)}
+    shelf = await call.analyst.sources.find(call.scope, source)
+    return {"queries": await list_questions(call.engine, call.scope, source, shelf.view(call.role), limit)}

@@ -11,8 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from recollect.cli.ask import ask
-from recollect.cli.sources import app as sources
+from recollect.cli.ask import ask, sources
 from recollect.errors import InvalidInput, NotFound
 
 app = typer.Typer()

@@ -19,7 +19,7 @@ from recollect.apps.chat.phrases import ENGLISH
 from recollect.ports import Message, Reply
 from recollect.prompts import CLOSE, OPEN
 from recollect.providers.fake import FakeReasoner
-from recollect.providers.openai_stream import StreamingReasoner
+from recollect.providers.openai import OpenAIReasoner
 from recollect.recall.tokens import count_tokens
 from recollect.settings import Settings
 from recollect.values.conversation import Turn
@@ -250,7 +250,7 @@ async def test_client_that_leaves_ends_the_call_and_its_message_is_kept(
 @pytest.fixture
 async def streaming(memory: Engine, settings: Settings) -> AsyncIterator[tuple[Assistant, Server]]:
     with serving() as server:
-        model = StreamingReasoner(server.url, "small")
+        model = OpenAIReasoner(server.url, "small")
         yield Assistant(memory, settings, model), server
         await model.close()
 

@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from recollect.providers.openai_chat import OpenAIReasoner
+from recollect.providers.openai import OpenAIReasoner
 from recollect.settings import Settings
 from tests.apps.chat.chat_door import chat_app, served
 from tests.openai_server import Answer, serving

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from recollect import Grant, connect_sync
-from recollect.providers.openai_stream import StreamingReasoner
+from recollect.providers.openai import OpenAIReasoner
 from recollect.server.http.chat import ChatAnswer, ChatSession
 from recollect.settings import Settings
 from tests.apps.chat.chat_door import chat_app, served
@@ -88,7 +88,7 @@ async def test_an_answer_can_be_streamed(http: httpx2.AsyncClient, how: dict[str
 async def test_a_models_words_are_passed_on_as_they_come(settings: Settings, model: Server) -> None:
     said = ['{"choices": [{"delta": {"content": "A "}}]}', '{"choices": [{"delta": {"content": "heron."}}]}', "[DONE]"]
     model.answer = lambda _: (200, "".join(f"data: {each}\n\n" for each in said))
-    with served(chat_app(settings, StreamingReasoner(model.url, "small"))) as url:
+    with served(chat_app(settings, OpenAIReasoner(model.url, "small"))) as url:
         async with httpx2.AsyncClient(base_url=url, timeout=60) as client:
             answer = await client.post("/chat", json={"user_id": "alex", "message": "What is it?", "stream": True})
             told = events_in(answer.text)
@@ -100,7 +100,7 @@ async def test_a_models_words_are_passed_on_as_they_come(settings: Settings, mod
 
 
 async def test_a_model_that_is_away_is_an_answer_with_a_stage(settings: Settings) -> None:
-    with served(chat_app(settings, StreamingReasoner("http://127.0.0.1:9/v1", "small"))) as url:
+    with served(chat_app(settings, OpenAIReasoner("http://127.0.0.1:9/v1", "small"))) as url:
         async with httpx2.AsyncClient(base_url=url, timeout=60) as client:
             failed = await say(client, "What is it?", session_id="monday")
             kept = (await client.get("/chat/sessions/monday", params={"user_id": "alex"})).json()["turns"]

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from recollect import connect
-from recollect.providers.openai_stream import StreamingReasoner
+from recollect.providers.openai import OpenAIReasoner
 from recollect.settings import Settings
 from tests.openai_server import Server, serving
 
@@ -28,7 +28,7 @@ def model() -> Iterator[Server]:
 
 @pytest.fixture
 async def http(settings: Settings, model: Server) -> AsyncIterator[httpx2.AsyncClient]:
-    with open_door(settings, StreamingReasoner(model.url, "small")) as url:
+    with open_door(settings, OpenAIReasoner(model.url, "small")) as url:
         async with httpx2.AsyncClient(base_url=url, headers={"X-User-Id": "alex"}, timeout=30) as client:
             yield client
 

@@ -50,7 +50,7 @@ async def sales(settings: Settings, tmp_path: Path) -> None:
     """A database of the default project."""
     make_sample(tmp_path / "sample.db")
     async with connect(settings, worker=False) as engine, open_analyst(engine, settings) as analyst:
-        await analyst.library.add(Scope("alex"), "sales", f"sqlite:///{tmp_path / 'sample.db'}", local=True)
+        await analyst.sources.add(Scope("alex"), "sales", f"sqlite:///{tmp_path / 'sample.db'}", local=True)
 
 
 @pytest.fixture

@@ -1,0 +1,319 @@
+"""Commands for operators: `serve` and `mcp`, `worker`, `work` and `maintain`, `settings`, `stats` and `report`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from recollect.cli.options import PROJECT, Command, Project, Session, User, echo, make_scope, print_with
+from recollect.cli.output import make_text, replace_control_chars, show_spinner, stderr_console
+from recollect.cli.tables import TextTable, format_counts, format_time, make_fact_table, make_table
+from recollect.extras import require_extra
+from recollect.settings import Settings, read_settings, trace_settings
+from recollect.values.serialization import to_json
+
+if TYPE_CHECKING:
+    from recollect.admin import UserStats
+    from recollect.learning.upkeep import UpkeepSummary
+    from recollect.values.report import Gauge, Report
+    from recollect.values.work import WorkStatus
+
+Host = Annotated[str, typer.Option(help="Address to listen on; addresses other than loopback require keys or tokens.")]
+Port = Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65535)]
+Workers = Annotated[int, typer.Option(help="Number of server processes.", min=1, max=256)]
+Learns = Annotated[bool, typer.Option("--learn/--no-learn", help="Run a worker in the same processes.")]
+Sample = Annotated[bool, typer.Option("--sample", help="Load a sample project and use it for requests that name none.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log every request.")]
+
+
+def serve(
+    host: Host = "127.0.0.1",
+    port: Port = 8008,
+    workers: Workers = 1,
+    learn: Learns = True,
+    sample: Sample = False,
+    verbose: Verbose = False,
+) -> None:
+    """Serve the HTTP API, and the console at /, until Ctrl-C or SIGTERM."""
+    require_extra("server", "`recollect serve`")
+    from recollect.server.sample import use_sample_project
+    from recollect.server.serve import listen, prepare
+    from recollect.server.serve import serve as run
+
+    settings = use_sample_project(read_settings()) if sample else read_settings()
+    with listen(host, port) as listening:
+        stderr_console().print("Opening the memory.", style="dim")
+        is_closed = asyncio.run(prepare(settings, host, sample))
+        show_addresses(host, listening.getsockname()[1], is_closed, settings.project if sample else "")
+        run(settings, listening, workers=workers, worker=learn, log_level="info" if verbose else "warning")
+
+
+def show_addresses(host: str, port: int, is_closed: bool, default_project: str) -> None:
+    """Print where the server listens; with the sample, also the project of requests that name none."""
+    console = stderr_console()
+    address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    console.print(make_text(f"Recollect listens on {address}  (API reference: {address}/docs)", "bold"))
+    if not is_closed:
+        console.print(
+            "Sign-in is off; the server accepts local connections only. `recollect keys create` turns sign-in on.",
+            style="dim",
+        )
+    if default_project:
+        console.print("Sample project: sample, with users dana and lee, and the database shop.", style="dim")
+        console.print(f"Requests that name no project use {default_project}. Try:", style="dim", markup=False)
+        ask = '{"question": "total sales by region for 2024", "user_id": "dana", "project": "sample"}'
+        curl = f"  curl -s {address}/answerQuestion -H 'Content-Type: application/json' -d '{ask}'"
+        console.print(make_text(curl, "dim"), soft_wrap=True)  # to be copied
+    console.print(make_text(f"Console: open {address} in a browser.", "bold"))
+
+
+def mcp(user: User = None, project: Project = None, session: Session = None) -> None:
+    """Serve memory to an assistant over the Model Context Protocol, through stdin and stdout. Clients start this
+    command; the how-to shows their configuration. `recollect serve` offers the same over HTTP at /mcp."""
+    from recollect.server.mcp import check_sdk
+
+    check_sdk()
+    from recollect.server.mcp.server import serve_stdio
+
+    asyncio.run(serve_stdio(read_settings(), make_scope(user, session, project)))
+
+
+# Background work -----------------------------------------------------------------------------------------------------
+
+UPKEEP = {
+    "conversations": "expired conversations",
+    "decayed": "memories with reduced confidence",
+    "decayed_away": "memories ended by decay",
+    "outlived": "replaced values past retention",
+    "pruned": "minor memories above the limit",
+    "requests": "requests past retention",
+    "keys": "expired idempotency keys",
+    "put_off": "users and projects postponed after a failure",
+}
+work = typer.Typer(help="Show and retry background work: learning, embedding, summaries.")
+Once = Annotated[bool, typer.Option("--once", help="Stop when nothing is left to do.")]
+Concurrency = Annotated[
+    int | None,
+    typer.Option(
+        "--concurrency", min=1, max=1000, help="Conversations processed at once.", show_default="RECOLLECT_WORKERS"
+    ),
+]
+
+
+def show_work_status(console: Console, status: WorkStatus) -> None:
+    counts = (status.due, status.leased, status.failing, status.parked)
+    row = (*(f"{count:,}" for count in counts), f"{status.lag:,.0f} s")
+    console.print(make_table("due", "in progress", "failing", "parked", "oldest waits", rows=[row]))
+    console.print(f"documents: {status.documents_waiting:,} to read, {status.documents_failed:,} failed")
+    if status.troubles:
+        table = make_table("conversation", "tries", "parked", "failed", "next try", "error")
+        for trouble in status.troubles:
+            names = (str(trouble.conversation), str(trouble.attempts), ", ".join(trouble.parked))
+            table.add_row(*names, format_time(trouble.failed_at), format_time(trouble.next_try), trouble.error)
+        console.print(table)
+
+
+@work.command()
+@print_with(show_work_status, options=(), spinner="looking", is_failed=lambda status: status.parked)
+async def status(command: Command) -> WorkStatus:
+    """Show how much work is due and what fails. Exit code 1 if some work is parked."""
+    from recollect import admin
+
+    return await admin.work_status(read_settings())
+
+
+def describe_retry(result: dict[str, int]) -> str:
+    count = result["woken"]
+    return f"The next worker retries {count} parked conversations." if count else "Nothing is parked."
+
+
+@work.command()
+@print_with(echo(describe_retry), options=(), spinner="retrying")
+async def retry(command: Command) -> dict[str, int]:
+    """Retry parked work; a worker picks it up."""
+    from recollect import admin
+
+    return {"woken": await admin.retry(read_settings())}
+
+
+@print_with(echo(lambda result: f"{result['conversations']} conversations processed."), options=())
+async def worker(command: Command, once: Once = False, concurrency: Concurrency = None) -> dict[str, int]:
+    """Run a worker until it is stopped: learn from conversations, embed them, do maintenance."""
+    from recollect import admin
+
+    def log(line: str) -> None:
+        typer.echo(f"recollect: {replace_control_chars(line)}", err=True)
+
+    return {"conversations": await admin.work(read_settings(), once=once, concurrency=concurrency, log=log)}
+
+
+@contextmanager
+def show_counter() -> Iterator[Callable[[str, int], None]]:
+    """Yield a function that shows what was done so far, on a terminal only."""
+    console = stderr_console()
+    if not console.is_terminal:
+        yield lambda name, count: None
+        return
+    with console.status("looking") as spinner:
+        yield lambda name, count: spinner.update(f"{name}: {count:,}")
+
+
+def show_upkeep(console: Console, upkeep: UpkeepSummary) -> None:
+    rows = [(meaning, f"{getattr(upkeep, name):,}") for name, meaning in UPKEEP.items()]
+    console.print(make_table("maintenance", "", rows=rows))
+    if upkeep.rows:
+        console.print(f"rows of the expired conversations: {format_counts(upkeep.rows)}", style="dim")
+
+
+@print_with(show_upkeep, options=())
+async def maintain(command: Command) -> UpkeepSummary:
+    """Run the daily maintenance now: erase expired data, reduce the confidence of unused memories, prune."""
+    from recollect import admin
+
+    with show_counter() as progress:
+        return await admin.maintain(read_settings(), progress)
+
+
+# Settings, storage and figures ---------------------------------------------------------------------------------------
+
+MASK = "***"
+Changed = Annotated[bool, typer.Option("--changed", help="Only settings that differ from their default.")]
+
+
+def show_settings(console: Console, listed: dict[str, Any]) -> None:
+    table = make_table("variable", "value", "from", "meaning")
+    for row in listed["settings"]:
+        origin = row["file"] or row["source"]
+        place = f"{origin}, line {row['line']}" if row["line"] else origin
+        value = make_text(format_value(row["value"]), "bold" if row["changed"] else "")
+        table.add_row(row["variable"], value, place, row["meaning"])
+    console.print(table if table.rows else "All settings have their defaults.")
+    for warning in listed["warnings"]:
+        stderr_console().print(make_text(f"warning: {warning}", "yellow"))
+
+
+def format_value(value: object) -> str:
+    """Return a value as it is written in the environment."""
+    return str(int(value)) if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+@print_with(show_settings, options=())
+def settings(command: Command, changed: Changed = False) -> dict[str, Any]:
+    """List each setting with its value, where the value comes from, and its meaning. Opens no database."""
+    reading = trace_settings()
+    rows = []
+    for field in fields(Settings):
+        value, found = getattr(reading.settings, field.name), reading.found.get(field.metadata["env"])
+        is_changed = value != field.default
+        row = {
+            "variable": field.metadata["env"],
+            "field": field.name,
+            "value": MASK if field.metadata["secret"] and is_changed else value,
+            "default": field.default,
+            "changed": is_changed,
+            "source": "default" if found is None else "file" if found.file else "environment",
+            "file": found.file if found else None,
+            "line": found.line if found else None,
+            "meaning": field.metadata["meaning"],
+        }
+        if is_changed or not changed:
+            rows.append(row)
+    return {"settings": rows, "warnings": list(reading.warnings)}
+
+
+Most = Annotated[int, typer.Option("--limit", "-n", min=1, max=100_000, help="Number of users, the largest first.")]
+
+
+def show_stats(console: Console, found: Sequence[UserStats]) -> None:
+    names = ("conversations", "turns", "memories", "documents", "vectors", "bytes", "due")
+    table = make_table("user", *names, "waiting since")
+    for each in found:
+        counts = (f"{getattr(each, name):,}" for name in names)
+        table.add_row(each.user or "(project)", *counts, format_time(each.oldest))
+    console.print(table)
+
+
+@print_with(show_stats, key="users", options=PROJECT, spinner="counting")
+async def stats(command: Command, limit: Most = 20) -> list[UserStats]:
+    """Show what each user of a project stores, and since when their conversations wait for the worker. For operators:
+    it names users, and contains no texts."""
+    from recollect import admin
+
+    return await admin.read_stats(read_settings(), command.project, limit)
+
+
+STYLES = {"ok": "green", "over": "bold red", "under": "bold yellow", "too few": "dim", "not measured": "dim"}
+Days = Annotated[int, typer.Option("--days", "-d", min=1, max=366, help="Number of days, including today.")]
+HtmlFile = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="FILE", dir_okay=False, help="Write a self-contained HTML page."),
+]
+
+
+def show_report(console: Console, report: Report) -> None:
+    from recollect.values.report import WEEK_COLUMNS, count_week, describe_totals
+
+    period = f"{report.project}, {format_time(report.since)} to {format_time(report.until)} UTC"
+    console.print(make_text(period, "bold"))
+    counts = {
+        "search": report.paths,
+        "errors": report.errors,
+        "learned by": report.learned,
+        "not remembered": report.rejected,
+    }
+    counted = {name: format_counts(values) for name, values in counts.items()}
+    console.print(make_fact_table({**describe_totals(report.totals), **counted}))
+    console.print(make_gauge_table("Recommended changes", report.triggers))
+    console.print(make_gauge_table("Goals", report.goals))
+    if report.asking:
+        rows = [(f"{each.week}", *count_week(each)) for each in report.asking]
+        console.print(make_table(*WEEK_COLUMNS, rows=rows, title="Questions to databases per week"))
+    for note in report.notes:
+        console.print(make_text(note, "dim"))
+
+
+def make_gauge_table(title: str, gauges: Sequence[Gauge]) -> TextTable:
+    from recollect.values.report import format_value
+
+    table = make_table("", "", "value", "limit", "measured", title=title)
+    for gauge in gauges:
+        advice = f"; recommended: {gauge.argues_for}" if gauge.verdict == "over" and gauge.argues_for else ""
+        table.add_row(
+            make_text(gauge.verdict, STYLES[gauge.verdict]),
+            gauge.name,
+            format_value(gauge.value, gauge.unit),
+            format_value(gauge.limit, gauge.unit),
+            make_text(gauge.note, "dim") + make_text(advice),
+        )
+    return table
+
+
+def show_report_or_file(console: Console, result: tuple[Report, Path | None]) -> None:
+    report, html = result
+    if html:
+        typer.echo(f"Wrote {html} (requests: {report.totals.requests:,}).")
+    else:
+        show_report(console, report)
+
+
+@print_with(show_report_or_file, convert=lambda result: to_json(result[0]), options=PROJECT)
+def report(command: Command, days: Days = 7, html: HtmlFile = None) -> tuple[Report, Path | None]:
+    """Show hits, latency, errors and recommended changes of a project. It contains counts, never texts."""
+    engine = command.engine
+    with show_spinner("counting"):
+        result = engine.report(command.project, days=days)
+    if html:
+        from recollect.apps.reports.page import render_page
+
+        try:
+            html.write_text(render_page(result), encoding="utf-8")
+        except OSError as error:
+            raise typer.BadParameter(f"{html} cannot be written: {error.strerror}", param_hint="--html") from None
+    return result, html
