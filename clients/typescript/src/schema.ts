@@ -2346,7 +2346,7 @@ export interface components {
             /** @enum {string} */
             unit: "share" | "s" | "ms" | "per session" | "per week" | "of 5";
             /** @enum {string} */
-            verdict: "ok" | "over" | "under" | "not measured";
+            verdict: "ok" | "over" | "under" | "too few" | "not measured";
             meaning: string;
             argues_for: string;
             note: string;
@@ -2489,6 +2489,7 @@ export interface components {
         LeftOut: {
             source: string;
             reason: string;
+            is_over_budget: boolean;
         };
         LessonBody: {
             /**
