@@ -209,36 +209,23 @@ GOALS = (
 
 def measure_rule(rule: Rule, totals: Totals) -> Gauge:
     measured = rule.measure(totals)
-    if isinstance(measured, Share):
-        value = measured.value
-        found = judge_value(value, rule.limit, rule.at_least)
-        found = "too few" if 0 < measured.whole < FEW_REQUESTS else found
-    else:
-        value, found = measured, judge_value(measured, rule.limit, rule.at_least)
-    return Gauge(rule.name, value, rule.limit, rule.unit, found, rule.meaning, rule.argues_for, rule.note)
-
-
-def judge_value(value: float | None, limit: float, at_least: bool = False) -> Verdict:
+    value = measured.value if isinstance(measured, Share) else measured
+    verdict: Verdict = "ok"
     if value is None:
-        return "not measured"
-    if at_least:
-        return "ok" if value >= limit else "under"
-    return "over" if value > limit else "ok"
+        verdict = "not measured"
+    elif isinstance(measured, Share) and measured.whole < FEW_REQUESTS:
+        verdict = "too few"
+    elif rule.at_least and value < rule.limit:
+        verdict = "under"
+    elif not rule.at_least and value > rule.limit:
+        verdict = "over"
+    return Gauge(rule.name, value, rule.limit, rule.unit, verdict, rule.meaning, rule.argues_for, rule.note)
 
 
 def format_value(value: float | None, unit: Unit) -> str:
     """Return a gauge's figure for people."""
-    if value is None:
-        return "–"
-    match unit:
-        case "share":
-            return f"{value:.1%}"
-        case "ms":
-            return f"{value:,.0f} ms"
-        case "s":
-            return f"{value:,.2f} s"
-        case _:
-            return f"{value:,.1f} {unit}"
+    formats = {"share": "{:.1%}", "ms": "{:,.0f} ms", "s": "{:,.2f} s"}
+    return "–" if value is None else formats.get(unit, f"{{:,.1f}} {unit}").format(value)
 
 
 def describe_totals(totals: Totals) -> dict[str, str]:
@@ -424,13 +411,10 @@ def count_by_step(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def list_notes(totals: Totals) -> list[str]:
-    told = []
-    if not totals.requests:
-        told.append("nothing was asked in these days")
-    elif totals.requests < FEW_REQUESTS:
-        told.append(f"fewer than {FEW_REQUESTS} requests: shares of them are not judged")
-    if totals.requests and not totals.llm_timed:
-        told.append("no request timed its model, so p95 is that of retrieval")
-    if totals.parked:
-        told.append(f"{totals.parked} conversations are parked: see `recollect work status`")
-    return told
+    notes = {
+        "nothing was asked in these days": not totals.requests,
+        f"fewer than {FEW_REQUESTS} requests: shares of them are not judged": 0 < totals.requests < FEW_REQUESTS,
+        "no request timed its model, so p95 is that of retrieval": totals.requests and not totals.llm_timed,
+        f"{totals.parked} conversations are parked: see `recollect work status`": totals.parked,
+    }
+    return [note for note, is_present in notes.items() if is_present]

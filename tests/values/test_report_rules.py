@@ -13,6 +13,7 @@ from recollect.values.report import (
     Day,
     Report,
     ReportCounts,
+    Rule,
     Totals,
     Unit,
     Verdict,
@@ -20,7 +21,6 @@ from recollect.values.report import (
     evaluate_report,
     format_value,
     get_period,
-    judge_value,
     measure_rule,
 )
 
@@ -149,4 +149,5 @@ def test_numbers_are_shown_with_their_unit(value: float | None, unit: Unit, text
 
 
 def test_a_value_at_its_limit_is_well_either_way() -> None:
-    assert judge_value(3, 3) == judge_value(3, 3, at_least=True) == "ok"
+    rules = [Rule("x", 3, "s", "", lambda _: 3.0, at_least=at_least) for at_least in (False, True)]
+    assert [measure_rule(rule, Totals()).verdict for rule in rules] == ["ok", "ok"]
