@@ -240,8 +240,11 @@ class Analyst:
                 refused.append(error)
         if not inquiries:
             raise refused[0]
-        if len(inquiries) == 1:
-            return inquiries[0]
+        return inquiries[0] if len(inquiries) == 1 else await self._choose_source(inquiries)
+
+    async def _choose_source(self, inquiries: Sequence[Inquiry]) -> Inquiry:
+        """Return the question at the source that answers it best: by a choice or a vetted statement, else by its
+        interpretation there."""
         for inquiry in inquiries:
             if inquiry.choice is not None or propose_repeat(inquiry) or propose_pattern(inquiry):
                 return inquiry
@@ -304,18 +307,21 @@ class Analyst:
 
     async def _open_model(self, inquiry: Inquiry) -> ModelRun | None:
         """Return the configured model for this question, or another at the same server if the question names one."""
-        reasoner, wanted = self._reasoner, inquiry.ask.model
-        if reasoner is None or not inquiry.ask.by_model:
+        if self._reasoner is None or not inquiry.ask.by_model:
             return None
-        if wanted and wanted != reasoner.name and self._other_model is not None:
-            if wanted not in self._others and len(self._others) < MAX_MODELS and (made := self._other_model(wanted)):
-                self._others[wanted] = made
-            reasoner = self._others.get(wanted, reasoner)
+        reasoner = self._find_reasoner(self._reasoner, inquiry.ask.model)
         try:
             window = await reasoner.window() if isinstance(reasoner, WindowedReasoner) else 0
         except ReasonerFailed:
             window = 0
         return ModelRun(reasoner, inquiry, window, time.perf_counter() + self._settings.model_timeout)
+
+    def _find_reasoner(self, usual: Reasoner, wanted: str) -> Reasoner:
+        if not wanted or wanted == usual.name or self._other_model is None:
+            return usual
+        if wanted not in self._others and len(self._others) < MAX_MODELS and (made := self._other_model(wanted)):
+            self._others[wanted] = made
+        return self._others.get(wanted, usual)
 
     async def _answer_choice(self, scope: Scope, inquiry: Inquiry, choice: Choice) -> Answer:
         """Answer an offered choice, and learn what choosing it teaches."""

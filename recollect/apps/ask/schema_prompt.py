@@ -156,18 +156,23 @@ def describe_column(
     view: View, table: Table, column: Column, limits: SchemaLimits, *, has_reference: bool
 ) -> Iterator[str]:
     """Yield the description of a column, its other names, an inferred join, and what to know about its values."""
+    place = (table.name, column.name)
     described: list[Any] = [*view.model.dimensions, *view.model.moments]
-    same = [each for each in described if (each.table, each.column) == (table.name, column.name)]
+    same = [each for each in described if (each.table, each.column) == place]
     about = column.comment or next((getattr(each, "description", "") for each in same), "")
     yield about[: limits.column_chars]
     yield write_synonyms(column.name, [name for each in same for name in each.names])
-    joins = [join for join in view.model.joins if (join.table, join.columns[0]) == (table.name, column.name)]
-    yield from (f"joins {join.to}.{join.to_columns[0]}" for join in joins[-1:] if not has_reference)
-    moments = [each for each in view.model.moments if each.table == table.name]
-    main = next((each.column for each in moments if each.is_main), "")
-    yield "the main date" if len(moments) > 1 and column.name == main else ""
+    joins = [] if has_reference else [join for join in view.model.joins if (join.table, join.columns[0]) == place]
+    yield from (f"joins {join.to}.{join.to_columns[0]}" for join in joins[-1:])
+    yield "the main date" if column.name == find_main_date(view, table) else ""
     info = view.index.column(table.name, column.name)
     yield "has blanks around its values, use TRIM" if info and info.needs_trim else ""
+
+
+def find_main_date(view: View, table: Table) -> str:
+    """Return the column of a table's main date, if it has several dates."""
+    moments = [each for each in view.model.moments if each.table == table.name]
+    return next((each.column for each in moments if each.is_main), "") if len(moments) > 1 else ""
 
 
 def write_synonyms(name: str, others: Iterable[str]) -> str:

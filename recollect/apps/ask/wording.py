@@ -43,12 +43,17 @@ def word_rows_plainly(
     if all(value is None for row in rows.rows for value in row):
         return EMPTY_ZH if is_zh else EMPTY
     if len(rows.rows) == 1 and len(rows.columns) == 1:
-        figure = format_cell(rows.rows[0][0])
-        return f"{explanation}: **{figure}**" if markdown and explanation else f"{explanation}: {figure}".lstrip(": ")
+        return word_figure(format_cell(rows.rows[0][0]), explanation, markdown=markdown)
     lines = write_table(rows, headers) if markdown else ["; ".join(row) for row in format_cells(rows)]
     if count := describe_row_count(rows, TEXT_ROWS, is_chinese=is_zh):
         lines += ["", count] if markdown else [count]
     return "\n".join([f"{explanation}:\n", *lines] if explanation else lines)
+
+
+def word_figure(figure: str, explanation: str, *, markdown: bool) -> str:
+    if not explanation:
+        return figure
+    return f"{explanation}: **{figure}**" if markdown else f"{explanation}: {figure}"
 
 
 def format_cells(rows: Rows) -> list[list[str]]:
@@ -144,16 +149,23 @@ def describe_frame_columns(frame: Frame, index: SchemaIndex, question: str) -> l
     """Return the headers of a frame's statement, in the order in which render.py writes its columns."""
     wording = Wording(index, "zh" if is_chinese(question) else "en")
     headers = [header for ref in frame.columns for header in name_ref(ref, wording)]
-    tables = {ref.table for ref in frame.columns}
-    for group in frame.groups if frame.metrics or frame.having else ():
+    if frame.metrics or frame.having:
+        headers += name_groups(frame, wording)
+    elif not headers:
+        headers = name_ref(Ref(frame.subject), wording)
+    headers += [metric_words(metric, wording) + (" (%)" if metric.compute else "") for metric in frame.metrics]
+    return [capitalize(each) for each in headers]
+
+
+def name_groups(frame: Frame, wording: Wording) -> list[str]:
+    """Return the names of the groups; not of rows that the columns show already."""
+    headers, tables = list[str](), {ref.table for ref in frame.columns}
+    for group in frame.groups:
         if group.grain or group.of.column:
             headers.append(group_words(group, wording))
         elif group.of.table not in tables:
             headers += name_ref(group.of, wording)
-    if not headers and not frame.metrics and not frame.having:
-        headers = name_ref(Ref(frame.subject), wording)
-    headers += [metric_words(metric, wording) + (" (%)" if metric.compute else "") for metric in frame.metrics]
-    return [capitalize(each) for each in headers]
+    return headers
 
 
 def name_ref(ref: Ref, wording: Wording) -> list[str]:
