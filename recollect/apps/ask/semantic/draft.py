@@ -24,11 +24,8 @@ CODE_WORDS = frozenset(
 )
 LABELS = ("name", "title", "label", "full", "symbol", "subject", "description", "model")
 PERSON = (
-    ("first", "last"),
-    ("fname", "lname"),
-    ("given", "family"),
-    ("forename", "surname"),
-    ("firstname", "lastname"),
+    *(("first", "last"), ("fname", "lname"), ("given", "family")),
+    *(("forename", "surname"), ("firstname", "lastname")),
 )
 SECONDARY = frozenset(("due", "update", "modifi", "birth", "end", "expir", "delet", "ship", "deliveri", "close", "to"))
 PRICES, QUANTITIES = frozenset(("price", "cost", "rate")), frozenset(("quantity", "qty", "units"))
@@ -42,25 +39,26 @@ AMOUNTS = frozenset(("amount", "total", "value", "sum"))
 def draft_model(catalog: Catalog) -> SemanticModel:
     """Return a first semantic model of the catalog."""
     joins = tuple(find_joins(catalog))
-    entities = tuple(make_entity(table, joins) for table in catalog.tables)
+    entities: list[Entity] = []
     dimensions: list[Dimension] = []
     measures: list[Measure] = []
     moments: list[Moment] = []
     for table in catalog.tables:
-        keys = find_key_columns(table, joins)
-        main = find_main_moment(table)
+        words, keys, main = table_words(table.name), find_key_columns(table, joins), find_main_moment(table)
+        label = find_label(table, keys)
+        entities.append(Entity(table.name, (" ".join(words),), find_key(table), label, table.comment))
         for column in table.columns:
             names = name_column(table, column)
             if is_moment(column):
                 kind: MomentType = "datetime" if column.type == "datetime" else "date"
                 moments.append(Moment(table.name, column.name, names, kind, column.name == main))
             elif is_measure(column) and column.name not in keys:
-                own = name_amount(table, column)
+                own = name_amount(table, column)  # "sales" for sales.amount
                 measures.append(Measure(table.name, quote_name(column.name), (*own, *names)))
             else:
                 dimensions.append(Dimension(table.name, column.name, names, column.type, column.comment))
         measures += find_line_totals(table, catalog)
-    return SemanticModel(entities, tuple(dimensions), tuple(measures), tuple(moments), joins)
+    return SemanticModel(tuple(entities), tuple(dimensions), tuple(measures), tuple(moments), joins)
 
 
 def quote_name(name: str) -> str:
@@ -79,21 +77,10 @@ def table_words(table: str) -> Phrase:
 
 def name_column(table: Table, column: Column) -> tuple[str, ...]:
     """Return the words of a column's name, also without those of its table."""
-    words = split_name(column.name)
-    short = words[len(table_words(table.name)) :] if starts_with(words, table_words(table.name)) else ()
+    words, head = split_name(column.name), table_words(table.name)
+    is_prefixed = all(stem_word(a) == stem_word(b) for a, b in zip(words, head, strict=False))
+    short = words[len(head) :] if is_prefixed else ()
     return tuple(dict.fromkeys(" ".join(each) for each in (words, short) if each))
-
-
-def starts_with(words: Phrase, head: Phrase) -> bool:
-    same = [stem_word(a) == stem_word(b) for a, b in zip(words, head, strict=False)]
-    return len(words) > len(head) and all(same)
-
-
-def make_entity(table: Table, joins: Iterable[Join]) -> Entity:
-    words = " ".join(table_words(table.name))
-    return Entity(
-        table.name, (words,), find_key(table), find_label(table, find_key_columns(table, joins)), table.comment
-    )
 
 
 def find_key(table: Table) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ class MySQLConnection(Connection):  # type: ignore[misc, unused-ignore]
     address: Address
     endpoint: tuple[str, int] | str
 
-    def cancel(self) -> None:
+    def interrupt(self) -> None:
         """Stop the statement that runs on this connection. If the server takes no other connection to say so, this
         one is closed; the server then ends the statement when its time is up."""
         other = make_connection(self.address)
@@ -86,7 +86,7 @@ class StreamingCursor(SSCursor):  # type: ignore[misc, unused-ignore]
         if self.connection is None or result is None or not result.unbuffered_active:
             super().close()
             return
-        self.connection.cancel()
+        self.connection.interrupt()
         try:
             super().close()
         except err.OperationalError:  # the statement says that it was cancelled

@@ -84,14 +84,13 @@ def explain_timeout(seconds: float) -> str:
 
 
 def interrupt(driver: Any) -> None:
-    if isinstance(driver, sqlite3.Connection):
-        driver.interrupt()
-    elif hasattr(driver, "cancel_safe"):
+    """Stop the statement that runs on a driver's connection; drivers that cannot do so are left alone."""
+    if hasattr(driver, "cancel_safe"):
         driver.cancel_safe(timeout=CANCEL_SECONDS)
-    elif hasattr(driver, "cancel"):
-        driver.cancel()
     elif hasattr(driver, "interrupt"):
         driver.interrupt()
+    elif hasattr(driver, "cancel"):
+        driver.cancel()
 
 
 @contextmanager
@@ -134,7 +133,14 @@ def begin_read_only(connection: Connection, driver: Any, job: Job, role: str | N
     if isinstance(driver, sqlite3.Connection):
         driver.set_progress_handler(lambda: job.is_over, STEPS)
     elif connection.dialect.name == "postgresql":
-        limit_postgres(connection, max(1, round(job.left * 1000)), role)
+        milliseconds = max(1, round(job.left * 1000))
+        connection.exec_driver_sql("SET TRANSACTION READ ONLY")
+        for name in ("statement_timeout", "lock_timeout"):
+            connection.exec_driver_sql(f"SET LOCAL {name} = {milliseconds}")
+        connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = {milliseconds + 60_000}")
+        if role:
+            quoted = connection.dialect.identifier_preparer.quote_identifier(role)
+            connection.exec_driver_sql(f"SET LOCAL ROLE {quoted}")
     elif connection.dialect.name == "mysql":
         driver.limit_time(max(0.001, job.left))
     elif connection.dialect.name == "duckdb":
@@ -147,18 +153,6 @@ def interrupt_late(driver: Any, job: Job, done: Event) -> None:
     while not late:
         driver.interrupt()
         late = done.wait(0.1)
-
-
-def limit_postgres(connection: Connection, milliseconds: int, role: str | None) -> None:
-    connection.exec_driver_sql("SET TRANSACTION READ ONLY")
-    for name, value in (
-        ("statement_timeout", milliseconds),
-        ("lock_timeout", milliseconds),
-        ("idle_in_transaction_session_timeout", milliseconds + 60_000),
-    ):
-        connection.exec_driver_sql(f"SET LOCAL {name} = {value}")
-    if role:
-        connection.exec_driver_sql(f"SET LOCAL ROLE {connection.dialect.identifier_preparer.quote_identifier(role)}")
 
 
 @contextmanager
