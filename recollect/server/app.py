@@ -11,9 +11,8 @@ from fastapi.telemetry import TelemetryConfig
 from recollect.bootstrap import connect, open_analyst, open_assistant, open_librarian, open_proxy
 from recollect.server.access import responses
 from recollect.server.access.caller import RateLimiter
-from recollect.server.access.metrics import Metrics
 from recollect.server.access.middleware import RequestMiddleware, log_operation
-from recollect.server.access.tracing import Traces, read_traces
+from recollect.server.access.telemetry import Metrics, Traces, read_traces
 from recollect.server.console import routes as console
 from recollect.server.console.documents import UPLOAD_PATH
 from recollect.server.http import (
@@ -21,11 +20,9 @@ from recollect.server.http import (
     chat,
     completions,
     data_sources,
-    memories,
-    openapi,
     operate,
     projects,
-    queries,
+    routing,
     text2sql,
     upload_ask,
     verbs,
@@ -40,13 +37,13 @@ ROUTES = (
     verbs.routes,
     chat.routes,
     completions.routes,
-    memories.routes,
-    memories.ontology,
+    verbs.memory_routes,
+    verbs.ontology,
     projects.routes,
     projects.project_routes,
     data_sources.routes,
     text2sql.routes,
-    queries.routes,
+    data_sources.query_routes,
     answer_question.routes,
     upload_ask.routes,
     operate.routes,
@@ -83,7 +80,7 @@ def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None =
         title="Recollect",
         version=own_version(),
         description=DESCRIPTION,
-        openapi_tags=openapi.TAGS,
+        openapi_tags=routing.TAGS,
         lifespan=lifespan,
         docs_url=None,  # the console serves /docs, without assets from the network
         redoc_url=None,
@@ -93,7 +90,7 @@ def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None =
     app.state.rate_limiter = RateLimiter(settings.rate_limit)
     app.state.metrics = Metrics()
     responses.install(app)
-    openapi.install(app, [each.router for each in ROUTES])
+    routing.install(app, [each.router for each in ROUTES])
     mount(app)
     console.mount(app)
     app.add_middleware(

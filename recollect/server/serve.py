@@ -21,8 +21,8 @@ from fastapi import FastAPI
 from recollect.admin import refuse_unsafe
 from recollect.bootstrap import connect, get_home, open_analyst
 from recollect.errors import InvalidInput, Unauthorized
-from recollect.server.access.metrics import SHARED_FOLDER
-from recollect.server.access.request_checks import is_loopback
+from recollect.server.access.caller import is_loopback
+from recollect.server.access.telemetry import SHARED_FOLDER
 from recollect.server.app import make_app
 from recollect.server.sample import load_sample
 from recollect.settings import Settings, read_settings

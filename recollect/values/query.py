@@ -43,7 +43,7 @@ class Query:
     turn_chars: int = 600  # a longer turn enters a context as an excerpt
     recent: int | None = None  # last turns of the session in a context; None: the setting
     recency: float = 0.0  # weight of being recent
-    fallback: int = 0  # turns to return at least, if so many were said: when little matches, the best of the rest
+    fallback: int = 0  # statements of the user to return at least: when little matches, the best of the rest
     exclude: tuple[str, ...] = ()  # refs of turns not to find, e.g. the question's own
     definitions: Mapping[str, str] = field(default_factory=dict)  # what words mean in this session
 
@@ -83,11 +83,15 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """A statement of a turn that a later turn replaces or ends. If it is not `is_sure`, it may still hold."""
+    """A statement of a turn that a later turn may replace or end."""
 
     statement: str
     by: str  # the later turn
-    is_sure: bool
+    probability: float
+
+    @property
+    def is_sure(self) -> bool:
+        return self.probability >= 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +167,7 @@ class LeftOut:
 
     source: str
     reason: str
+    is_over_budget: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +189,8 @@ class Context:
 
     @property
     def truncated(self) -> bool:
-        return bool(self.left_out) or any(line.excerpt for line in self.lines)
+        """Whether the token budget was too small for everything that was found."""
+        return any(each.is_over_budget for each in self.left_out)
 
     @property
     def request_id(self) -> RequestId:

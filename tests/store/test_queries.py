@@ -82,7 +82,7 @@ SQL = re.compile(
 )
 # The bench compares us with bare SQL, in the demo's story somebody asks for SQL, and other databases are asked in it.
 # Examples of what callers send.
-EXAMPLES = ("server/http/answer_question.py", "server/http/queries.py", "server/http/text2sql.py")
+EXAMPLES = ("server/http/answer_question.py", "server/http/data_sources.py", "server/http/text2sql.py")
 ELSEWHERE = ("store/", "cli/demo.py", "apps/ask/", *EXAMPLES)
 
 

@@ -1,28 +1,27 @@
-"""The caller of a request: their identity, their permissions, and the engine. Routes get one as `caller: CurrentCaller`
-and pass through `Caller.authorize` before they read or write anything (see http/routing.py)."""
+"""The caller of a request: the checks that come before any route (host, addresses, content type, origin of a form), the
+headers that name a user, session or project; their identity, their permissions, and the engine.
+
+Routes get a caller as `caller: CurrentCaller` and pass through `Caller.authorize` before they read or write anything
+(see http/routing.py)."""
 
 from __future__ import annotations
 
+import ipaddress
+import re
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from fastapi import Depends, Request
+from fastapi import Depends, HTTPException, Request
+from starlette.datastructures import UploadFile
 
 from recollect.apps.ask.sources.address_rules import VARIABLE
 from recollect.engine import Engine
 from recollect.errors import Forbidden, InvalidInput, RateLimited
-from recollect.server.access.metrics import Metrics
 from recollect.server.access.middleware import Operation
-from recollect.server.access.request_checks import (
-    check_address,
-    check_form,
-    check_host,
-    check_json,
-    read_user_header,
-)
+from recollect.server.access.telemetry import Metrics
 from recollect.settings import Settings
 from recollect.values.identity import (
     ALLOWED,
@@ -39,6 +38,105 @@ if TYPE_CHECKING:
     from recollect.apps.ask.analyst import Analyst
     from recollect.apps.chat.assistant import Assistant
     from recollect.apps.documents.librarian import Librarian
+
+USER, SESSION = "x-recollect-user", "x-recollect-session"
+PROJECT, MEMORY = "x-recollect-project", "x-recollect-memory"
+RETRIES = "x-stainless-retry-count"  # set by OpenAI's clients when they repeat a request
+CHUNK_BYTES = 1 << 20  # of a file, read at once
+HOST = re.compile(r"(?:\[([^\[\]]*)\]|([^:\[\]]*))(?::\d*)?")
+
+
+def read_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the headers that this server defines, decoded as UTF-8."""
+    return {name: decode_utf8(headers[name]) for name in (USER, SESSION, PROJECT, MEMORY, RETRIES) if headers.get(name)}
+
+
+def read_user_header(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Return `X-User-Id`, decoded as UTF-8, if the request has it."""
+    given = headers.get("x-user-id")
+    return {} if given is None else {"x-user-id": decode_utf8(given)}
+
+
+def decode_utf8(header: str) -> str:
+    """Return a header as UTF-8 where possible; ASGI servers decode headers as Latin-1."""
+    try:
+        return header.encode("latin-1").decode()
+    except UnicodeError:
+        return header
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def check_host(request: Request, identity: Identity) -> None:
+    """Refuse other host names than the loopback ones while sign-in is off.
+
+    Otherwise a page could read memory through a DNS name that it points at this machine. The header itself is checked:
+    `request.url` falls back to the server's own name for a host that it cannot parse.
+    """
+    if identity is LOCAL and not is_loopback(parse_host(request.headers.get("host", ""))):
+        raise Forbidden(
+            "without a key this server answers as 127.0.0.1 or localhost only; for other names create a key with"
+            " `recollect keys create`"
+        )
+
+
+def parse_host(header: str) -> str:
+    """Return the host of a Host header without its port; an IPv6 address stands in brackets there."""
+    found = HOST.fullmatch(header.lower())
+    return (found[1] or found[2]) if found else ""
+
+
+def check_address(request: Request) -> None:
+    """Refuse NUL characters in the path or query: PostgreSQL has none, and its error would not name the parameter."""
+    for name, value in (*request.path_params.items(), *request.query_params.multi_items()):
+        if "\0" in value:
+            raise InvalidInput(name, "contains a NUL character, which PostgreSQL cannot store")
+
+
+def read_content_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def check_json(request: Request) -> None:
+    """Refuse a body that is not declared as JSON: a form posted by a foreign page cannot declare that."""
+    kind = read_content_type(request)
+    is_json = kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
+    if request.method not in ("GET", "HEAD") and not is_json and await request.body():
+        raise HTTPException(415, f"the body is {kind or 'of no type'}; send JSON as Content-Type: application/json")
+
+
+def check_form(request: Request) -> None:
+    """Refuse a form that another site may have posted through the user's browser.
+
+    A form cannot set an `Authorization` or `X-API-Key` header, and a browser says which site a form comes from.
+    """
+    kind = read_content_type(request)
+    if kind != "multipart/form-data":
+        raise HTTPException(415, f"the body is {kind or 'of no type'}; send a form as multipart/form-data")
+    headers = request.headers
+    if "x-api-key" in headers or headers.get("authorization", "").lower().startswith("bearer "):
+        return
+    origin, fetch_site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+    is_foreign = origin is not None and origin.partition("://")[2] != headers.get("host")
+    if is_foreign or fetch_site not in ("none", "same-origin"):
+        raise Forbidden("forms of other sites are refused; send a key as Authorization: Bearer")
+
+
+async def read_chunks(file: UploadFile) -> AsyncIterator[bytes]:
+    """Yield an uploaded file from its beginning, never whole."""
+    await file.seek(0)
+    while chunk := await file.read(CHUNK_BYTES):
+        yield chunk
+
+
+# The caller -----------------------------------------------------------------------------------------------------------
 
 DELETION_OFF = "deletion is turned off on this server (MEMORY_ALLOW_DATA_DELETION)"
 LEARNING_OFF = "learning is turned off on this server (MEMORY_ENABLED=0); messages are still recorded"

@@ -21,7 +21,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recollect.server.access.responses import error_response, unexpected_error_response
-from recollect.server.access.tracing import Traces
+from recollect.server.access.telemetry import Traces
 from recollect.values.identity import Action, Identity
 from recollect.values.scope import Scope as MemoryScope
 from recollect.values.scope import uuid7

@@ -1,20 +1,29 @@
-"""Responses: JSON encoded by msgspec, streams of lines, and `{"error": {"code", "message", "field"?}}` for every error.
-They are not validated on the way out; tests/server/http/test_schema.py holds them to OpenAPI."""
+"""Responses: JSON encoded by msgspec, its models for schemas, streams of lines, and
+`{"error": {"code", "message", "field"?}}` for every error.
+
+The dataclass is the JSON: `json_model(Memory)` describes what `to_json` makes of a Memory. Responses are not validated
+against their models on the way out; tests/server/http/test_schema.py does that."""
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import is_dataclass
+from functools import cache, reduce
+from operator import attrgetter, or_
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, create_model
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from recollect.errors import InvalidInput, RateLimited, RecollectError
+from recollect.values.serialization import find_type, json_types
 
 log = logging.getLogger("recollect.http")
 
@@ -76,6 +85,67 @@ async def stream_lines(lines: AsyncIterator[str]) -> AsyncIterator[str]:
             yield line + "\n"
 
     return stream()
+
+
+@cache
+def json_model(kind: type) -> type[BaseModel]:
+    """Return a model of the JSON object that `to_json` makes of a dataclass; it always has all fields."""
+    return json_object(kind.__name__, doc=kind.__doc__, **json_types(kind))
+
+
+def json_object(name: str, /, doc: str | None = None, **types: Any) -> type[BaseModel]:
+    """Return a model of a JSON object with these fields; dataclasses in their types are described by `json_model`."""
+    described: dict[str, Any] = {field: (describe_type(hint), ...) for field, hint in types.items()}
+    return create_model(name, __doc__=doc, **described)
+
+
+def list_of(model: type[BaseModel]) -> Any:
+    """Return the type of a list of objects that `json_object` described."""
+    return list[model]  # type: ignore[valid-type]
+
+
+def describe_type(hint: Any) -> Any:
+    """Return a type with every dataclass in it replaced by its model."""
+    if is_dataclass(hint):
+        return json_model(hint)  # type: ignore[arg-type]
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is None or origin is Literal:
+        return hint
+    described = tuple(describe_type(each) for each in inner)
+    return reduce(or_, described) if origin in (Union, UnionType) else origin[described]
+
+
+class Shape:
+    """A value of `kind` as a JSON object under the names of an outside interface.
+
+    `names` are attributes that keep their names. `renamed` are the others: each the path of an attribute, or a type
+    with a function of the value.
+    """
+
+    def __init__(
+        self,
+        model_name: str,
+        kind: type,
+        /,
+        *names: str,
+        doc: str | None = None,
+        **renamed: str | tuple[Any, Callable[[Any], Any]],
+    ) -> None:
+        sources = {**{name: name for name in names}, **renamed}
+        types = {name: find_type(kind, each) if isinstance(each, str) else each[0] for name, each in sources.items()}
+        self.model = json_object(model_name, doc=doc, **types)
+        self._sources = {name: attrgetter(each) if isinstance(each, str) else each[1] for name, each in sources.items()}
+
+    def list_at(self, path: str) -> tuple[Any, Callable[[Any], Any]]:
+        """Return the type and the source of a list of such values at a path of another value."""
+        read = attrgetter(path)
+        return list_of(self.model), lambda value: self.describe_all(read(value))
+
+    def describe(self, value: Any) -> dict[str, Any]:
+        return {field: read(value) for field, read in self._sources.items()}
+
+    def describe_all(self, values: Iterable[Any]) -> list[dict[str, Any]]:
+        return [self.describe(each) for each in values]
 
 
 def error_response(status: int, code: str, message: str, field: str | None = None, **headers: str) -> Json:

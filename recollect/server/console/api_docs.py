@@ -4,7 +4,7 @@ and needs no key, because it shows no data."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,21 +45,32 @@ class Operation:
 async def show_api_docs(request: Request) -> Response:
     app: FastAPI = request.app
     schema = app.openapi()
-    tags = [(tag["name"], tag["description"], [*list_operations(schema, tag["name"])]) for tag in schema["tags"]]
+    operations: dict[str, list[Operation]] = {tag["name"]: [] for tag in schema["tags"]}
+    for path, methods in schema["paths"].items():
+        for method, operation in methods.items():
+            operations[operation["tags"][0]].append(read_operation(schema, path, method, operation))
+    tags = [(tag["name"], tag["description"], operations[tag["name"]]) for tag in schema["tags"]]
     info = schema["info"]
     return render_html("api_docs.html", description=info["description"], version=info["version"], tags=tags)
-
-
-def list_operations(schema: Schema, tag: str) -> Iterator[Operation]:
-    for path, operations in schema["paths"].items():
-        for method, operation in operations.items():
-            if tag in operation.get("tags", ()):
-                yield read_operation(schema, path, method, operation)
 
 
 def read_operation(schema: Schema, path: str, method: str, operation: Schema) -> Operation:
     content = operation.get("requestBody", {}).get("content", {})
     body = resolve_ref(schema, content.get(JSON, {}).get("schema", {}))
+    parameters = [
+        Field(
+            *(each["name"], each["in"], name_type(each["schema"]), each.get("required", False)),
+            each.get("description") or each["schema"].get("description", ""),
+        )
+        for each in operation.get("parameters", ())
+    ]
+    body_fields = [
+        Field(
+            *(name, "body", name_type(part), name in body.get("required", ())),
+            resolve_ref(schema, part).get("description", ""),
+        )
+        for name, part in body.get("properties", {}).items()
+    ]
     return Operation(
         operation["operationId"],
         method.upper(),
@@ -67,7 +78,7 @@ def read_operation(schema: Schema, path: str, method: str, operation: Schema) ->
         operation.get("summary", ""),
         operation.get("description", ""),
         list_roles(operation.get("x-actions", ())),
-        [*map(read_parameter, operation.get("parameters", ())), *read_body_fields(schema, body)],
+        [*parameters, *body_fields],
         make_curl(method.upper(), path, make_example(schema, body) if body else None),
         {status: response["description"] for status, response in operation["responses"].items()},
     )
@@ -78,19 +89,6 @@ def resolve_ref(schema: Schema, part: Schema) -> Schema:
         return part
     found: Schema = schema["components"]["schemas"][part["$ref"].rpartition("/")[2]]
     return found
-
-
-def read_parameter(parameter: Schema) -> Field:
-    description = parameter.get("description") or parameter["schema"].get("description", "")
-    type_name = name_type(parameter["schema"])
-    return Field(parameter["name"], parameter["in"], type_name, parameter.get("required", False), description)
-
-
-def read_body_fields(schema: Schema, body: Schema) -> Iterator[Field]:
-    required = body.get("required", ())
-    for name, part in body.get("properties", {}).items():
-        description = resolve_ref(schema, part).get("description", "")
-        yield Field(name, "body", name_type(part), name in required, description)
 
 
 def name_type(part: Schema) -> str:

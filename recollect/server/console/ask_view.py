@@ -4,6 +4,7 @@ suggested questions. Pure functions; ask.py loads the data and templates print i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import lru_cache
@@ -11,19 +12,20 @@ from itertools import chain, islice, pairwise
 from secrets import token_hex
 from typing import Any
 
+from recollect.apps.ask.answers import read_answer
 from recollect.apps.ask.charts import chart_answer, is_figures
-from recollect.apps.ask.interpret.explain import plural
+from recollect.apps.ask.interpret.explain import plural, singular
 from recollect.apps.ask.interpretation import is_clear
 from recollect.apps.ask.question import Answer
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.turn_data import answer_from
-from recollect.apps.ask.wording import EMPTY, EMPTY_ZH, describe_row_count, shown
+from recollect.apps.ask.wording import EMPTY, EMPTY_ZH, describe_row_count, format_cell
 from recollect.server.console.render import get_ref_index
 from recollect.values.conversation import Turn
 
 MAX_ROWS = 100  # rows on a page
 MAX_CELL = 300  # characters of a value
+SQL_TOKENS = ("Keyword", "String", "Number", "Comment")  # coloured
 MAX_GROUPS = 20  # a suggested grouping has at most this many values
 METHODS: Mapping[str, tuple[str, str]] = {
     "repeat": ("known answer", "This question was confirmed, corrected or approved before."),
@@ -100,13 +102,18 @@ class Exchange:
 
     @property
     def table(self) -> Table | None:
-        if self.rows is None or self.single_value is not None:
+        rows = self.rows
+        if rows is None or self.single_value is not None:
             return None
-        cells = tuple(tuple(format_cell(value) for value in row) for row in self.rows.rows[:MAX_ROWS])
-        numbers = frozenset(n for n in range(len(self.rows.columns)) if is_figures([row[n] for row in self.rows.rows]))
-        cut = describe_row_count(self.rows, MAX_ROWS)
-        count = f"{len(cells):,} row{'' if len(cells) == 1 else 's'}"
-        return Table(self.answer.headers or self.rows.columns, cells, numbers, cut or count, not cut)
+        cells = tuple(tuple(map(format_cell, row)) for row in rows.rows[:MAX_ROWS])
+        numbers = frozenset(n for n, values in enumerate(zip(*rows.rows, strict=True)) if is_figures(values))
+        cut = describe_row_count(rows, MAX_ROWS)
+        count = "1 row" if len(cells) == 1 else f"{len(cells):,} rows"
+        return Table(self.answer.headers or rows.columns, cells, numbers, cut or count, not cut)
+
+    @property
+    def choices(self) -> list[str]:
+        return [choice.label for each in self.answer.clarifications for choice in each.choices]
 
     @property
     def title(self) -> str:
@@ -140,15 +147,15 @@ def build_new_exchange(answer: Answer) -> Exchange:
     return Exchange(answer, standalone or answer.question, index or token_hex(4), turn)
 
 
-def format_cell(value: Any) -> str:
-    text = shown(value)
+def shorten_cell(value: Any) -> str:
+    text = format_cell(value)
     return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1]}…"
 
 
 def get_single_value(rows: Rows | None) -> str | None:
     if rows is None or len(rows.rows) != 1 or len(rows.columns) != 1:
         return None
-    return format_cell(rows.rows[0][0])
+    return shorten_cell(rows.rows[0][0])
 
 
 def summarize(answer: Answer) -> str:
@@ -186,16 +193,10 @@ def highlight_sql(sql: str) -> tuple[tuple[str, str], ...]:
     from pygments.lexers.sql import SqlLexer
 
     tokens = SqlLexer(stripnl=False, ensurenl=False).get_tokens(sql)
-    return tuple((get_css_class(str(kind)), text) for kind, text in tokens)
-
-
-def get_css_class(token: str) -> str:
-    if token == "Token.Literal.String.Symbol":  # a quoted identifier
-        return "sql-name"
-    for name in ("Keyword", "String", "Number", "Comment"):
-        if name in token:
-            return f"sql-{name.lower()}"
-    return ""
+    classes = {"String.Symbol": "sql-name", **{name: f"sql-{name.lower()}" for name in SQL_TOKENS}}  # names are quoted
+    return tuple(
+        (next((each for name, each in classes.items() if name in str(kind)), ""), text) for kind, text in tokens
+    )
 
 
 # The log --------------------------------------------------------------------------------------------------------------
@@ -204,35 +205,31 @@ def get_css_class(token: str) -> str:
 def read_exchanges(turns: Sequence[Turn]) -> Iterator[tuple[Turn, Turn, Exchange]]:
     """Yield the database questions of a session: the question's turn, the reply's turn, and both as an exchange."""
     for question, reply in pairwise(turns):
-        if question.role == "user" and reply.role == "assistant" and (exchange := read_exchange(question, reply)):
-            yield question, reply, exchange
-
-
-def read_exchange(question: Turn, reply: Turn) -> Exchange | None:
-    data: Mapping[str, Any] = reply.data or {}
-    if data.get("host") != "sql":
-        return None
-    try:
-        answer = answer_from(question.text, reply.text, data)
-    except (KeyError, TypeError, AttributeError):  # applications may write turns of their own under this name
-        return None
-    standalone = (question.data or {}).get("standalone") if answer.way == "edit" else None
-    answer = replace(answer, session=reply.session, ref=reply.ref)
-    return Exchange(answer, standalone or question.text, str(reply.index), reply.index, reply.at, is_logged=True)
+        data: Mapping[str, Any] = reply.data or {}
+        if (question.role, reply.role, data.get("host")) != ("user", "assistant", "sql"):
+            continue
+        with suppress(KeyError, TypeError, AttributeError):  # applications may write turns of their own under this name
+            answer = replace(read_answer(question.text, reply.text, data), session=reply.session, ref=reply.ref)
+            standalone = (question.data or {}).get("standalone") if answer.way == "edit" else None
+            shown = standalone or question.text
+            yield question, reply, Exchange(answer, shown, str(reply.index), reply.index, reply.at, is_logged=True)
 
 
 # Suggestions ----------------------------------------------------------------------------------------------------------
 
 
 def suggest_questions(view: View, today: date, limit: int = 4) -> list[str]:
-    """Return questions that this database can answer; each was interpreted before it is suggested."""
+    """Return questions that this database can answer; each was interpreted before it is suggested.
 
-    def can_be_answered(text: str) -> bool:
-        return is_clear(text, view, today)
-
-    totals = [islice(filter(can_be_answered, texts), 1) for texts in suggest_totals(view)]
-    counts = islice(filter(can_be_answered, suggest_counts(view)), limit)
-    return [*islice(chain(*totals, counts), limit - 1), "What tables are there?"]
+    Totals are of measures in tables that have a date; counts are of entities, those with a name column first.
+    """
+    by_name = sorted(
+        view.model.entities, key=lambda each: (bool(each.label), count_rows(view, each.table)), reverse=True
+    )
+    counts = (f"How many {plural(each.names[0])} are there?" for each in by_name if each.names)
+    kinds = [*((1, texts) for texts in suggest_totals(view)), (limit, counts)]  # how many of each
+    found = (islice((text for text in texts if is_clear(text, view, today)), most) for most, texts in kinds)
+    return [*islice(chain.from_iterable(found), limit - 1), "What tables are there?"]
 
 
 def suggest_totals(view: View) -> tuple[Iterator[str], Iterator[str]]:
@@ -249,7 +246,7 @@ def list_groups(view: View, table: str) -> Iterator[str]:
     joined = {join.to for join in view.model.joins if join.table == table}
     for entity in view.model.entities:
         if entity.table in joined and 1 < count_rows(view, entity.table) <= MAX_GROUPS:
-            yield entity.names[0]
+            yield singular(entity.names[0])
     for each in view.model.dimensions:
         if each.table in joined | {table} and has_few_values(view, each.table, each.column):
             yield each.names[0]
@@ -259,14 +256,6 @@ def has_few_values(view: View, table: str, name: str) -> bool:
     known = view.catalog.table(table)
     column = known.column(name) if known else None
     return column is not None and column.is_complete and 1 < len(column.values) <= MAX_GROUPS
-
-
-def suggest_counts(view: View) -> Iterator[str]:
-    """Yield counts of entities: those with a name column first, then the larger tables."""
-    entities = sorted(
-        view.model.entities, key=lambda each: (bool(each.label), count_rows(view, each.table)), reverse=True
-    )
-    return (f"How many {plural(entity.names[0])} are there?" for entity in entities if entity.names)
 
 
 def count_rows(view: View, table: str) -> int:

@@ -7,7 +7,7 @@ The values that templates need are in documents_view.py.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -20,7 +20,7 @@ from recollect.apps.documents.answer_log import Entry, load_entries
 from recollect.apps.documents.question import MAX_DOCUMENTS, TOP_K, TOP_MEMORIES, Answered, Question
 from recollect.errors import InvalidInput, NotFound, RecollectError
 from recollect.learning.document_turns import asks_documents
-from recollect.server.access.request_checks import UploadForm
+from recollect.server.access.caller import read_chunks
 from recollect.server.access.responses import STATUS
 from recollect.server.console.documents_view import (
     EXAMPLE,
@@ -28,28 +28,28 @@ from recollect.server.console.documents_view import (
     EXAMPLE_QUESTIONS,
     EXCERPT_CHARS,
     MAX_CITED_CHARS,
-    ListedDocument,
-    UploadResult,
     build_exchange,
-    build_logged_exchange,
     choose_range,
     describe_receipt,
-    format_pages,
-    format_size,
-    link_passage,
     make_excerpt,
-    make_memory_ref,
 )
-from recollect.server.console.render import redirect, render_html, render_page
+from recollect.server.console.render import format_pages, redirect, render_html, render_page
 from recollect.server.console.visit import Visit, parse_number
 from recollect.values.conversation import Conversation
 from recollect.values.document import MAX_CHUNK_HITS, Document, Upload
+from recollect.values.identity import Action
+from recollect.values.lesson import Owner
 from recollect.values.query import MAX_QUERY_CHARS
+from recollect.values.scope import Scope
 
 PAGE_TURNS = 40
 RECENT_SESSIONS = 12  # searched for those that asked documents
 PAGE_DOCUMENTS = 50
 MAX_FILES = 50  # in one form
+OWNERS: Mapping[bool, tuple[Owner, Action]] = {  # of an upload, by whether it is shared
+    False: ("user", "add_document"),
+    True: ("project", "change_documents"),
+}
 UPLOAD_PATH = "/console/documents/add"  # its body may be as large as a document
 
 
@@ -65,10 +65,16 @@ async def show_documents(visit: Visit) -> Response:
     values = {
         "session": session,
         "sessions": sessions,
-        "exchanges": [build_logged_exchange(entry, documents, entry is logged[-1]) for entry in logged],
+        "exchanges": [
+            build_exchange(
+                *(entry.question.text, entry.at, entry.answered, documents),
+                [str(each["id"]) for each in (entry.reply.data or {}).get("memories") or ()],
+                is_newest=entry is logged[-1],
+            )
+            for entry in logged
+        ],
         "before": logged[0].question.index if logged else None,
         "questions": EXAMPLE_QUESTIONS,
-        "make_memory_ref": make_memory_ref,
         # how the last question was asked, for browsers without scripts
         "top": parse_number("top", visit.query("top"), TOP_K),
         "max_top": MAX_CHUNK_HITS,
@@ -136,7 +142,7 @@ async def ask(visit: Visit) -> Response:
     documents = await load_cited_documents(visit, [answered])
     memories = [each.id for each in answered.memories]
     exchange = build_exchange(question.query, None, answered, documents, memories, is_newest=True)
-    return render_html("documents_exchanges.html", visit=visit, exchanges=[exchange], make_memory_ref=make_memory_ref)
+    return render_html("documents_exchanges.html", visit=visit, exchanges=[exchange])
 
 
 def read_question(visit: Visit) -> Question:
@@ -158,9 +164,6 @@ async def show_sources(visit: Visit) -> Response:
         "answered": answered,
         "turn": turn,
         "documents": await load_cited_documents(visit, [answered]),
-        "link_passage": link_passage,
-        "format_pages": format_pages,
-        "make_memory_ref": make_memory_ref,
     }
     return render_page(visit, "documents_sources.html", values)
 
@@ -181,9 +184,7 @@ async def show_document(visit: Visit) -> Response:
         here |= {"from": start, "to": end}
     values = {
         "document": document,
-        "size": format_size(document.size),
         "here": here,
-        "can_delete": visit.can("drop_document" if document.owner == "user" else "change_documents"),
     }
     return render_page(visit, "document.html", values | await load_excerpt(visit, document, start, end, position))
 
@@ -214,18 +215,17 @@ async def load_excerpt(visit: Visit, document: Document, start: int, end: int, p
 
 async def load_list(visit: Visit) -> dict[str, Any]:
     """Return the values that the list of documents needs."""
-    after, only = visit.query("after"), visit.query("only").split(",")
+    after = visit.query("after")
     found = await visit.engine.documents.find(visit.scope("documents"), limit=PAGE_DOCUMENTS + 1, after=after or None)
-    can_delete = {"user": visit.can("drop_document"), "project": visit.can("change_documents")}
-    listed = [ListedDocument(each, str(each.id) in only, can_delete[each.owner]) for each in found[:PAGE_DOCUMENTS]]
+    listed, waiting = found[:PAGE_DOCUMENTS], ("pending", "processing")
     return {
         "documents": listed,
+        "only": visit.query("only").split(","),
         "more": str(found[PAGE_DOCUMENTS - 1].id) if len(found) > PAGE_DOCUMENTS else "",
         "after": after,
-        "is_processing": any(each.is_processing for each in listed),
-        "has_example": any(each.document.source == EXAMPLE_NAME and not each.is_processing for each in listed),
+        "is_processing": any(each.status in waiting for each in listed),
+        "has_example": any(each.source == EXAMPLE_NAME and each.status not in waiting for each in listed),
         "max_bytes": visit.caller.settings.max_document,
-        "max_size": format_size(visit.caller.settings.max_document),
         "receipt": None,
     }
 
@@ -236,33 +236,28 @@ async def show_list(visit: Visit) -> Response:
 
 async def upload(visit: Visit) -> Response:
     """Add the files of a form. One that is refused does not stop the others."""
-    is_shared = visit.is_checked("shared")
-    visit.scope("change_documents" if is_shared else "add_document")
-    results = [await add_file(visit, file, is_shared) for file in read_files(visit)]
-    problems = [each.problem for each in results if each.problem]
-    if problems:
-        return render_page(visit, "documents_uploaded.html", {"results": results}, STATUS.get(problems[0].code, 500))
+    owner, action = OWNERS[visit.is_checked("shared")]
+    scope = visit.scope(action)
+    files = [each for each in visit.field_list("file") if isinstance(each, UploadFile) and each.filename]
+    results = [(file.filename, await add_file(visit, scope, file, owner)) for file in files]
+    if not results:
+        raise InvalidInput("file", "is missing; choose a file first")
+    problem = next((each for _, each in results if each), None)
+    if problem:
+        return render_page(visit, "documents_uploaded.html", {"results": results}, STATUS.get(problem.code, 500))
     return await show_list(visit) if visit.wants_fragment else redirect("documents", notice="added")
 
 
-def read_files(visit: Visit) -> list[UploadFile]:
-    files = [each for each in visit.field_list("file") if isinstance(each, UploadFile) and each.filename]
-    if not files:
-        raise InvalidInput("file", "is missing; choose a file first")
-    return files
-
-
-async def add_file(visit: Visit, file: UploadFile, is_shared: bool) -> UploadResult:
-    form = UploadForm(file, "", is_shared)
-    content = Upload(form.name, form.read_chunks(), most=visit.caller.settings.max_document)
-    scope = visit.scope("change_documents" if is_shared else "add_document")
+async def add_file(visit: Visit, scope: Scope, file: UploadFile, owner: Owner) -> RecollectError | None:
+    """Add a file, and return why it was refused."""
+    content = Upload(file.filename or "file", read_chunks(file), most=visit.caller.settings.max_document)
     try:
-        await visit.engine.documents.add(scope, content, owner="project" if is_shared else "user")
+        await visit.engine.documents.add(scope, content, owner=owner)
     except RecollectError as problem:
-        return UploadResult(form.name, problem)
+        return problem
     finally:
         await file.close()
-    return UploadResult(form.name)
+    return None
 
 
 async def add_example(visit: Visit) -> Response:

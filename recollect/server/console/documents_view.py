@@ -1,5 +1,5 @@
 """What the documents page shows: answers split into text and numbered citations, excerpts with the cited passage
-marked, documents and upload results. Pure functions; documents.py loads the data.
+marked. Pure functions; documents.py loads the data.
 
 An answer names its passages as `Doc <id>/Chunk <n>`. The page shows numbers instead, each a link to the passage. A
 passage that the answer was not given stays as it was written.
@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from recollect.apps.documents.answer_log import Entry
 from recollect.apps.documents.question import Answered, Source
-from recollect.errors import RecollectError
 from recollect.learning.document_turns import CITATION, IN_BRACKETS
-from recollect.server.console.render import get_ref_index, link
+from recollect.server.console.render import format_pages, get_ref_index, link
 from recollect.values.audit import Receipt
 from recollect.values.document import Document, Passage
 
@@ -27,7 +25,6 @@ WORD_CHARS = 80  # an excerpt is shortened by at most this much, so that it star
 MAX_CITED_CHARS = 20_000  # an address can ask for any range
 REFERENCE = re.compile(rf"{IN_BRACKETS.pattern}|{CITATION.pattern}|\[(?P<memory>[^\[\]\s]{{1,300}})\]")
 DELETED_TITLE = "Deleted document"
-UNPROCESSED = ("pending", "processing")
 RECEIPT_NAMES = {  # table: singular, plural
     "document": ("document", "documents"),
     "document_part": ("file part", "file parts"),
@@ -114,39 +111,7 @@ class Excerpt:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class ListedDocument:
-    document: Document
-    is_chosen: bool
-    can_delete: bool
-
-    @property
-    def size(self) -> str:
-        return format_size(self.document.size)
-
-    @property
-    def is_processing(self) -> bool:
-        return self.document.status in UNPROCESSED
-
-
-@dataclass(frozen=True, slots=True)
-class UploadResult:
-    """A file of a form, and why it was refused; None if it was added."""
-
-    name: str
-    problem: RecollectError | None = None
-
-    @property
-    def message(self) -> str:
-        return str(self.problem or "").removeprefix("upload: ")
-
-
 # Answers --------------------------------------------------------------------------------------------------------------
-
-
-def build_logged_exchange(entry: Entry, documents: Mapping[UUID, Document], is_newest: bool) -> Exchange:
-    memories = [str(each["id"]) for each in (entry.reply.data or {}).get("memories") or ()]
-    return build_exchange(entry.question.text, entry.at, entry.answered, documents, memories, is_newest)
 
 
 def build_exchange(
@@ -201,11 +166,6 @@ def link_passage(source: Source, answered: Answered) -> str:
     return link("documents/one", **place, session=answered.session, turn=get_ref_index(answered.ref)) + "#cited"
 
 
-def make_memory_ref(name: str) -> str:
-    """Return a ref as pages use it: refs of messages as they are, ids of memories with a prefix."""
-    return name if "#" in name else f"memory:{name}"
-
-
 # Excerpts -------------------------------------------------------------------------------------------------------------
 
 
@@ -221,36 +181,17 @@ def choose_range(start: int, end: int, position: int | None) -> tuple[int, int]:
 def make_excerpt(passage: Passage, start: int, end: int, *, is_last: bool) -> Excerpt:
     """Return a passage without cut words at its ends, and with the characters from `start` to `end` marked."""
     text, offset = passage.text, passage.start
-    first = 0 if offset == 0 else find_first_word(text)
-    last = len(text) if is_last else find_last_word(text)
+    first, last = 0, len(text)
+    if offset and (space := re.search(r"\s", text[:WORD_CHARS])) and space.end() < len(text):
+        first = space.end()
+    if not is_last and (word := re.search(r"\s\S*$", text[-WORD_CHARS:])) and len(word[0]) < len(text):
+        last -= len(word[0])
     low = min(max(start - offset, first), last)
     high = min(max(end - offset, low), last)
     return Excerpt(text[first:low], text[low:high], text[high:last], offset + first, offset + last)
 
 
-def find_first_word(text: str) -> int:
-    found = re.search(r"\s", text[:WORD_CHARS])
-    return found.end() if found and found.end() < len(text) else 0
-
-
-def find_last_word(text: str) -> int:
-    found = re.search(r"\s\S*$", text[-WORD_CHARS:])
-    return len(text) - len(found[0]) if found and len(found[0]) < len(text) else len(text)
-
-
 # Text -----------------------------------------------------------------------------------------------------------------
-
-
-def format_pages(page: int | None, page_end: int | None) -> str:
-    if page is None:
-        return ""
-    return f"page {page}" if page_end in (None, page) else f"pages {page}–{page_end}"
-
-
-def format_size(size: int) -> str:
-    if size < 1_000:
-        return f"{size} bytes"
-    return f"{size / 1_000:.0f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB".replace(".0 ", " ")
 
 
 def describe_receipt(receipt: Receipt) -> str:

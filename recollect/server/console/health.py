@@ -33,7 +33,6 @@ from recollect.values.work import LONGEST_LAG, Health, WorkStatus
 PERIODS = (7, 30, 90)
 State = Literal["good", "wrong", "quiet"]
 STATE_SIGNS: Mapping[State, str] = {"good": "✓", "wrong": "▲", "quiet": "–"}
-UNITS = ("bytes", "KB", "MB", "GB", "TB")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +62,13 @@ class Component:
 
 async def show_health(visit: Visit) -> Response:
     """Show the page also while the store is down; only the report is left out then."""
-    scope, days = visit.scope("report"), parse_period(visit.query("days", "7"))
+    scope, days = visit.scope("report"), visit.query("days", "7")
+    if days not in map(str, PERIODS):
+        raise InvalidInput("days", f"must be one of 7, 30 or 90, got {days!r}")
     health = await visit.engine.health()
-    report = await visit.engine.report(scope, days=days) if health.store == "ok" else None
+    report = await visit.engine.report(scope, days=int(days)) if health.store == "ok" else None
     values: dict[str, Any] = {
-        "days": days,
+        "days": int(days),
         "periods": PERIODS,
         "health": health,
         "components": list_components(health),
@@ -75,12 +76,6 @@ async def show_health(visit: Visit) -> Response:
         "report": report,
     }
     return render_page(visit, "health.html", values | (format_report(visit, report) if report else {}))
-
-
-def parse_period(text: str) -> int:
-    if text not in map(str, PERIODS):
-        raise InvalidInput("days", f"must be one of 7, 30 or 90, got {text!r}")
-    return int(text)
 
 
 def format_report(visit: Visit, report: Report) -> dict[str, Any]:
@@ -100,10 +95,7 @@ def format_report(visit: Visit, report: Report) -> dict[str, Any]:
         "facts": describe_totals(totals),
         "week_columns": [name.capitalize() for name in WEEK_COLUMNS[1:]],
         "weeks": [(each.week, count_week(each)) for each in report.asking],
-        "storage": [
-            ("Shared in the project" if row.user is None else row.user, row, format_bytes(row.bytes))
-            for row in named.storage
-        ],
+        "storage": named.storage,
     }
 
 
@@ -169,15 +161,6 @@ def format_duration(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{seconds:.0f} seconds"
-
-
-def format_bytes(number: int) -> str:
-    amount, unit = float(number), UNITS[0]
-    for unit in UNITS:
-        if amount < 1000 or unit == UNITS[-1]:
-            break
-        amount /= 1000
-    return f"{amount:,.0f} {unit}" if unit == UNITS[0] else f"{amount:,.1f} {unit}"
 
 
 async def retry_failed(visit: Visit) -> Response:

@@ -4,9 +4,10 @@ summaries, and what was not remembered."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, cast
 
 from starlette.responses import Response
@@ -21,12 +22,11 @@ from recollect.server.console.memory_view import (
     STATUSES,
     build_history,
     count_kinds,
-    group_by_kind,
     group_lines,
     parse_end_of_day,
 )
-from recollect.server.console.render import link, redirect_back, render_page
-from recollect.server.console.visit import Visit, parse_number
+from recollect.server.console.render import group_in_order, link, redirect_back, render_page
+from recollect.server.console.visit import Visit, parse_choice, parse_number
 from recollect.values.conversation import Turn
 from recollect.values.identity import Action
 from recollect.values.lesson import IMPORTANCE, Lesson, Owner
@@ -88,7 +88,7 @@ class Filters:
 
 
 def read_filters(visit: Visit) -> Filters:
-    owner, status = parse_owner(visit.query("owner", "user")), visit.query("status")
+    owner, status = parse_choice("owner", visit.query("owner", "user"), OWNERS), visit.query("status")
     if status not in STATUSES:
         raise InvalidInput("status", f"must be one of {', '.join(filter(None, STATUSES))}, got {status!r}")
     return Filters(owner, visit.query("kind"), status, visit.query("as_of"))
@@ -113,7 +113,7 @@ async def render_list(visit: Visit, filters: Filters, typed: dict[str, str], pro
     )
     values = {
         "filters": filters,
-        "groups": group_by_kind(memories),
+        "groups": group_in_order(memories, lambda memory: memory.kind, KINDS),
         "next_page": str(memories[-1].id) if len(memories) == PAGE_MEMORIES else "",
         "is_paged": bool(visit.query("after")),
         "counts": await count_memories(visit, filters),
@@ -141,7 +141,7 @@ async def count_memories(visit: Visit, filters: Filters) -> dict[str, Any]:
 
 async def add_memory(visit: Visit) -> Response:
     """Learn what the form says; without a key it is a note."""
-    owner = read_owner(visit)
+    owner = parse_choice("owner", visit.field("owner", "") or "user", OWNERS)
     typed = {name: visit.field(name, "") for name in EMPTY_FORM} | {"owner": owner}
     scope = visit.scope("learn") if owner == "user" else visit.project_scope("learn_project")
     try:
@@ -184,7 +184,7 @@ async def show_memory(visit: Visit) -> Response:
 async def load_memory(visit: Visit) -> tuple[Owner, Memory]:
     """Return a memory by its id. Without an owner in the address, the user's memories are searched first."""
     wanted, owner = as_memory_id(visit.query("id")), visit.query("owner")
-    for each in (parse_owner(owner),) if owner else OWNERS:
+    for each in (parse_choice("owner", owner, OWNERS),) if owner else OWNERS:
         if memory := await search_memory(visit.engine, scope_to_read(visit, each), each, wanted):
             return each, memory
     raise NotFound("This memory no longer exists.")
@@ -264,88 +264,43 @@ async def show_rejections(visit: Visit) -> Response:
     return render_page(visit, "memory_not_remembered.html", {"counts": counts, "reasons": REJECTION_REASONS})
 
 
-# Forms that change a memory, on every page that shows one-------------------------------------------------------------
-
-
-def parse_owner(text: str) -> Owner:
-    for owner in OWNERS:
-        if owner == text:
-            return owner
-    raise InvalidInput("owner", f"must be user or project, got {text!r}")
-
-
-def read_owner(visit: Visit) -> Owner:
-    return parse_owner(visit.field("owner", "") or "user")
+# Forms that change a memory, on every page that shows one -------------------------------------------------------------
 
 
 def scope_to_read(visit: Visit, owner: Owner) -> Scope:
     return visit.scope("memories" if owner == "user" else "memories_project")
 
 
-def scope_to_change(visit: Visit, action: Action, owner: Owner) -> Scope:
-    """Return a scope for the action on a user's memory; project memories need the permission to change the project."""
-    return visit.scope(action) if owner == "user" else visit.project_scope("change_project")
+CHANGES: Mapping[str, tuple[str, Callable[[Visit, Scope, str, Owner], Awaitable[object]]]] = {  # notice, verb
+    "correct": (
+        "corrected",
+        lambda visit, scope, memory, owner: visit.engine.correct(scope, memory, visit.field("value"), owner=owner),
+    ),
+    "close": ("closed", lambda visit, scope, memory, owner: visit.engine.close(scope, memory, owner=owner)),
+    "promote": ("promoted", lambda visit, scope, memory, owner: visit.engine.promote(scope, memory)),
+    "approve": ("approved", lambda visit, scope, memory, owner: visit.engine.approve(scope, memory)),
+    "reject": ("rejected", lambda visit, scope, memory, owner: visit.engine.reject(scope, memory)),
+    "forget": ("forgotten", lambda visit, scope, memory, owner: visit.engine.forget(scope, memory=memory, owner=owner)),
+    "redact": ("redacted", lambda visit, scope, memory, owner: visit.engine.redact(scope, memory, owner=owner)),
+}
+OF_PROJECT = ("correct", "close", "forget")  # also for memories of the project, by callers who may change it
 
 
-def finish(visit: Visit, notice: str, memory: Memory | None = None) -> Response:
-    """Redirect to the page that had the form, there to the memory if it still exists."""
-    return redirect_back(visit.field("back", "memory"), notice, f"memory-{memory.id}" if memory else "")
-
-
-async def correct(visit: Visit) -> Response:
-    owner = read_owner(visit)
-    scope = scope_to_change(visit, "correct", owner)
-    memory = await visit.engine.correct(scope, visit.field("id"), visit.field("value"), owner=owner)
-    return finish(visit, "corrected", memory)
-
-
-async def close(visit: Visit) -> Response:
-    owner = read_owner(visit)
-    memory = await visit.engine.close(scope_to_change(visit, "close", owner), visit.field("id"), owner=owner)
-    return finish(visit, "closed", memory)
-
-
-async def promote(visit: Visit) -> Response:
-    await visit.engine.promote(visit.scope("promote"), visit.field("id"))
-    return finish(visit, "promoted")
-
-
-async def approve(visit: Visit) -> Response:
-    return finish(visit, "approved", await visit.engine.approve(visit.scope("approve"), visit.field("id")))
-
-
-async def reject(visit: Visit) -> Response:
-    return finish(visit, "rejected", await visit.engine.reject(visit.scope("reject"), visit.field("id")))
-
-
-async def forget(visit: Visit) -> Response:
-    owner = read_owner(visit)
-    await visit.engine.forget(scope_to_change(visit, "forget", owner), memory=visit.field("id"), owner=owner)
-    return finish(visit, "forgotten")
-
-
-async def redact(visit: Visit) -> Response:
-    await visit.engine.redact(visit.scope("redact"), visit.field("id"), owner="user")
-    return finish(visit, "redacted")
+async def change_memory(verb: str, visit: Visit) -> Response:
+    """Change a memory, and redirect to the page that had the form, there to the memory if it still exists."""
+    owner = parse_choice("owner", visit.field("owner", "") or "user", OWNERS) if verb in OF_PROJECT else "user"
+    scope = visit.scope(cast("Action", verb)) if owner == "user" else visit.project_scope("change_project")
+    notice, change = CHANGES[verb]
+    changed = await change(visit, scope, visit.field("id"), owner)
+    place = f"memory-{changed.id}" if isinstance(changed, Memory) and verb != "promote" else ""
+    return redirect_back(visit.field("back", "memory"), notice, place)
 
 
 async def mark(visit: Visit) -> Response:
     """Mark a message as important, or remove the mark. The mark is in the index: the log never changes."""
     is_marked = visit.is_checked("high_value")
     await visit.engine.mark(visit.scope("mark"), visit.field("ref"), high_value=is_marked)
-    return finish(visit, "marked" if is_marked else "saved")
-
-
-ACTIONS = {
-    "/memory/correct": correct,
-    "/memory/close": close,
-    "/memory/promote": promote,
-    "/memory/approve": approve,
-    "/memory/reject": reject,
-    "/memory/forget": forget,
-    "/memory/redact": redact,
-    "/memory/mark": mark,
-}
+    return redirect_back(visit.field("back", "memory"), "marked" if is_marked else "saved")
 
 
 GET_ROUTES = {
@@ -355,4 +310,8 @@ GET_ROUTES = {
     "/memory/episodes": show_episodes,
     "/memory/not-remembered": show_rejections,
 }
-POST_ROUTES = {"/memory/learn": add_memory, **ACTIONS}
+POST_ROUTES = {
+    "/memory/learn": add_memory,
+    "/memory/mark": mark,
+    **{f"/memory/{verb}": partial(change_memory, verb) for verb in CHANGES},
+}

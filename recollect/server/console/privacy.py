@@ -17,14 +17,14 @@ from starlette.responses import Response, StreamingResponse
 from recollect.errors import InvalidInput
 from recollect.server.access.caller import SWITCHES, key_scope
 from recollect.server.access.responses import stream_lines
-from recollect.server.console.memory import parse_owner
+from recollect.server.console.memory import OWNERS
 from recollect.server.console.render import HEADERS, redirect, render_page
-from recollect.server.console.visit import Visit
+from recollect.server.console.visit import Visit, parse_choice
 from recollect.settings import Settings, Unset
 from recollect.values.api_key import ROLES, UNBOUND, Grant, Role
 from recollect.values.conversation import Conversation, Episode
 from recollect.values.document import Document
-from recollect.values.identity import LOCAL, Action
+from recollect.values.identity import LOCAL
 from recollect.values.memory import Memory
 
 MAX_COUNTED = 1000  # of each kind; beyond that the page says "or more"
@@ -101,32 +101,25 @@ def format_count(number: int, has_more: bool = False) -> str:
 
 
 async def render_privacy(visit: Visit, problem: str = "", status: int = 200) -> Response:
-    stored = await load_stored_data(visit)
-    values = {
-        "stored": stored,
-        "sessions": stored.sessions[:SHOWN_SESSIONS],
-        "rules": describe_rules(visit.caller.settings),
-        "disabled": {action: explain_disabled(visit, action) for action in ("export", "forget")},
-        "problem": problem,
-    }
-    return render_page(visit, "privacy.html", values, status)
-
-
-async def load_stored_data(visit: Visit) -> StoredData:
-    scope, engine = visit.scope("memories"), visit.engine
-    return StoredData(
+    scope, engine, settings = visit.scope("memories"), visit.engine, visit.caller.settings
+    stored = StoredData(
         await engine.conversations(scope, limit=MAX_COUNTED),
         await engine.memories(scope, status=None, limit=MAX_COUNTED),
         await engine.documents.find(scope, owner="user", limit=MAX_COUNTED),
         await engine.episodes(scope, limit=MAX_COUNTED),
         sum((await engine.rejections(scope)).values()),
     )
-
-
-def explain_disabled(visit: Visit, action: Action) -> str:
-    """Return why an action is disabled for everyone by a setting; empty where it is not."""
-    setting, reason = SWITCHES[action]
-    return "" if getattr(visit.caller.settings, setting) else reason
+    switches = {action: SWITCHES[action] for action in SWITCHES if action in ("export", "forget")}
+    values = {
+        "stored": stored,
+        "sessions": stored.sessions[:SHOWN_SESSIONS],
+        "rules": describe_rules(settings),
+        "disabled": {
+            action: "" if getattr(settings, setting) else reason for action, (setting, reason) in switches.items()
+        },
+        "problem": problem,
+    }
+    return render_page(visit, "privacy.html", values, status)
 
 
 def describe_rules(settings: Settings) -> list[tuple[str, str, str]]:
@@ -197,7 +190,7 @@ async def delete(visit: Visit, session: str | None = None) -> Response:
 
 async def show_audit_log(visit: Visit) -> Response:
     """Show who changed or deleted what, newest first."""
-    owner = parse_owner(visit.query("owner", "user"))
+    owner = parse_choice("owner", visit.query("owner", "user"), OWNERS)
     events = await visit.engine.audit(visit.scope("audit" if owner == "user" else "audit_project"), owner=owner)
     values = {"owner": owner, "events": events[::-1][:SHOWN_EVENTS], "count": len(events)}
     return render_page(visit, "privacy_audit_log.html", values)

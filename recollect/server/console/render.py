@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -19,6 +19,7 @@ from recollect.server.console.visit import Visit
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+T = TypeVar("T")
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
 HEADERS: Mapping[str, str] = {
@@ -77,7 +78,7 @@ def load_templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(link=link, static=static_url, turn_link=turn_link)
+    environment.globals.update(link=link, static=static_url, turn_link=turn_link, make_memory_ref=make_memory_ref)
     environment.filters.update(
         when=format_time,
         day=format_day,
@@ -86,6 +87,8 @@ def load_templates() -> Environment:
         short_ref=shorten_ref,
         split_citations=split_citations,
         without_tables=remove_tables,
+        size=format_size,
+        pages=format_pages,
     )
     return environment
 
@@ -143,6 +146,11 @@ def turn_link(ref: str) -> str:
     return f"{link('chat', session=session, at=index)}#turn-{index}"
 
 
+def make_memory_ref(name: str) -> str:
+    """Return a ref as pages use it: refs of messages as they are, ids of memories with a prefix."""
+    return name if "#" in name else f"memory:{name}"
+
+
 def get_ref_index(ref: str | None) -> str:
     """Return the index of the message that a ref names; empty without a ref."""
     return (ref or "").rpartition("#")[2]
@@ -156,7 +164,8 @@ def shorten_ref(ref: str) -> str:
 
 def remove_tables(text: str) -> str:
     """Return text without Markdown tables; the page it was asked on shows them as tables."""
-    return "\n".join(line for line in text.split("\n") if not line.startswith("| ")).strip() or text
+    kept = "\n".join(line for line in text.split("\n") if not line.startswith("| ")).strip()
+    return text if not kept or kept == text.strip() else kept.rstrip(":：")
 
 
 def split_citations(text: str) -> list[tuple[str, str]]:
@@ -170,6 +179,27 @@ def static_url(name: str) -> str:
     """Return the address of a static file with its digest, so that browsers can cache it for good."""
     digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
     return f"/console/static/{name}?v={digest}"
+
+
+def group_in_order(values: Iterable[T], key: Callable[[T], str], order: Iterable[str]) -> list[tuple[str, list[T]]]:
+    """Return the values by their key, in the given order of keys; keys without values are left out."""
+    values = list(values)
+    groups = ((name, [each for each in values if key(each) == name]) for name in order)
+    return [(name, group) for name, group in groups if group]
+
+
+def format_pages(page: int | None, page_end: int | None) -> str:
+    if page is None:
+        return ""
+    return f"page {page}" if page_end in (None, page) else f"pages {page}–{page_end}"
+
+
+def format_size(number: int) -> str:
+    """Return a number of bytes as `800 bytes`, `12 kB` or `3.4 MB`."""
+    for size, unit, digits in ((1e12, "TB", 1), (1e9, "GB", 1), (1e6, "MB", 1), (1e3, "kB", 0)):
+        if number >= size:
+            return f"{number / size:,.{digits}f} {unit}".replace(".0 ", " ")
+    return f"{number:,} bytes"
 
 
 def format_time(moment: datetime | None) -> str:

@@ -8,16 +8,18 @@ before it calls a handler, and turns errors into pages.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, RedirectResponse, Response
-from starlette.routing import Route, Router
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Mount, Route, Router
+from starlette.staticfiles import StaticFiles
 
 from recollect.engine import Engine
 from recollect.errors import Forbidden, NotFound, RecollectError, Unauthorized
@@ -33,22 +35,14 @@ log = logging.getLogger("recollect.console")
 Handler = Callable[[Visit], Awaitable[Response]]
 PAGES = (chat, ask, documents, memory, glossary, health, privacy, settings)
 FILE_LIMITS = {"/documents/add": documents.MAX_FILES, "/terms/import": 1}
-MOVED: Mapping[str, str] = {  # pages under their former addresses
-    "/place": "/switch",
-    "/ask/taught": "/ask/learned",
-    "/documents/shelf": "/documents/list",
-    "/documents/basis": "/documents/sources",
-    "/memory/turned-away": "/memory/not-remembered",
-    "/privacy/trail": "/privacy/audit-log",
-}
-MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 STATIC_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
 
 
 def mount(app: FastAPI) -> None:
     """Add the console, which shares the application's state, and /docs."""
+    static = Mount("/static", StaticFolder(directory=STATIC))
     handlers = {HTTPException: show_http_error, Exception: show_failure}
-    app.mount("/console", ExceptionMiddleware(Router(make_routes()), handlers))
+    app.mount("/console", ExceptionMiddleware(Router([static, *make_routes()]), handlers))
     app.add_route("/docs", show_api_docs, include_in_schema=False)
 
     @app.get("/", include_in_schema=False)
@@ -70,10 +64,8 @@ def make_routes() -> Sequence[Route]:
         post("/sign-out", sign_out),
         get("/switch", show_switch),
         post("/switch", switch_user),
-        Route("/static/{name}", send_static_file, methods=["GET"]),
         *(get(path, handler) for page in PAGES for path, handler in page.GET_ROUTES.items()),
         *(post(path, handler) for page in PAGES for path, handler in page.POST_ROUTES.items()),
-        *(Route(old, partial(redirect_moved, new), methods=["GET"]) for old, new in MOVED.items()),
         get("/{rest:path}", show_not_found),
         post("/{rest:path}", show_not_found),
     )
@@ -211,24 +203,10 @@ async def switch_user(visit: Visit) -> Response:
     return response
 
 
-# Files and former addresses -------------------------------------------------------------------------------------------
+class StaticFolder(StaticFiles):
+    """Files whose addresses have their digest: browsers may keep them for good."""
 
-
-async def send_static_file(request: Request) -> Response:
-    """Return a file of the static folder; only names that are listed there are looked up."""
-    name = request.path_params["name"]
-    files = list_static_files()
-    if name not in files:
-        return render_html("refused.html", 404, message="This file does not exist.")
-    return FileResponse(STATIC / name, headers=STATIC_HEADERS, media_type=MEDIA_TYPES[files[name]])
-
-
-@cache
-def list_static_files() -> dict[str, str]:
-    """Return the suffix of each static file by its name."""
-    return {file.name: file.suffix for file in STATIC.iterdir() if file.suffix in MEDIA_TYPES}
-
-
-async def redirect_moved(path: str, request: Request) -> Response:
-    query = f"?{request.url.query}" if request.url.query else ""
-    return RedirectResponse(f"/console{path}{query}", 308, HEADERS)
+    def file_response(self, *args: Any, **options: Any) -> Response:
+        response = super().file_response(*args, **options)
+        response.headers.update(STATIC_HEADERS)
+        return response

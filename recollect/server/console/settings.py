@@ -62,7 +62,13 @@ async def show_settings(visit: Visit) -> Response:
     reading = read_origins(in_force)
     rows = [build_row(each, in_force, reading) for each in fields(Settings)]
     search, only_changed = visit.query("find").strip(), bool(visit.query("changed"))
-    found = filter_rows(rows, search, only_changed)
+    words = search.lower().split()
+    found = [
+        row
+        for row in rows
+        if all(word in f"{row.variable} {row.field} {row.meaning}".lower() for word in words)
+        and (row.is_changed or not only_changed)
+    ]
     values = {
         "is_closed": False,
         "search": search,
@@ -135,26 +141,15 @@ def describe_bounds(meta: Any) -> str:
     return ""
 
 
-def filter_rows(rows: Sequence[Row], search: str, only_changed: bool) -> list[Row]:
-    """Return the rows that have every word of the search in their name or meaning."""
-    words = search.lower().split()
-    return [
-        row
-        for row in rows
-        if all(word in f"{row.variable} {row.field} {row.meaning}".lower() for word in words)
-        and (row.is_changed or not only_changed)
-    ]
-
-
 def group_rows(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     """Return the rows by group, in the order of the settings; empty groups are left out."""
-    group, titles = "", {}
+    group = ""
+    grouped: dict[str, list[Row]] = {}
+    by_field = {row.field: row for row in rows}
     for each in fields(Settings):
         group = GROUPS.get(each.name, group)
-        titles[each.name] = group
-    grouped: dict[str, list[Row]] = {}
-    for row in rows:
-        grouped.setdefault(titles[row.field], []).append(row)
+        if each.name in by_field:
+            grouped.setdefault(group, []).append(by_field[each.name])
     return list(grouped.items())
 
 

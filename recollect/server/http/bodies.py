@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -14,7 +14,7 @@ from recollect.values.api_key import Role as KeyRole
 from recollect.values.conversation import MAX_TURN_CHARS, Role, Turn
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson, Owner
 from recollect.values.memory import MemoryKind, Source
-from recollect.values.query import MAX_BUDGET, MAX_HITS, MAX_QUERY_CHARS, Kind, Query, Reach
+from recollect.values.query import MAX_BUDGET, MAX_HITS, MAX_QUERY_CHARS, Kind, Query, Reach, check_range
 from recollect.values.scope import MAX_NAME
 from recollect.values.term import Term, TermKind
 
@@ -65,6 +65,14 @@ class Body(BaseModel):
     """Unknown fields are ignored, so that newer clients work with older servers."""
 
     model_config = ConfigDict(extra="ignore", arbitrary_types_allowed=True)
+
+    def check_ranges(self) -> None:
+        """Raise InvalidInput for a number that is not between the limits of its field, where no verb checks it."""
+        for name, about in type(self).model_fields.items():
+            limits, value = about.json_schema_extra, getattr(self, name)
+            if isinstance(limits, dict) and "minimum" in limits and value is not None:
+                low, high = cast("float", limits["minimum"]), cast("float", limits["maximum"])
+                check_range(name, value, low, high, whole=isinstance(value, int))
 
 
 class ScopeBody(Body):
@@ -157,8 +165,11 @@ class CorrectBody(ScopeBody):
     value: str = Field(examples=["logged in within 90 days"], json_schema_extra=VALUE)
 
 
-class MemoryBody(ScopeBody):
+class MemoryBody(Body):
     """Names the user and project of a memory; its id is in the path."""
+
+    user: User = None
+    project: Project = None
 
 
 class ForgetBody(ScopeBody):

@@ -12,10 +12,9 @@ from starlette.responses import Response, StreamingResponse
 
 from recollect.apps.chat.message import Answer, Ask, MemoryUse
 from recollect.server.access.caller import Call
-from recollect.server.access.idempotency import RECEIPT_REPLAY, IdempotencyKey, Replay, Stored
-from recollect.server.access.responses import ENCODER
+from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored
+from recollect.server.access.responses import ENCODER, json_object, list_of
 from recollect.server.http.bodies import Body, Project
-from recollect.server.http.openapi import json_object, list_of
 from recollect.server.http.routing import PROJECT, Routes, name_parameter
 from recollect.server.http.verbs import find_next_before
 from recollect.values.audit import Receipt
@@ -115,14 +114,15 @@ async def chat_sessions(call: Call, limit: int = 50, offset: int = 0) -> dict[st
     return {"sessions": [rename_session(to_json(each)) for each in found]}
 
 
-async def restore_name(stored: Stored, call: Call, body: NameBody) -> dict[str, Any]:
-    return rename_session(to_json(await call.engine.rename(call.scope, body.name)))
+async def rename_again(stored: Stored, call: Call, body: NameBody) -> Any:
+    return await rename_chat_session(call, body)
 
 
 # The name is not stored with the key: the request has it.
-@routes.add(
-    "PATCH /sessions/{session_id:path}", "record", model=SessionSummary, replay=Replay(lambda _: {}, restore_name)
-)
+RENAME_REPLAY = Replay(lambda _: {}, rename_again)
+
+
+@routes.write("PATCH /sessions/{session_id:path}", "record", model=SessionSummary, replay=RENAME_REPLAY, status=200)
 async def rename_chat_session(call: Call, body: NameBody) -> dict[str, Any]:
     """Give a conversation another name than its first question."""
     return rename_session(to_json(await call.engine.rename(call.scope, body.name)))
@@ -143,7 +143,7 @@ def describe_turn(turn: Turn) -> dict[str, Any]:
     return {"source": turn.ref, "role": turn.role, "text": turn.text, "at": turn.at, **about}
 
 
-@routes.add("DELETE /sessions/{session_id:path}", "forget", model=Receipt, replay=RECEIPT_REPLAY)
+@routes.write("DELETE /sessions/{session_id:path}", "forget")
 async def delete_chat_session(call: Call) -> Receipt:
     """Erase a conversation with everything derived from it; the receipt counts the rows per table."""
     return await call.engine.forget(call.scope)

@@ -26,11 +26,9 @@ from recollect.apps.chat.completions import Completion, read_completion
 from recollect.apps.chat.proxy import COMPLETIONS, EVENTS, Asking, Note, Proxy, Relayed, State
 from recollect.errors import NotFound, RecollectError
 from recollect.server.access import responses
-from recollect.server.access.caller import Caller, CurrentCaller
-from recollect.server.access.request_checks import MEMORY, PROJECT, RETRIES, SESSION, USER, read_headers
+from recollect.server.access.caller import MEMORY, PROJECT, RETRIES, SESSION, USER, Caller, CurrentCaller, read_headers
 from recollect.server.access.responses import Json
-from recollect.server.http.openapi import ERRORS, error_example
-from recollect.server.http.routing import Routes
+from recollect.server.http.routing import ERRORS, Routes, error_example
 from recollect.values.identity import ACTS_FOR_OTHERS, check_permission, choose_project
 from recollect.values.scope import MAX_NAME
 from recollect.values.scope import Scope as Whose

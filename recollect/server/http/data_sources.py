@@ -1,21 +1,35 @@
 """The data sources of a project: add, list, show, refresh, change the semantic model or the access rules, delete. An
-address is always shown without its password."""
+address is always shown without its password.
+
+Approved questions of a data source, with their SQL and parameters: callers that may teach the project may propose one;
+it is used only after a caller that may change the project has approved it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from fastapi import Query
+from pydantic import BaseModel, Field
 
+from recollect.apps.ask import teaching
+from recollect.apps.ask.answer_fields import ExecutionResult, execution_result
+from recollect.apps.ask.patterns import fill_pattern, read_pattern
+from recollect.apps.ask.question import MAX_ROWS
 from recollect.apps.ask.semantic.model_file import dump_model
-from recollect.apps.ask.source_registry import Shelf
+from recollect.apps.ask.source_registry import OpenSource
+from recollect.errors import InvalidInput, NotFound
 from recollect.server.access.caller import Call, Caller, check_environment_use
-from recollect.server.access.idempotency import STORED, Replay, Stored
-from recollect.server.http.bodies import NAME, Body, chars
-from recollect.server.http.openapi import json_object, list_of
+from recollect.server.access.idempotency import Replay, Stored, find_memory, store_id
+from recollect.server.access.responses import json_object, list_of
+from recollect.server.http.bodies import NAME, VALUE, Body, chars, within
 from recollect.server.http.routing import Routes
+from recollect.values.audit import Receipt
 from recollect.values.data_source import MAX_DSN, DataSource
+from recollect.values.memory import Memory, Status
+from recollect.values.scope import MemoryId
 
 routes = Routes("/api/projects/{project}/datasources", "data sources")
 SUMMARY: dict[str, Any] = {
@@ -72,7 +86,7 @@ def describe_source(source: DataSource, caller: Caller) -> dict[str, Any]:
     return shown | {"address": source.masked_dsn if caller.can("put_data_source") else None}
 
 
-def describe_contents(shelf: Shelf, call: Call) -> dict[str, Any]:
+def describe_contents(shelf: OpenSource, call: Call) -> dict[str, Any]:
     """Return a data source with its tables and its semantic model, as far as the caller may see them."""
     view = shelf.view(call.role)
     tables = [
@@ -84,23 +98,23 @@ def describe_contents(shelf: Shelf, call: Call) -> dict[str, Any]:
         }
         for table in view.catalog.tables
     ]
-    access = dict(shelf.kept.access) if call.caller.can("put_data_source") else None
-    described = describe_source(shelf.kept, call.caller)
+    access = dict(shelf.entry.access) if call.caller.can("put_data_source") else None
+    described = describe_source(shelf.entry, call.caller)
     return described | {"tables": tables, "model": dump_model(view.model), "access": access}
 
 
 async def restore_source(stored: Stored, call: Call, **_: Any) -> dict[str, Any]:
-    return describe_contents(await call.analyst.library.find(call.scope, stored["name"]), call)
+    return describe_contents(await call.analyst.sources.find(call.scope, stored["name"]), call)
 
 
 SOURCE_REPLAY = Replay(lambda described: {"name": described["name"]}, restore_source)
 
 
-@routes.add("POST /", "put_data_source", model=SOURCE, status=201, replay=SOURCE_REPLAY)
+@routes.write("POST /", "put_data_source", model=SOURCE, replay=SOURCE_REPLAY)
 async def add_data_source(call: Call, body: SourceBody) -> dict[str, Any]:
     """Add a database: its schema is read, and a semantic model of it is drafted."""
     check_environment_use(call.caller, body.dsn)
-    added = await call.analyst.library.add(call.scope, body.name, body.dsn, access=body.access)
+    added = await call.analyst.sources.add(call.scope, body.name, body.dsn, access=body.access)
     return describe_contents(added, call)
 
 
@@ -114,30 +128,198 @@ async def list_data_sources(call: Call) -> dict[str, Any]:
 @routes.add("GET /{source}", "data_sources", model=SOURCE)
 async def show_data_source(call: Call, source: str) -> dict[str, Any]:
     """Show a database: its tables and its semantic model, as far as the caller may see them."""
-    return describe_contents(await call.analyst.library.find(call.scope, source), call)
+    return describe_contents(await call.analyst.sources.find(call.scope, source), call)
 
 
-@routes.add("PUT /{source}/model", "put_data_source", model=SOURCE, replay=SOURCE_REPLAY)
+@routes.write("PUT /{source}/model", "put_data_source", model=SOURCE, replay=SOURCE_REPLAY, status=200)
 async def put_model(call: Call, source: str, body: ModelBody) -> dict[str, Any]:
     """Replace the semantic model of a database; what it names must exist."""
-    return describe_contents(await call.analyst.library.edit(call.scope, source, model=body.model), call)
+    return describe_contents(await call.analyst.sources.edit(call.scope, source, model=body.model), call)
 
 
-@routes.add("PUT /{source}/access", "put_data_source", model=SOURCE, replay=SOURCE_REPLAY)
+@routes.write("PUT /{source}/access", "put_data_source", model=SOURCE, replay=SOURCE_REPLAY, status=200)
 async def put_access(call: Call, source: str, body: AccessBody) -> dict[str, Any]:
     """Set what each role may see of a database."""
-    return describe_contents(await call.analyst.library.edit(call.scope, source, access=body.access), call)
+    return describe_contents(await call.analyst.sources.edit(call.scope, source, access=body.access), call)
 
 
-@routes.add("POST /{source}/refresh", "put_data_source", model=SOURCE, replay=SOURCE_REPLAY)
+@routes.write("POST /{source}/refresh", "put_data_source", model=SOURCE, replay=SOURCE_REPLAY, status=200)
 async def refresh_data_source(call: Call, source: str) -> dict[str, Any]:
     """Read the schema of a database again. Approved queries for another schema are no longer used."""
-    shelf, _ = await call.analyst.library.refresh(call.scope, source)
+    shelf, _ = await call.analyst.sources.refresh(call.scope, source)
     return describe_contents(shelf, call)
 
 
-@routes.add("DELETE /{source}", "put_data_source", status=204, replay=STORED)
-async def drop_data_source(call: Call, source: str) -> dict[str, Any]:
+@routes.write("DELETE /{source}", "put_data_source")
+async def drop_data_source(call: Call, source: str) -> None:
     """Remove a database from the project; nothing in the database changes."""
-    await call.analyst.library.drop(call.scope, source)
-    return {}
+    await call.analyst.sources.drop(call.scope, source)
+
+
+# Approved queries -----------------------------------------------------------------------------------------------------
+
+query_routes = Routes("/api/projects/{project}/datasources/{source}/queries", "approved queries")
+Approval = Literal["pending", "approved", "rejected"]
+STATUSES: dict[Approval, tuple[Status, ...]] = {
+    "pending": ("pending",),
+    "approved": ("active",),
+    "rejected": ("retracted", "superseded"),  # never approved, or no longer
+}
+APPROVALS = {status: name for name, statuses in STATUSES.items() for status in statuses}
+MAX_QUERIES = 1_000
+VALIDATION = json_object("QueryValidation", valid=bool, reason=str | None, tables=list[str])
+EXECUTION = json_object("QueryExecution", sql=str, tables=list[str], execution_result=ExecutionResult)
+
+
+class ParameterBody(Body):
+    name: str = Field(json_schema_extra=NAME, examples=["year"])
+    type: Literal["text", "integer", "number", "date", "year"] = "text"
+    default: str | None = None
+    example: str | None = None
+
+
+class QueryProposal(Body):
+    prompt: str = Field(json_schema_extra=NAME, examples=["sales in {{year}}"])
+    sql: str = Field(json_schema_extra=VALUE, examples=["SELECT sum(amount) FROM sales WHERE year = {{year}}"])
+    parameters: list[ParameterBody] = Field(default_factory=list)
+
+
+class ExecuteQueryBody(Body):
+    parameters: dict[str, str] = Field(default_factory=dict, examples=[{"year": "2023"}])
+    limit: int = Field(default=100, json_schema_extra=within(1, MAX_ROWS))
+
+
+class QueryParameter(BaseModel):
+    name: str
+    type: str
+    default: str | None = None
+    example: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovedQuery:
+    """`is_current`: made for the schema that the database still has; a query that is not current is not used."""
+
+    id: MemoryId
+    prompt: str
+    sql: str
+    parameters: Sequence[QueryParameter]
+    status: Approval
+    usage_count: int
+    is_current: bool
+    created_at: datetime | None
+
+
+def make_query(memory: Memory, fingerprint: str) -> ApprovedQuery:
+    data = memory.data or {}
+    return ApprovedQuery(
+        id=memory.id,
+        prompt=memory.key,
+        sql=memory.value,
+        parameters=data.get("parameters") or [],
+        status=APPROVALS[memory.status],
+        usage_count=memory.usage_count,
+        is_current=data.get("fingerprint") == fingerprint,
+        created_at=memory.created_at,
+    )
+
+
+async def load_fingerprint(call: Call, source: str) -> str:
+    """Return the fingerprint of the schema that a data source has now."""
+    return (await call.analyst.sources.find(call.scope, source)).entry.fingerprint
+
+
+async def restore_query(stored: Stored, call: Call, source: str, **_: Any) -> ApprovedQuery:
+    memory = await find_memory(call.engine, call.scope, "project", stored["id"])
+    return make_query(memory, await load_fingerprint(call, source))
+
+
+QUERY_REPLAY = Replay(store_id, restore_query)
+
+
+@query_routes.write("POST /", "learn_project", replay=QUERY_REPLAY)
+async def propose_query(call: Call, source: str, body: QueryProposal) -> ApprovedQuery:
+    """Propose a question with its SQL; `{{name}}` in both is a parameter. The SQL must pass the checks."""
+    fingerprint = await load_fingerprint(call, source)
+    parameters = [each.model_dump() for each in body.parameters]
+    proposed = await teaching.propose(call.analyst, call.scope, source, body.prompt, body.sql, parameters)
+    return make_query(proposed, fingerprint)
+
+
+@query_routes.add("GET /", "memories_project", model=json_object("ApprovedQueries", queries=list[ApprovedQuery]))
+async def list_queries(
+    call: Call, source: str, status: Annotated[Approval | None, Query(description="Only these.")] = None
+) -> dict[str, Any]:
+    """List the questions that were proposed or approved for a database."""
+    fingerprint = await load_fingerprint(call, source)
+    found = await load_queries(call, source, STATUSES[status] if status else tuple(APPROVALS))
+    return {"queries": [make_query(memory, fingerprint) for memory in found]}
+
+
+async def load_queries(call: Call, source: str, status: Sequence[Status] | None) -> list[Memory]:
+    found = await call.engine.memories(
+        call.scope, kinds=("question",), owner="project", status=status, limit=MAX_QUERIES
+    )
+    return [memory for memory in found if (memory.data or {}).get("source") == source]
+
+
+async def find_query(call: Call, source: str, wanted: str) -> Memory:
+    for memory in await load_queries(call, source, None):
+        if str(memory.id) == wanted:
+            return memory
+    raise NotFound(f"there is no query {wanted} of data source {source!r}")
+
+
+@query_routes.add("POST /{query}/validate", "memories_project", model=VALIDATION)
+async def validate_query(call: Call, source: str, query: str) -> dict[str, Any]:
+    """Check whether a query would still be allowed to run, and return the tables it reads."""
+    memory = await find_query(call, source, query)
+    pattern = read_pattern(memory)
+    try:
+        tables = await teaching.validate(call.analyst, call.scope, source, pattern)
+    except InvalidInput as error:
+        return {"valid": False, "reason": str(error), "tables": []}
+    return {"valid": True, "reason": None, "tables": list(tables)}
+
+
+@query_routes.write("POST /{query}/approve", "change_project", replay=QUERY_REPLAY)
+async def approve_query(call: Call, source: str, query: str) -> ApprovedQuery:
+    """Approve a query: from now on it answers its question."""
+    return await decide(call, source, query, good=True)
+
+
+@query_routes.write("POST /{query}/reject", "change_project", replay=QUERY_REPLAY)
+async def reject_query(call: Call, source: str, query: str) -> ApprovedQuery:
+    """Reject a query: it is never used."""
+    return await decide(call, source, query, good=False)
+
+
+async def decide(call: Call, source: str, query: str, *, good: bool) -> ApprovedQuery:
+    fingerprint = await load_fingerprint(call, source)
+    proposed = await find_query(call, source, query)
+    return make_query(await teaching.approve(call.analyst, call.scope, proposed, good=good), fingerprint)
+
+
+@query_routes.add("POST /{query}/execute", "ask", model=EXECUTION)
+async def execute_query(call: Call, source: str, query: str, body: ExecuteQueryBody) -> dict[str, Any]:
+    """Run an approved query with values for its parameters."""
+    body.check_ranges()
+    memory = await find_query(call, source, query)
+    if memory.status != "active":
+        raise InvalidInput("query", f"is {APPROVALS[memory.status]}; only an approved query can be run")
+    pattern = read_pattern(memory)
+    checked, rows = await call.analyst.run(
+        call.scope, source, call.role, fill_pattern(pattern, body.parameters), body.limit
+    )
+    await call.engine.runtime.count_use(call.scope, [memory.id])
+    result = execution_result(rows, body.limit)
+    return {"sql": checked.sql, "tables": list(checked.tables), "execution_result": result}
+
+
+@query_routes.write("DELETE /{query}", "change_project")
+async def drop_query(call: Call, source: str, query: str) -> Receipt:
+    """Forget a query."""
+    await find_query(call, source, query)
+    receipt = await call.engine.forget(call.scope, memory=query, owner="project")
+    call.analyst.reader.clear_approved(call.scope.project)
+    return receipt

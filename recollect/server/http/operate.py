@@ -13,11 +13,10 @@ from starlette.responses import Response
 
 from recollect.errors import StoreUnavailable
 from recollect.server.access.caller import Call, Caller, CurrentCaller, key_scope
-from recollect.server.access.idempotency import STORED, Replay, Stored
-from recollect.server.access.responses import Json
+from recollect.server.access.idempotency import Replay, Stored
+from recollect.server.access.responses import Json, json_object
 from recollect.server.http import bodies
-from recollect.server.http.openapi import ERRORS_WITHOUT_BODY, json_object
-from recollect.server.http.routing import PROJECT, Routes
+from recollect.server.http.routing import ERRORS_WITHOUT_BODY, PROJECT, Routes
 from recollect.values.api_key import ApiKey, NewKey
 from recollect.values.report import Report, hide_user_names
 from recollect.values.scope import Scope
@@ -46,12 +45,11 @@ READY = json_object(
 )
 
 
-def authorize_new_key(*, caller: Caller, body: bodies.KeyBody, **_: Any) -> Scope:
-    return key_scope(caller, body.project, body.every_project)[0]
-
-
-def authorize_keys(*, caller: Caller, project: str | None, every_project: bool, **_: Any) -> Scope:
-    return key_scope(caller, project, every_project)[0]
+def authorize_keys(
+    *, caller: Caller, project: str | None = None, every_project: bool = False, body: Any = None, **_: Any
+) -> Scope:
+    named = (body.project, body.every_project) if body else (project, every_project)
+    return key_scope(caller, *named)[0]
 
 
 def store_without_secret(new: NewKey) -> Stored:
@@ -62,12 +60,11 @@ async def restore_without_secret(stored: Stored, call: Call, **_: Any) -> Stored
     return {**stored, "secret": None}
 
 
-@routes.add(
+@routes.write(
     "POST /keys",
     "keys",
     model=NEW_KEY,
-    status=201,
-    find_scope=authorize_new_key,
+    find_scope=authorize_keys,
     replay=Replay(store_without_secret, restore_without_secret),
 )
 async def create_key(call: Call, body: bodies.KeyBody) -> NewKey:
@@ -83,14 +80,14 @@ async def list_keys(call: Call, every_project: EveryProject = False) -> dict[str
     return {"keys": await call.engine.keys.find(None if every_project else call.scope.project)}
 
 
-@routes.add("DELETE /keys/{id}", "keys", model=ApiKey, find_scope=authorize_keys, replay=STORED)
+@routes.write("DELETE /keys/{id}", "keys", find_scope=authorize_keys)
 async def revoke_key(call: Call, id: str, every_project: EveryProject = False) -> ApiKey:  # noqa: A002
     """Revoke a key: at once in this process, within half a minute in others."""
     wanted = None if every_project else call.scope.project
     return await call.engine.keys.revoke(id, project=wanted, by=call.caller.identity.name)
 
 
-@routes.add("GET /report", "report", model=Report)
+@routes.add("GET /report", "report")
 async def report(call: Call, days: Days = 7) -> Report:
     """Report how memory performs in a project: counts over all users, never any text, each compared with its limit."""
     made = await call.engine.report(call.scope, days=days)
@@ -102,7 +99,7 @@ def authorize_work(*, caller: Caller, **_: Any) -> Scope:
     return caller.authorize("work", None)
 
 
-@installation.add("GET /work", "work", model=WorkStatus, find_scope=authorize_work)
+@installation.add("GET /work", "work", find_scope=authorize_work)
 async def work(call: Call) -> WorkStatus:
     """Show the background work of all projects: what waits, fails or is parked, and why; for admins of all projects."""
     health = await call.engine.health()
@@ -111,14 +108,7 @@ async def work(call: Call) -> WorkStatus:
     return health.work
 
 
-@installation.add(
-    "POST /work/retry",
-    "work",
-    model=json_object("Retried", woken=int),
-    status=201,
-    find_scope=authorize_work,
-    replay=STORED,
-)
+@installation.write("POST /work/retry", "work", model=json_object("Retried", woken=int), find_scope=authorize_work)
 async def retry_work(call: Call) -> dict[str, int]:
     """Try parked work again; `woken` counts the conversations."""
     return {"woken": await call.engine.runtime.retry_work()}

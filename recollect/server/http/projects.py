@@ -3,7 +3,6 @@ and its glossary. The verbs are the same, the names of the fields are those that
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Query
@@ -11,16 +10,15 @@ from pydantic import Field
 
 from recollect.errors import InvalidInput
 from recollect.server.access.caller import Call
-from recollect.server.access.idempotency import RECEIPT_REPLAY, STORED, memory_replay
+from recollect.server.access.idempotency import memory_replay
+from recollect.server.access.responses import Shape, json_object, list_of
 from recollect.server.http import bodies
 from recollect.server.http.bodies import NAME, Body
-from recollect.server.http.memories import MEMORY_LIST, find_next
-from recollect.server.http.openapi import Shape, json_object, list_of
 from recollect.server.http.routing import Routes, name_parameter
+from recollect.server.http.verbs import MEMORY_LIST, find_next
 from recollect.values.audit import Receipt
 from recollect.values.lesson import Lesson
-from recollect.values.memory import Memory, Source, Status
-from recollect.values.scope import MemoryId
+from recollect.values.memory import Memory
 from recollect.values.term import Term
 
 UserId = Annotated[str | None, Query(description="Whose memory; by default the caller's own.")]
@@ -28,7 +26,7 @@ routes = Routes("/api/projects/{project}", "projects", name_parameter("user_id",
 MAX_GLOSSARY = 1_000
 
 
-@routes.add("POST /memory/user", "learn", model=Memory, status=201, replay=memory_replay())
+@routes.write("POST /memory/user", "learn")
 async def add_memory(call: Call, body: bodies.UserMemoryBody) -> Memory:
     """Remember something for a user."""
     kind = body.memory_type or "definition"
@@ -43,19 +41,19 @@ async def list_memories(call: Call, limit: int = 100, after: str | None = None) 
     return {"memories": found, "next": find_next(found, limit)}
 
 
-@routes.add("PATCH /memory/user/{memory}", "correct", model=Memory, status=201, replay=memory_replay())
+@routes.write("PATCH /memory/user/{memory}", "correct")
 async def change_memory(call: Call, memory: str, body: bodies.UserMemoryPatch) -> Memory:
     """Give a user's memory a new value."""
     return await call.engine.correct(call.scope, memory, body.value, owner="user")
 
 
-@routes.add("DELETE /memory/user/{memory}", "forget", model=Receipt, replay=RECEIPT_REPLAY)
+@routes.write("DELETE /memory/user/{memory}", "forget")
 async def drop_memory(call: Call, memory: str) -> Receipt:
     """Forget a user's memory."""
     return await call.engine.forget(call.scope, memory=memory, owner="user")
 
 
-@routes.add("POST /memory/user/{memory}/promote", "promote", model=Memory, status=201, replay=memory_replay("project"))
+@routes.write("POST /memory/user/{memory}/promote", "promote", replay=memory_replay("project"))
 async def promote_memory(call: Call, memory: str) -> Memory:
     """Make a user's memory the project's; for admins."""
     return await call.engine.promote(call.scope, memory)
@@ -63,20 +61,17 @@ async def promote_memory(call: Call, memory: str) -> Memory:
 
 # Knowledge ------------------------------------------------------------------------------------------------------------
 
-project_routes = Routes("/api/projects/{project}", "projects")  # what they name is the project's
+ALIASES = {"/knowledge": "/project-knowledge"}
+project_routes = Routes("/api/projects/{project}", "projects", aliases=ALIASES)  # what they name is the project's
 KNOWLEDGE = Shape(
     "Knowledge",
+    Memory,
+    *("id", "value", "source", "status", "usage_count", "created_at"),
     doc="A memory of the project, under both of the names that front ends have for its fields.",
-    id=(MemoryId, "id"),
-    fact=(str, "value"),
-    category=(str, "key"),
-    fact_type=(str, "key"),
-    value=(str, "value"),
+    fact="value",
+    category="key",
+    fact_type="key",
     context=(str | None, lambda memory: (memory.data or {}).get("context")),
-    source=(Source, "source"),
-    status=(Status, "status"),
-    usage_count=(int, "usage_count"),
-    created_at=(datetime | None, "created_at"),
 )
 KNOWLEDGE_LIST = json_object("KnowledgeList", knowledge=list_of(KNOWLEDGE.model), next=str | None)
 
@@ -90,41 +85,32 @@ def read_knowledge(body: bodies.KnowledgeBody) -> Lesson:
     return Lesson(value, key=key or "knowledge", kind="note", source="manual", owner="project", data=data)
 
 
+WRITTEN: Any = {"model": KNOWLEDGE.model, "replay": memory_replay("project"), "render": KNOWLEDGE.describe}
+
+
+@project_routes.write("POST /knowledge", "learn_project", **WRITTEN)
 async def add_knowledge(call: Call, body: bodies.KnowledgeBody) -> Memory:
     """Teach the whole project a fact."""
     return await call.engine.learn(call.scope, read_knowledge(body))
 
 
+@project_routes.add("GET /knowledge", "memories_project", model=KNOWLEDGE_LIST)
 async def list_knowledge(call: Call, limit: int = 100, after: str | None = None) -> dict[str, Any]:
     """List what the project knows."""
     found = await call.engine.memories(call.scope, owner="project", limit=limit, after=after)
     return {"knowledge": KNOWLEDGE.describe_all(found), "next": find_next(found, limit)}
 
 
+@project_routes.write("PUT /knowledge/{memory}", "change_project", **WRITTEN)
 async def change_knowledge(call: Call, memory: str, body: bodies.KnowledgeBody) -> Memory:
     """Give a fact a new value."""
     return await call.engine.correct(call.scope, memory, read_knowledge(body).value, owner="project")
 
 
+@project_routes.write("DELETE /knowledge/{memory}", "change_project")
 async def drop_knowledge(call: Call, memory: str) -> Receipt:
     """Forget a fact."""
     return await call.engine.forget(call.scope, memory=memory, owner="project")
-
-
-for path, is_shown in (("/knowledge", True), ("/project-knowledge", False)):
-    shown: Any = {"include_in_schema": is_shown}
-    written: Any = {
-        "model": KNOWLEDGE.model,
-        "status": 201,
-        "replay": memory_replay("project"),
-        "render": KNOWLEDGE.describe,
-        **shown,
-    }
-    project_routes.add(f"POST {path}", "learn_project", **written)(add_knowledge)
-    project_routes.add(f"GET {path}", "memories_project", model=KNOWLEDGE_LIST, **shown)(list_knowledge)
-    project_routes.add(f"PUT {path}/{{memory}}", "change_project", **written)(change_knowledge)
-    erased: Any = {"model": Receipt, "replay": RECEIPT_REPLAY, **shown}
-    project_routes.add(f"DELETE {path}/{{memory}}", "change_project", **erased)(drop_knowledge)
 
 
 # Glossary -------------------------------------------------------------------------------------------------------------
@@ -140,12 +126,13 @@ class GlossaryBody(Body):
 
 GLOSSARY_ENTRY = Shape(
     "GlossaryEntry",
+    Term,
     doc="A term of the ontology: its meaning, the SQL that defines it, the table it is about, and its other names.",
-    term=(str, "name"),
-    definition=(str, "description"),
-    defining_sql=(str | None, "sql"),
+    term="name",
+    definition="description",
+    defining_sql="sql",
     base_table=(str | None, lambda term: term.data.get("base_table")),
-    aliases=(list[str], lambda term: list(term.synonyms)),
+    aliases="synonyms",
 )
 GLOSSARY = json_object("Glossary", glossary=list_of(GLOSSARY_ENTRY.model))
 
@@ -157,7 +144,7 @@ async def list_glossary(call: Call, search: str | None = None) -> dict[str, Any]
     return {"glossary": GLOSSARY_ENTRY.describe_all(found)}
 
 
-@project_routes.add("POST /glossary", "put_term", model=GLOSSARY_ENTRY.model, status=201, replay=STORED)
+@project_routes.write("POST /glossary", "put_term", model=GLOSSARY_ENTRY.model)
 async def put_glossary(call: Call, body: GlossaryBody) -> dict[str, Any]:
     """Define a term for the project, or change its definition."""
     data = {"base_table": body.base_table} if body.base_table else {}
@@ -165,8 +152,7 @@ async def put_glossary(call: Call, body: GlossaryBody) -> dict[str, Any]:
     return GLOSSARY_ENTRY.describe(await call.engine.terms.put(call.scope, term))
 
 
-@project_routes.add("DELETE /glossary/{term}", "drop_term", status=204, replay=STORED)
-async def drop_glossary(call: Call, term: str) -> dict[str, Any]:
+@project_routes.write("DELETE /glossary/{term}", "drop_term")
+async def drop_glossary(call: Call, term: str) -> None:
     """Delete a term from the glossary."""
     await call.engine.terms.drop(call.scope, term, kind="glossary")
-    return {}

@@ -1,50 +1,160 @@
-"""What every route has in common, said once: permission, scope, idempotency and the response.
+"""What every route has in common, said once: permission, scope, idempotency and the response; and the OpenAPI schema.
 
-    @routes.add("POST /correct", "correct", model=Memory, status=201, replay=memory_replay())
+    @routes.write("POST /correct", "correct")
     async def correct(call: Call, body: CorrectBody) -> Memory: ...
 
 A route that takes a `Call` is authorized for its action before it runs, and returns a value that becomes the JSON
 response. A route that takes a `caller` authorizes itself. A route need only declare the parameters that it uses: those
-of the path are added and, without a body, those that name a user and a project (`names`). A route with a `replay` gets
-an `Idempotency-Key`.
+of the path are added and, without a body, those that name a user and a project (`names`). `write` adds an
+`Idempotency-Key`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import partial, wraps
-from inspect import Parameter, signature
-from typing import Annotated, Any
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, get_args, get_origin
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, FastAPI, Query
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
 from recollect.server.access.caller import Call, Caller, CurrentCaller
-from recollect.server.access.idempotency import IdempotencyKey, Replay, run_once
-from recollect.server.access.responses import Json
-from recollect.server.http.openapi import ERRORS, json_model
+from recollect.server.access.idempotency import RECEIPT_REPLAY, STORED, IdempotencyKey, Replay, memory_replay, run_once
+from recollect.server.access.responses import Json, json_model
+from recollect.values.audit import Receipt
 from recollect.values.identity import Action
+from recollect.values.memory import Memory
 from recollect.values.scope import Scope
 from recollect.values.serialization import to_json
 
+TAGS = [
+    {"name": "verbs", "description": "What an application does with memory."},
+    {"name": "chat", "description": "An assistant that remembers."},
+    {"name": "memories", "description": "What is known: list, end, approve, share, redact."},
+    {"name": "ontology", "description": "What tables, columns and terms mean in a project."},
+    {"name": "projects", "description": "The memory API of text-to-SQL front ends."},
+    {"name": "data sources", "description": "The databases of a project."},
+    {"name": "ask", "description": "Questions to a database, with the fields of /answerQuestion."},
+    {"name": "text to SQL", "description": "Questions to one data source, and what teaches it."},
+    {"name": "approved queries", "description": "Questions with their SQL, for everybody in the project."},
+    {"name": "documents", "description": "Upload and ask: documents, memory and history in one answer."},
+    {"name": "operators", "description": "API keys, the report, and background work."},
+    {"name": "health", "description": "For monitoring."},
+]
+SCHEMES = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "An API key or a JSON Web Token."},
+    "basic": {"type": "http", "scheme": "basic", "description": "A user, with an API key as the password."},
+    "key": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key."},
+}
+ACTIONS = "x-actions"  # where the schema names the actions of a route; docs/reference/http.md is generated from it
+OPEN = ("/health", "/ready")
+NEVER = "422"  # FastAPI's own validation error; ours is 400, with our error object
+
+# Errors ---------------------------------------------------------------------------------------------------------------
+
+
+class ErrorDetail(BaseModel):
+    code: str
+    message: str
+    field: str | None = None
+
+
+class ErrorResponse(BaseModel):
+    error: ErrorDetail
+
+
+def error_example(description: str, code: str, message: str, field: str | None = None) -> dict[str, Any]:
+    error = {"code": code, "message": message} | ({"field": field} if field else {})
+    return {
+        "model": ErrorResponse,
+        "description": description,
+        "content": {"application/json": {"example": {"error": error}}},
+    }
+
+
+ERRORS: dict[int | str, dict[str, Any]] = {
+    400: error_example("A value cannot be used; `field` names it.", "invalid_request", "text: is empty", "text"),
+    401: error_example(
+        "No valid credentials.", "unauthorized", "send `Authorization: Bearer` with an API key or token"
+    ),
+    403: error_example(
+        "The caller is not allowed to do this.",
+        "forbidden",
+        "promote takes the role admin; this identity has the role user",
+    ),
+    404: error_example(
+        "Not found in this scope; what belongs to another user counts as not found.", "not_found", "there is no memory"
+    ),
+    409: error_example(
+        "The idempotency key was used for another request.", "conflict", "use a new key for this request"
+    ),
+    413: error_example("The body is too large.", "too_large", "the body has more than 20,000,000 bytes"),
+    415: error_example(
+        "The body is not JSON.", "unsupported_media_type", "send JSON as Content-Type: application/json"
+    ),
+    429: error_example("Too many requests; `Retry-After` says when to try again.", "rate_limited", "wait 0.5 s"),
+    503: error_example("The database does not answer; repeat the request.", "unavailable", "PostgreSQL went away"),
+}
+ERRORS_WITHOUT_BODY: dict[int | str, dict[str, Any]] = {status: ERRORS[status] for status in (400, 401, 403, 429, 503)}
+
+# The schema -----------------------------------------------------------------------------------------------------------
+
+
+def install(app: FastAPI, routers: Sequence[APIRouter]) -> None:
+    """Add the routes of the routers to the application, and complete its schema with their actions.
+
+    The routes are shared, because `include_router` builds them a second time, which takes 0.3 s of the first request.
+    """
+    make_schema, actions = app.openapi, dict[str, Sequence[str]]()
+    for router in routers:
+        app.router.routes.extend(router.routes)
+        for route in router.routes:
+            if isinstance(route, APIRoute):
+                route.unique_id = route.name  # the operation's id in the schema
+                if hasattr(route.endpoint, "actions"):
+                    actions[route.name] = route.endpoint.actions
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = complete_schema(make_schema(), actions)
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def complete_schema(schema: dict[str, Any], actions: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Add credentials and the actions of each route; remove FastAPI's validation error, which is never sent."""
+    schema["components"]["securitySchemes"] = SCHEMES
+    for path, operations in schema["paths"].items():
+        for operation in operations.values():
+            operation["responses"].pop(NEVER, None)
+            if path not in OPEN:
+                operation["security"] = [{name: []} for name in SCHEMES]
+            if operation["operationId"] in actions:
+                operation[ACTIONS] = list(actions[operation["operationId"]])
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schema["components"]["schemas"].pop(unused, None)
+    return schema
+
+
+# Routes ---------------------------------------------------------------------------------------------------------------
+
 Route = Callable[..., Awaitable[Any]]
+Decorator = Callable[[Route], Route]
 UserParam = Annotated[str | None, Query(description="Whose memory; by default the caller's own.", examples=["alex"])]
 ProjectParam = Annotated[str | None, Query(description="The project; by default the caller's.", examples=["shop"])]
 PATH_NAME = re.compile(r"\{(\w+)")
-NAMES = (("user", "user_id", "userId"), ("session", "session_id", "sessionId"), ("project",))
 
 
 def name_parameter(name: str, annotation: Any) -> Parameter:
     """Return an optional parameter of a route."""
     return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-
-
-def path_parameter(name: str) -> Parameter:
-    return Parameter(name, Parameter.KEYWORD_ONLY, annotation=str)
 
 
 USER, PROJECT = name_parameter("user", UserParam), name_parameter("project", ProjectParam)
@@ -54,26 +164,42 @@ KEY = name_parameter("idempotency_key", IdempotencyKey)
 
 
 class Routes:
-    """Routes with a common path and tag. `names` are the parameters that name a user and a project in the query."""
+    """Routes with a common path and tag. `names` are the parameters that name a user and a project in the query.
+    `aliases` are paths with their other names, which the schema does not show."""
 
-    def __init__(self, prefix: str, tag: str, *names: Parameter, **options: Any) -> None:
+    def __init__(
+        self, prefix: str, tag: str, *names: Parameter, aliases: Mapping[str, str] | None = None, **options: Any
+    ) -> None:
         self.router = APIRouter(prefix=prefix, tags=[tag], **{"responses": ERRORS, **options})
         self._prefix = prefix
         self._names = names
+        self._aliases = aliases or {}
+
+    def write(self, address: str, *actions: Action, status: int | None = None, **options: Any) -> Decorator:
+        """Add a route that changes something, with an idempotency key. What is stored under the key follows from the
+        type of the result, unless `replay` says it."""
+
+        def decorate(route: Route) -> Route:
+            kind = signature(route, eval_str=True).return_annotation
+            replay = memory_replay() if kind is Memory else RECEIPT_REPLAY if kind is Receipt else STORED
+            usual = 204 if kind is None else 200 if address.startswith("DELETE") else 201
+            return self.add(address, *actions, status=status or usual, **{"replay": replay, **options})(route)
+
+        return decorate
 
     def add(
         self,
         address: str,
         *actions: Action,
         model: Any = None,
-        status: int | None = None,
         replay: Replay | None = None,
         render: Callable[[Any], Any] = to_json,
         find_scope: Callable[..., Scope] | None = None,
-        session: bool = True,
+        status: int | None = None,
         **options: Any,
-    ) -> Callable[[Route], Route]:
-        """Add a route at an address such as `POST /recall`, and return it as it was.
+    ) -> Decorator:
+        """Add a route at an address such as `POST /recall`, and return it as it was. The model of its response is the
+        type of its result, if that is a dataclass.
 
         The caller must be allowed the first of the actions; the second, if the request is about what the project owns.
         The scope is what the request names; `find_scope` replaces this, and gets the arguments of the route.
@@ -81,76 +207,89 @@ class Routes:
         method, path = address.rstrip("/").split(" ")
 
         def decorate(route: Route) -> Route:
-            given = signature(route, eval_str=True).parameters
-            if not {"call", "caller"} & given.keys():
-                raise TypeError(f"{route.__name__} takes neither a call nor a caller: anybody could use it")
-
-            async def endpoint(*, caller: Caller, request: Request, **arguments: Any) -> Response:
-                key = None if replay is None else arguments.pop("idempotency_key")
-                if find_scope is not None:
-                    scope = find_scope(caller=caller, **arguments)
-                else:
-                    user, named_session, project = read_names(arguments)
-                    action = actions[-1] if is_about_project(arguments) else actions[0]
-                    scope = caller.authorize(action, user, named_session if session else None, project)
-                call = Call(caller, scope, request)
-                taken = {name: value for name, value in arguments.items() if name in given}
-                if replay is None:
-                    return respond(request, render(await route(call=call, **taken)))
-                identity = [route.__name__, {name: describe_argument(value) for name, value in arguments.items()}]
-                work = partial(route, call=call, **taken)
-                result, replayed = await run_once(call, key, identity, work, replay, taken)
-                return respond(request, render(result), replayed=replayed)
-
-            decorated = route
-            if "call" in given:
-                has_body = any(is_body(each.annotation) for each in given.values())
-                in_path = [path_parameter(name) for name in PATH_NAME.findall(self._prefix + path)]
-                names = () if has_body else self._names
-                keys = () if replay is None else (KEY,)
-                added = (*in_path, *names, CALLER, REQUEST, *keys)
-                decorated = change_signature(endpoint, route, *added, drop="call")
-            decorated.actions = actions  # type: ignore[attr-defined]
-            response_model = json_model(model) if is_dataclass(model) else model  # type: ignore[arg-type]
-            shown = {"methods": [method], "status_code": status, "response_model": response_model, **options}
-            self.router.add_api_route(path, decorated, **shown)
+            given = signature(route, eval_str=True)
+            endpoint = route
+            if "caller" not in given.parameters:
+                endpoint = make_endpoint(route, given, find_scope or partial(authorize, actions), replay, render)
+                change_signature(endpoint, given, self._list_parameters(path, given, has_key=replay is not None))
+            endpoint.actions = actions  # type: ignore[attr-defined]
+            kind = model or given.return_annotation
+            response = json_model(kind) if is_dataclass(kind) else model  # type: ignore[arg-type]
+            shown = {"methods": [method], "status_code": status, "response_model": response, **options}
+            self.router.add_api_route(path, endpoint, **shown)
+            for other in (path.replace(*pair, 1) for pair in self._aliases.items() if path.startswith(pair[0])):
+                self.router.add_api_route(other, endpoint, **{**shown, "include_in_schema": False})
             return route
 
         return decorate
 
+    def _list_parameters(self, path: str, given: Signature, *, has_key: bool) -> list[Parameter]:
+        """Return the parameters that a route need not declare."""
+        in_path = PATH_NAME.findall(self._prefix + path)
+        has_body = any(is_body(each.annotation) for each in given.parameters.values())
+        return [
+            *(Parameter(name, Parameter.KEYWORD_ONLY, annotation=str) for name in in_path),
+            *(() if has_body else self._names),
+            *((CALLER, REQUEST, KEY) if has_key else (CALLER, REQUEST)),
+        ]
+
+
+def make_endpoint(
+    route: Route,
+    given: Signature,
+    find_scope: Callable[..., Scope],
+    replay: Replay | None,
+    render: Callable[[Any], Any],
+) -> Route:
+    """Return what FastAPI calls for a route: it finds the scope, runs the route once, and returns its response."""
+    if "call" not in given.parameters:
+        raise TypeError(f"{route.__name__} takes neither a call nor a caller: anybody could use it")
+
+    @wraps(route)
+    async def endpoint(*, caller: Caller, request: Request, **every: Any) -> Response:
+        key = every.pop("idempotency_key") if replay else None
+        call = Call(caller, find_scope(caller=caller, **every), request)
+        taken = {name: value for name, value in every.items() if name in given.parameters}
+        work = partial(route, call=call, **taken)
+        if replay is None:
+            return respond(request, render(await work()))
+        identity = [route.__name__, {name: describe_argument(value) for name, value in every.items()}]
+        result, replayed = await run_once(call, key, identity, work, replay, taken)
+        return respond(request, render(result), replayed=replayed)
+
+    return endpoint
+
+
+def authorize(actions: Sequence[Action], *, caller: Caller, **arguments: Any) -> Scope:
+    """Return the scope that a request names, if the caller is allowed the action in it."""
+    is_about_project = arguments.get("owner") == "project" or arguments.get("shared") is True
+    sources = [*(vars(body) for body in arguments.values() if isinstance(body, BaseModel)), arguments]
+
+    def find(*names: str) -> str | None:
+        return next((source[name] for source in sources for name in names if source.get(name) is not None), None)
+
+    user, session = find("user", "user_id", "userId"), find("session", "session_id", "sessionId")
+    return caller.authorize(actions[-1] if is_about_project else actions[0], user, session, find("project"))
+
 
 def is_body(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
-
-
-def is_about_project(arguments: Mapping[str, Any]) -> bool:
-    return arguments.get("owner") == "project" or arguments.get("shared") is True
-
-
-def read_names(arguments: Mapping[str, Any]) -> tuple[str | None, str | None, str | None]:
-    """Return the user, session and project that a request names, under any of the names that our APIs have for them."""
-    given = [vars(body) for body in arguments.values() if isinstance(body, BaseModel)]
-    user, session, project = (find_first([*given, arguments], each) for each in NAMES)
-    return user, session, project
-
-
-def find_first(sources: Iterable[Mapping[str, Any]], names: Iterable[str]) -> str | None:
-    return next((source[name] for source in sources for name in names if source.get(name) is not None), None)
+    kind = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def describe_argument(value: Any) -> Any:
     return value.model_dump() if isinstance(value, BaseModel) else value
 
 
-def change_signature(endpoint: Route, route: Route, *add: Parameter, drop: str) -> Route:
-    """Return `endpoint` with the name, docstring and parameters of `route`, plus and minus the given ones."""
-    taken = signature(route, eval_str=True).parameters.values()
-    kept = {each.name: each.replace(kind=Parameter.KEYWORD_ONLY) for each in taken if each.name != drop}
-    changed = wraps(route)(endpoint)
-    changed.__signature__ = signature(route).replace(  # type: ignore[attr-defined]
-        parameters=list(({each.name: each for each in add} | kept).values()), return_annotation=Response
-    )
-    return changed
+def change_signature(endpoint: Route, given: Signature, added: Iterable[Parameter]) -> None:
+    """Give an endpoint the parameters of its route, without the call, and the added ones."""
+    kept = {
+        each.name: each.replace(kind=Parameter.KEYWORD_ONLY)
+        for each in given.parameters.values()
+        if each.name != "call"
+    }
+    parameters = list(({each.name: each for each in added} | kept).values())
+    endpoint.__signature__ = given.replace(parameters=parameters, return_annotation=Response)  # type: ignore[attr-defined]
 
 
 def respond(request: Request, result: Any, *, replayed: bool = False) -> Response:

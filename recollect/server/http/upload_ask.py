@@ -7,6 +7,7 @@ memory.
 
 from __future__ import annotations
 
+import hashlib
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
@@ -16,17 +17,26 @@ from pydantic import Field
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
 
-from recollect.apps.documents.question import HISTORY_TOKENS, MAX_MEMORIES, TOP_K, TOP_MEMORIES, Answered, Question
+from recollect.apps.documents.answer_log import Entry
+from recollect.apps.documents.question import (
+    HISTORY_TOKENS,
+    MAX_MEMORIES,
+    TOP_K,
+    TOP_MEMORIES,
+    Answered,
+    Question,
+    Recollection,
+    Source,
+)
 from recollect.errors import InvalidInput
-from recollect.server.access.caller import Call, CurrentUploader
-from recollect.server.access.idempotency import RECEIPT_REPLAY, IdempotencyKey, Replay, Stored, run_once
-from recollect.server.access.request_checks import UploadForm
+from recollect.server.access.caller import Call, CurrentUploader, read_chunks
+from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once
+from recollect.server.access.responses import Shape, json_object, list_of
 from recollect.server.http.bodies import NAME, Body, Project, chars, within
-from recollect.server.http.openapi import Shape, error_example, json_object, list_of
-from recollect.server.http.routing import PROJECT, ProjectParam, Routes, name_parameter, respond
+from recollect.server.http.routing import PROJECT, ProjectParam, Routes, error_example, name_parameter, respond
 from recollect.values.audit import Receipt
-from recollect.values.blocks import DocumentFormat
-from recollect.values.document import MAX_CHUNK_HITS, DocumentId, DocumentStatus, Upload
+from recollect.values.conversation import Conversation
+from recollect.values.document import MAX_CHUNK_HITS, Document, DocumentId, Passage, Upload
 from recollect.values.identity import Action
 from recollect.values.lesson import Owner
 from recollect.values.query import MAX_BUDGET, MAX_QUERY_CHARS
@@ -70,79 +80,55 @@ routes = Routes(ROOT, "documents", name_parameter("user", UserParam), PROJECT)
 
 DOCUMENT = Shape(
     "DocumentAnswer",
+    Document,
+    *("id", "title", "source", "status", "format", "size", "pages", "chunks", "characters", "progress"),
     doc="`userId` is who added it; `failureReason` says why a document could not be read, and what to do.",
-    id=(UUID, "id"),
-    userId=(str, "added_by"),
-    title=(str, "title"),
-    source=(str, "source"),
-    status=(DocumentStatus, "status"),
-    failureReason=(str | None, "sentence"),
-    createdAt=(datetime, "created_at"),
-    updatedAt=(datetime, "updated_at"),
+    userId="added_by",
+    failureReason="sentence",
+    createdAt="created_at",
+    updatedAt="updated_at",
     shared=(bool, lambda document: document.owner == "project"),
-    format=(DocumentFormat | None, "format"),
-    size=(int, "size"),
-    pages=(int, "pages"),
-    chunks=(int, "chunks"),
-    characters=(int, "characters"),
-    progress=(float, "progress"),
 )
 PASSAGE = Shape(
-    "PassageAnswer",
-    documentId=(UUID, "document.id"),
-    text=(str, "text"),
-    start=(int, "start"),
-    end=(int, "end"),
-    page=(int | None, "page"),
-    pageEnd=(int | None, "page_end"),
-    headings=(list[str], lambda passage: list(passage.headings)),
+    "PassageAnswer", Passage, "text", "start", "end", "page", "headings", documentId="document.id", pageEnd="page_end"
 )
 SOURCE = Shape(
     "SourceAnswer",
+    Source,
+    *("page", "score", "preview", "start", "end", "cited"),
     doc="`start` and `end` are the characters that the answer quotes, or those of the chunk.",
-    documentId=(UUID, "document"),
-    chunkIndex=(int, "chunk"),
-    page=(int | None, "page"),
-    pageEnd=(int | None, "page_end"),
-    score=(float, "score"),
-    preview=(str, "preview"),
-    start=(int, "start"),
-    end=(int, "end"),
-    cited=(bool, "cited"),
+    documentId="document",
+    chunkIndex="chunk",
+    pageEnd="page_end",
 )
-RECOLLECTION = Shape(
-    "RecollectionAnswer", id=(str, "id"), source=(str, "source"), preview=(str, "preview"), score=(float, "score")
-)
+RECOLLECTION = Shape("RecollectionAnswer", Recollection, "id", "source", "preview", "score")
 ANSWER = Shape(
     "AskedAnswer",
-    doc="`model` is null if the answer is quoted from the documents; `refused`: they contain no answer.",
-    sessionId=(str, "session"),
-    answer=(str, "answer"),
-    sources=(list_of(SOURCE.model), lambda answer: SOURCE.describe_all(answer.sources)),
-    memories=(list_of(RECOLLECTION.model), lambda answer: RECOLLECTION.describe_all(answer.memories)),
-    usedHistoryTokens=(int, "used_history_tokens"),
-    latencyMs=(int, "latency_ms"),
-    standaloneQuery=(str, "standalone"),
-    model=(str | None, "model"),
-    refused=(bool, "refused"),
-    errorStage=(str | None, "error_stage"),  # set if the model failed and documents are quoted instead
+    Answered,
+    *("answer", "model", "refused"),
+    doc="`model` is null if the answer is quoted from the documents; `refused`: they contain no answer; `errorStage` is"
+    " set if the model failed and documents are quoted instead.",
+    sessionId="session",
+    sources=SOURCE.list_at("sources"),
+    memories=RECOLLECTION.list_at("memories"),
+    usedHistoryTokens="used_history_tokens",
+    latencyMs="latency_ms",
+    standaloneQuery="standalone",
+    errorStage="error_stage",
 )
 SESSION = Shape(
-    "SessionAnswer",
-    id=(str, "session"),
-    title=(str, "name"),
-    createdAt=(datetime, "created_at"),
-    updatedAt=(datetime, "updated_at"),
+    "SessionAnswer", Conversation, id="session", title="name", createdAt="created_at", updatedAt="updated_at"
 )
 LOG = Shape(
     "LogAnswer",
-    id=(str, "reply.ref"),
-    sessionId=(str, "answered.session"),
-    queryText=(str, "question.text"),
-    responseText=(str, "reply.text"),
-    latencyMs=(int, "answered.latency_ms"),
-    sources=(list_of(SOURCE.model), lambda entry: SOURCE.describe_all(entry.answered.sources)),
-    createdAt=(datetime, "question.at"),
+    Entry,
+    id="reply.ref",
+    sessionId="answered.session",
+    queryText="question.text",
+    responseText="reply.text",
+    latencyMs="answered.latency_ms",
+    sources=SOURCE.list_at("answered.sources"),
+    createdAt=(datetime, lambda entry: entry.at),
 )
 UploadedAnswer = json_object("UploadedAnswer", document=DOCUMENT.model)
 DocumentsAnswer = json_object("DocumentsAnswer", items=list_of(DOCUMENT.model))
@@ -208,28 +194,31 @@ async def upload_document(
 ) -> Response:
     """Add a document. It is stored when this answers, and indexed in the background; the same bytes are one document.
     With `shared` all users of the project find it."""
-    async with request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=FIELD_BYTES) as given:
-        form = read_form(given)
-        action: Action = "change_documents" if form.is_shared else "add_document"
+    async with request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=FIELD_BYTES) as form:
+        file, title, owner = read_form(form)
+        action: Action = "change_documents" if owner == "project" else "add_document"
         call = Call(caller, caller.authorize(action, user, None, project), request)
-        identity = ["upload", form.name, form.title, form.is_shared, await form.digest() if idempotency_key else None]
+        name, digest = file.filename or "file", hashlib.sha256()
+        if idempotency_key:
+            async for chunk in read_chunks(file):
+                digest.update(chunk)
+        identity = ["upload", name, title, owner, digest.hexdigest()]
 
         async def add() -> dict[str, Any]:
-            upload = Upload(form.name, form.read_chunks(), form.title, most=caller.settings.max_document)
-            owner: Owner = "project" if form.is_shared else "user"
+            upload = Upload(name, read_chunks(file), title, most=caller.settings.max_document)
             return {"document": DOCUMENT.describe(await call.engine.documents.add(call.scope, upload, owner=owner))}
 
         result, replayed = await run_once(call, idempotency_key, identity, add, UPLOAD_REPLAY)
         return respond(request, result, replayed=replayed)
 
 
-def read_form(given: FormData) -> UploadForm:
+def read_form(given: FormData) -> tuple[UploadFile, str, Owner]:
     file, title, shared = given.get("file"), given.get("title", ""), given.get("shared", "false")
     if not isinstance(file, UploadFile):
         raise InvalidInput("file", "send the file as the part `file` of the form, with its name")
     if not isinstance(title, str) or not isinstance(shared, str) or shared.lower() not in ("true", "false", ""):
         raise InvalidInput("shared", "must be true or false")
-    return UploadForm(file, title.strip(), shared.lower() == "true")
+    return file, title.strip(), "project" if shared.lower() == "true" else "user"
 
 
 async def restore_document(stored: Stored, call: Call) -> dict[str, Any]:
@@ -274,7 +263,7 @@ async def show_passage(
     return PASSAGE.describe(await call.engine.documents.passage(call.scope, id, start, end))
 
 
-@routes.add("DELETE /documents/{id}", *("drop_document", "change_documents"), model=Receipt, replay=RECEIPT_REPLAY)
+@routes.write("DELETE /documents/{id}", *("drop_document", "change_documents"))
 async def delete_document(
     call: Call,
     id: str,  # noqa: A002

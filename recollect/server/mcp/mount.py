@@ -19,8 +19,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from recollect.errors import Forbidden, NotFound
-from recollect.server.access.caller import CurrentCaller
-from recollect.server.access.request_checks import PROJECT, SESSION, USER, is_loopback, read_headers
+from recollect.server.access.caller import PROJECT, SESSION, USER, CurrentCaller, is_loopback, read_headers
 from recollect.server.mcp import SDK_MISSING, is_sdk_installed
 from recollect.server.mcp.tools import Peer
 from recollect.values.identity import LOCAL

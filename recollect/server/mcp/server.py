@@ -21,12 +21,13 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
 
 from recollect.admin import watch_stop_signals
 from recollect.bootstrap import connect, open_analyst, open_librarian
 from recollect.errors import InvalidInput, NotFound, RecollectError
 from recollect.prompts import mark_data, render_prompt
-from recollect.server.mcp.results import MemoryResult
+from recollect.server.mcp.results import to_text
 from recollect.server.mcp.tools import TOOLS, Peer, Tool, make_local_peer
 from recollect.settings import Settings
 from recollect.values.query import Query
@@ -127,7 +128,7 @@ async def call_tool(peer: Peer, name: str, arguments: dict[str, Any]) -> types.C
     if (tool := TOOLS_BY_NAME.get(name)) is None:
         raise MCPError(types.INVALID_PARAMS, f"there is no tool {name!r}; there are {', '.join(TOOLS_BY_NAME)}")
     try:
-        result = await tool.run(peer, tool.arguments.model_validate(arguments))
+        result = await tool.run(peer, **vars(tool.arguments.model_validate(arguments)))
     except ValidationError as error:
         problem = explain_validation(error)
     except RecollectError as error:
@@ -137,8 +138,8 @@ async def call_tool(peer: Peer, name: str, arguments: dict[str, Any]) -> types.C
         log.exception("tool %s failed", name)
         problem = INTERNAL_ERROR
     else:
-        structured = result.model_dump(mode="json")
-        return types.CallToolResult(content=[make_text(result.to_text())], structured_content=structured)
+        structured = to_jsonable_python(to_json(result))
+        return types.CallToolResult(content=[make_text(to_text(result))], structured_content=structured)
     return types.CallToolResult(content=[make_text(problem)], is_error=True)
 
 
@@ -250,18 +251,14 @@ async def read_resource(peer: Peer, uri: str) -> str:
     if uri == PROFILE:
         scope = peer.scope("memories")
         memories = await peer.engine.memories(scope, limit=MAX_MEMORIES)
-        shapes = [MemoryResult.model_validate(memory).model_dump(mode="json") for memory in memories]
-        content = {"user": scope.user, "memories": shapes}
+        content = {"user": scope.user, "memories": to_json(memories)}
     elif uri == SESSIONS:
         conversations = await peer.engine.conversations(peer.scope("history"), limit=MAX_SESSIONS)
-        content = {
-            "sessions": [
-                {"uri": f"{SESSIONS}/{quote(each.session, safe='')}", **to_json(each)} for each in conversations
-            ]
-        }
+        uris = [f"{SESSIONS}/{quote(each.session, safe='')}" for each in conversations]
+        content = {"sessions": [{"uri": uri, **to_json(each)} for uri, each in zip(uris, conversations, strict=True)]}
     elif session := unquote(uri.removeprefix(f"{SESSIONS}/") if uri.startswith(f"{SESSIONS}/") else ""):
         turns = await peer.engine.history(peer.session_scope("history", session), limit=MAX_TURNS)
-        content = {"session": session, "turns": [to_json(turn) for turn in turns]}
+        content = {"session": session, "turns": to_json(turns)}
     else:
         raise NotFound(f"there is no resource {uri}; there are {PROFILE}, {SESSIONS} and {SESSION}")
     return json.dumps(content, default=str, ensure_ascii=False)

@@ -15,8 +15,8 @@ from recollect.apps.chat.assistant import Assistant
 from recollect.ports import Reasoner
 from recollect.server.access import responses
 from recollect.server.access.caller import RateLimiter
-from recollect.server.access.metrics import Metrics
 from recollect.server.access.middleware import RequestMiddleware
+from recollect.server.access.telemetry import Metrics
 from recollect.server.http import chat
 from recollect.server.serve import listen
 from recollect.settings import Settings

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from recollect import connect_sync
-from recollect.server.access.tracing import Traces
+from recollect.server.access.telemetry import Traces
 from recollect.settings import Settings
 from tests.cli.conftest import bare_cli, cli
 

@@ -15,7 +15,7 @@ import httpx2
 import uvicorn
 
 from recollect import Grant, SyncEngine
-from recollect.server.access.tracing import Traces
+from recollect.server.access.telemetry import Traces
 from recollect.server.app import make_app
 from recollect.server.serve import listen
 from recollect.settings import Settings, read_settings

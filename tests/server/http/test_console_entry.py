@@ -124,20 +124,6 @@ def test_only_static_files_are_served(browser: Client, name: str) -> None:
     assert browser.get(f"/console/static/{name}").status_code in (403, 404)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("place", "switch"),
-        ("memory/turned-away", "memory/not-remembered"),
-        ("privacy/trail?owner=project", "privacy/audit-log?owner=project"),
-    ],
-)
-def test_former_addresses_redirect(browser: Client, old: str, new: str) -> None:
-    moved = browser.get(f"/console/{old}")
-    assert (moved.status_code, moved.headers["location"]) == (308, f"/console/{new}")
-    assert browser.get(f"/console/{new}").status_code == 200
-
-
 def test_errors_are_shown_as_pages(browser: Client) -> None:
     for path, status in (("nowhere", 404), ("chat?session=none", 404), ("chat/why?session=x&turn=-1", 400)):
         answer = browser.get(f"/console/{path}")
