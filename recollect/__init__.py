@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from recollect.errors import Outdated as Outdated
     from recollect.errors import PromptTooLong as PromptTooLong
     from recollect.errors import QueryFailed as QueryFailed
+    from recollect.errors import QuotaExceeded as QuotaExceeded
     from recollect.errors import RateLimited as RateLimited
     from recollect.errors import ReasonerConfused as ReasonerConfused
     from recollect.errors import ReasonerFailed as ReasonerFailed
@@ -82,7 +83,7 @@ _MODULES = {
         *("RecollectError", "InvalidInput", "InvalidSetting", "NotFound", "Conflict", "StoreUnavailable"),
         *("EmbeddedServerFailed", "SchemaMismatch", "EmbedderFailed", "Outdated", "RateLimited"),
         *("Unauthorized", "Forbidden", "ReasonerFailed", "ReasonerConfused", "TooLarge", "UnsupportedFile"),
-        *("StatementDenied", "SourceUnavailable", "QueryFailed", "MissingExtra", "PromptTooLong"),
+        *("StatementDenied", "SourceUnavailable", "QueryFailed", "QuotaExceeded", "MissingExtra", "PromptTooLong"),
     ),
     "values.api_key": ("ApiKey", "Grant", "NewKey"),
     "values.audit": ("Audit", "Receipt"),

@@ -158,22 +158,14 @@ async def build_dependencies(
     admin_dsn, app_dsn, server = await find_server(stack, settings)
     await prepare_schema(admin_dsn)
     store = Store(await open_database(app_dsn, settings, server))
-    stack.push_async_callback(store.close)
-    embedder = embedder or make_embedder(settings)
-    if embedder is not None:
-        stack.push_async_callback(embedder.close)
-    reasoner = reasoner or make_reasoner(settings)
-    if reasoner is not None:
-        stack.push_async_callback(reasoner.close)
+    embedder, reasoner = embedder or make_embedder(settings), reasoner or make_reasoner(settings)
     summariser = make_summariser(settings) or reasoner
-    if summariser is not None and summariser is not reasoner:
-        stack.push_async_callback(summariser.close)
-    request_log = RequestLog(store)
-    stack.push_async_callback(request_log.close)
-    usage = UsageCounter(store, clock)
-    stack.push_async_callback(usage.close)
-    background_tasks = BackgroundTasks()
-    stack.push_async_callback(background_tasks.close)
+    request_log, usage, background_tasks = RequestLog(store), UsageCounter(store, clock), BackgroundTasks()
+    models = (embedder, reasoner, None if summariser is reasoner else summariser)
+    opened: tuple[Any, ...] = (store, *models, request_log, usage, background_tasks)
+    for each in opened:
+        if each is not None:
+            stack.push_async_callback(each.close)
     cache = await make_cache(stack, settings, store)
     embedding = Embedding(embedder, choose_embedding_policy(settings, embedder), store, cache)
     return Dependencies(
@@ -264,16 +256,15 @@ def make_reasoner(settings: Settings) -> Reasoner | None:
 
     if not settings.model_url or not settings.model:
         raise InvalidSetting("RECOLLECT_MODEL", "a language model needs RECOLLECT_MODEL_URL and RECOLLECT_MODEL")
-    return OpenAIReasoner(settings.model_url, settings.model, settings.model_key, **model_limits(settings))
-
-
-def model_limits(settings: Settings) -> dict[str, Any]:
-    return {
-        "timeout": settings.model_timeout,
-        "first": settings.model_first_timeout,
-        "window": settings.model_window,
-        "slots": settings.model_slots,
-    }
+    return OpenAIReasoner(
+        settings.model_url,
+        settings.model,
+        settings.model_key,
+        timeout=settings.model_timeout,
+        first=settings.model_first_timeout,
+        window=settings.model_window,
+        slots=settings.model_slots,
+    )
 
 
 def make_upstream(settings: Settings) -> Upstream | None:
@@ -291,9 +282,7 @@ def make_summariser(settings: Settings) -> Reasoner | None:
     """Return the model configured for summaries, at the same server, or None."""
     if not settings.model_url or not settings.summary_model:
         return None
-    from recollect.providers.openai import OpenAIReasoner
-
-    return OpenAIReasoner(settings.model_url, settings.summary_model, settings.model_key, **model_limits(settings))
+    return make_reasoner(replace(settings, model=settings.summary_model))
 
 
 def choose_embedding_policy(settings: Settings, embedder: Embedder | None) -> Policy:

@@ -61,19 +61,15 @@ class SettingTexts:
 def find_settings(environ: Mapping[str, str] | None, variables: Mapping[str, str]) -> SettingTexts:
     """Return the text of each setting. `variables` maps fields to variables. With an `environ` argument, only the files
     it names are read; with the process environment, also those of the working directory."""
-    is_own = environ is not None
+    env_name, config_name = (".env", "recollect.toml") if environ is None else (None, None)
     environ = os.environ if environ is None else environ
     around = {name: SettingText(text) for name, text in environ.items() if name.startswith(PREFIXES)}
-    env_file = read_env_file(choose_file(environ.get(ENV_FILE), None if is_own else ".env", ENV_FILE))
-    named = around.get(CONFIG_FILE) or env_file.get(CONFIG_FILE)
-    config = read_toml(
-        choose_file(named.text if named else None, None if is_own else "recollect.toml", CONFIG_FILE), variables
-    )
+    env_file = read_env_file(choose_file(environ.get(ENV_FILE), env_name, ENV_FILE))
+    named = {**env_file, **around}.get(CONFIG_FILE)
+    config = read_toml(choose_file(named.text if named else None, config_name, CONFIG_FILE), variables)
     known = {*variables.values(), *ANYWHERE}
-    unknown = [
-        *((name, at) for name, at in around.items() if name not in known and name not in ENVIRONMENT_ONLY),
-        *((name, at) for layer in (env_file, config) for name, at in layer.items() if name not in known),
-    ]
+    found = [*((name, at) for name, at in around.items() if name not in ENVIRONMENT_ONLY)]
+    unknown = [(name, at) for name, at in (*found, *env_file.items(), *config.items()) if name not in known]
     return SettingTexts({**config, **env_file, **around}, unknown)
 
 
@@ -110,18 +106,13 @@ def iter_bindings(text: str, path: Path) -> Iterator[tuple[str, str, int]]:
     position = 0
     while position < len(text):
         binding = BINDING.match(text, position)
-        end = binding.end() if binding else find_line_end(text, position)
+        end = binding.end() if binding else (text.find("\n", position) + 1 or len(text) + 1) - 1
         if ours := OURS.match(text, position):
             line = text.count("\n", 0, position) + 1
             if binding is None or is_broken(binding):
                 raise InvalidSetting(ours[1], f"{path}, line {line} is not NAME = value; look at its quotes")
             yield binding["name"], read_value(binding), line
         position = end + 1
-
-
-def find_line_end(text: str, position: int) -> int:
-    end = text.find("\n", position)
-    return len(text) if end < 0 else end
 
 
 def is_broken(binding: re.Match[str]) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
+from functools import partial
 from typing import Any, get_args, get_origin, get_type_hints
 
 from recollect.errors import InvalidSetting
@@ -449,23 +450,19 @@ def _read_bool(text: str) -> bool:
     raise ValueError(f"{text!r} is neither 1 nor 0")
 
 
-def _read_int(text: str) -> int:
+def _read_number(kind: type[int] | type[float], text: str) -> float:
     try:
-        return int(text)
+        return kind(text)
     except ValueError:
-        raise ValueError(f"{text!r} is not a whole number") from None
+        raise ValueError(f"{text!r} is not a {'whole ' if kind is int else ''}number") from None
 
 
-def _read_float(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"{text!r} is not a number") from None
-
-
-_READERS: dict[Any, Callable[[str], Any]] = {bool: _read_bool, int: _read_int, float: _read_float, str: str}
-
-
+_READERS: dict[Any, Callable[[str], Any]] = {
+    bool: _read_bool,
+    int: partial(_read_number, int),
+    float: partial(_read_number, float),
+    str: str,
+}
 _KINDS: dict[Any, tuple[type, ...]] = {bool: (bool,), int: (int,), float: (int, float), str: (str, os.PathLike)}
 
 
