@@ -25,7 +25,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from recollect.apps.ask.gate.check import Allowed, passed
+from recollect.apps.ask.gate.check import Allowed, check_sql
 from recollect.apps.ask.interpret import (
     Candidate,
     Decision,
@@ -140,7 +140,7 @@ async def look_up(opened: Opened, names: Sequence[str]) -> list[FoundValue]:
 
 async def run(opened: Opened, candidate: Candidate) -> Result:
     try:
-        checked = passed(candidate.sql, opened.catalog.dialect, opened.allowed, rows=ROWS)
+        checked = check_sql(candidate.sql, opened.catalog.dialect, opened.allowed, rows=ROWS)
         rows = await opened.source.run(checked.sql, rows=ROWS)
     except (StatementDenied, QueryFailed) as error:
         return Result(error=f"{type(error).__name__}: {error}")

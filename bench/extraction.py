@@ -1,6 +1,6 @@
 """`python -m bench extraction`: the rules that learn without a model, on labelled sentences: JSON lines, one each.
 
-    {"text": ..., "role": "user", "facts": [{"category", "key", "value"}]}
+    {"text": ..., "role": "user", "facts": [{"category", "key", "value"}]}   or {"kind", "attribute", "value"}
 
 `role` defaults to "user"; `facts` is empty for junk. A fact counts as found if the category is equal and one value
 contains the other, ignoring case; each fact is matched once. Equal keys are counted separately.
@@ -158,7 +158,14 @@ def read_sentences(path: Path) -> Iterator[Labelled]:
 def parse_sentence(path: Path, number: int, line: str) -> Labelled:
     try:
         given = json.loads(line)
-        facts = [{name: str(fact[name]) for name in ("category", "key", "value")} for fact in given["facts"]]
+        facts = [
+            {
+                "category": str(fact.get("category") or fact["kind"]),
+                "key": str(fact.get("key") or fact["attribute"]),
+                "value": str(fact["value"]),
+            }
+            for fact in given["facts"]
+        ]
         return Labelled(str(given["text"]), given.get("role") or "user", facts)
     except (ValueError, TypeError, KeyError) as error:
         raise InvalidInput("file", f"{path}:{number} is not a sentence with text and facts: {error}") from None

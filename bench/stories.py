@@ -36,7 +36,8 @@ START = datetime(2026, 1, 5, 9, tzinfo=UTC)
 REFUSALS = (ENGLISH.unknown, CHINESE.unknown)
 # How a line says that a value does not hold any more, or perhaps not.
 ENDED = re.compile(
-    r"^(?:\[\d+\] )?(?:no longer|earlier|不再|以前)|no current value|\(until \d|\((?:maybe )?outdated|不知道了",
+    r"^(?:\[\d+\] )?(?:no longer|earlier|不再|以前)|no current value|\(until \d|\((?:maybe )?outdated"
+    r"|不知道了|可能已过时",
     re.IGNORECASE,
 )
 QUOTED = re.compile(r"“(.*)”|^\[\d+\] (?:\w+: )?(.*)$")

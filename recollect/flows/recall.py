@@ -17,6 +17,7 @@ from recollect.flows.request_log import build_request_row
 from recollect.learning.asked_keys import find_asked_keys
 from recollect.learning.changes import find_outdated
 from recollect.learning.rules import rulebooks
+from recollect.recall.answer_ranking import rate_support
 from recollect.recall.candidates import Candidates
 from recollect.recall.chapters import best_chapters
 from recollect.recall.fuse import Fused, Weights, fuse
@@ -217,7 +218,7 @@ async def build_context(deps: Dependencies, scope: Scope, query: Query) -> Conte
     found, turns = await search_memory(deps, scope, query, MAX_HITS, query.budget, recent=count and count + 1)
 
     if query.as_of is None:
-        hits = mark_outdated(found.hits)
+        hits = mark_outdated(found)
         found = replace(found, hits=hits, memories=mark_memories(found.memories, hits))
     packed = pack(found, select_recent(turns, query, count))
     used = packed.hits
@@ -228,16 +229,15 @@ async def build_context(deps: Dependencies, scope: Scope, query: Query) -> Conte
     return packed
 
 
-def mark_outdated(hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits; those of the user that a later one of them replaces or ends say so."""
-    said = [hit for hit in hits[:MOST_COMPARED] if hit.turn.role == "user" and hit.turn.at is not None]
+def mark_outdated(recall: Recall) -> list[Hit]:
+    """Return the hits; those of the user that a later one of them may replace or end say so."""
+    said = [hit for hit in recall.hits[:MOST_COMPARED] if hit.turn.role == "user" and hit.turn.at is not None]
     said.sort(key=lambda hit: (hit.turn.at, hit.turn.index))
-    breaks = [n for n in range(1, len(said)) if said[n].turn.session != said[n - 1].turn.session]
     found: dict[str, list[Outdated]] = {}
-    for change in find_outdated([hit.text for hit in said], breaks):
-        mark = Outdated(change.statement, said[change.by].source, change.is_sure)
+    for change in find_outdated([hit.text for hit in said], rate_support(recall, said)):
+        mark = Outdated(change.statement, said[change.by].source, round(change.probability, 4))
         found.setdefault(said[change.message].source, []).append(mark)
-    return [replace(hit, outdated=tuple(found.get(hit.source, ()))) for hit in hits]
+    return [replace(hit, outdated=tuple(found.get(hit.source, ()))) for hit in recall.hits]
 
 
 def mark_memories(memories: Sequence[MemoryHit], hits: Sequence[Hit]) -> list[MemoryHit]:

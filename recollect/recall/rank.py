@@ -22,6 +22,7 @@ Overtaken = tuple[tuple[ConversationId, int], tuple[ConversationId, int] | None]
 JUST_BEFORE = 1e-6  # ranks; so small that the last of many values does not pass what stands before the first
 CHARS_PER_TOKEN = 5
 HEADER_TOKENS = 8
+NOTHING_FOUND = 8  # of the user's statements, that a context has when none matches the question
 NEAR = 0.25  # cosine from which the vector arm alone speaks for a turn
 
 
@@ -67,7 +68,8 @@ def choose(
     one may be the question itself."""
     by_words, by_meaning = fused.matched > 0, found.cosine >= NEAR
     in_session = _in_session(found, session)
-    evident = by_words | by_meaning | (fused.parts["neighbours"] > 0) & bool(by_words.any())
+    asks = (found.flags & Flag.ASKS) > 0
+    evident = by_words | by_meaning | (fused.parts["neighbours"] > 0) & bool((by_words & ~asks).any())
     eligible = evident & ~_excluded(found, query.exclude)
     reach, widened = _reach(query, question, session, int((eligible & by_words & in_session).sum()))
     if reach == "session":
@@ -76,9 +78,12 @@ def choose(
     ranked = rows[np.argsort(-fused.total[rows], kind="stable")]
     if overtaken and not question.past and query.as_of is None:
         ranked = current_first(ranked, found, overtaken)
-    if len(ranked) < query.fallback and "turn" in query.kinds:
+    stated = ((found.flags & Flag.USER) > 0) & ~asks
+    known = int(stated[ranked].sum())
+    missing = max(query.fallback, NOTHING_FOUND if budget is not None and not known else 0) - known
+    if missing > 0 and "turn" in query.kinds:
         others = ~_excluded(found, (*query.exclude, *list_forgotten(found, overtaken)))
-        ranked = add_fallback(ranked, fused, others & in_session if reach == "session" else others, query.fallback)
+        ranked = add_fallback(ranked, fused, others & in_session if reach == "session" else others, stated, missing)
     best = ranked[: limit + 1]
     if budget is not None:
         best = best[: _enough(found.tokens[best], query.turn_chars, budget)]
@@ -96,12 +101,12 @@ def choose(
     )
 
 
-def add_fallback(ranked: Ints, fused: Fused, others: Bools, count: int) -> Ints:
-    """Return the ranking, followed by the best of the other turns, up to `count` in all."""
+def add_fallback(ranked: Ints, fused: Fused, others: Bools, stated: Bools, count: int) -> Ints:
+    """Return the ranking, followed by `count` of the other turns, the user's statements first, then the best."""
     others[ranked] = False
     rest = np.flatnonzero(others)
-    rest = rest[np.argsort(-fused.total[rest], kind="stable")]
-    return np.concatenate([ranked, rest[: count - len(ranked)]])
+    rest = rest[np.lexsort((-fused.total[rest], ~stated[rest]))]
+    return np.concatenate([ranked, rest[:count]])
 
 
 def list_forgotten(found: Candidates, overtaken: Sequence[Overtaken]) -> list[str]:

@@ -43,18 +43,21 @@ class Query:
     turn_chars: int = 600  # a longer turn enters a context as an excerpt
     recent: int | None = None  # last turns of the session in a context; None: the setting
     recency: float = 0.0  # weight of being recent
-    fallback: int = 0  # turns to return at least, if so many were said: when little matches, the best of the rest
+    fallback: int = 0  # statements of the user to return at least: when little matches, the best of the rest
     exclude: tuple[str, ...] = ()  # refs of turns not to find, e.g. the question's own
     definitions: Mapping[str, str] = field(default_factory=dict)  # what words mean in this session
 
     def __post_init__(self) -> None:
         check_text("query.text", self.text, MAX_QUERY_CHARS)
         check_choice("query.scope", self.scope, get_args(Reach))
-        for kind in _check_tuple("query.kinds", self.kinds):
+        _check_type("query.kinds", self.kinds, "tuple", tuple, list)
+        _check_type("query.exclude", self.exclude, "tuple", tuple, list)
+        _check_type("query.definitions", self.definitions, "mapping", Mapping)
+        for kind in self.kinds:
             check_choice("query.kinds", kind, get_args(Kind))
-        for ref in _check_tuple("query.exclude", self.exclude):
+        for ref in self.exclude:
             check_text("query.exclude", ref, MAX_REF)
-        for term, meaning in _check_mapping("query.definitions", self.definitions).items():
+        for term, meaning in self.definitions.items():
             check_text("query.definitions", term, MAX_NAME)
             check_text(f"query.definitions[{term!r}]", meaning, MAX_QUERY_CHARS)
         check_range("query.limit", self.limit, 1, MAX_HITS)
@@ -80,11 +83,15 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """A statement of a turn that a later turn replaces or ends. If it is not `is_sure`, it may still hold."""
+    """A statement of a turn that a later turn may replace or end."""
 
     statement: str
     by: str  # the later turn
-    is_sure: bool
+    probability: float
+
+    @property
+    def is_sure(self) -> bool:
+        return self.probability >= 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +167,7 @@ class LeftOut:
 
     source: str
     reason: str
+    is_over_budget: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +189,8 @@ class Context:
 
     @property
     def truncated(self) -> bool:
-        return bool(self.left_out) or any(line.excerpt for line in self.lines)
+        """Whether the token budget was too small for everything that was found."""
+        return any(each.is_over_budget for each in self.left_out)
 
     @property
     def request_id(self) -> RequestId:
@@ -217,16 +226,9 @@ def check_range(name: str, value: Any, low: float, high: float, whole: bool = Tr
         raise InvalidInput(name, f"{value} is not between {low:,} and {high:,}")
 
 
-def _check_tuple(name: str, values: object) -> tuple[Any, ...]:
-    if isinstance(values, tuple | list):
-        return tuple(values)
-    raise InvalidInput(name, f"must be a tuple, got {type(values).__name__}")
-
-
-def _check_mapping(name: str, values: object) -> Mapping[Any, Any]:
-    if isinstance(values, Mapping):
-        return values
-    raise InvalidInput(name, f"must be a mapping, got {type(values).__name__}")
+def _check_type(name: str, value: object, wanted: str, *kinds: type) -> None:
+    if not isinstance(value, kinds):
+        raise InvalidInput(name, f"must be a {wanted}, got {type(value).__name__}")
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:

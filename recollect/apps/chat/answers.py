@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from recollect.apps.chat.message import ChatReply, Message, has_only_questions, has_question, is_quoted_reply
 from recollect.apps.chat.phrases import Phrases
-from recollect.apps.chat.ranking import Ranked, rank_messages
 from recollect.learning.asked_keys import find_asked_keys, is_everything
 from recollect.learning.changes import cut_to_change, read_statements
 from recollect.learning.extract import extract
 from recollect.learning.reconcile import ENDED_IN
 from recollect.learning.rulebook import Rulebook
 from recollect.learning.rules import rulebooks
+from recollect.recall.answer_ranking import Ranked, rank_messages
 from recollect.recall.entities import entities
 from recollect.recall.excerpt import excerpt
 from recollect.recall.lexemes import lexemes
@@ -34,6 +36,7 @@ MIN_FACT = 0.4  # score from which a memory answers if its key was not asked for
 MAX_FACTS = 5
 MAX_QUOTES = 3
 SHOWN = 0.6  # of the best message's probability that a further one must have
+REPLACED = 0.15  # probability of a change from which the later message is shown first
 MAX_TOPIC_TURNS = 6  # for a question about a topic
 QUOTE_CHARS = 300
 EPISODE_CHARS = 400
@@ -76,11 +79,11 @@ def answer_from_memory(
     lines = [
         *(words.no_longer.format(key=words.key(hit.memory.key), fact=format_fact(hit, words)) for hit in before),
         *(format_fact(hit, words) for hit in told),
-        *(format_turn(hit, recall, words, books, is_now) for hit, is_now in chosen),
+        *(format_turn(quote, recall, words, books) for quote in chosen),
     ]
     if not lines:
         return ChatReply(words.unknown)
-    sources = (*(hit.source for hit in [*before, *told]), *(hit.source for hit, _ in chosen))
+    sources = (*(hit.source for hit in [*before, *told]), *(quote.hit.source for quote in chosen))
     hedge = [] if is_sure else [f"{words.unknown} {words.closest}"]
     return ChatReply("\n".join([*hedge, *lines]), sources)
 
@@ -96,10 +99,10 @@ def is_answered(ranked: Sequence[Ranked]) -> bool:
     return bool(ranked) and ranked[0].is_confident
 
 
-def find_report(ended: Memory, recall: Recall) -> list[tuple[Hit, bool]]:
+def find_report(ended: Memory, recall: Recall) -> list[Quote]:
     """Return the recalled message that ended a memory."""
     ref = (ended.data or {}).get(ENDED_IN, "")
-    return [(hit, True) for hit in recall.hits if hit.source == ref]
+    return [Quote(hit, "now") for hit in recall.hits if hit.source == ref]
 
 
 def answer_topic(recall: Recall, words: Phrases, books: Sequence[Rulebook]) -> ChatReply:
@@ -109,7 +112,7 @@ def answer_topic(recall: Recall, words: Phrases, books: Sequence[Rulebook]) -> C
     turns.sort(key=lambda hit: (hit.turn.at is None, hit.turn.at, hit.turn.index))
     lines = [
         *(format_episode(hit, words) for hit in episodes),
-        *(format_turn(hit, recall, words, books) for hit in turns),
+        *(format_turn(Quote(hit), recall, words, books) for hit in turns),
     ]
     sources = (*(hit.source for hit in episodes), *(hit.source for hit in turns))
     return ChatReply("\n".join(lines) or words.unknown, sources)
@@ -132,36 +135,44 @@ def select_statements(recall: Recall, books: Sequence[Rulebook], asks_past: bool
 
 def states_something(text: str) -> bool:
     said = read_statements(text)
-    return not said or any(each.can_change for each in said)
+    return not said or any(each.now for each in said)
 
 
-def choose_messages(
-    ranked: Sequence[Ranked], recall: Recall, asks_past: bool, only_best: bool
-) -> list[tuple[Hit, bool]]:
-    """Return the best messages, each replaced by the one that says what holds now, unless the past is asked for; and
-    whether it was. `only_best`: those that answer as well as the first."""
-    by_source = {hit.source: hit for hit in recall.hits}
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A message to show: as it is, as what holds `now` in place of an earlier one, as that `earlier` one, or as one in
+    `doubt`, because a later one may have changed it."""
+
+    hit: Hit
+    state: Literal["plain", "now", "earlier", "doubt"] = "plain"
+
+
+def choose_messages(ranked: Sequence[Ranked], recall: Recall, asks_past: bool, only_best: bool) -> list[Quote]:
+    """Return the best messages, each after the one that says what holds now, unless the past is asked for.
+    `only_best`: those that answer as well as the first."""
     close = [each for each in ranked if each.is_close and (not only_best or each.is_as_close(ranked[0]))]
-    best = close[:MAX_QUOTES]
-    chosen: dict[str, tuple[Hit, bool]] = {}
-    for each in best:
-        if each.probability >= best[0].probability * SHOWN:
-            hit = each.hit if asks_past else find_current(each.hit, by_source, frozenset(recall.terms))
-            chosen.setdefault(hit.source, (hit, hit is not each.hit))
-    return list(chosen.values())
+    best = [each.hit for each in close[:MAX_QUOTES] if each.probability >= close[0].probability * SHOWN]
+    if asks_past:
+        return [Quote(hit) for hit in best]
+    by_source, chosen = {hit.source: hit for hit in recall.hits}, dict[str, Quote]()
+    for hit in best:
+        for quote in list_current(hit, by_source, frozenset(recall.terms)):
+            chosen.setdefault(quote.hit.source, quote)
+    return list(chosen.values())[:MAX_QUOTES]
 
 
-def find_current(hit: Hit, by_source: Mapping[str, Hit], question: frozenset[str]) -> Hit:
-    """Return the turn that holds now: the last of those that changed what the question is about, one after the
-    other."""
-    seen = {hit.source}
-    while part := find_changed_part(hit, question):
-        later = by_source.get(part.by)
-        if later is None or later.source in seen:
-            break
-        seen.add(later.source)
-        hit = later
-    return hit
+def list_current(hit: Hit, by_source: Mapping[str, Hit], question: frozenset[str]) -> list[Quote]:
+    """Return what holds now of what a message says: the last of the messages that changed it, one after the other, and
+    then the message itself; or the message and what may have changed it."""
+    last, part = hit, find_changed_part(hit, question)
+    while part is not None and part.probability >= REPLACED and part.by in by_source:
+        last = by_source[part.by]
+        part = find_changed_part(last, question)
+    if last is not hit:
+        return [Quote(last, "now"), Quote(hit, "earlier")]
+    if part is not None and part.by in by_source:
+        return [Quote(hit, "doubt"), Quote(by_source[part.by])]
+    return [Quote(hit)]
 
 
 def find_changed_part(hit: Hit, question: frozenset[str]) -> Outdated | None:
@@ -264,14 +275,14 @@ def find_source(memory: Memory) -> str:
     return said[0] if said else memory.ref
 
 
-def format_turn(hit: Hit, recall: Recall, words: Phrases, books: Sequence[Rulebook], is_now: bool = False) -> str:
+def format_turn(quote: Quote, recall: Recall, words: Phrases, books: Sequence[Rulebook]) -> str:
     """Return a turn as a quotation; of one that changed an earlier one, the part that says what holds now."""
-    turn = hit.turn
-    text = " ".join((cut_to_change(turn.text) if is_now else turn.text).split())
+    turn = quote.hit.turn
+    text = " ".join((cut_to_change(turn.text) if quote.state == "now" else turn.text).split())
     text = text if len(text) <= QUOTE_CHARS else excerpt(text, QUOTE_CHARS, recall.terms)
-    return choose_template(turn, words, books).format(
-        date=words.date(turn.at), text=text, ref=turn.ref, who=turn.speaker
-    )
+    template = words.earlier if quote.state == "earlier" else choose_template(turn, words, books)
+    line = template.format(date=words.date(turn.at), text=text, ref=turn.ref, who=turn.speaker)
+    return line + words.doubt if quote.state == "doubt" else line
 
 
 def quote_turn(turn: Turn, words: Phrases, books: Sequence[Rulebook]) -> str:

@@ -169,7 +169,9 @@ class SchemaIndex:
         found = [target for table in below if (target := self.best_of_concept("money", table))]
         best = max(found, key=lambda each: self.by_concept["money"][each], default=None)
         target = own or (replace(best, per=info.name) if best else None)
-        for word in VALUE_WORDS if target else ():
+        if target is None:
+            return
+        for word in VALUE_WORDS:
             self.put((*stem_phrase(info.title), stem_word(word)), target, 0.95)
 
     def add_role(self, join: Join) -> None:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from recollect.apps.ask.interpret.words import Phrase, split_name, stem_word
-from recollect.apps.ask.semantic.catalog import Catalog, Column, ColumnType, Table
-from recollect.apps.ask.semantic.model import Dimension, Entity, Join, Measure, Moment, SemanticModel
+from recollect.apps.ask.semantic.catalog import Catalog, Column, Table
+from recollect.apps.ask.semantic.model import Dimension, Entity, Join, Measure, Moment, MomentType, SemanticModel
 
 ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d.*)?")
 NUMERIC = re.compile(r"[+-]?\d+(\.\d+)?")
@@ -52,7 +52,7 @@ def draft_model(catalog: Catalog) -> SemanticModel:
         for column in table.columns:
             names = name_column(table, column)
             if is_moment(column):
-                kind: ColumnType = "datetime" if column.type == "datetime" else "date"
+                kind: MomentType = "datetime" if column.type == "datetime" else "date"
                 moments.append(Moment(table.name, column.name, names, kind, column.name == main))
             elif is_measure(column) and column.name not in keys:
                 own = name_amount(table, column)

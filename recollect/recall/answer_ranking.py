@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -60,6 +60,7 @@ class Features:
 
 WEIGHTS = Features(covered=5.2, nearby=2.9, ahead=4.5, typed=1.2, asked=2.0, unheard=2.5)
 BIAS = -4.5
+COVERED, UNTYPED = 1.9, 1.0  # weights of a later message in favour of a change
 CONFIDENT = 0.6  # probability from which a message is given as an answer; below, as the closest there is
 CLOSEST = 0.13  # below, it is not worth showing
 
@@ -97,12 +98,18 @@ def rank_messages(recall: Recall, hits: Sequence[Hit], asked: frozenset[str]) ->
     return sorted(ranked, key=lambda each: -each.probability)
 
 
+def rate_support(recall: Recall, hits: Sequence[Hit]) -> list[float]:
+    """Return, for each hit, how much the question speaks for it as what holds now (see learning/changes.py): it has
+    words of the question, and what the question word asks for."""
+    return [COVERED * each.covered + UNTYPED * min(each.typed, 0.0) for each in compute_features(recall, hits)]
+
+
 def estimate(features: Features) -> float:
     total = BIAS + sum(getattr(WEIGHTS, name) * getattr(features, name) for name in Features.__slots__)
     return 1 / (1 + math.exp(-total))
 
 
-def compute_features(recall: Recall, hits: Sequence[Hit], asked: frozenset[str]) -> list[Features]:
+def compute_features(recall: Recall, hits: Sequence[Hit], asked: Collection[str] = ()) -> list[Features]:
     said = {hit.source: split_words(hit.text) for hit in recall.hits}
     vocabulary = frozenset[str]().union(*(said[hit.source] for hit in hits)) if hits else frozenset[str]()
     worth = weigh_words(recall)
