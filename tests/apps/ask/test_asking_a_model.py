@@ -126,7 +126,7 @@ def test_plain_sql_is_taken_fenced_or_bare(talking: Door, script: Script, form: 
 # Agreement -----------------------------------------------------------------------------------------------------------
 
 MONDAY, TUESDAY, OTHER = (f"SELECT {n} AS n FROM customers LIMIT 1" for n in (1, 2, 3))
-VAGUE = "Which weekday suits them?"
+VAGUE = "Which colour suits them?"
 
 
 def test_the_result_that_most_statements_give_is_the_answer(talking: Door, script: Script) -> None:

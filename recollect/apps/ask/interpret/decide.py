@@ -117,7 +117,7 @@ def merge(candidates: Sequence[Candidate], results: Mapping[str, Result]) -> lis
     """Return one candidate per different result, best first, scored with what the result shows. A result without rows
     speaks against a reading only if another reading has rows."""
     ran = [(each, results[each.id]) for each in candidates if each.id in results and not results[each.id].error]
-    has_rows = any(not result_features(result) for _, result in ran)
+    has_rows = any(not each.unexplained and not result_features(result) for each, result in ran)
     best: dict[Any, Candidate] = {}
     for candidate, result in ran:
         features = result_features(result) if has_rows else []

@@ -88,7 +88,7 @@ def average_totals(work: Work) -> Work | None:
     """Return the reading of "average revenue per customer" as one figure: all revenue by the number of customers."""
     averaged = [fact for fact in work.facts("metric") if fact.aggregate == "avg" and not fact.target.per]
     grouped = [*work.facts("grain"), *(fact for fact in work.facts("group") if not fact.target.column)]
-    if len(averaged) != 1 or not grouped:
+    if len(averaged) != 1 or not grouped or averaged[0].target not in list_figures(work.index):
         return None
     facts = tuple(replace(each, aggregate="per") if each == averaged[0] else each for each in work.state.facts)
     made = Work(work.linked, replace(work.state, facts=facts), work.subject)

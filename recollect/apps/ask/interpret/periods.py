@@ -180,8 +180,8 @@ def read_quarter(tokens: Sequence[Token], at: int, today: date, year: int | None
     name, number = (
         (short["unit"], int(short["number"])) if short else (word(tokens, last), ORDINALS.get(word(tokens, at)))
     )
-    months = {"q": 3, "quarter": 3, "h": 6, "half": 6}.get(name, 12)
-    if number is None or months * number > 12:
+    months = {"q": 3, "quarter": 3, "h": 6, "half": 6}.get(name)
+    if number is None or months is None or months * number > 12:
         return
     last += not short
     said, end = find_year(tokens, last, today)

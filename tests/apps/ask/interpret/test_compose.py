@@ -80,6 +80,29 @@ def test_frames_survive_json(shop: Shop) -> None:
             assert render_frame(again.frame, shop.index) == candidate.sql
 
 
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("what percentage of orders is paid", [(75.0,)]),
+        ("average number of orders per customer", [(4 / 3,)]),
+        ("average order value per year", [("2024", 100.0), ("2025", 60.0)]),
+        ("orders older than 10 months", [(1,)]),
+        ("how many active customers", [(3,)]),
+    ],
+)
+def test_manager_questions(shop: Shop, question: str, rows: list[tuple[float, ...]]) -> None:
+    found = shop.rows(question)
+    assert [row[: len(rows[0])] for row in found] == [pytest.approx(row) for row in rows] or found == rows
+
+
+def test_threshold_shows_what_was_summed(shop: Shop) -> None:
+    assert shop.rows("customers who spent more than 120") == [("Ada", 1, 150.0)]
+
+
+def test_customers_that_have_not_ordered_lately(shop: Shop) -> None:
+    assert names(shop.rows("customers who haven't ordered in 5 months")) == {"Ben", "Cleo", "Dan"}
+
+
 def test_frames_of_another_version_are_ignored() -> None:
     assert Frame.from_data({**Frame("orders").to_data(), "version": 1}) is None
 
@@ -147,6 +170,14 @@ WORDS = st.sampled_from(
         "since",
         "share",
         "growth",
+        "first",
+        "half",
+        "rate",
+        "new",
+        "active",
+        "more",
+        "than",
+        "days",
     ]
 )
 
