@@ -1,8 +1,12 @@
-"""Measure asking a database without a model: `python -m bench.ask spider|defog|chinook|sample|clinic|flights`.
+"""Measure asking a database without a model: `python -m bench.ask spider|defog|chinook|sample|clinic|flights|FOLDER`.
 
 Reports right, wrong, asked and right in the end (answered right, or the right one among at most four choices), the
-confidence against the accuracy, and CPU per question. Failures are shown for the databases in READ only; the others
-stay unread, and only they may be used to fit the confidence (`--fit`).
+confidence against the accuracy, and CPU per question. Failures are shown for the databases in READ and for folders;
+the others stay unread, and so do folders named heldout, closed or unread. Only unread databases may be used to fit the
+confidence (`--fit`).
+
+A folder has questions.jsonl, one question a line: "db", "question", "gold_sql" (empty if the question must not be
+answered), "gold_also", "ordered", "today"; and followups.jsonl, where a line has "db" and "steps", a list of questions.
 """
 
 from __future__ import annotations
@@ -15,13 +19,13 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from recollect.apps.ask.gate.check import Allowed, passed
+from recollect.apps.ask.gate.check import Allowed, check_sql
 from recollect.apps.ask.interpret import (
     Candidate,
     Decision,
@@ -56,6 +60,7 @@ QUESTION_FILES = {
     for name in ("chinook", "sample", "clinic", "flights")
 }
 FOLDERS = {"spider": "spider_dev10", "defog": "defog_dev"}
+UNREAD_FOLDERS = ("heldout", "closed", "unread")
 
 
 @dataclass(slots=True)
@@ -70,6 +75,7 @@ class Asked:
     cpu: float = 0.0
     gold: str = ""
     expects_choice: bool = False
+    is_read: bool = True
 
     @property
     def first_right(self) -> bool:
@@ -134,7 +140,7 @@ async def look_up(opened: Opened, names: Sequence[str]) -> list[FoundValue]:
 
 async def run(opened: Opened, candidate: Candidate) -> Result:
     try:
-        checked = passed(candidate.sql, opened.catalog.dialect, opened.allowed, rows=ROWS)
+        checked = check_sql(candidate.sql, opened.catalog.dialect, opened.allowed, rows=ROWS)
         rows = await opened.source.run(checked.sql, rows=ROWS)
     except (StatementDenied, QueryFailed) as error:
         return Result(error=f"{type(error).__name__}: {error}")
@@ -142,7 +148,7 @@ async def run(opened: Opened, candidate: Candidate) -> Result:
 
 
 def find_folder(name: str) -> Path:
-    return SHARED / "eval" / FOLDERS[name]
+    return SHARED / "eval" / FOLDERS[name] if name in FOLDERS else Path(name).resolve()
 
 
 def make_own_database(name: str, folder: Path) -> Path:
@@ -168,11 +174,14 @@ def load_scorer() -> Any:
 
 
 async def measure_folder(folder: Path, only: Sequence[str]) -> list[Asked]:
+    """Measure questions.jsonl, and the conversations of followups.jsonl if there are any."""
     scorer = load_scorer()
-    questions = [json.loads(line) for line in (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+    chains = [(each["db"], [each]) for each in read_lines(folder / "questions.jsonl")]
+    if (folder / "followups.jsonl").exists():
+        chains += [(each["db"], each["steps"]) for each in read_lines(folder / "followups.jsonl")]
     asked: list[Asked] = []
     with tempfile.TemporaryDirectory() as scratch:
-        for db in dict.fromkeys(each["db"] for each in questions):
+        for db in dict.fromkeys(db for db, _ in chains):
             if only and db not in only:
                 continue
             con = scorer.connect(folder, db)
@@ -181,18 +190,62 @@ async def measure_folder(folder: Path, only: Sequence[str]) -> list[Asked]:
                 path = Path(scratch) / f"{db}.sqlite"
                 with sqlite3.connect(path) as target:
                     con.backup(target)
-            sources = [each for each in (con, scorer.trimmed(con)) if each]
+            judge = Judge(scorer, con, [each for each in (con, scorer.trimmed(con)) if each], is_read(folder, db))
             opened = await open_database(path)
-            for each in questions:
-                if each["db"] == db:
-                    decision, candidates, cpu = await interpret(opened, each["question"])
-                    golds = scorer.allowed(
-                        sources, [each["gold_sql"], *each.get("gold_also", [])], each.get("ordered", True)
-                    )
-                    right = {c.id: is_right(scorer, con, golds, c.sql) for c in candidates}
-                    asked.append(Asked(db, each["question"], decision, candidates, right, cpu, each["gold_sql"]))
+            for name, chain in chains:
+                if name == db:
+                    asked += await ask_chain(opened, db, chain, judge)
             await opened.source.close()
     return asked
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Tells which candidates have the rows of a gold query."""
+
+    scorer: Any
+    con: sqlite3.Connection
+    sources: Sequence[sqlite3.Connection]
+    is_read: bool
+
+    def find_right(self, question: Mapping[str, Any], candidates: Sequence[Candidate]) -> dict[str, bool]:
+        if not question["gold_sql"]:
+            return {}
+        golds = [question["gold_sql"], *question.get("gold_also", [])]
+        allowed = self.scorer.allowed(self.sources, golds, question.get("ordered", True))
+        return {each.id: is_right(self.scorer, self.con, allowed, each.sql) for each in candidates}
+
+
+async def ask_chain(opened: Opened, db: str, chain: Sequence[Mapping[str, Any]], judge: Judge) -> list[Asked]:
+    """Ask the questions of a conversation one after the other."""
+    asked: list[Asked] = []
+    last: Frame | None = None
+    for each in chain:
+        today = date.fromisoformat(each["today"]) if each.get("today") else None
+        decision, candidates, cpu = await interpret(opened, each["question"], last, today=today)
+        right, gold = judge.find_right(each, candidates), each["gold_sql"] or "(must not be answered)"
+        made = Asked(db, each["question"], decision, candidates, right, cpu, gold, not each["gold_sql"], judge.is_read)
+        asked.append(made)
+        last = next_frame(made, last)
+    return asked
+
+
+def next_frame(asked: Asked, last: Frame | None) -> Frame | None:
+    """Return what the conversation goes on from: the answer, or the choice that a user would take."""
+    chosen = [each for each in asked.decision.candidates if asked.right.get(each.id)]
+    answered = asked.decision.candidates[:1] if asked.decision.kind in ("answer", "assume") else ()
+    return next((each.frame for each in (*chosen, *answered)), last)
+
+
+def read_lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def is_read(folder: Path, db: str) -> bool:
+    """Whether the failures of a database may be shown."""
+    if folder in [find_folder(name) for name in FOLDERS]:
+        return db in READ
+    return not any(part.startswith(UNREAD_FOLDERS) or part.endswith(UNREAD_FOLDERS) for part in folder.parts)
 
 
 def is_right(scorer: Any, con: sqlite3.Connection, golds: Any, sql: str) -> bool:
@@ -218,22 +271,10 @@ async def measure_toml(file: Path, database: Path) -> list[Asked]:
                 words = tuple(Word(k.names, "project", k.means, k.table, k.condition) for k in each.known)
                 decision, candidates, cpu = await interpret(opened, each.ask, last, Vocabulary(words), questions.today)
                 right = {c.id: judge(each, Outcome(c.sql), con)[0] == "right" for c in candidates} if each.gold else {}
-                made = Asked(
-                    file.stem,
-                    each.ask,
-                    decision,
-                    candidates,
-                    right,
-                    cpu,
-                    (each.gold or ("(should ask)",))[0],
-                    not each.gold,
-                )
+                gold = (each.gold or ("(should ask)",))[0]
+                made = Asked(file.stem, each.ask, decision, candidates, right, cpu, gold, not each.gold)
                 asked.append(made)
-                # The thread goes on from what was answered, or from the choice that a user would take.
-                chosen = next((c for c in decision.candidates if right.get(c.id)), None)
-                answered = decision.candidates[0] if decision.kind in ("answer", "assume") else None
-                kept = chosen or answered
-                last = kept.frame if kept else last
+                last = next_frame(made, last)
     await opened.source.close()
     return asked
 
@@ -242,8 +283,8 @@ def report(asked: Sequence[Asked], show: bool) -> None:
     write = sys.stdout.write
     write(f"{'':26}{'n':>5}{'right':>7}{'wrong':>7}{'asked':>7}{'in end':>8}{'first':>7}{'top 4':>7}{'any':>6}\n")
     names = dict.fromkeys(each.db for each in asked)
-    rows = [(name, [a for a in asked if a.db == name]) for name in names if name in READ]
-    rows += [("read", [a for a in asked if a.db in READ]), ("unread", [a for a in asked if a.db not in READ])]
+    rows = [(name, [a for a in asked if a.db == name and a.is_read]) for name in names]
+    rows += [("read", [a for a in asked if a.is_read]), ("unread", [a for a in asked if not a.is_read])]
     for name, part in [*rows, ("all", list(asked))]:
         if part:
             write(report_row(name, part))
@@ -252,7 +293,7 @@ def report(asked: Sequence[Asked], show: bool) -> None:
     write(f"CPU {1000 * cpu:.1f} ms a question\n")
     if show:
         for each in asked:
-            if each.db in READ and each.verdict != "right":
+            if each.is_read and each.verdict != "right":
                 show_failure(each)
 
 
@@ -275,8 +316,8 @@ def report_row(name: str, part: Sequence[Asked]) -> str:
 
 def reliability(asked: Sequence[Asked]) -> None:
     for name, part in (
-        ("read", [a for a in asked if a.db in READ]),
-        ("unread", [a for a in asked if a.db not in READ]),
+        ("read", [a for a in asked if a.is_read]),
+        ("unread", [a for a in asked if not a.is_read]),
     ):
         cells = []
         for low, high in ((0, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 1.01)):
@@ -308,7 +349,7 @@ def fit(asked: Sequence[Asked]) -> None:
     """Fit the confidence on the unread databases, and show how it does on databases left out of the fit."""
     import numpy as np
 
-    part = [a for a in asked if a.db not in READ and a.decision.signals]
+    part = [a for a in asked if not a.is_read and a.decision.signals]
     names = ["bias", *(part[0].decision.signals or {})]
     x = np.array([[1.0, *((a.decision.signals or {})[name] for name in names[1:])] for a in part])
     y = np.array([float(a.first_right) for a in part])
@@ -345,7 +386,7 @@ def regress(x: Any, y: Any, names: Sequence[str]) -> Any:
 
 
 async def measure_set(name: str, only: Sequence[str], scratch: Path) -> list[Asked]:
-    if name in FOLDERS:
+    if name in FOLDERS or (name not in QUESTION_FILES and "=" not in name):
         return await measure_folder(find_folder(name), only)
     if name == "chinook":
         return await measure_toml(QUESTION_FILES[name], SHARED / "data/chinook.sqlite")
@@ -358,7 +399,9 @@ async def measure_set(name: str, only: Sequence[str], scratch: Path) -> list[Ask
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "sets", nargs="+", help="spider, defog, chinook, sample, clinic, flights, or FILE.toml=DATABASE.sqlite"
+        "sets",
+        nargs="+",
+        help="spider, defog, chinook, sample, clinic, flights, a folder, or FILE.toml=DATABASE.sqlite",
     )
     parser.add_argument("--db", nargs="*", default=[])
     parser.add_argument("--failures", action="store_true")

@@ -69,7 +69,7 @@ def list_databases(name: str, scratch: Path) -> Iterator[Database]:
 async def take_choices(analyst: Analyst, database: Database, outcome: Outcome, step: int) -> None:
     """Ask each question as a user of its own, so that what a choice teaches stays with it."""
     project = Scope("owner", project=f"bench-{uuid7().hex}")
-    await analyst.library.add(project, database.name, f"sqlite:///{database.path}", local=True)
+    await analyst.sources.add(project, database.name, f"sqlite:///{database.path}", local=True)
     for n, question in enumerate(database.questions[::step]):
         scope = Scope(f"user-{n}", project=project.project)
         answer = await analyst.ask(scope, Ask(question=question, source=database.name))

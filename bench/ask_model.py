@@ -182,8 +182,8 @@ class Run:
     async def ask_ours(self, database: str, path: Path, question: str, way: Way) -> Answer:
         """Ask in a project of its own, without memory; nothing is asked back, as by a plain prompt."""
         scope = Scope("bench", project=f"bench-{database.replace('_', '-').lower()}")
-        if not await self.analyst.library.listed(scope):
-            await self.analyst.library.add(scope, database, f"sqlite:///{path}", local=True)
+        if not await self.analyst.sources.find_all(scope):
+            await self.analyst.sources.add(scope, database, f"sqlite:///{path}", local=True)
         samples = 1 if way == "cheap" else None
         ask = Ask(question=question, remembers=False, clarify=False, verbose=False, samples=samples, rows=1000)
         return await self.analyst.ask(scope, ask)

@@ -80,7 +80,8 @@ class FaultReport:
 
 
 def check_lines(history: History, stored: Sequence[str]) -> list[str]:
-    """Return what is wrong with the lines of a session: lost, doubled, never sent, or out of order."""
+    """Return what is wrong with the lines of a session: lost, doubled, never sent, or out of order. A request that got
+    no answer may still be carried out later, so only what was acknowledged has an order."""
     counts: Counter[str | None] = Counter(stored)
     sent = {line.value for line in history.lines}
     wrong = [
@@ -88,8 +89,8 @@ def check_lines(history: History, stored: Sequence[str]) -> list[str]:
     ]
     wrong += [f"doubled: {text}" for text, count in counts.items() if count > 1]
     wrong += [f"never sent: {text}" for text in counts if text not in sent]
-    order = [each.value for each in history.lines if counts[each.value]]
-    if order != [text for text in dict.fromkeys(stored) if text in sent]:
+    order = [each.value for each in history.lines if each.outcome == "acknowledged" and counts[each.value]]
+    if order != [text for text in dict.fromkeys(stored) if text in set(order)]:
         wrong.append("out of order")
     return [f"{history.user}: {each}" for each in wrong]
 

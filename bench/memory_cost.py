@@ -200,8 +200,8 @@ async def measure_ask(settings: Settings, *, quick: bool, progress: Progress) ->
         remembering, forgetful = DatabaseAssistant(analyst, True), DatabaseAssistant(analyst, False)
         benchmark = MemoryBenchmark(memory, remembering, forgetful, owner_dsn, progress, QUESTIONS)
         scope = Scope("bench", project=benchmark.project)
-        await analyst.library.add(scope, SOURCE, f"sqlite:///{folder / 'sample.db'}", local=True)
-        stack.push_async_callback(analyst.library.drop, scope, SOURCE)
+        await analyst.sources.add(scope, SOURCE, f"sqlite:///{folder / 'sample.db'}", local=True)
+        stack.push_async_callback(analyst.sources.drop, scope, SOURCE)
         async with record_users(benchmark):
             return replace(await benchmark.measure(QUICK_PAIRS if quick else PAIRS), whole=ASK_LIMIT)
 

@@ -22,10 +22,10 @@ import typer
 from bench.question_file import Definition, Question, QuestionSet, read_questions
 from bench.same_rows import Row, same_rows
 from recollect.apps.ask.interpretation import interpret_question
+from recollect.apps.ask.question import SessionContext
 from recollect.apps.ask.semantic.access import EVERYTHING
 from recollect.apps.ask.semantic.catalog import Catalog
 from recollect.apps.ask.semantic.draft import draft_model
-from recollect.apps.ask.session_context import SessionContext
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.address_rules import LOCAL_RULES
 from recollect.apps.ask.sources.source import Source, open_source

@@ -305,37 +305,42 @@ async def refuse_unsafe(settings: Settings) -> None:
         raise SchemaMismatch(f"the database failed its checks, so it is not served ({'; '.join(failed)})")
 
 
+def judge(name: str, found: str, *problems: tuple[object, str]) -> Check:
+    """Return a check: it fails with the first problem that is there, and otherwise tells what was found."""
+    problem = next((text for is_there, text in problems if is_there), None)
+    return Check(name, problem is None, problem or found)
+
+
 def check_version(facts: Any) -> Check:
-    if facts.version < OLDEST_SERVER:
-        return Check("server version", False, f"PostgreSQL {facts.version_text} is too old: use 16 or later")
-    return Check("server version", True, f"PostgreSQL {facts.version_text}")
+    found = f"PostgreSQL {facts.version_text}"
+    return judge("server version", found, (facts.version < OLDEST_SERVER, f"{found} is too old: use 16 or later"))
 
 
 def check_extensions(facts: Any) -> Check:
     missing = [name for name in EXTENSIONS if name not in (facts.installed or ())]
     unavailable = [name for name in missing if name not in (facts.available or ())]
-    if unavailable:
-        return Check("extensions", False, f"the server does not have {' and '.join(unavailable)}: install it there")
-    if missing:
-        return Check("extensions", False, f"{' and '.join(missing)} not yet in this database: {MIGRATE}")
-    return Check("extensions", True, ", ".join(EXTENSIONS))
+    return judge(
+        "extensions",
+        ", ".join(EXTENSIONS),
+        (unavailable, f"the server does not have {' and '.join(unavailable)}: install it there"),
+        (missing, f"{' and '.join(missing)} not yet in this database: {MIGRATE}"),
+    )
 
 
 def check_schema(schema: SchemaStatus) -> Check:
-    if schema.unknown:
-        problem = f"migration {max(schema.unknown)} is from a newer release: `pip install --upgrade recollect`"
-        return Check("schema", False, problem)
-    if schema.pending:
-        return Check("schema", False, f"{len(schema.pending)} migration(s) to apply: {MIGRATE}")
-    return Check("schema", True, f"version {max(schema.applied, default=0)}")
+    newest = max(schema.unknown, default=0)
+    return judge(
+        "schema",
+        f"version {max(schema.applied, default=0)}",
+        (schema.unknown, f"migration {newest} is from a newer release: `pip install --upgrade recollect`"),
+        (schema.pending, f"{len(schema.pending)} migration(s) to apply: {MIGRATE}"),
+    )
 
 
 def check_digests(schema: SchemaStatus) -> Check:
-    if schema.changed:
-        versions = ", ".join(map(str, schema.changed))
-        problem = f"migration {versions} was applied with different content: reinstall recollect, or restore a backup"
-        return Check("migrations unchanged", False, problem)
-    return Check("migrations unchanged", True, f"{len(schema.applied)} applied as released")
+    versions = ", ".join(map(str, schema.changed))
+    problem = f"migration {versions} was applied with different content: reinstall recollect, or restore a backup"
+    return judge("migrations unchanged", f"{len(schema.applied)} applied as released", (schema.changed, problem))
 
 
 async def check_role(app_dsn: str, settings: Settings, tables: Sequence[Any]) -> Check:
@@ -344,10 +349,13 @@ async def check_role(app_dsn: str, settings: Settings, tables: Sequence[Any]) ->
     async with login as application:
         [role] = await fetch_rows(application, "server.role")
     owned = [table.name for table in tables if table.owner == role.name]
-    if role.bypasses or owned:
-        why = "bypasses row-level security" if role.bypasses else f"owns {', '.join(owned)}"
-        return Check("application role", False, f"{role.name} {why}: log in as a plain member of {APP_ROLE}")
-    return Check("application role", True, f"{role.name}: no superuser, bypasses nothing, owns nothing")
+    advice = f"log in as a plain member of {APP_ROLE}"
+    return judge(
+        "application role",
+        f"{role.name}: no superuser, bypasses nothing, owns nothing",
+        (role.bypasses, f"{role.name} bypasses row-level security: {advice}"),
+        (owned, f"{role.name} owns {', '.join(owned)}: {advice}"),
+    )
 
 
 def check_access(kind: str, differences: Sequence[Difference], detail: str) -> Check:
@@ -369,9 +377,8 @@ async def check_strays(app_dsn: str, settings: Settings, scope: Scope) -> Check:
     async with connect_application(app_dsn, settings) as application, application.transaction():
         await application.execute(queries()["server.open_scope"], {"scope": scope.id})
         [(strays,)] = await fetch_rows(application, "server.strays", {"scope": scope.id})
-    if strays:
-        return Check("strays", False, f"{strays} index rows of {scope.user} have no turn: please report it")
-    return Check("strays", True, f"every index row of {scope.user} has its turn")
+    problem = f"{strays} index rows of {scope.user} have no turn: please report it"
+    return judge("strays", f"every index row of {scope.user} has its turn", (strays, problem))
 
 
 MAX_TROUBLES = 20

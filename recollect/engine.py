@@ -24,6 +24,7 @@ from recollect.flows import resolve as _resolve
 from recollect.flows import search_documents as _search_documents
 from recollect.flows import teach as _teach
 from recollect.flows.dependencies import Dependencies
+from recollect.flows.embed import Vectors
 from recollect.flows.teach import MemoryFilter
 from recollect.values.api_key import ApiKey, Grant, KeyId, NewKey
 from recollect.values.audit import Audit, Receipt
@@ -390,6 +391,10 @@ class Runtime:
         """Run some work once per idempotency key; return its answer and whether it was replayed. `body` is a digest of
         the request; `work` returns a JSON value."""
         return await _record.run_once(self._deps, as_scope(scope), key, body, work)
+
+    async def embed(self, texts: Sequence[str]) -> Vectors | None:
+        """Return a unit vector for each text; None if no embedder is configured, or it fails."""
+        return await self._deps.embedding.embed_for_comparison(texts)
 
     async def server_identity(self) -> ServerIdentity:
         """Return which PostgreSQL server and database this engine uses."""

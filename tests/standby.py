@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,19 @@ class Pair:
             connection.execute(command.encode())
 
 
+def copy_server(dsn: str, homes: Sequence[Path], *options: str) -> Path:
+    """Make a base backup of the server in the first home for the second; return its data folder."""
+    site = locate_site(homes[1])
+    make_root(site)
+    site.data.mkdir(mode=0o700)
+    os.chown(site.data, site.uid, site.gid)
+    program = find_programs(locate_site(homes[0])) / "pg_basebackup"
+    host = str(conninfo_to_dict(dsn)["host"])
+    copied = run(site, [program, "-h", host, "-U", "postgres", "-D", site.data, "-c", "fast", *options])
+    assert copied.returncode == 0, copied.stdout
+    return site.data
+
+
 @contextmanager
 def replicating(folder: Path) -> Iterator[tuple[Pair, Attachment]]:
     """Yield both servers, and what stops the standby."""
@@ -41,16 +54,7 @@ def replicating(folder: Path) -> Iterator[tuple[Pair, Attachment]]:
         home.mkdir(mode=0o755)
     primary = attach(homes[0])
     try:
-        site = locate_site(homes[1])
-        make_root(site)
-        site.data.mkdir(mode=0o700)
-        os.chown(site.data, site.uid, site.gid)
-        programs = find_programs(locate_site(homes[0]))
-        host = str(conninfo_to_dict(primary.dsn)["host"])
-        copied = run(
-            site, [programs / "pg_basebackup", "-h", host, "-U", "postgres", "-D", site.data, "-R", "-c", "fast"]
-        )
-        assert copied.returncode == 0, copied.stdout
+        copy_server(primary.dsn, homes, "-R")
         standby = attach(homes[1])
         try:
             yield Pair(primary.dsn, standby.dsn), standby

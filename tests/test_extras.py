@@ -111,9 +111,7 @@ def test_asking_a_database_names_its_extra(
 
 
 def test_chart_names_its_extra(folder: Path) -> None:
-    program = (
-        f"{ROWS}; from recollect.apps.ask import chart_images, charts; chart_images.draw_png(charts.build_chart(rows))"
-    )
+    program = f"{ROWS}; from recollect.apps.ask import charts; charts.draw_png(charts.build_chart(rows))"
     code, _, err = run_without(folder, "vl_convert", program)
     assert code == 1
     assert err.splitlines()[-1] == (

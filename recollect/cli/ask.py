@@ -41,7 +41,7 @@ from recollect.values.scope import Scope
 if TYPE_CHECKING:
     from recollect.apps.ask.analyst import Analyst
     from recollect.apps.ask.question import Answer
-    from recollect.apps.ask.source_registry import Library, Shelf
+    from recollect.apps.ask.source_registry import OpenSource, SourceRegistry
     from recollect.apps.ask.sources.running import Rows
 
 DEFAULT_ROWS = 100
@@ -111,8 +111,8 @@ async def ask(
 
 
 async def answer_question(conversation: Conversation, question: str) -> None:
-    from recollect.apps.ask.csv_files import write_csv
     from recollect.apps.ask.question import Ask
+    from recollect.apps.ask.wording import write_csv
 
     ask = Ask(question=question, source=conversation.source, rows=conversation.rows, execute=conversation.execute)
     with show_spinner("asking"):
@@ -138,8 +138,7 @@ async def answer_question(conversation: Conversation, question: str) -> None:
 
 def draw_chart(path: Path | None, answer: Answer) -> tuple[dict[str, Any] | None, bytes]:
     """Write a chart in the format of the file's name, PNG by default; return it and the written bytes, if one suits."""
-    from recollect.apps.ask.chart_images import draw_png, draw_svg
-    from recollect.apps.ask.charts import chart_answer
+    from recollect.apps.ask.charts import chart_answer, draw_png, draw_svg
 
     chart = None if path is None else chart_answer(answer)
     if path is None or chart is None:
@@ -184,12 +183,12 @@ def show_details(answer: Answer) -> None:
 
 
 def show_rows(result: Rows, headers: Sequence[str], title: str) -> None:
-    from recollect.apps.ask.wording import describe_row_count, shown
+    from recollect.apps.ask.wording import describe_row_count, format_cell
 
     print_text(title)
     table = make_table(*(headers or result.columns))
     for row in result.rows[:SHOWN_ROWS]:
-        table.add_row(*(shown(value) for value in row))
+        table.add_row(*(format_cell(value) for value in row))
     stdout_console().print(table)
     if cut := describe_row_count(result, SHOWN_ROWS):
         print_note(cut)
@@ -222,8 +221,8 @@ async def run_ask_command(asking: Conversation, line: str) -> None:
         case "/mean" if "=" in rest:
             term, meaning = map(str.strip, rest.split("=", 1))
             question = last.question if last else ""
-            memory = await teaching.learn_meaning(analyst, scope, asking.source, term, meaning, question)
-            print_text(f"learned ({memory.kind}): {memory.key}: {memory.value}")
+            learned = await teaching.learn_meaning(analyst, scope, asking.source, term, meaning, question)
+            print_text(f"learned (for the {learned.scope}): {learned.term}: {learned.meaning}")
         case _:
             print_note(COMMANDS)
 
@@ -244,11 +243,11 @@ sources = typer.Typer(help="The databases of a project.", no_args_is_help=True)
 
 
 @asynccontextmanager
-async def open_library() -> AsyncIterator[Library]:
+async def open_library() -> AsyncIterator[SourceRegistry]:
     from recollect.bootstrap import open_analyst
 
     async with open_application(open_analyst, worker=False) as (_, analyst):
-        yield analyst.library
+        yield analyst.sources
 
 
 def describe_source(source: DataSource) -> dict[str, Any]:
@@ -266,12 +265,12 @@ def show_sources(console: Console, found: Sequence[DataSource]) -> None:
     console.print(make_table("name", "address", "dialect", "read", rows=rows))
 
 
-def describe_tables(shelf: Shelf) -> dict[str, Any]:
+def describe_tables(shelf: OpenSource) -> dict[str, Any]:
     tables = {each.name: [column.name for column in each.columns] for each in shelf.catalog.tables}
-    return describe_source(shelf.kept) | {"tables": tables}
+    return describe_source(shelf.entry) | {"tables": tables}
 
 
-def show_tables(console: Console, shelf: Shelf) -> None:
+def show_tables(console: Console, shelf: OpenSource) -> None:
     table = make_table("table", "rows", "columns", "names")
     for each in shelf.catalog.tables:
         names = next((entity.names for entity in shelf.model.entities if entity.table == each.name), ())
@@ -285,7 +284,7 @@ print_tables = print_with(show_tables, convert=describe_tables)
 
 @sources.command("add")
 @print_tables
-async def add_source(command: Command, name: Name, dsn: Dsn) -> Shelf:
+async def add_source(command: Command, name: Name, dsn: Dsn) -> OpenSource:
     """Connect a database, read its schema and draft a semantic model. The database is never changed."""
     async with open_library() as library:
         with show_spinner("reading the database"):
@@ -297,12 +296,12 @@ async def add_source(command: Command, name: Name, dsn: Dsn) -> Shelf:
 async def list_sources(command: Command) -> list[DataSource]:
     """List the databases of the project."""
     async with open_library() as library:
-        return await library.listed(command.scope)
+        return await library.find_all(command.scope)
 
 
 @sources.command("show")
 @print_tables
-async def show_source(command: Command, name: Name) -> Shelf:
+async def show_source(command: Command, name: Name) -> OpenSource:
     """Show the tables of a database and their names."""
     async with open_library() as library:
         return await library.find(command.scope, name)
@@ -310,7 +309,7 @@ async def show_source(command: Command, name: Name) -> Shelf:
 
 @sources.command("refresh")
 @print_tables
-async def refresh(command: Command, name: Name) -> Shelf:
+async def refresh(command: Command, name: Name) -> OpenSource:
     """Read the schema of a database again."""
     async with open_library() as library:
         shelf, has_changed = await library.refresh(command.scope, name)
@@ -340,7 +339,7 @@ async def access(command: Command, name: Name, file: File = None) -> None:
     """Print the access rules of each role as JSON; with a file, replace them."""
     async with open_library() as library:
         if file is None:
-            print_json(dict((await library.find(command.scope, name)).kept.access))
+            print_json(dict((await library.find(command.scope, name)).entry.access))
             return
         try:
             rules = json_module.loads(read_text(file))

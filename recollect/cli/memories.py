@@ -20,11 +20,10 @@ from recollect.cli.tables import make_table, shorten, show_memories, show_receip
 from recollect.values.audit import Receipt
 from recollect.values.lesson import Lesson, Owner
 from recollect.values.memory import Memory, MemoryKind, Status
-from recollect.values.plain_yaml import write_yaml
 from recollect.values.resolution import Resolution
 from recollect.values.term import KINDS as TERM_KINDS
 from recollect.values.term import MAX_TERMS, ImportReport, Term, TermKind
-from recollect.values.term_file import dump_ontology
+from recollect.values.term_file import dump_ontology, write_yaml
 
 KINDS = "|".join(get_args(MemoryKind))
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id from `recollect memory list`.", show_default=False)]

@@ -249,7 +249,7 @@ async def stats(command: Command, limit: Most = 20) -> list[UserStats]:
     return await admin.read_stats(read_settings(), command.project, limit)
 
 
-STYLES = {"ok": "green", "over": "bold red", "under": "bold yellow", "not measured": "dim"}
+STYLES = {"ok": "green", "over": "bold red", "under": "bold yellow", "too few": "dim", "not measured": "dim"}
 Days = Annotated[int, typer.Option("--days", "-d", min=1, max=366, help="Number of days, including today.")]
 HtmlFile = Annotated[
     Path | None,

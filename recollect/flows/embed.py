@@ -70,6 +70,15 @@ class Embedding:
                 return None
         return next(reversed(self._models.values()))
 
+    async def embed_for_comparison(self, texts: Sequence[str]) -> Vectors | None:
+        """Return vectors of texts that are not stored; None without an embedder, or if it fails."""
+        if self.embedder is None or self.policy == "none":
+            return None
+        try:
+            return await self.embedder.embed(texts)
+        except EmbedderFailed:
+            return None
+
     async def embed_question(self, text: str, scope: ScopeId) -> tuple[Vectors | None, int | None, tuple[str, ...]]:
         """Return the question's vector and its model, or a note that says why there is none."""
         if self.embedder is None or self.policy == "none":

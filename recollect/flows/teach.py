@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, get_args
 from uuid import UUID
 
@@ -243,7 +243,7 @@ def check_settled(known: Memory) -> None:
 
 
 def build_evidence_about(memory: Memory, act: Act, author: str, now: datetime) -> Evidence:
-    """Return evidence about a memory as it is."""
+    """Return evidence about a memory as it is. It is later than the memory, also if the clock was set back since."""
     return Evidence(
         id=uuid7(),
         act=act,
@@ -254,7 +254,7 @@ def build_evidence_about(memory: Memory, act: Act, author: str, now: datetime) -
         importance=memory.importance,
         source="explicit",
         learned_by="person",
-        said_at=now,
+        said_at=max(now, memory.valid_from + timedelta(microseconds=1)),
         data=memory.data,
         author=author,
     )

@@ -1,5 +1,5 @@
 """Adapters that offer the engine through the interfaces of other libraries: mem0, LangGraph, LangChain, LlamaIndex,
 Anthropic's memory tool and the OpenAI Agents SDK. They use the engine only, never the layers below it.
 
-anthropic_files.py, mem0_facts.py and filters.py convert values and need none of these libraries.
+anthropic_files.py and mem0_facts.py convert values and need none of these libraries.
 """

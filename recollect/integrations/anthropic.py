@@ -14,11 +14,12 @@ which the SDK's tool runner passes on to it; other errors are raised, and the ru
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from dataclasses import replace
+from typing import Any, Concatenate, ParamSpec
 
 from recollect.engine import Engine
-from recollect.errors import InvalidInput, NotFound
+from recollect.errors import InvalidInput
 from recollect.integrations.anthropic_files import (
     ROOT,
     File,
@@ -37,7 +38,7 @@ from recollect.integrations.anthropic_files import (
     select_files,
     select_latest,
 )
-from recollect.integrations.engine_loop import EngineLoop, read_memories
+from recollect.integrations.engine_loop import EngineLoop, forget_versions, read_memories
 from recollect.sync import SyncEngine
 from recollect.values.memory import Memory, Status
 from recollect.values.scope import Scope
@@ -54,6 +55,7 @@ StrReplace = beta.BetaMemoryTool20250818StrReplaceCommand
 Insert = beta.BetaMemoryTool20250818InsertCommand
 Delete = beta.BetaMemoryTool20250818DeleteCommand
 Rename = beta.BetaMemoryTool20250818RenameCommand
+P = ParamSpec("P")
 PAGE_SIZE = 10_000
 ACTIVE: tuple[Status, ...] = ("active",)
 
@@ -69,7 +71,7 @@ class Files:
         path = read_path(command)
         files = await self._read_files()
         if (file := files.get(path)) is not None:
-            await self._count_use([file])
+            await self._engine.runtime.count_use(self._scope, [memory.id for memory in list_memories([file])])
             return render_file(path, file.lines, getattr(command, "view_range", None))
         if path != ROOT and not any(is_below(other, path) for other in files):
             raise make_missing_error(path)
@@ -159,21 +161,14 @@ class Files:
         return select_files(memory for page in pages for memory in page)
 
     async def _forget(self, chosen: Collection[File]) -> None:
-        """Forget the oldest version first, so that a replaced value does not become active again."""
+        """Forget files with all their versions."""
         ids, paths = {file.id for file in chosen}, {file.path for file in chosen}
         versions = [
             file
             for file in select_files(await read_memories(self._engine, self._scope, None, ("note",)))
             if file.id in ids or (file.is_current and file.path in paths)
         ]
-        for memory in sorted(list_memories(versions), key=lambda memory: (memory.valid_from, memory.id)):
-            try:
-                await self._engine.forget(self._scope, memory=memory.id, owner="user")
-            except NotFound:
-                continue  # already deleted
-
-    async def _count_use(self, read: Iterable[File]) -> None:
-        await self._engine.runtime.count_use(self._scope, [memory.id for memory in list_memories(read)])
+        await forget_versions(self._engine, self._scope, list_memories(versions))
 
 
 def read_text(command: object, name: str) -> str:
@@ -235,75 +230,57 @@ def list_memories(files: Iterable[File]) -> list[Memory]:
     return [file.memory for file in files if file.memory is not None]
 
 
-class RecollectMemoryTool(BetaAbstractMemoryTool):
+class EngineTool:
+    """What both tools have: the engine and the files of one user."""
+
+    def __init__(
+        self,
+        engine: Engine | SyncEngine,
+        *,
+        user: str,
+        project: str = "default",
+        cache_control: beta.BetaCacheControlEphemeralParam | None = None,
+    ) -> None:
+        super().__init__(cache_control=cache_control)  # type: ignore[call-arg]
+        self._loop = EngineLoop(engine)
+        self._files = Files(self._loop.engine, Scope(user, project=project))
+
+
+def wait_for(verb: Callable[Concatenate[Files, P], Coroutine[Any, Any, str]]) -> Callable[Concatenate[Any, P], str]:
+    def wait(tool: EngineTool, /, *args: P.args, **kwargs: P.kwargs) -> str:
+        return tool._loop.wait(verb(tool._files, *args, **kwargs))
+
+    return wait
+
+
+def run(
+    verb: Callable[Concatenate[Files, P], Coroutine[Any, Any, str]],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, str]]:
+    async def call(tool: EngineTool, /, *args: P.args, **kwargs: P.kwargs) -> str:
+        return await tool._loop.run(verb(tool._files, *args, **kwargs))
+
+    return call
+
+
+class RecollectMemoryTool(EngineTool, BetaAbstractMemoryTool):
     """For `Anthropic`, with the engine of `connect_sync`."""
 
-    def __init__(
-        self,
-        engine: Engine | SyncEngine,
-        *,
-        user: str,
-        project: str = "default",
-        cache_control: beta.BetaCacheControlEphemeralParam | None = None,
-    ) -> None:
-        super().__init__(cache_control=cache_control)
-        self._loop = EngineLoop(engine)
-        self._files = Files(self._loop.engine, Scope(user, project=project))
-
-    def view(self, command: View) -> str:
-        return self._loop.wait(self._files.view(command))
-
-    def create(self, command: Create) -> str:
-        return self._loop.wait(self._files.create(command))
-
-    def str_replace(self, command: StrReplace) -> str:
-        return self._loop.wait(self._files.str_replace(command))
-
-    def insert(self, command: Insert) -> str:
-        return self._loop.wait(self._files.insert(command))
-
-    def delete(self, command: Delete) -> str:
-        return self._loop.wait(self._files.delete(command))
-
-    def rename(self, command: Rename) -> str:
-        return self._loop.wait(self._files.rename(command))
-
-    def clear_all_memory(self) -> str:
-        return self._loop.wait(self._files.clear())
+    view = wait_for(Files.view)
+    create = wait_for(Files.create)
+    str_replace = wait_for(Files.str_replace)
+    insert = wait_for(Files.insert)
+    delete = wait_for(Files.delete)
+    rename = wait_for(Files.rename)
+    clear_all_memory = wait_for(Files.clear)
 
 
-class AsyncRecollectMemoryTool(BetaAsyncAbstractMemoryTool):
+class AsyncRecollectMemoryTool(EngineTool, BetaAsyncAbstractMemoryTool):
     """For `AsyncAnthropic`. With the engine of `connect`, create the tool where the engine was opened."""
 
-    def __init__(
-        self,
-        engine: Engine | SyncEngine,
-        *,
-        user: str,
-        project: str = "default",
-        cache_control: beta.BetaCacheControlEphemeralParam | None = None,
-    ) -> None:
-        super().__init__(cache_control=cache_control)
-        self._loop = EngineLoop(engine)
-        self._files = Files(self._loop.engine, Scope(user, project=project))
-
-    async def view(self, command: View) -> str:
-        return await self._loop.run(self._files.view(command))
-
-    async def create(self, command: Create) -> str:
-        return await self._loop.run(self._files.create(command))
-
-    async def str_replace(self, command: StrReplace) -> str:
-        return await self._loop.run(self._files.str_replace(command))
-
-    async def insert(self, command: Insert) -> str:
-        return await self._loop.run(self._files.insert(command))
-
-    async def delete(self, command: Delete) -> str:
-        return await self._loop.run(self._files.delete(command))
-
-    async def rename(self, command: Rename) -> str:
-        return await self._loop.run(self._files.rename(command))
-
-    async def clear_all_memory(self) -> str:
-        return await self._loop.run(self._files.clear())
+    view = run(Files.view)
+    create = run(Files.create)
+    str_replace = run(Files.str_replace)
+    insert = run(Files.insert)
+    delete = run(Files.delete)
+    rename = run(Files.rename)
+    clear_all_memory = run(Files.clear)

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, ParamSpec, TypeVar
 
 from recollect.engine import Engine
@@ -29,8 +29,12 @@ class EngineLoop:
     def __init__(self, engine: Engine | SyncEngine) -> None:
         if isinstance(engine, SyncEngine):
             self.engine, self._loop = engine._target, engine._loop
-        else:
-            self.engine, self._loop = engine, require_running_loop()
+            return
+        loop = get_running_loop()
+        if loop is None:
+            problem = "create this object where the engine was opened, or pass a SyncEngine (`connect_sync`)"
+            raise InvalidInput("engine", problem)
+        self.engine, self._loop = engine, loop
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Await work on the engine's loop, from this loop or another."""
@@ -83,13 +87,22 @@ def get_running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-def require_running_loop() -> asyncio.AbstractEventLoop:
-    loop = get_running_loop()
-    if loop is None:
-        raise InvalidInput(
-            "engine", "create this object where the engine was opened, or pass a SyncEngine (`connect_sync`)"
-        )
-    return loop
+async def forget_session(engine: Engine, scope: Scope) -> None:
+    """Forget a session, if it exists, and the memories learned only from it."""
+    with suppress(NotFound):
+        await engine.forget(scope)
+
+
+async def forget_versions(engine: Engine, scope: Scope, memories: Iterable[Memory]) -> None:
+    """Forget memories, the oldest first, so that a replaced value does not become active again."""
+    for memory in sorted(memories, key=lambda memory: (memory.valid_from, memory.id)):
+        with suppress(NotFound):  # already forgotten with another
+            await engine.forget(scope, memory=memory.id, owner="user")
+
+
+def describe_calls(names: Sequence[str]) -> str:
+    """Return a text for a message without one, since a turn needs a text."""
+    return f"(calls {', '.join(names)})" if names else "(no text)"
 
 
 async def read_memories(
@@ -97,14 +110,12 @@ async def read_memories(
 ) -> list[Memory]:
     """Return all memories of a user, however many there are."""
     memories: list[Memory] = []
-    page: list[Memory] = []
-    while not memories or len(page) == MEMORY_PAGE_SIZE:
-        after = page[-1].id if page else None
+    while True:
+        after = memories[-1].id if memories else None
         page = await engine.memories(scope, kinds=kinds, status=status, limit=MEMORY_PAGE_SIZE, after=after)
-        if not page:
-            break
         memories += page
-    return memories
+        if len(page) < MEMORY_PAGE_SIZE:
+            return memories
 
 
 async def read_turns(engine: Engine, scope: Scope, least: int | None = None) -> list[Turn]:

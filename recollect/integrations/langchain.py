@@ -13,8 +13,8 @@ from itertools import chain, zip_longest
 from typing import Any, get_args
 
 from recollect.engine import Engine
-from recollect.errors import InvalidInput, NotFound
-from recollect.integrations.engine_loop import EngineLoop, read_turns
+from recollect.errors import InvalidInput
+from recollect.integrations.engine_loop import EngineLoop, describe_calls, forget_session, read_turns
 from recollect.sync import SyncEngine
 from recollect.values.conversation import Role, Turn
 from recollect.values.query import EpisodeHit, Hit, Kind, MemoryHit, Query, Reach, Recall
@@ -74,10 +74,10 @@ class RecollectChatMessageHistory(BaseChatMessageHistory):
 
     def clear(self) -> None:
         """Forget the session and the memories learned only from it."""
-        self._loop.wait(self._forget())
+        self._loop.wait(forget_session(self._loop.engine, self._scope))
 
     async def aclear(self) -> None:
-        await self._loop.run(self._forget())
+        await self._loop.run(forget_session(self._loop.engine, self._scope))
 
     async def _read(self) -> list[BaseMessage]:
         return [make_message(turn) for turn in await read_turns(self._loop.engine, self._scope)]
@@ -85,12 +85,6 @@ class RecollectChatMessageHistory(BaseChatMessageHistory):
     async def _add(self, messages: Sequence[BaseMessage]) -> None:
         if messages:
             await self._loop.engine.record(self._scope, [make_turn(message) for message in messages])
-
-    async def _forget(self) -> None:
-        try:
-            await self._loop.engine.forget(self._scope)
-        except NotFound:
-            return  # the session has no messages yet
 
 
 class RecollectRetriever(BaseRetriever):
@@ -130,9 +124,10 @@ def make_turn(message: BaseMessage) -> Turn:
     if fields["data"]["content"] == text and text.strip():
         del fields["data"]["content"]
     speaker = message.name or (message.role if isinstance(message, ChatMessage) else None)
+    calls = getattr(message, "tool_calls", ())
     return Turn(
         choose_role(message),
-        text if text.strip() else describe_calls(message),
+        text if text.strip() else describe_calls([call["name"] for call in calls]),
         speaker if speaker and speaker.strip() and len(speaker) <= MAX_NAME else None,
         data={DATA: fields},
     )
@@ -146,12 +141,6 @@ def choose_role(message: BaseMessage) -> Role:
     if isinstance(message, ChatMessage):
         return next((role for role in get_args(Role) if role == message.role), "assistant")
     raise InvalidInput("messages", f"a {type(message).__name__} cannot be recorded; use `clear` to forget a session")
-
-
-def describe_calls(message: BaseMessage) -> str:
-    """Return a text for a message without one, since a turn needs a text."""
-    calls = message.tool_calls if isinstance(message, AIMessage) else []
-    return f"(calls {', '.join(call['name'] for call in calls)})" if calls else "(no text)"
 
 
 def make_message(turn: Turn) -> BaseMessage:

@@ -15,16 +15,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from recollect.engine import Engine
-from recollect.errors import InvalidInput, NotFound
-from recollect.integrations.engine_loop import EngineLoop, read_memories
-from recollect.integrations.filters import matches_filter
+from recollect.errors import InvalidInput
+from recollect.integrations.engine_loop import EngineLoop, forget_versions, read_memories
 from recollect.recall.lexemes import lexemes
 from recollect.recall.memory_ranking import weighed
 from recollect.recall.question import read_question
@@ -102,7 +102,10 @@ class RecollectStore(BaseStore):
     async def _read_items(self, scope: Scope, ops: Sequence[Op]) -> Items:
         """Return the items that a batch reads of one user, in one read: the named ones, or all if it searches."""
         named = [make_key(op.namespace, op.key) for op in ops if isinstance(op, GetOp)]
-        memories = await (self._versions(scope, named) if len(named) == len(ops) else self._read_all(scope))
+        if len(named) == len(ops):
+            memories = await self._versions(scope, named)
+        else:
+            memories = await read_memories(self._engine, scope, ACTIVE, ("note",))
         return {item.memory.key: item for item in select_latest(memories)}
 
     async def _answer(self, scope: Scope, op: Op, items: Items) -> Result:
@@ -114,7 +117,10 @@ class RecollectStore(BaseStore):
             case SearchOp():
                 found = search_items(list(items.values()), op)
                 await self._engine.runtime.count_use(scope, [item.memory.id for item, _ in found])
-                return [make_search_item(item, score) for item, score in found]
+                return [
+                    SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
+                    for item, score in found
+                ]
             case ListNamespacesOp():
                 return select_namespaces(list(items.values()), op)
         return None
@@ -123,10 +129,6 @@ class RecollectStore(BaseStore):
         self, scope: Scope, keys: Sequence[str], status: Sequence[Status] | None = ACTIVE
     ) -> list[Memory]:
         return await self._engine.memories(scope, key=keys, status=status, limit=PAGE_SIZE)
-
-    async def _read_all(self, scope: Scope) -> list[Memory]:
-        """Return all active notes of a user."""
-        return await read_memories(self._engine, scope, ACTIVE, ("note",))
 
     async def _write(self, puts: Mapping[Any, tuple[Scope, PutOp]]) -> None:
         """Write the changes of each user; the lock of a user prevents two changes at once from conflicting."""
@@ -146,17 +148,13 @@ class RecollectStore(BaseStore):
         if not puts:
             return
         before = await self._versions(scope, [make_key(op.namespace, op.key) for op, _ in puts])
-        lessons = make_lessons(puts, {item.memory.key: item for item in select_latest(before)})
+        old = {item.memory.key: item for item in select_latest(before)}
+        lessons = [make_lesson(op, value, old, place) for place, (op, value) in enumerate(puts)]
         await self._engine.learn(scope, lessons, ending=[memory.id for memory in before])
 
     async def _delete(self, scope: Scope, op: PutOp) -> None:
-        """Forget the oldest version first, so that a replaced value does not become active again."""
         versions = await self._versions(scope, [make_key(op.namespace, op.key)], status=None)
-        for memory in sorted(versions, key=lambda memory: (memory.valid_from, memory.id)):
-            try:
-                await self._engine.forget(scope, memory=memory.id, owner="user")
-            except NotFound:
-                continue  # already deleted
+        await forget_versions(self._engine, scope, versions)
 
 
 def group_by_scope(wanted: Iterable[tuple[Scope, AnyOp]]) -> dict[Scope, list[AnyOp]]:
@@ -178,13 +176,6 @@ def list_namespaces(op: Op) -> list[Namespace]:
     raise InvalidInput("op", f"a {type(op).__name__} is not a store operation")
 
 
-def make_lessons(puts: Sequence[Put], old: Items) -> list[Lesson]:
-    return [
-        make_lesson(op.namespace, op.key, value, select_text(op, value), old.get(make_key(op.namespace, op.key)), place)
-        for place, (op, value) in enumerate(puts)
-    ]
-
-
 def select_text(op: PutOp, value: Mapping[str, Any]) -> str:
     """Return the searchable text of a value: all of it, the paths in `index`, or nothing."""
     if op.index is False:
@@ -198,7 +189,7 @@ def search_items(items: Sequence[StoredItem], op: SearchOp) -> list[tuple[Stored
     within = [
         item
         for item in items
-        if is_under(item.namespace, op.namespace_prefix) and matches_filter(item.value, op.filter or {})
+        if matches_path(item.namespace, "prefix", op.namespace_prefix) and matches_filter(item.value, op.filter or {})
     ]
     query = (op.query or "").strip()
     found: list[tuple[StoredItem, float | None]] = (
@@ -229,10 +220,6 @@ def make_item(item: StoredItem | None) -> Item | None:
     )
 
 
-def make_search_item(item: StoredItem, score: float | None) -> SearchItem:
-    return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
-
-
 # Items as memories, and back ------------------------------------------------------------------------------------------
 #
 # An item (namespace, key, dict) is a note with the key `item:<namespace>/<key>`. The dict is in the note's data, and
@@ -248,6 +235,11 @@ PREFIX = "item:"
 DATA = "langgraph"  # key of the item in the note's data
 IMPORTANCE = 0.4  # too low to be in every context: programs store hundreds of items
 NOT_INDEXED = "(not indexed)"
+OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
+    **{f"${name}": getattr(operator, name) for name in ("eq", "ne", "gt", "lt")},
+    "$gte": operator.ge,
+    "$lte": operator.le,
+}
 MAX_TEXT_CHARS = MAX_VALUE_CHARS - 20  # leaves room for the version
 
 
@@ -277,23 +269,18 @@ def make_key(namespace: Namespace, key: str) -> str:
     return path if len(path) <= MAX_NAME else PREFIX + hashlib.sha256(path.encode()).hexdigest()
 
 
-def make_lesson(
-    namespace: Namespace, key: str, value: Mapping[str, Any], text: str, old: StoredItem | None, place: int = 0
-) -> Lesson:
+def make_lesson(op: PutOp, value: Mapping[str, Any], known: Items, place: int = 0) -> Lesson:
     """Return the next version of an item."""
+    key = make_key(op.namespace, op.key)
+    old = known.get(key)
     version = old.version + 1 if old else 1
-    item: dict[str, Any] = {"namespace": list(namespace), "key": key, "value": dict(value), "version": version}
+    item: dict[str, Any] = {"namespace": list(op.namespace), "key": op.key, "value": dict(value), "version": version}
     if old:
         item["created_at"] = old.created_at.isoformat()
     if place:
         item["place"] = place
-    return Lesson(
-        value=f"{text[:MAX_TEXT_CHARS].strip() or NOT_INDEXED} (v{version})",
-        key=make_key(namespace, key),
-        importance=IMPORTANCE,
-        owner="user",
-        data={DATA: item},
-    )
+    text = select_text(op, value)[:MAX_TEXT_CHARS].strip() or NOT_INDEXED
+    return Lesson(f"{text} (v{version})", key, importance=IMPORTANCE, owner="user", data={DATA: item})
 
 
 def parse_item(memory: Memory) -> StoredItem:
@@ -359,13 +346,35 @@ def rank_items(items: Sequence[StoredItem], query: str) -> list[tuple[StoredItem
     return sorted(found, key=lambda pair: -(pair[1] or 0.0))
 
 
-def is_under(namespace: Namespace, prefix: Sequence[str]) -> bool:
-    return namespace[: len(prefix)] == tuple(prefix)
-
-
 def matches_path(namespace: Namespace, end: str, path: Sequence[str]) -> bool:
     """Whether a namespace begins or ends ("prefix", "suffix") with a path; "*" matches any label."""
     if len(namespace) < len(path):
         return False
     part = namespace[: len(path)] if end == "prefix" else namespace[len(namespace) - len(path) :]
     return all(wanted in ("*", label) for label, wanted in zip(part, path, strict=True))
+
+
+def matches_filter(value: object, wanted: object) -> bool:
+    """Whether a value matches a LangGraph filter: a value, operators ($gt), or a dict whose entries all match."""
+    if isinstance(wanted, Mapping):
+        if any(str(name).startswith("$") for name in wanted):
+            return all(matches_operator(value, name, other) for name, other in wanted.items())
+        return isinstance(value, Mapping) and all(
+            matches_filter(value.get(name), other) for name, other in wanted.items()
+        )
+    if isinstance(wanted, list | tuple):
+        same_length = isinstance(value, list | tuple) and len(value) == len(wanted)
+        return same_length and all(map(matches_filter, value, wanted))  # type: ignore[call-overload]
+    return value == wanted
+
+
+def matches_operator(value: Any, name: str, wanted: Any) -> bool:
+    if name not in OPERATORS:
+        raise InvalidInput("filter", f"{name!r} is not one of {', '.join(OPERATORS)}")
+    if name in ("$eq", "$ne"):
+        return bool(OPERATORS[name](value, wanted))
+    try:
+        # As in LangGraph's own stores, order operators compare numbers.
+        return bool(OPERATORS[name](float(value), float(wanted)))
+    except (TypeError, ValueError):
+        return False

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from recollect.engine import Engine
-from recollect.integrations.engine_loop import EngineLoop, read_turns
+from recollect.integrations.engine_loop import EngineLoop, describe_calls, read_turns
 from recollect.recall.tokens import count_tokens
 from recollect.sync import SyncEngine
 from recollect.values.conversation import Role, Turn
@@ -107,7 +107,8 @@ class RecollectMemoryBlock(BaseMemoryBlock[str]):
         """Record the messages of the queue that are not in the log yet."""
         known = self._windows.get(str(scope.session))
         if known is None:
-            known = [make_recorded(turn) for turn in await read_turns(self._loop.engine, scope, least=len(queue))]
+            turns = await read_turns(self._loop.engine, scope, least=len(queue))
+            known = [RecordedMessage(turn.role, turn.text, turn.ref) for turn in turns]
         window = [*known[find_alignment(known, queue, is_old) :]]
         if new := queue[len(window) :]:
             recorded = await self._loop.engine.record(scope, new)
@@ -117,23 +118,10 @@ class RecollectMemoryBlock(BaseMemoryBlock[str]):
 
 
 def make_turn(message: ChatMessage) -> Turn:
-    text = message.content or ""
-    return Turn(choose_role(message), text if text.strip() else describe_calls(message))
-
-
-def choose_role(message: ChatMessage) -> Role:
-    name = message.role.value
-    return next((role for role in get_args(Role) if role == name), None) or ROLES[name]
-
-
-def describe_calls(message: ChatMessage) -> str:
-    """Return a text for a message without one, since a turn needs a text."""
+    text, name = message.content or "", message.role.value
     calls = [block.tool_name for block in message.blocks if isinstance(block, ToolCallBlock)]
-    return f"(calls {', '.join(calls)})" if calls else "(no text)"
-
-
-def make_recorded(turn: Turn) -> RecordedMessage:
-    return RecordedMessage(turn.role, turn.text, turn.ref)
+    role = next((role for role in get_args(Role) if role == name), None) or ROLES[name]
+    return Turn(role, text if text.strip() else describe_calls(calls))
 
 
 def drop_repeated_input(queue: Sequence[Turn]) -> Sequence[Turn]:

@@ -21,8 +21,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from recollect.bootstrap import connect
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, NotFound
-from recollect.integrations.engine_loop import EngineLoop, OwnEngine, read_memories
-from recollect.integrations.filters import matches_mem0_filter, split_filters
+from recollect.integrations.engine_loop import EngineLoop, OwnEngine, forget_session, forget_versions, read_memories
 from recollect.integrations.mem0_facts import (
     DATA,
     Fact,
@@ -35,9 +34,11 @@ from recollect.integrations.mem0_facts import (
     make_fact,
     make_history,
     make_id,
+    matches_mem0_filter,
     parse_id,
     parse_messages,
     read_data,
+    split_filters,
 )
 from recollect.recall.lexemes import lexemes
 from recollect.recall.memory_ranking import LEAST
@@ -144,7 +145,8 @@ class AsyncMemory:
 
     async def delete(self, memory_id: str) -> dict[str, str]:
         user, current = await self._current(memory_id)
-        await self._forget(user, (await self._load(user)).versions(current))
+        versions = (await self._load(user)).versions(current)
+        await forget_versions(await self._open(), self._scope(user), versions)
         return {"message": "Memory deleted successfully!"}
 
     async def delete_all(
@@ -260,33 +262,19 @@ class AsyncMemory:
             return read_data(turns[-1].data).get("metadata") if turns else None
         return None
 
-    async def _forget(self, user: str, versions: Iterable[MemoryValue]) -> None:
-        """Forget the oldest version first, so that a replaced value does not become active again."""
-        for memory in versions:
-            try:
-                await (await self._open()).forget(self._scope(user), memory=memory.id, owner="user")
-            except NotFound:
-                continue  # already forgotten with another
-
     async def _forget_place(self, owner: Owner) -> None:
         """Forget the notes of an agent or run, and its sessions with what was learned from them."""
         known = await self._load(owner.user)
         for memory in [each for each in known.active if read_data(each.data) and owner.owns(each)]:
-            await self._forget(owner.user, known.versions(memory))
+            await forget_versions(await self._open(), self._scope(owner.user), known.versions(memory))
         for session in [session for session in await self._sessions(owner.user) if owner.owns_session(session)]:
-            await self._forget_session(owner.user, session)
+            await forget_session(await self._open(), self._scope(owner.user, session))
 
     async def _sessions(self, user: str) -> list[str]:
         engine, sessions = await self._open(), list[str]()
         while page := await engine.conversations(self._scope(user), limit=SESSION_PAGE_SIZE, offset=len(sessions)):
             sessions += [conversation.session for conversation in page]
         return sessions
-
-    async def _forget_session(self, user: str, session: str) -> None:
-        try:
-            await (await self._open()).forget(self._scope(user, session))
-        except NotFound:
-            return  # it does not exist
 
     async def _deletions(self, user: str, memory: MemoryId) -> list[Fact]:
         """Return deletions from the audit log, which has ids and no content."""

@@ -1,4 +1,4 @@
-"""Memories as mem0's dicts and ids, and mem0's messages as turns; pure functions for mem0.py.
+"""Memories as mem0's dicts and ids, mem0's messages as turns, and mem0's filters; pure functions for mem0.py.
 
     user_id    the user          run_id    the session            agent_id    with a user: part of the session's name
     without a user_id, the agent, or else the run, owns the memory
@@ -10,7 +10,8 @@ contains the owner ("alex:0190..."), because nothing is read without a scope.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -28,6 +29,15 @@ IDS = ("user_id", "agent_id", "run_id")
 DATA = "mem0"  # key of our fields in the data of notes and turns
 DEFAULT_SESSION = "mem0"  # of messages without a run
 AGENT, RUN = "agent:", "run:"
+OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
+    **{name: getattr(operator, name) for name in ("eq", "ne", "gt", "lt")},
+    "gte": operator.ge,
+    "lte": operator.le,
+    "in": lambda value, wanted: value in wanted,
+    "nin": lambda value, wanted: value not in wanted,
+    "contains": lambda value, wanted: wanted in value,
+    "icontains": lambda value, wanted: wanted.casefold() in value.casefold(),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +49,14 @@ class Owner:
     run_id: str | None = None
 
     def __post_init__(self) -> None:
-        for name in IDS:
-            given = getattr(self, name)
-            if given is not None and (not isinstance(given, str) or not given.strip() or given == "*"):
-                raise InvalidInput(name, f"{given!r} is not an id")
-        if self.user_id is not None and self.user_id.startswith((AGENT, RUN)):
-            raise InvalidInput("user_id", f"{self.user_id!r} must not begin with {AGENT!r} or {RUN!r}")
-        if not (self.user_id or self.agent_id or self.run_id):
+        given = {name: value for name in IDS if (value := getattr(self, name)) is not None}
+        for name, value in given.items():
+            if not isinstance(value, str) or value.strip() in ("", "*"):
+                raise InvalidInput(name, f"{value!r} is not an id")
+        if not given:
             raise InvalidInput("filters", "user_id, agent_id or run_id is required")
+        if str(self.user_id).startswith((AGENT, RUN)):
+            raise InvalidInput("user_id", f"{self.user_id!r} must not begin with {AGENT!r} or {RUN!r}")
 
     @property
     def user(self) -> str:
@@ -64,13 +74,10 @@ class Owner:
         agent, run = self.place
         if agent:
             return f"{AGENT}{agent.replace('%', '%25').replace('/', '%2F')}" + (f"/{run}" if run else "")
-        return (
-            DEFAULT_SESSION
-            if not run
-            else f"{RUN}{run}"
-            if run == DEFAULT_SESSION or run.startswith((AGENT, RUN))
-            else run
-        )
+        if not run:
+            return DEFAULT_SESSION
+        is_taken = run == DEFAULT_SESSION or run.startswith((AGENT, RUN))
+        return f"{RUN}{run}" if is_taken else run
 
     @property
     def note_key(self) -> str:
@@ -249,3 +256,48 @@ def make_event(user: str, versions: Sequence[Memory], was_known: bool) -> Fact:
     if len(versions) > 1:
         return {**fact, "event": "UPDATE", "previous_memory": format_text(versions[-2])}
     return {**fact, "event": "ADD"}
+
+
+# Filters: a value that cannot be compared does not match; an unknown operator is an error.
+
+LOGIC: Mapping[str, Callable[[Iterable[bool]], bool]] = {"AND": all, "OR": any, "NOT": lambda parts: not any(parts)}
+
+
+def compare(value: Any, name: str, wanted: Any) -> bool:
+    try:
+        return bool(OPERATORS[name](value, wanted))
+    except (TypeError, AttributeError):
+        return False
+
+
+def split_filters(filters: Mapping[str, Any] | None, **given: str | None) -> tuple[Owner, Fact]:
+    """Return the owner from ids given by name or in the filters (at the top or in an AND), and the other filters."""
+    ids = {name: value for name, value in given.items() if value is not None}
+    top = read_ids(filters or {})
+    left: Fact = {name: wanted for name, wanted in (filters or {}).items() if name not in top}
+    ids = top | ids
+    for part in left.get("AND") or ():
+        ids = read_ids(part) | ids
+    return Owner(**ids), left
+
+
+def read_ids(filters: Mapping[str, Any]) -> dict[str, str]:
+    """Return the ids that the filters ask for by value."""
+    return {name: filters[name] for name in IDS if isinstance(filters.get(name), str) and filters[name] != "*"}
+
+
+def matches_mem0_filter(found: Fact, filters: Mapping[str, Any]) -> bool:
+    """Whether a fact matches mem0's filters: ids and metadata, operators, AND, OR and NOT."""
+    return all(matches_mem0_condition(found, name, wanted) for name, wanted in filters.items())
+
+
+def matches_mem0_condition(found: Fact, name: str, wanted: Any) -> bool:
+    if name in LOGIC:
+        return LOGIC[name](matches_mem0_filter(found, part) for part in wanted)
+    value = found.get(name, (found["metadata"] or {}).get(name))
+    if wanted == "*":
+        return value is not None
+    conditions = wanted if isinstance(wanted, Mapping) else {"eq": wanted}
+    if unknown := [condition for condition in conditions if condition not in OPERATORS]:
+        raise InvalidInput("filters", f"{unknown[0]!r} is not one of {', '.join(OPERATORS)}")
+    return all(compare(value, condition, other) for condition, other in conditions.items())

@@ -21,7 +21,7 @@ from typing import Any
 
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, NotFound
-from recollect.integrations.engine_loop import EngineLoop
+from recollect.integrations.engine_loop import EngineLoop, forget_session
 from recollect.sync import SyncEngine
 from recollect.values.conversation import MAX_DATA_CHARS, Role, Turn
 from recollect.values.scope import Scope
@@ -65,7 +65,7 @@ class RecollectSession:
         return await self._loop.run(self._pop())
 
     async def clear_session(self) -> None:
-        await self._loop.run(self._clear())
+        await self._loop.run(forget_session(self._engine, self._scope))
 
     async def _get(self, limit: int | None) -> list[Any]:
         if limit is not None and limit <= 0:
@@ -86,27 +86,22 @@ class RecollectSession:
         """Return a different item to each of several concurrent callers: the idempotency key is used once."""
         async with self._lock, aclosing(self._visible_turns(limit=1)) as turns:
             async for turn in turns:
-                recorded = await self._engine.record(
-                    self._scope, make_hiding_turn(turn), idempotency_key=make_pop_key(turn)
-                )
+                hiding = Turn("system", f"({turn.ref} was removed)", data={DATA: {"hides": turn.index}})
+                # With the time, since a forgotten session restarts at 0.
+                key = "pop " + hashlib.sha256(f"{turn.ref} {turn.at}".encode()).hexdigest()
+                recorded = await self._engine.record(self._scope, hiding, idempotency_key=key)
                 if not recorded.replayed:
                     return make_item(turn)
         return None
 
-    async def _clear(self) -> None:
-        try:
-            await self._engine.forget(self._scope)
-        except NotFound:
-            return  # it does not exist
-
     async def _visible_turns(self, limit: int | None) -> AsyncGenerator[Turn, None]:
         """Yield the turns that are items, newest first. A turn that hides another is newer, so it is read first."""
         hidden: set[int] = set()
-        async with aclosing(
-            self._read_backwards(PAGE_SIZE if limit is None else min(2 * limit, MAX_PAGE_SIZE))
-        ) as turns:
+        page = PAGE_SIZE if limit is None else min(2 * limit, MAX_PAGE_SIZE)
+        async with aclosing(self._read_backwards(page)) as turns:
             async for turn in turns:
-                if (index := read_hidden_index(turn)) is not None:
+                index = read_fields(turn).get("hides")
+                if index is not None:
                     hidden.add(index)
                 elif turn.index not in hidden and is_item(turn):
                     yield turn
@@ -140,19 +135,19 @@ def make_data(item: Mapping[str, Any]) -> dict[str, Any]:
     try:
         check_data("item", data, MAX_DATA_CHARS)
     except InvalidInput:
-        return {"json": encode_item(item)}
+        try:
+            return {"json": json.dumps(item)}
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidInput("items", f"an item cannot be written as JSON: {error}") from None
     return data
-
-
-def encode_item(item: Mapping[str, Any]) -> str:
-    try:
-        return json.dumps(item)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput("items", f"an item cannot be written as JSON: {error}") from None
 
 
 def make_item(turn: Turn) -> Any:
     return read_item(turn) or {"role": turn.role, "content": turn.text}
+
+
+def read_fields(turn: Turn) -> Mapping[str, Any]:
+    return (turn.data or {}).get(DATA) or {}
 
 
 def is_item(turn: Turn) -> bool:
@@ -162,27 +157,11 @@ def is_item(turn: Turn) -> bool:
 
 def read_item(turn: Turn) -> Any | None:
     """Return the item of a turn, if it is still there."""
-    fields = (turn.data or {}).get(DATA) or {}
+    fields = read_fields(turn)
     try:
         return json.loads(fields["json"]) if "json" in fields else fields.get("item")
     except ValueError:
         return None  # masking made it invalid JSON
-
-
-def make_hiding_turn(turn: Turn) -> Turn:
-    return Turn("system", f"({turn.ref} was removed)", data={DATA: {"hides": turn.index}})
-
-
-def make_pop_key(turn: Turn) -> str:
-    """Return the idempotency key for hiding a turn. It has the time, since a forgotten session restarts at 0."""
-    return "pop " + hashlib.sha256(f"{turn.ref} {turn.at}".encode()).hexdigest()
-
-
-def read_hidden_index(turn: Turn) -> int | None:
-    """Return the index of the turn that this one hides."""
-    fields = (turn.data or {}).get(DATA) or {}
-    index: int | None = fields.get("hides")
-    return index
 
 
 def extract_text(item: Mapping[str, Any]) -> str:

@@ -113,7 +113,9 @@ def pack(recall: Recall, recent: Sequence[Turn]) -> Context:
     page.room += kept
     rest += page.fill(uncovered(shared["episodes"], recall.episodes, page.lines), page.room)
     for line in squeezed(page, [*hits, *rest, *older], recall.episodes):
-        left_out.append(LeftOut(line.source, f"did not fit into the {max(page.room, 0)} tokens left"))
+        left_out.append(
+            LeftOut(line.source, f"did not fit into the {max(page.room, 0)} tokens left", is_over_budget=True)
+        )
     lines = page.ordered()
     text = composed(lines)
     return Context(recall, text, lines, count_tokens(text), tuple(left_out[:MAX_NAMED]))
@@ -159,7 +161,7 @@ def fill_hits(
         if query.max_turns is not None and used >= query.max_turns:
             left_out.append(LeftOut(hit.source, f"only {query.max_turns} turns were asked for"))
         elif page.room < ROOM_TO_STOP:
-            left_out.append(LeftOut(hit.source, "the budget was used up"))
+            left_out.append(LeftOut(hit.source, "the budget was used up", is_over_budget=True))
         elif page.add(line := mark_line(turn_line(hit.turn, query, terms, "recalled"), hit)):
             used += 1
         else:

@@ -76,7 +76,7 @@ async def load_database(engine: Engine, analyst: Analyst, file: Path) -> None:
     """Bring the sample database up to date, add it as a data source, and load the glossary."""
     scope = Scope("sample", project=PROJECT)
     await asyncio.to_thread(refresh_sample, file, analyst.today())
-    await analyst.library.add(scope, SOURCE, f"sqlite:///{quote(str(file))}")
+    await analyst.sources.add(scope, SOURCE, f"sqlite:///{quote(str(file))}")
     glossary = files("recollect.server").joinpath("sample_glossary.yaml").read_text(encoding="utf-8")
     await engine.terms.load(scope, glossary)
 

@@ -6,9 +6,8 @@ from counts alone, so two workers never choose different ranges.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 from uuid import UUID
@@ -73,16 +72,16 @@ class Recorded:
 
     def to_json(self) -> str:
         """Return the answer as it is stored under an idempotency key."""
-        return json.dumps(asdict(self), default=str)
+        import msgspec
+
+        return msgspec.json.encode(self).decode()
 
     @classmethod
     def replay(cls, answer: Mapping[str, Any]) -> Recorded:
         """Rebuild the stored answer."""
-        kept = dict(answer["conversation"])
-        for field in ("created_at", "updated_at", "expires_at"):
-            kept[field] = kept[field] and datetime.fromisoformat(kept[field])
-        kept["id"] = ConversationId(UUID(kept["id"]))
-        return cls(Conversation(**kept), answer["first"], answer["count"], replayed=True)
+        import msgspec
+
+        return replace(msgspec.convert(answer, cls), replayed=True)
 
 
 TurnLike = Turn | tuple[Role, str]
@@ -114,7 +113,11 @@ def list_turns(turns: Turn | Iterable[TurnLike]) -> list[TurnLike]:
 
 
 def _check_turn(field: str, given: TurnLike, now: datetime) -> Turn:
-    turn = given if isinstance(given, Turn) else _from_pair(field, given)
+    turn = given
+    if isinstance(given, tuple | list) and len(given) == 2:
+        turn = Turn(role=given[0], text=given[1])
+    if not isinstance(turn, Turn):
+        raise InvalidInput(field, f"a {type(given).__name__} is neither a Turn nor a (role, text) pair")
     if turn.role not in get_args(Role):
         raise InvalidInput(f"{field}.role", f"{turn.role!r} is not one of {', '.join(get_args(Role))}")
     check_text(f"{field}.text", turn.text, MAX_TURN_CHARS)
@@ -123,17 +126,8 @@ def _check_turn(field: str, given: TurnLike, now: datetime) -> Turn:
     check_data(f"{field}.data", turn.data, MAX_DATA_CHARS)
     if not isinstance(turn.high_value, bool):
         raise InvalidInput(f"{field}.high_value", f"{turn.high_value!r} is neither True nor False")
-    return replace(turn, at=_check_time(f"{field}.at", turn.at, now), session=None, index=None)
-
-
-def _from_pair(field: str, pair: object) -> Turn:
-    if isinstance(pair, tuple | list) and len(pair) == 2:
-        return Turn(role=pair[0], text=pair[1])
-    raise InvalidInput(field, f"a {type(pair).__name__} is neither a Turn nor a (role, text) pair")
-
-
-def _check_time(field: str, at: object, now: datetime) -> datetime:
-    return now if at is None else to_utc(field, at)
+    at = now if turn.at is None else to_utc(f"{field}.at", turn.at)
+    return replace(turn, at=at, session=None, index=None)
 
 
 def to_utc(field: str, at: object) -> datetime:

@@ -3,7 +3,6 @@ may hold a password, so it is never shown: print `masked_dsn`."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import Any
 
 from recollect.errors import InvalidInput
 from recollect.values.scope import MAX_NAME
-from recollect.values.text import check_text
+from recollect.values.text import check_data, check_text
 
 MAX_DSN = 2_000
 MAX_JSON_CHARS = 20_000_000
@@ -61,16 +60,5 @@ def check_data_source(source: DataSource) -> DataSource:
         raise InvalidInput("source.name", f"{source.name!r} has a slash or blanks around it; it stands in addresses")
     check_text("source.dsn", source.dsn, MAX_DSN)
     for name in ("catalog", "model", "access"):
-        _check_json(f"source.{name}", getattr(source, name))
+        check_data(f"source.{name}", getattr(source, name), MAX_JSON_CHARS)
     return source
-
-
-def _check_json(field: str, data: object) -> None:
-    if not isinstance(data, Mapping):
-        raise InvalidInput(field, f"must be a mapping, got {type(data).__name__}")
-    try:
-        text = json.dumps(data, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(field, f"cannot be written as JSON: {error}") from None
-    if len(text) > MAX_JSON_CHARS:
-        raise InvalidInput(field, f"at most {MAX_JSON_CHARS:,} characters of JSON")

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from recollect.errors import InvalidInput
 from recollect.values.memory import DEFINES, Evidence, LearnedBy, MemoryKind, Source
-from recollect.values.query import check_range
+from recollect.values.query import check_choice, check_range
 from recollect.values.scope import MAX_NAME, uuid7
 from recollect.values.text import check_data, check_text
 
@@ -62,14 +62,11 @@ class Lesson:
     def __post_init__(self) -> None:
         check_text("lesson.value", self.value, MAX_VALUE_CHARS)
         check_text("lesson.key", self.key, MAX_NAME)
-        for name, value, choices in (
-            ("kind", self.kind, get_args(MemoryKind)),
-            ("source", self.source, get_args(Source)),
-            ("owner", self.owner, (*get_args(Owner), None)),
-            ("learned_by", self.learned_by, get_args(LearnedBy)),
-        ):
-            if value not in choices:
-                raise InvalidInput(f"lesson.{name}", f"{value!r} is not one of {', '.join(filter(None, choices))}")
+        check_choice("lesson.kind", self.kind, get_args(MemoryKind))
+        check_choice("lesson.source", self.source, get_args(Source))
+        check_choice("lesson.learned_by", self.learned_by, get_args(LearnedBy))
+        if self.owner is not None:
+            check_choice("lesson.owner", self.owner, get_args(Owner))
         if self.confidence is not None:
             check_range("lesson.confidence", self.confidence, 0, 1, whole=False)
         check_range("lesson.importance", self.importance, 0, 1, whole=False)

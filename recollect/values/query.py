@@ -50,11 +50,14 @@ class Query:
     def __post_init__(self) -> None:
         check_text("query.text", self.text, MAX_QUERY_CHARS)
         check_choice("query.scope", self.scope, get_args(Reach))
-        for kind in _check_tuple("query.kinds", self.kinds):
+        _check_type("query.kinds", self.kinds, "tuple", tuple, list)
+        _check_type("query.exclude", self.exclude, "tuple", tuple, list)
+        _check_type("query.definitions", self.definitions, "mapping", Mapping)
+        for kind in self.kinds:
             check_choice("query.kinds", kind, get_args(Kind))
-        for ref in _check_tuple("query.exclude", self.exclude):
+        for ref in self.exclude:
             check_text("query.exclude", ref, MAX_REF)
-        for term, meaning in _check_mapping("query.definitions", self.definitions).items():
+        for term, meaning in self.definitions.items():
             check_text("query.definitions", term, MAX_NAME)
             check_text(f"query.definitions[{term!r}]", meaning, MAX_QUERY_CHARS)
         check_range("query.limit", self.limit, 1, MAX_HITS)
@@ -164,6 +167,7 @@ class LeftOut:
 
     source: str
     reason: str
+    is_over_budget: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +189,8 @@ class Context:
 
     @property
     def truncated(self) -> bool:
-        return bool(self.left_out) or any(line.excerpt for line in self.lines)
+        """Whether the token budget was too small for everything that was found."""
+        return any(each.is_over_budget for each in self.left_out)
 
     @property
     def request_id(self) -> RequestId:
@@ -221,16 +226,9 @@ def check_range(name: str, value: Any, low: float, high: float, whole: bool = Tr
         raise InvalidInput(name, f"{value} is not between {low:,} and {high:,}")
 
 
-def _check_tuple(name: str, values: object) -> tuple[Any, ...]:
-    if isinstance(values, tuple | list):
-        return tuple(values)
-    raise InvalidInput(name, f"must be a tuple, got {type(values).__name__}")
-
-
-def _check_mapping(name: str, values: object) -> Mapping[Any, Any]:
-    if isinstance(values, Mapping):
-        return values
-    raise InvalidInput(name, f"must be a mapping, got {type(values).__name__}")
+def _check_type(name: str, value: object, wanted: str, *kinds: type) -> None:
+    if not isinstance(value, kinds):
+        raise InvalidInput(name, f"must be a {wanted}, got {type(value).__name__}")
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from recollect.values.scope import ScopeId
 
-Verdict = Literal["ok", "over", "under", "not measured"]
+Verdict = Literal["ok", "over", "under", "too few", "not measured"]
 Unit = Literal["share", "s", "ms", "per session", "per week", "of 5"]
 
 
@@ -32,7 +32,7 @@ class Totals:
     hit: int = 0  # that used at least one hit
     hits_found: int = 0
     hits_used: int = 0
-    truncated: int = 0  # contexts that had to leave something out
+    truncated: int = 0  # contexts for which the token budget was too small
     summaries_only: int = 0  # contexts with memories or episodes, and no turn that was found
     tokens: int = 0
     budget: int = 0
@@ -66,6 +66,18 @@ class Gauge:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """A part of some requests, contexts or questions."""
+
+    part: int
+    whole: int
+
+    @property
+    def value(self) -> float | None:
+        return self.part / self.whole if self.whole else None
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """How a gauge is computed. With `at_least` it is to be reached; otherwise not to be exceeded."""
 
@@ -73,14 +85,10 @@ class Rule:
     limit: float
     unit: Unit
     meaning: str
-    measure: Callable[[Totals], float | None]
+    measure: Callable[[Totals], float | Share | None]
     argues_for: str = ""
     note: str = ""
     at_least: bool = False
-
-
-def compute_share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
 
 
 def return_nothing(_: Totals) -> None:
@@ -97,7 +105,7 @@ TRIGGERS = (
         0.30,
         "share",
         "words alone find too little",
-        lambda t: compute_share(t.few_words, t.requests),
+        lambda t: Share(t.few_words, t.requests),
         "vectors for more turns (RECOLLECT_EMBED_TURNS=all) or a better embedder",
         "of all requests, those to an empty memory too",
     ),
@@ -106,7 +114,7 @@ TRIGGERS = (
         0.50,
         "share",
         "words are no longer the main way",
-        lambda t: compute_share(t.fallback, t.requests),
+        lambda t: Share(t.fallback, t.requests),
         "a better embedder, and synonyms in the ontology",
         "answered by vectors alone, by spelling, by the latest turns, or not at all",
     ),
@@ -115,7 +123,7 @@ TRIGGERS = (
         0.20,
         "share",
         "summaries stand in for what was said",
-        lambda t: compute_share(t.summaries_only, t.contexts),
+        lambda t: Share(t.summaries_only, t.contexts),
         "a longer RECOLLECT_EPISODE_WINDOW, or a model that writes structured episodes",
         "contexts with memories or episodes, and no turn that was found",
     ),
@@ -124,16 +132,16 @@ TRIGGERS = (
         0.40,
         "share",
         "the budget of tokens is too small",
-        lambda t: compute_share(t.truncated, t.contexts),
+        lambda t: Share(t.truncated, t.contexts),
         "a larger budget, or fewer recent turns (MEMORY_MAX_HISTORY_MESSAGES)",
-        "contexts that left something out or cut it short",
+        "contexts that left something out because the budget was used up",
     ),
     Rule(
         "only vectors found it",
         0.10,
         "share",
         "words would have missed it",
-        lambda t: compute_share(t.only_vectors, t.requests),
+        lambda t: Share(t.only_vectors, t.requests),
         "keep vectors, and give them to more than what is marked",
         "stands in for a person's judgement that an embedding was needed",
     ),
@@ -172,7 +180,7 @@ GOALS = (
         0.70,
         "share",
         "memory hit rate",
-        lambda t: compute_share(t.hit, t.requests),
+        lambda t: Share(t.hit, t.requests),
         note="at least one turn, memory or episode that was found was used",
         at_least=True,
     ),
@@ -190,7 +198,7 @@ GOALS = (
         0.80,
         "share",
         "follow-up questions succeed",
-        lambda t: compute_share(t.follow_ups_helped, t.follow_ups),
+        lambda t: Share(t.follow_ups_helped, t.follow_ups),
         note="stands in for success: a later, different question of a session used a hit and nothing failed",
         at_least=True,
     ),
@@ -200,32 +208,24 @@ GOALS = (
 
 
 def measure_rule(rule: Rule, totals: Totals) -> Gauge:
-    value = rule.measure(totals)
-    found = judge_value(value, rule.limit, rule.at_least)
-    return Gauge(rule.name, value, rule.limit, rule.unit, found, rule.meaning, rule.argues_for, rule.note)
-
-
-def judge_value(value: float | None, limit: float, at_least: bool = False) -> Verdict:
+    measured = rule.measure(totals)
+    value = measured.value if isinstance(measured, Share) else measured
+    verdict: Verdict = "ok"
     if value is None:
-        return "not measured"
-    if at_least:
-        return "ok" if value >= limit else "under"
-    return "over" if value > limit else "ok"
+        verdict = "not measured"
+    elif isinstance(measured, Share) and measured.whole < FEW_REQUESTS:
+        verdict = "too few"
+    elif rule.at_least and value < rule.limit:
+        verdict = "under"
+    elif not rule.at_least and value > rule.limit:
+        verdict = "over"
+    return Gauge(rule.name, value, rule.limit, rule.unit, verdict, rule.meaning, rule.argues_for, rule.note)
 
 
 def format_value(value: float | None, unit: Unit) -> str:
     """Return a gauge's figure for people."""
-    if value is None:
-        return "–"
-    match unit:
-        case "share":
-            return f"{value:.1%}"
-        case "ms":
-            return f"{value:,.0f} ms"
-        case "s":
-            return f"{value:,.2f} s"
-        case _:
-            return f"{value:,.1f} {unit}"
+    formats = {"share": "{:.1%}", "ms": "{:,.0f} ms", "s": "{:,.2f} s"}
+    return "–" if value is None else formats.get(unit, f"{{:,.1f}} {unit}").format(value)
 
 
 def describe_totals(totals: Totals) -> dict[str, str]:
@@ -247,7 +247,7 @@ def describe_totals(totals: Totals) -> dict[str, str]:
 
 
 def format_percent(part: int, whole: int) -> str:
-    return format_value(compute_share(part, whole), "share")
+    return format_value(Share(part, whole).value, "share")
 
 
 def format_percentiles(p50: int | None, p95: int | None) -> str:
@@ -411,13 +411,10 @@ def count_by_step(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def list_notes(totals: Totals) -> list[str]:
-    told = []
-    if not totals.requests:
-        told.append("nothing was asked in these days")
-    elif totals.requests < FEW_REQUESTS:
-        told.append(f"fewer than {FEW_REQUESTS} requests: a share of them says little")
-    if totals.requests and not totals.llm_timed:
-        told.append("no request timed its model, so p95 is that of retrieval")
-    if totals.parked:
-        told.append(f"{totals.parked} conversations are parked: see `recollect work status`")
-    return told
+    notes = {
+        "nothing was asked in these days": not totals.requests,
+        f"fewer than {FEW_REQUESTS} requests: shares of them are not judged": 0 < totals.requests < FEW_REQUESTS,
+        "no request timed its model, so p95 is that of retrieval": totals.requests and not totals.llm_timed,
+        f"{totals.parked} conversations are parked: see `recollect work status`": totals.parked,
+    }
+    return [note for note, is_present in notes.items() if is_present]

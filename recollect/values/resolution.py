@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from recollect.values.conversation import Turn
 from recollect.values.memory import Memory, MemoryKind, Status
@@ -23,6 +23,7 @@ from recollect.values.term import Term, list_lookup_stems, list_own_stems, stem_
 from recollect.values.text import stem_term
 
 SESSION, PROJECT, ONTOLOGY = 1.0, 0.9, 0.8  # confidence
+UNKNOWN = "nobody has said what it means"
 WEAK = 0.4  # below it a user's memory no longer beats what the project knows
 RANKED = ("glossary", "table", "column", "value", "relationship")  # which kind a word more likely means
 
@@ -56,7 +57,7 @@ class Resolution:
     memory: MemoryId | None = None
     data_source: str | None = field(default=None, metadata={"internal": True})
     candidates: Sequence[Meaning] = ()
-    why: str = "nobody has said what it means"
+    why: str = UNKNOWN
 
     @property
     def is_resolved(self) -> bool:
@@ -91,13 +92,14 @@ def resolve_used(
 ) -> list[Resolution]:
     """Return the terms that a question uses and that the session or the ontology defines. Other terms are listed among
     the memories."""
-    used = frozenset(stems)
     names = [*definitions, *(name for term in ontology_terms for name in (term.name, *term.synonyms))]
-    once = {stem_name(name): name for name in reversed(names) if stem_name(name) in used}
-    found = resolve_terms(once.values(), definitions, user_memories, project_memories, ontology_terms)
-    own = sorted(found, key=lambda each: each.source is None or not each.source.endswith(f":{each.term}"))
-    told = {each.source: each for each in reversed(own) if each.tier == "ontology"}
-    return [each for each in found if each.tier == "session" or told.get(each.source) is each]
+    by_stem = {stem_name(name): name for name in reversed(names)}
+    used = [by_stem[stem] for stem in filter(frozenset(stems).__contains__, by_stem)]
+    found = resolve_terms(used, definitions, user_memories, project_memories, ontology_terms)
+    # Of several names of one ontology term, the term's own.
+    own = sorted(found, key=lambda each: not str(each.source).endswith(f":{each.term}"))
+    once = {each.source: each for each in reversed(own) if each.tier == "ontology"}
+    return [each for each in found if each.tier == "session" or once.get(each.source) is each]
 
 
 def group_by_stem(memories: Iterable[Memory]) -> defaultdict[str, list[Memory]]:
@@ -125,24 +127,10 @@ def resolve_term(
     weak = [said for said in users if said.confidence < WEAK]
     decided = [*session, *sure, *projects, *best, *weak]
     if not decided:
-        return Resolution(term, candidates=others, why=explain_ambiguity(others)) if others else Resolution(term)
-    return build_resolution(term, decided[0], [*decided[1:], *others])
-
-
-def build_resolution(term: str, first: Meaning, others: Sequence[Meaning]) -> Resolution:
-    return Resolution(
-        term=term,
-        meaning=first.meaning,
-        tier=first.tier,
-        confidence=first.confidence,
-        source=first.source,
-        refs=first.refs,
-        sql=first.sql,
-        memory=first.memory,
-        data_source=first.data_source,
-        candidates=tuple(others),
-        why=explain_choice(first, others),
-    )
+        return Resolution(term, candidates=tuple(others), why=explain_ambiguity(others))
+    first, rest = decided[0], (*decided[1:], *others)
+    found = {each.name: getattr(first, each.name) for each in fields(Meaning)}
+    return Resolution(term, **found, candidates=rest, why=explain_choice(first, rest))
 
 
 def find_definitions(term: str, definitions: Mapping[str, str]) -> list[str]:
@@ -218,6 +206,8 @@ def describe_source(said: Meaning) -> str:
 
 
 def explain_ambiguity(others: Sequence[Meaning]) -> str:
+    if not others:
+        return UNKNOWN
     named = ", ".join(said.source for said in others[:5]) + (", …" if len(others) > 5 else "")
     return f"the ontology has more than one: {named}; ask which is meant"
 

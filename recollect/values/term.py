@@ -8,12 +8,12 @@ nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from recollect.errors import InvalidInput
-from recollect.values.text import check_text, stem_term
+from recollect.values.text import check_data, check_text, stem_term
 
 TermKind = Literal["table", "column", "value", "relationship", "glossary"]
 KINDS: tuple[TermKind, ...] = get_args(TermKind)
@@ -81,14 +81,13 @@ def compare_terms(known: Iterable[Term], wanted: Sequence[Term], *, replace_all:
     """Return the changes that turn `known` into `wanted`; terms that are not wanted are dropped only with
     `replace_all`."""
     before = {term.id: term for term in known}
-    added = [term for term in wanted if term.id not in before]
-    changed = [term for term in wanted if term.id in before and before[term.id] != term]
+    put = [term for term in wanted if before.get(term.id) != term]
+    added = sum(term.id not in before for term in put)
     named = {term.id for term in wanted}
-    gone = [term for term in before.values() if term.id not in named] if replace_all else []
-    if len(before) + len(added) - len(gone) > MAX_TERMS:
+    gone = [term for term in before.values() if replace_all and term.id not in named]
+    if len(before) + added - len(gone) > MAX_TERMS:
         raise InvalidInput("ontology", f"the project would have more than {MAX_TERMS:,} terms; keep those that matter")
-    unchanged = len(wanted) - len(added) - len(changed)
-    return TermChanges([*added, *changed], gone, ImportReport(len(added), len(changed), len(gone), unchanged))
+    return TermChanges(put, gone, ImportReport(added, len(put) - added, len(gone), len(wanted) - len(put)))
 
 
 def find_parts(known: Iterable[Term], owners: Collection[tuple[TermKind, str]]) -> list[Term]:
@@ -130,16 +129,20 @@ def name_relationship(start: str, end: str) -> str:
 def is_part_of(term: Term, owner: Term) -> bool:
     """Return whether a term is the other, or below it: a column of a table, a value of a column, or a relationship of
     either."""
-    keys = {"table": ("table",), "column": ("table", "column")}.get(owner.kind, ())
     if term.id == owner.id:
         return True
-    if term.kind == "relationship":
-        ends = [str(term.data[end]) for end in ("from", "to")]
-        owners = [end.rpartition(".")[0] for end in ends] if owner.kind == "table" else ends
-        return owner.kind in ("table", "column") and owner.name in owners
-    inside = {"table": ("column", "value"), "column": ("value",)}.get(owner.kind, ())
-    place = (owner.name,) if owner.kind == "table" else tuple(owner.data.get(key) for key in keys)
-    return term.kind in inside and tuple(term.data.get(key) for key in keys) == place
+    data, place = term.data, (owner.data.get("table"), owner.data.get("column"))
+    match owner.kind, term.kind:
+        case "table", "relationship":
+            return owner.name in (data["from"].rpartition(".")[0], data["to"].rpartition(".")[0])
+        case "column", "relationship":
+            return owner.name in (data["from"], data["to"])
+        case "table", "column" | "value":
+            return bool(data.get("table") == owner.name)
+        case "column", "value":
+            return (data.get("table"), data.get("column")) == place
+        case _:
+            return False
 
 
 MAX_NAME = 500
@@ -197,38 +200,13 @@ def check_synonyms(place: str, given: object, name: str) -> tuple[str, ...]:
 
 def check_term_data(place: str, term: Term) -> dict[str, Any]:
     """Return the data as JSON, without nulls."""
-    if not isinstance(term.data, Mapping):
-        raise InvalidInput(place, f"must be a mapping, got {type(term.data).__name__}")
-    for text in iter_texts(place, term.data):
-        if text:
-            check_text(place, text, MAX_DATA)
-    try:
-        written = json.dumps({key: value for key, value in term.data.items() if value is not None}, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(place, f"is not JSON: {error}") from None
-    if len(written) > MAX_DATA:
-        raise InvalidInput(place, f"{len(written):,} characters as JSON; at most {MAX_DATA:,}")
+    check_data(place, term.data, MAX_DATA, MAX_DEPTH)
     taken = {"name", *DESCRIPTION, *SYNONYMS, "sql", *NESTED.get(term.kind, ())} & term.data.keys()
     if taken:
         raise InvalidInput(
             f"{place}.{min(taken)}", "is not data; a Term has a field for it, or it is a term of its own"
         )
-    return dict(json.loads(written))
-
-
-def iter_texts(place: str, value: Any, depth: int = 0) -> Iterator[str]:
-    """Yield every text in a JSON value, including keys."""
-    if depth > MAX_DEPTH:
-        raise InvalidInput(place, f"nested more than {MAX_DEPTH} levels deep")
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from iter_texts(place, key, depth + 1)
-            yield from iter_texts(place, inner, depth + 1)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from iter_texts(place, inner, depth + 1)
+    return dict(json.loads(json.dumps({key: value for key, value in term.data.items() if value is not None})))
 
 
 def read_place(place: str, kind: TermKind, name: str, data: Mapping[str, Any]) -> dict[str, str]:

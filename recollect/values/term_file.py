@@ -6,19 +6,27 @@
 
 Each may also be a list of objects with a `name`; a text instead of an object is its description. Other keys are stored
 as the term's data, unless they look like a misspelling of a known one. Errors name the place.
+
+YAML is read as far as it says no more than JSON. Keys of mappings are text; a value is text unless it looks like a JSON
+number, true, false or null, so that a country code NO and a date stay what they are. Aliases, tags, repeated keys, a
+second document and deep nesting are refused: nothing in the text can expand, or name a Python object. Parser events are
+read one by one, so that an error is raised before the rest is parsed.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
 from recollect.errors import InvalidInput
-from recollect.values.plain_yaml import read_yaml
 from recollect.values.term import (
     DESCRIPTION,
+    MAX_DEPTH,
     MAX_TERMS,
     NESTED,
     PLACE,
@@ -34,6 +42,9 @@ from recollect.values.term import (
 ROOT = "ontology"
 PARTS = ("tables", "relationships", "glossary")
 MAX_CHARS = 5_000_000
+# A part of what YAML 1.1 takes for a number, so that a text which is written without quotes is read as one.
+NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+([eE][+-][0-9]+)?)?")
+WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
 OTHER_NAMES = {"tables": "table", "columns": "column", "values": "value", "glossary": "term"}
 
 
@@ -52,26 +63,23 @@ def read_ontology(source: str | Mapping[str, Any]) -> list[Term]:
         raise InvalidInput(ROOT, f"names nothing; give {', '.join(PARTS)}")
     if len(terms) > MAX_TERMS:
         raise InvalidInput(ROOT, f"{len(terms):,} terms; at most {MAX_TERMS:,}")
-    refuse_duplicates(terms)
+    for (kind, name), count in Counter(term.id for term in terms).items():
+        if count > 1:
+            raise InvalidInput(ROOT, f"the {kind} {name!r} is given twice")
     return terms
 
 
 def parse_source(source: object) -> Any:
     if isinstance(source, Mapping):
-        source = dump_json(source)
+        try:
+            source = json.dumps(dict(source), allow_nan=False)  # so that it is checked like a file
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidInput(ROOT, f"cannot be written as JSON: {error}") from None
     if not isinstance(source, str):
         raise InvalidInput(ROOT, f"a {type(source).__name__} is neither text nor a mapping")
     if len(source) > MAX_CHARS:
         raise InvalidInput(ROOT, f"{len(source):,} characters; at most {MAX_CHARS:,}")
     return read_json(source) if source.lstrip("\ufeff \t\r\n").startswith(("{", "[")) else read_yaml(ROOT, source)
-
-
-def dump_json(source: Mapping[str, Any]) -> str:
-    """Return a mapping as JSON, so that it is checked like a file."""
-    try:
-        return json.dumps(dict(source), allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(ROOT, f"cannot be written as JSON: {error}") from None
 
 
 def read_json(text: str) -> Any:
@@ -84,8 +92,7 @@ def read_json(text: str) -> Any:
 def build_unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        [(twice, _)] = Counter(key for key, _ in pairs).most_common(1)
         raise InvalidInput(ROOT, f"the key {twice!r} is given twice in one object")
     return made
 
@@ -208,14 +215,6 @@ def describe_type(value: object) -> str:
     return names.get(type(value), "a number")
 
 
-def refuse_duplicates(terms: Sequence[Term]) -> None:
-    seen: set[tuple[str, str]] = set()
-    for term in terms:
-        if term.id in seen:
-            raise InvalidInput(ROOT, f"the {term.kind} {term.name!r} is given twice")
-        seen.add(term.id)
-
-
 def dump_ontology(terms: Sequence[Term]) -> dict[str, Any]:
     """Return the mapping that `read_ontology` reads. A column whose table is not among the terms adds it."""
     made: dict[str, Any] = {"tables": {}, "relationships": [], "glossary": {}}
@@ -251,3 +250,110 @@ def dump_term(term: Term) -> dict[str, Any]:
     own = {description: term.description, "synonyms": list(term.synonyms), sql: term.sql}
     rest = {key: value for key, value in term.data.items() if key not in PLACE.get(term.kind, ())}
     return {key: value for key, value in own.items() if value} | rest
+
+
+# YAML ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class OpenNode:
+    """A mapping or list that is not closed yet; in a mapping, the key that waits for its value."""
+
+    value: dict[str, Any] | list[Any]
+    key: str | None = None
+
+    @property
+    def step(self) -> str:
+        return f"[{len(self.value)}]" if isinstance(self.value, list) else f".{self.key}" if self.key else ""
+
+
+@dataclass(slots=True)
+class Builder:
+    """Builds one document from the parser's events."""
+
+    root: str
+    open: list[OpenNode] = field(default_factory=list)
+    documents: list[Any] = field(default_factory=list)
+
+    def take(self, event: Any) -> None:
+        if getattr(event, "tag", None) not in (None, "!"):  # `!` alone only marks a scalar as text
+            self.refuse(event, f"the tag {event.tag!r} is not read here")
+        match type(event).__name__:
+            case "DocumentStartEvent" if self.documents:
+                self.refuse(event, "a second document begins; give one")
+            case "AliasEvent":
+                self.refuse(event, f"the alias *{event.anchor} is not read here; write it out")
+            case "MappingStartEvent":
+                self.enter(event, {})
+            case "SequenceStartEvent":
+                self.enter(event, [])
+            case "MappingEndEvent" | "SequenceEndEvent":
+                self.put(self.open.pop().value)
+            case "ScalarEvent":
+                self.put_scalar(event)
+
+    def enter(self, event: Any, value: dict[str, Any] | list[Any]) -> None:
+        if len(self.open) == MAX_DEPTH:
+            self.refuse(event, f"nested more than {MAX_DEPTH} levels deep")
+        if self.open and isinstance(self.open[-1].value, dict) and self.open[-1].key is None:
+            self.refuse(event, "a mapping or list cannot be a key")
+        self.open.append(OpenNode(value))
+
+    def put_scalar(self, event: Any) -> None:
+        inner = self.open[-1] if self.open else None
+        if inner is not None and isinstance(inner.value, dict) and inner.key is None:
+            if event.value in inner.value:
+                self.refuse(event, f"{event.value!r} is given twice")
+            inner.key = event.value
+        else:
+            self.put(event.value if event.style else parse_plain_value(event.value))
+
+    def put(self, value: Any) -> None:
+        if not self.open:
+            self.documents.append(value)
+            return
+        inner = self.open[-1]
+        if isinstance(inner.value, list):
+            inner.value.append(value)
+        elif inner.key is not None:
+            inner.value[inner.key] = value
+            inner.key = None
+
+    def refuse(self, event: Any, problem: str) -> None:
+        place = self.root + "".join(inner.step for inner in self.open)
+        raise InvalidInput(place, f"{problem} (line {event.start_mark.line + 1})")
+
+
+def read_yaml(field: str, text: str) -> Any:
+    """Return the one document in the text. `field` is its name in error messages."""
+    import yaml
+
+    builder = Builder(field)
+    try:
+        for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            builder.take(event)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        line = f" (line {mark.line + 1})" if mark else ""
+        raise InvalidInput(field, f"is not YAML: {problem}{line}") from None
+    return builder.documents[0] if builder.documents else None
+
+
+def parse_plain_value(text: str) -> Any:
+    if text in WORDS:
+        return WORDS[text]
+    if found := NUMBER.fullmatch(text):
+        return float(text) if found[2] else (int(text) if len(text) <= 18 else text)
+    return text
+
+
+def write_yaml(value: Mapping[str, Any]) -> str:
+    """Return the text that `read_yaml` reads back."""
+    import yaml
+
+    class Writer(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    return str(yaml.dump(dict(value), Dumper=Writer, sort_keys=False, allow_unicode=True, width=100))

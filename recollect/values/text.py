@@ -51,18 +51,21 @@ DEEPEST = 100  # levels; a few thousand would overflow the stack when dumped
 NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON writes it
 
 
-def check_data(field: str, data: object, most_chars: int) -> None:
+def check_data(field: str, data: object, most_chars: int, levels: int = DEEPEST) -> None:
     """Raise InvalidInput for data that cannot be stored."""
     if data is None:
         return
     if not isinstance(data, Mapping):
         raise InvalidInput(field, f"must be a mapping, got {type(data).__name__}")
-    text = _dump_json(field, data)
+    try:
+        text = json.dumps(data, allow_nan=False, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(field, f"cannot be written as JSON: {error}") from None
     if len(text) > most_chars:
         raise InvalidInput(field, f"{len(text):,} characters of JSON; at most {most_chars:,}")
     # Checked after the length, because a short value is checked quickly.
-    if is_deeper(data, DEEPEST):
-        raise InvalidInput(field, f"nested more than {DEEPEST} levels deep")
+    if is_deeper(data, levels):
+        raise InvalidInput(field, f"nested more than {levels} levels deep")
     if NUL.search(text):
         raise InvalidInput(field, "contains a NUL character, which PostgreSQL cannot keep")
     check_text(field, text, most_chars)
@@ -82,13 +85,6 @@ def _list_children(value: object) -> Iterable[object]:
     if isinstance(value, Mapping):
         return value.values()
     return value if isinstance(value, list | tuple) else ()
-
-
-def _dump_json(field: str, data: object) -> str:
-    try:
-        return json.dumps(data, allow_nan=False, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(field, f"cannot be written as JSON: {error}") from None
 
 
 ARTICLES = frozenset(("a", "an", "the", "our", "my", "your", "their"))

@@ -96,17 +96,13 @@ class Health:
 
 def find_problems(work: WorkStatus) -> list[str]:
     """Return what is wrong with the background work; empty if nothing is."""
-    told = []
-    if work.parked:
-        told.append(f"{work.parked} parked: see `recollect work status`, then `recollect work retry`")
-    if work.failing:
-        told.append(f"{work.failing} failing, to be tried again: see `recollect work status`")
-    if work.lag > LONGEST_LAG:
-        told.append(
-            f"the oldest work has waited {work.lag / 60:.0f} minutes: is a worker running (`recollect worker`)?"
-        )
-    if work.documents_lag > LONGEST_LAG:
-        told.append(
-            f"{work.documents_waiting} documents wait, for {work.documents_lag / 60:.0f} minutes: is a worker running?"
-        )
-    return told
+    minutes, documents = f"{work.lag / 60:.0f} minutes", f"{work.documents_waiting} documents"
+    problems = {
+        f"{work.parked} parked: see `recollect work status`, then `recollect work retry`": work.parked,
+        f"{work.failing} failing, to be tried again: see `recollect work status`": work.failing,
+        f"the oldest work has waited {minutes}: is a worker running (`recollect worker`)?": work.lag > LONGEST_LAG,
+        f"{documents} wait, for {work.documents_lag / 60:.0f} minutes: is a worker running?": (
+            work.documents_lag > LONGEST_LAG
+        ),
+    }
+    return [problem for problem, is_present in problems.items() if is_present]

@@ -19,6 +19,7 @@ def lines(*outcomes: str) -> History:
         (["line 2"], ["alex: lost: line 0"]),
         (["line 0", "line 1", "line 1", "line 2"], ["alex: doubled: line 1"]),
         (["line 2", "line 0"], ["alex: out of order"]),
+        (["line 0", "line 2", "line 1"], []),
         (["line 0", "line 2", "line 9"], ["alex: never sent: line 9"]),
     ],
 )

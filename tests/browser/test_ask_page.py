@@ -15,8 +15,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Locator, Page, expect
 
 from recollect import connect_sync
-from recollect.apps.ask.chart_images import INK
-from recollect.apps.ask.charts import WIDTH
+from recollect.apps.ask.charts import INK, WIDTH
 from recollect.apps.ask.sample import make_sample
 from recollect.settings import Settings
 from tests.server.http.loopback import Keys, Served, bearer, keys_of_each_role

@@ -33,13 +33,13 @@ from langgraph.store.memory import InMemoryStore
 
 from recollect import Engine, InvalidInput, Lesson, Memory, Scope, SyncEngine, connect, connect_sync
 from recollect.flows.maintain import run_upkeep
-from recollect.integrations.filters import matches_filter
 from recollect.integrations.langgraph import (
     Namespace,
     RecollectStore,
     StoredItem,
     make_key,
     make_lesson,
+    matches_filter,
     parse_item,
     render_value,
     select_namespaces,
@@ -178,7 +178,7 @@ def test_namespaces_are_chosen_by_conditions_depth_and_page_as_in_langgraph_s_ow
 
 
 def kept_in(namespace: tuple[str, ...]) -> StoredItem:
-    lesson = make_lesson(namespace, "k", {"n": 1}, "n: 1", None)
+    lesson = make_lesson(PutOp(namespace, "k", {"n": 1}), {"n": 1}, {})
     about = (MemoryId(uuid7()), lesson.kind, lesson.key, lesson.value, 1.0, lesson.importance)
     return parse_item(Memory(*about, "explicit", "person", "active", datetime.now(UTC), data=lesson.data))
 

@@ -15,8 +15,8 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 
 from recollect import Engine, InvalidInput, NotFound, Scope, SyncEngine
-from recollect.integrations.filters import matches_mem0_filter
 from recollect.integrations.mem0 import AsyncMemory, Memory
+from recollect.integrations.mem0_facts import matches_mem0_filter
 from recollect.settings import Settings
 
 WEEKEND = [

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
 from recollect.recall.question_terms import MOST, terms_in
-from recollect.values.plain_yaml import read_yaml, write_yaml
 from recollect.values.term import MAX_TERMS, ImportReport, Term, check_term, compare_terms, list_lookup_stems
-from recollect.values.term_file import MAX_CHARS, PARTS, dump_ontology, read_ontology
+from recollect.values.term_file import MAX_CHARS, PARTS, dump_ontology, read_ontology, read_yaml, write_yaml
 
 SAMPLE = Path(__file__).parents[2] / "docs" / "samples" / "ontology.yaml"
 SHOP = """
@@ -156,8 +155,8 @@ def test_what_cannot_be_used_is_refused_with_its_place(source: Any, problem: str
         (Term("x", "view"), "term.kind: 'view' is not one of table, column, value, relationship, glossary"),  # type: ignore[arg-type]
         (Term("x", "table", synonyms="abc"), "term.synonyms: must be a list of strings, got str"),
         (Term("x", "table", data={"columns": {}}), "term.data.columns: is not data"),
-        (Term("x", "table", data={"a": float("nan")}), "term.data: is not JSON"),
-        (Term("x", "table", data={"a": "b" * 20_000}), "characters as JSON; at most 20,000"),
+        (Term("x", "table", data={"a": float("nan")}), "term.data: cannot be written as JSON"),
+        (Term("x", "table", data={"a": "b" * 20_000}), "characters of JSON; at most 20,000"),
         (Term("x", "table", description="\ud800"), "term.description: is not valid Unicode"),
         ("orders", "term: must be a Term, got str"),
     ],

@@ -13,6 +13,7 @@ from recollect.values.report import (
     Day,
     Report,
     ReportCounts,
+    Rule,
     Totals,
     Unit,
     Verdict,
@@ -20,7 +21,6 @@ from recollect.values.report import (
     evaluate_report,
     format_value,
     get_period,
-    judge_value,
     measure_rule,
 )
 
@@ -38,24 +38,26 @@ def report(totals: Totals, *days: Day, **named: dict[str, int]) -> Report:
     [
         ("fewer than 3 hits by words", Totals(requests=100, few_words=30), 0.3, "ok"),
         ("fewer than 3 hits by words", Totals(requests=100, few_words=31), 0.31, "over"),
-        ("fallback", Totals(requests=10, fallback=5), 0.5, "ok"),
-        ("fallback", Totals(requests=10, fallback=6), 0.6, "over"),
-        ("only summaries in the context", Totals(requests=100, contexts=10, summaries_only=3), 0.3, "over"),
-        ("only summaries in the context", Totals(requests=100, contexts=10, summaries_only=2), 0.2, "ok"),
-        ("truncated", Totals(requests=100, contexts=10, truncated=5), 0.5, "over"),
-        ("truncated", Totals(requests=100, contexts=10, truncated=4), 0.4, "ok"),
-        ("only vectors found it", Totals(requests=10, only_vectors=2), 0.2, "over"),
-        ("only vectors found it", Totals(requests=10, only_vectors=1), 0.1, "ok"),
+        ("fallback", Totals(requests=100, fallback=50), 0.5, "ok"),
+        ("fallback", Totals(requests=100, fallback=60), 0.6, "over"),
+        ("only summaries in the context", Totals(requests=100, contexts=100, summaries_only=30), 0.3, "over"),
+        ("only summaries in the context", Totals(requests=100, contexts=100, summaries_only=20), 0.2, "ok"),
+        ("truncated", Totals(requests=100, contexts=100, truncated=50), 0.5, "over"),
+        ("truncated", Totals(requests=100, contexts=100, truncated=40), 0.4, "ok"),
+        ("only vectors found it", Totals(requests=100, only_vectors=20), 0.2, "over"),
+        ("only vectors found it", Totals(requests=100, only_vectors=10), 0.1, "ok"),
+        ("fallback", Totals(requests=29, fallback=29), 1.0, "too few"),
+        ("requests that used memory", Totals(requests=29), 0.0, "too few"),
         ("p95 of a request", Totals(requests=10, whole_p95=3000), 3, "ok"),
         ("p95 of a request", Totals(requests=10, whole_p95=3001), 3.001, "over"),
         ("complaints that it forgot", Totals(requests=10), None, "not measured"),
         ("summaries' share of what models cost", Totals(requests=10), None, "not measured"),
-        ("requests that used memory", Totals(requests=10, hit=7), 0.7, "ok"),
-        ("requests that used memory", Totals(requests=10, hit=6), 0.6, "under"),
+        ("requests that used memory", Totals(requests=100, hit=70), 0.7, "ok"),
+        ("requests that used memory", Totals(requests=100, hit=60), 0.6, "under"),
         ("questions per session", Totals(conversations=2, questions=8), 4, "ok"),
         ("questions per session", Totals(conversations=2, questions=3), 1.5, "under"),
-        ("follow-ups that memory helped", Totals(follow_ups=5, follow_ups_helped=4), 0.8, "ok"),
-        ("follow-ups that memory helped", Totals(follow_ups=5, follow_ups_helped=3), 0.6, "under"),
+        ("follow-ups that memory helped", Totals(follow_ups=50, follow_ups_helped=40), 0.8, "ok"),
+        ("follow-ups that memory helped", Totals(follow_ups=50, follow_ups_helped=30), 0.6, "under"),
         ("p95 that memory adds", Totals(retrieval_p95=50), 50, "ok"),
         ("p95 that memory adds", Totals(retrieval_p95=51), 51, "over"),
         ("user satisfaction", Totals(requests=10), None, "not measured"),
@@ -85,8 +87,8 @@ def test_every_trigger_says_what_it_argues_for_and_every_gauge_how_it_is_measure
 
 
 def test_one_trigger_that_is_over_makes_the_report_say_so() -> None:
-    assert report(Totals(requests=10, fallback=9)).is_over
-    assert not report(Totals(requests=10, hit=0)).is_over
+    assert report(Totals(requests=100, fallback=90)).is_over
+    assert not report(Totals(requests=100, hit=00)).is_over
 
 
 @pytest.mark.parametrize(
@@ -147,4 +149,5 @@ def test_numbers_are_shown_with_their_unit(value: float | None, unit: Unit, text
 
 
 def test_a_value_at_its_limit_is_well_either_way() -> None:
-    assert judge_value(3, 3) == judge_value(3, 3, at_least=True) == "ok"
+    rules = [Rule("x", 3, "s", "", lambda _: 3.0, at_least=at_least) for at_least in (False, True)]
+    assert [measure_rule(rule, Totals()).verdict for rule in rules] == ["ok", "ok"]

@@ -1097,7 +1097,7 @@ export interface paths {
         };
         /**
          * Answer Question By Address
-         * @description Ask a database, with the fields in the query.
+         * @description As `POST /answerQuestion`, with the fields in the query.
          */
         get: operations["answer_question_by_address"];
         put?: never;
@@ -1121,7 +1121,7 @@ export interface paths {
         };
         /**
          * Answer Data Question By Address
-         * @description Ask for data, with the fields in the query.
+         * @description As `POST /answerDataQuestion`, with the fields in the query.
          */
         get: operations["answer_data_question_by_address"];
         put?: never;
@@ -1145,7 +1145,7 @@ export interface paths {
         };
         /**
          * Answer Metadata Question By Address
-         * @description Ask what the database contains, with the fields in the query.
+         * @description As `POST /answerMetadataQuestion`, with the fields in the query.
          */
         get: operations["answer_metadata_question_by_address"];
         put?: never;
@@ -1169,7 +1169,7 @@ export interface paths {
         };
         /**
          * Stream Answer Question By Address
-         * @description Ask a database, with the fields in the query, and get the text of the answer as a stream.
+         * @description As `POST /streamAnswerQuestion`, with the fields in the query.
          */
         get: operations["stream_answer_question_by_address"];
         put?: never;
@@ -1804,18 +1804,18 @@ export interface components {
             /** @description 0: none. */
             semantic_search_k?: number | null;
         };
-        /** @description `model` is null if the answer is quoted from the documents; `refused`: they contain no answer. */
+        /** @description `model` is null if the answer is quoted from the documents; `refused`: they contain no answer; `errorStage` is set if the model failed and documents are quoted instead. */
         AskedAnswer: {
-            sessionId: string;
             answer: string;
+            model: string | null;
+            refused: boolean;
+            sessionId: string;
             sources: components["schemas"]["SourceAnswer"][];
             memories: components["schemas"]["RecollectionAnswer"][];
             usedHistoryTokens: number;
             latencyMs: number;
             standaloneQuery: string;
-            model: string | null;
-            refused: boolean;
-            errorStage: string | null;
+            errorStage: ("llm_reply" | "retrieval") | null;
         };
         AssumptionAnswer: {
             term: string;
@@ -2104,23 +2104,23 @@ export interface components {
         DocumentAnswer: {
             /** Format: uuid */
             id: string;
-            userId: string;
             title: string;
             source: string;
             /** @enum {string} */
             status: "pending" | "processing" | "processed" | "failed";
-            failureReason: string | null;
-            /** Format: date-time */
-            createdAt: string;
-            /** Format: date-time */
-            updatedAt: string;
-            shared: boolean;
             format: ("pdf" | "docx" | "pptx" | "xlsx" | "csv" | "html" | "markdown" | "text") | null;
             size: number;
             pages: number;
             chunks: number;
             characters: number;
             progress: number;
+            userId: string;
+            failureReason: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+            shared: boolean;
         };
         DocumentQuestionBody: {
             /** @example How much is a tyre change? */
@@ -2452,17 +2452,17 @@ export interface components {
         Knowledge: {
             /** Format: uuid */
             id: string;
-            fact: string;
-            category: string;
-            fact_type: string;
             value: string;
-            context: string | null;
             /** @enum {string} */
             source: "clarification" | "correction" | "explicit" | "inferred" | "summary" | "qa_turn" | "manual";
             /** @enum {string} */
             status: "active" | "pending" | "superseded" | "retracted";
             usage_count: number;
             created_at: string | null;
+            fact: string;
+            category: string;
+            fact_type: string;
+            context: string | null;
         };
         /** @description Both `{fact, category}` and `{fact_type, value, context}` are accepted. */
         KnowledgeBody: {
@@ -2645,11 +2645,6 @@ export interface components {
              * @example shop
              */
             project?: string | null;
-            /**
-             * @description The session.
-             * @example monday
-             */
-            session?: string | null;
         };
         MemoryContextUsed: {
             history_messages_count: number;
@@ -2783,14 +2778,14 @@ export interface components {
             example?: string | null;
         };
         PassageAnswer: {
-            /** Format: uuid */
-            documentId: string;
             text: string;
             start: number;
             end: number;
             page: number | null;
-            pageEnd: number | null;
             headings: string[];
+            /** Format: uuid */
+            documentId: string;
+            pageEnd: number | null;
         };
         PastQuestion: {
             ref: string;
@@ -3175,16 +3170,16 @@ export interface components {
         };
         /** @description `start` and `end` are the characters that the answer quotes, or those of the chunk. */
         SourceAnswer: {
-            /** Format: uuid */
-            documentId: string;
-            chunkIndex: number;
             page: number | null;
-            pageEnd: number | null;
             score: number;
             preview: string;
             start: number;
             end: number;
             cited: boolean;
+            /** Format: uuid */
+            documentId: string;
+            chunkIndex: number;
+            pageEnd: number | null;
         };
         SourceBody: {
             /** @example shop */

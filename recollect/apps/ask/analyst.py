@@ -1,7 +1,8 @@
 """The analyst answers questions to databases: it reads memory, finds a way to an answer, checks and runs its SQL, and
 records the question with its answer.
 
-    remember -> propose (choice, repeat, pattern, model, interpretation; or ask back) -> gate -> run -> word -> record
+    read memory -> propose (choice, repeat, pattern, model, interpretation; or ask back) -> check -> run -> word ->
+    record
 
 Nothing runs that the gate did not pass. If memory fails, the answer is made without it. A question is recorded whether
 or not it could be answered. Servers call `answer`, `ask`, `choose` or `clarify`; bootstrap.py makes an analyst.
@@ -18,48 +19,41 @@ from datetime import UTC, date, datetime
 from itertools import pairwise
 from typing import Any
 
-from recollect.apps.ask.agreement import (
-    Group,
-    Vote,
-    group_votes,
-    is_settled,
-    list_rule_votes,
-    make_question,
-    rate_agreement,
-)
-from recollect.apps.ask.answers import answer_of, model_of, spent_on, timed, unanswered, with_tables
+from recollect.apps.ask.agreement import Group, collect_votes, label_group, offer_groups, rate_agreement
+from recollect.apps.ask.answers import add_tables, build_answer, build_reply, record_answer
 from recollect.apps.ask.choices import Offers, list_offered, pick_choice, read_clarifications
-from recollect.apps.ask.gate.check import Passed, passed
+from recollect.apps.ask.gate.check import CheckedSql, check_sql
 from recollect.apps.ask.interpret import Decision
-from recollect.apps.ask.interpretation import Interpretation, interpret_question, probe
-from recollect.apps.ask.llm import Talk, list_examples, repair_sql, sample_sql, word_rows, word_schema
-from recollect.apps.ask.memory import Reader, Remembered, log_failure, resume_context, within
-from recollect.apps.ask.metadata import is_about_metadata, metadata_text
-from recollect.apps.ask.patterns import normal
+from recollect.apps.ask.interpret.words import stem_phrase
+from recollect.apps.ask.interpretation import Interpretation, interpret_question
+from recollect.apps.ask.llm import ModelRun, find_examples, word_rows, word_schema
+from recollect.apps.ask.memory import MemoryReader, QuestionMemory, restrict_memory, resume_context, try_memory
+from recollect.apps.ask.patterns import normalize_question
 from recollect.apps.ask.proposals import (
-    Case,
+    Execution,
+    Inquiry,
     Proposal,
-    Ran,
-    fitting,
+    get_whole_rows,
     list_used_words,
     propose_choice,
     propose_interpretation,
-    repeated,
-    whole_rows,
+    propose_pattern,
+    propose_repeat,
+    suggest_questions,
 )
-from recollect.apps.ask.question import Answer, Ask, Choice, Clarification, Learned
-from recollect.apps.ask.recording import recorded
-from recollect.apps.ask.row_counts import fetch_rows
-from recollect.apps.ask.schema_prompt import choose_tables, fetch_samples
-from recollect.apps.ask.session_context import SessionContext
-from recollect.apps.ask.source_registry import Library, Shelf, narrowed
+from recollect.apps.ask.question import Answer, Ask, Choice, Clarification, Learned, SessionContext
+from recollect.apps.ask.schema_prompt import choose_tables, describe_database, fetch_samples, is_about_metadata
+from recollect.apps.ask.source_registry import OpenSource, SourceRegistry, fetch_rows, narrow_view
 from recollect.apps.ask.sources.address_rules import SourceRules
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.sql_text import add_conditions, describe_sql
-from recollect.apps.ask.suggestions import further
-from recollect.apps.ask.teaching import find_definition, is_name, learn_choice, learn_meaning, owner_of, share
+from recollect.apps.ask.teaching import (
+    find_definition,
+    learn_choice,
+    learn_meaning,
+    names_something,
+    propose_shared_question,
+)
 from recollect.apps.ask.vocabulary import build_vocabulary
-from recollect.deadline import run_in_time
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, NotFound, QueryFailed, ReasonerFailed
 from recollect.ports import Reasoner, WindowedReasoner
@@ -72,13 +66,13 @@ from recollect.values.scope import Scope
 from recollect.values.sensitive_data import mask_text
 
 log = logging.getLogger("recollect.ask")
-SURE, PER_ASKED = 0.9, 0.25  # confidence without questions back, and what each of them costs
-MOST_MODELS = 20  # that requests may name
+SURE, PER_QUESTION = 0.9, 0.25  # confidence without questions back, and what each of them costs
+MAX_MODELS = 20  # that requests may name
 WITHOUT_MEMORY = "answered without memory"
-EMPTY_RESULT = "the result is empty; check the filters and their spelling"
+TIERS = ("session", "user", "project", "ontology", "")  # of meanings, highest first
 KINDS = ("answer", "assume", "choices", "unclear")  # of decisions, best first
-OFFERS = 200  # turns of a session in which a clarification is looked for
-LATEST, LATEST_TURNS = 3, 20  # sessions and turns of each in which a question is looked for
+OFFER_TURNS = 200  # of a session in which a clarification is looked for
+LATEST_SESSIONS, LATEST_TURNS = 3, 20  # sessions, and turns of each, in which a question is looked for
 
 
 class Analyst:
@@ -92,8 +86,8 @@ class Analyst:
         today: Callable[[], date] = lambda: datetime.now(UTC).date(),
     ) -> None:
         self.engine = engine
-        self.library = Library(engine, settings, rules)
-        self.reader = Reader(engine, settings)
+        self.sources = SourceRegistry(engine, settings, rules)
+        self.reader = MemoryReader(engine, settings)
         self._settings = settings
         self._reasoner = reasoner
         self._other_model = other_model
@@ -102,30 +96,29 @@ class Analyst:
         self.today = today
 
     async def answer(self, scope: Scope, ask: Ask, mode: str = "default") -> Answer:
-        """As `ask`; a question about the database itself is answered from its catalog."""
+        """Answer as `ask` does; a question about the database itself is answered from its catalog."""
         if mode == "metadata" or (mode == "default" and is_about_metadata(ask.question)):
-            return await self._done(scope, ask, self._described)
+            return await self._answer_with(scope, ask, self._describe_database)
         return await self.ask(scope, ask)
 
     async def ask(self, scope: Scope, ask: Ask) -> Answer:
-        """An answer, or what has to be known first. Without a session in the scope a new one is begun. A message that
-        says what a word means is learned."""
-        is_teaching = ask.remembers and ask.learns and self._settings.enabled and ask.choice is None
-        taught = find_definition(ask.question) if is_teaching else None
+        """Return an answer, or what has to be known first. Without a session in the scope a new one begins. A message
+        that says what a word means is learned."""
+        may_teach = ask.choice is None and self._may_learn(ask)
+        taught = find_definition(ask.question) if may_teach else None
         if taught is None:
-            return await self._done(scope, ask, self._answered)
+            return await self._answer_with(scope, ask, self._answer_question)
+        term, meaning = taught
 
-        async def learn(place: Scope, case: Case) -> Answer:
+        async def learn(place: Scope, inquiry: Inquiry) -> Answer:
             # "Call the clients in Rome" is no definition unless it names something in the database.
-            if taught[1].startswith("refers to") and not is_name(self, case.shelf, *taught):
-                return await self._answered(place, case)
-            memory = await learn_meaning(self, place, case.shelf.kept.name, *taught, "", may_share=False)
-            learned = Learned(str(memory.id), memory.key, memory.value, "user")
-            text = f'Saved for you: "{memory.key}" means {memory.value}.'
-            answer = unanswered(case, Proposal("given", refused=text), None)
-            return replace(answer, learned=(learned,))
+            if meaning.startswith("refers to") and not names_something(self, inquiry.source, term, meaning):
+                return await self._answer_question(place, inquiry)
+            learned = await learn_meaning(self, place, inquiry.source.name, term, meaning, "", may_share=False)
+            text = f'Saved for you: "{learned.term}" means {learned.meaning}.'
+            return replace(build_reply(inquiry, Proposal("given", refusal=text), None), learned=(learned,))
 
-        return await self._done(scope, ask, learn)
+        return await self._answer_with(scope, ask, learn)
 
     async def choose(self, scope: Scope, ask: Ask, clarification: str, reply: str) -> Answer:
         """Answer a choice that was offered to the user under this id. `reply` is its id, number or label; the question
@@ -141,374 +134,322 @@ class Analyst:
 
     async def _find_offer(self, scope: Scope, clarification: str) -> tuple[str, Clarification]:
         """Return the source and the clarification of an id from the log of its session."""
-        turns = await self.engine.history(scope, limit=OFFERS) if scope.session else []
-        for turn in reversed(turns):
-            data = turn.data or {}
-            if turn.role == "assistant" and data.get("host") == "sql":
-                for each in read_clarifications(data):
-                    if each.id == clarification:
-                        return data["source"], each
+        turns = await self.engine.history(scope, limit=OFFER_TURNS) if scope.session else []
+        replies = [turn.data or {} for turn in reversed(turns) if turn.role == "assistant"]
+        for data in replies:
+            offered = read_clarifications(data) if data.get("host") == "sql" else ()
+            if found := next((each for each in offered if each.id == clarification), None):
+                return data["source"], found
         raise NotFound(f"there is no clarification {clarification!r}; ask the question again")
 
     async def teach(self, scope: Scope, ask: Ask, term: str, meaning: str, *, may_share: bool = True) -> Answer:
         """Learn what a term means, without a question to answer."""
-        memory = await learn_meaning(self, scope, ask.source, term, meaning, "", may_share=may_share)
-        owner = owner_of(term, meaning, may_share=may_share)
-        learned = Learned(str(memory.id), memory.key, memory.value, owner)
-        return Answer("", f'Saved: "{memory.key}" means {memory.value}', source=ask.source or "", learned=(learned,))
+        learned = await learn_meaning(self, scope, ask.source, term, meaning, "", may_share=may_share)
+        text = f'Saved: "{learned.term}" means {learned.meaning}'
+        return Answer("", text, source=ask.source or "", learned=(learned,))
 
     async def clarify(self, scope: Scope, ask: Ask, term: str, reply: str, *, may_share: bool = True) -> Answer:
         """Answer a question again, given what a term in it means. A reply that is one of the offered choices is
         answered as such; any other is learned first."""
-        place, data = await self._find_asked(scope, ask)
+        place, data = await self._find_question(scope, ask)
         choice = pick_choice(reply, list_offered(data)) if data else await self._offer_again(place, ask, reply)
         if choice is not None:
             source = data["source"] if data else ask.source
             return await self.ask(place, replace(ask, question=choice.label, source=source, choice=choice))
-        memory = await learn_meaning(self, place, ask.source, term, reply, ask.question, may_share=may_share)
-        owner = owner_of(term, reply, may_share=may_share)
-        return await self.ask(place, replace(ask, learned=(Learned(str(memory.id), memory.key, memory.value, owner),)))
+        learned = await learn_meaning(self, place, ask.source, term, reply, ask.question, may_share=may_share)
+        return await self.ask(place, replace(ask, learned=(learned,)))
 
-    async def _find_asked(self, scope: Scope, ask: Ask) -> tuple[Scope, Mapping[str, Any]]:
+    async def _find_question(self, scope: Scope, ask: Ask) -> tuple[Scope, Mapping[str, Any]]:
         """Return the session in which the user asked this question last, and the data of the reply. Without such a
         session, return the scope unchanged and no data."""
         if not (ask.remembers and self._settings.enabled):
             return scope, {}
-        talks = [] if scope.session else await self.engine.conversations(scope, limit=LATEST)
-        for session in [scope.session] if scope.session else [talk.session for talk in talks]:
+        sessions = [scope.session] if scope.session else []
+        if not sessions:
+            sessions = [talk.session for talk in await self.engine.conversations(scope, limit=LATEST_SESSIONS)]
+        for session in sessions:
             place = replace(scope, session=session)
-            data = find_reply(await self.engine.history(place, limit=LATEST_TURNS), ask.question)
-            if data:
+            if data := find_reply(await self.engine.history(place, limit=LATEST_TURNS), ask.question):
                 return place, data
         return scope, {}
 
     async def _offer_again(self, scope: Scope, ask: Ask, reply: str) -> Choice | None:
         """Return the choice that a reply names, of the question interpreted once more, where nothing is stored."""
-        case = await self._case(scope, replace(ask, remembers=False))
-        found = case.interpretation or await self._interpret(case)
-        asked_back = propose_interpretation(case, found).clarifications
-        return next((one for each in asked_back if (one := pick_choice(reply, each.choices))), None)
+        inquiry = await self._prepare(scope, replace(ask, remembers=False))
+        offered = propose_interpretation(inquiry, await self._interpret(inquiry)).clarifications
+        return pick_choice(reply, [choice for each in offered for choice in each.choices])
 
-    async def checked(self, scope: Scope, source: str, role: str, sql: str, rows: int = 100) -> tuple[Shelf, Passed]:
-        """Some SQL, through the gate, as this role may write it."""
-        shelf = await self.library.find(scope, source)
-        return shelf, passed(sql, shelf.source.dialect, shelf.view(role).allowed, rows=rows)
+    async def check_sql(
+        self, scope: Scope, source: str, role: str, sql: str, rows: int = 100
+    ) -> tuple[OpenSource, CheckedSql]:
+        """Return the source and the statement that the gate makes of some SQL, as this role may write it."""
+        found = await self.sources.find(scope, source)
+        return found, check_sql(sql, found.dialect, found.view(role).allowed, rows=rows)
 
-    async def run(self, scope: Scope, source: str, role: str, sql: str, rows: int = 100) -> tuple[Passed, Rows]:
-        """SQL that somebody gives, guarded like any other."""
-        shelf, made = await self.checked(scope, source, role, sql, rows)
-        return made, await fetch_rows(shelf.source, shelf.view(role), made, rows, scope.user)
+    async def run(self, scope: Scope, source: str, role: str, sql: str, rows: int = 100) -> tuple[CheckedSql, Rows]:
+        """Return the checked statement and its rows, for SQL that somebody gives."""
+        found, statement = await self.check_sql(scope, source, role, sql, rows)
+        return statement, await fetch_rows(found.connection, found.view(role), statement, rows, scope.user)
 
     async def close(self) -> None:
-        await self.library.close()
+        await self.sources.close()
         for reasoner in self._others.values():
             await reasoner.close()
 
-    def kept_text(self, text: str) -> str:
+    def mask(self, text: str) -> str:
         """Return a text as it may be stored, before anything is derived from it: where the setting says so, without
         sensitive data. What is masked cannot be looked up in the database either."""
         return mask_text(text) if self._settings.mask_sensitive else text
 
-    # The way of a question --------------------------------------------------------------------------------------------
+    # How a question is answered ---------------------------------------------------------------------------------------
 
-    async def _done(self, scope: Scope, ask: Ask, work: Callable[[Scope, Case], Awaitable[Answer]]) -> Answer:
+    async def _answer_with(self, scope: Scope, ask: Ask, work: Callable[[Scope, Inquiry], Awaitable[Answer]]) -> Answer:
+        """Read what is known, let `work` answer, record the answer."""
         began = time.perf_counter()
         with self.engine.runtime.deadline() as limit:
             if ask.remembers:
-                ask = replace(ask, question=self.kept_text(ask.question)[:MAX_QUERY_CHARS])
-                scope = await self.reader.place(scope)
-            case = await self._case(scope, ask)
-            answer = timed(case, with_tables(case, await work(scope, case)), began)
-            answer = replace(answer, learned=(*ask.learned, *answer.learned))
-            answer = await recorded(self.reader, scope, case, answer)
-            await self._shared(scope, case, answer)
+                ask = replace(ask, question=self.mask(ask.question)[:MAX_QUERY_CHARS])
+                scope = await self.reader.find_session(scope)
+            inquiry = await self._prepare(scope, ask)
+            answer = add_tables(inquiry, await work(scope, inquiry))
+            seconds = inquiry.memory.seconds if inquiry.memory else 0.0
+            spent = replace(answer.spent, memory=seconds, whole=time.perf_counter() - began)
+            answer = replace(answer, spent=spent, learned=(*ask.learned, *answer.learned))
+            answer = await record_answer(self.reader, scope, inquiry, answer)
+            await self._share(scope, inquiry, answer)
         self._offers.keep(scope, answer.source, answer.clarifications)
         if not limit.problem:
             return answer
         return replace(answer, memory=None, notes=(*answer.notes, f"{WITHOUT_MEMORY}: {limit.problem}"))
 
-    async def _case(self, scope: Scope, ask: Ask) -> Case:
-        """The question at the source that understands most of it, with what memory has for it there."""
-        remembers = ask.remembers and self._settings.enabled
-        memory = await self.reader.remember(scope, ask) if remembers else None
+    async def _prepare(self, scope: Scope, ask: Ask) -> Inquiry:
+        """Return the question at the source that understands it best, with what memory has for it there."""
+        memory: QuestionMemory | None = None
+        if ask.remembers and self._settings.enabled:
+            memory = await self.reader.read(scope, ask)
         if memory is not None:
             ask, memory = resume_context(ask, memory)
-        words = memory.resolutions if memory else await self.reader.words(scope, ask)
-        approved = await self.reader.approved(scope)
+        words = drop_overruled(memory.resolutions if memory else await self.reader.resolve_without_user(scope, ask))
+        approved = await self.reader.read_approved(scope)
         await self.reader.keep_glossary(scope)
-        shelves = await self.library.choose(scope, ask.source, ask.sources, ask.views)
-        cases, refused = list[Case](), list[NotFound]()
-        for shelf in shelves:
+        inquiries, refused = list[Inquiry](), list[NotFound]()
+        for source in await self.sources.choose(scope, ask.source, ask.sources, ask.views):
             try:
-                cases.append(self._at(scope, shelf, ask, memory, words, approved))
+                inquiries.append(self._prepare_at(scope, source, ask, memory, words, approved))
             except NotFound as error:
                 refused.append(error)
-        if not cases:
+        if not inquiries:
             raise refused[0]
-        return cases[0] if len(cases) == 1 else await self._best(cases)
+        if len(inquiries) == 1:
+            return inquiries[0]
+        for inquiry in inquiries:
+            if inquiry.choice is not None or propose_repeat(inquiry) or propose_pattern(inquiry):
+                return inquiry
+        read = [replace(inquiry, interpretation=await self._interpret(inquiry)) for inquiry in inquiries]
+        return min(read, key=rank_inquiry)
 
-    def _at(
+    def _prepare_at(
         self,
         scope: Scope,
-        shelf: Shelf,
+        source: OpenSource,
         ask: Ask,
-        memory: Remembered | None,
-        words: tuple[Resolution, ...],
+        memory: QuestionMemory | None,
+        words: Sequence[Resolution],
         approved: tuple[Memory, ...],
-    ) -> Case:
+    ) -> Inquiry:
         """Return the question with what is known about it at one source."""
-        name = shelf.kept.name
-        view = narrowed(shelf.view(ask.role), name, ask)
-        preferences = memory.preferences if memory else ()
-        taught = build_vocabulary(
-            ask.question, words, preferences, ask.context or SessionContext(), view.index, self.today()
-        )
+        view = narrow_view(source.view(ask.role), source.name, ask)
+        context, preferences = ask.context or SessionContext(), memory.preferences if memory else ()
+        taught = build_vocabulary(ask.question, words, preferences, context, view.index, self.today())
         choice = ask.choice
         if memory is not None:
-            offer = memory.last or {}
-            if choice is None and offer.get("source") == name and not offer.get("sql"):
+            offer = memory.last_reply
+            if choice is None and offer.get("source") == source.name and not offer.get("sql"):
                 choice = pick_choice(ask.question, list_offered(offer))
-            memory = within(memory, name, view, self._settings.context_tokens)
-        return Case(ask, shelf, view, taught, approved, memory, self.today(), scope.user, scope.session, choice)
+            memory = restrict_memory(memory, source.name, view, self._settings.context_tokens)
+        return Inquiry(ask, source, view, taught, approved, memory, self.today(), scope.user, scope.session, choice)
 
-    async def _best(self, cases: Sequence[Case]) -> Case:
-        """Return the question at the source that answers it best: by a choice or a vetted statement, else by its
-        interpretation there; the last source used wins a tie."""
-        for case in cases:
-            if case.choice is not None or repeated(case) or fitting(case):
-                return case
-        found = [replace(case, interpretation=await self._interpret(case)) for case in cases]
-        return min(found, key=rank_case)
-
-    async def _interpret(self, case: Case) -> Interpretation:
-        return await interpret_question(
-            case.shelf.source, case.view, case.question, case.taught.vocabulary, last=case.last, today=case.today,
-            user=case.user,
+    async def _interpret(self, inquiry: Inquiry) -> Interpretation:
+        return inquiry.interpretation or await interpret_question(
+            inquiry.source.connection, inquiry.view, inquiry.question, inquiry.taught.vocabulary,
+            last=inquiry.last_frame, today=inquiry.today, user=inquiry.user,
         )  # fmt: skip
 
-    async def _described(self, scope: Scope, case: Case) -> Answer:
-        """What the database contains, as far as this role may see it."""
-        text, words = metadata_text(case.view, case.question, markdown=case.ask.markdown), None
-        talk = await self._talk(case) if case.ask.verbose else None
-        if talk is not None:
-            words = await word_schema(talk, self._settings.suggestion_count, case.ask.on_text)
-        answer = unanswered(case, Proposal("given", refused=words[0] if words else text), talk)
-        return replace(answer, related=words[1] if words else (), model=model_of(talk) if words else None)
+    async def _describe_database(self, scope: Scope, inquiry: Inquiry) -> Answer:
+        """Say what the database contains, as far as this role may see it."""
+        text = describe_database(inquiry.view, inquiry.question, markdown=inquiry.ask.markdown)
+        model = await self._open_model(inquiry) if inquiry.ask.verbose else None
+        worded = await word_schema(model, self._settings.suggestion_count, inquiry.ask.on_text) if model else None
+        if model is None or worded is None:
+            return build_reply(inquiry, Proposal("given", refusal=text), model)
+        answer = build_reply(inquiry, Proposal("given", refusal=worded[0]), model)
+        return replace(answer, related=worded[1], model=model.reasoner.name)
 
-    async def _answered(self, scope: Scope, case: Case) -> Answer:
-        if case.choice is not None:
-            return await self._answer_choice(scope, case, case.choice)
-        for way in (repeated, fitting):
-            proposal = way(case)
-            ran = None if proposal is None else await self._tried(scope, case, proposal)
-            if ran is not None:
-                return await self._said(case, ran, None)
-        talk = await self._talk(case)
-        if talk is None:
-            return await self._by_rules(case, None)
-        case = replace(case, interpretation=case.interpretation or await self._interpret(case))
-        answer = await self._by_model(case, talk) or await self._by_rules(case, talk)
-        if not answer.sql and talk.failed is not None:
-            return await self._said(case, talk.failed, talk)
+    async def _answer_question(self, scope: Scope, inquiry: Inquiry) -> Answer:
+        if inquiry.choice is not None:
+            return await self._answer_choice(scope, inquiry, inquiry.choice)
+        for propose in (propose_repeat, propose_pattern):
+            proposal = propose(inquiry)
+            execution = await self._try_vetted(scope, inquiry, proposal) if proposal else None
+            if execution is not None:
+                return await self._word(inquiry, execution, None)
+        model = await self._open_model(inquiry)
+        if model is None:
+            return await self._answer_by_rules(inquiry, None)
+        inquiry = model.inquiry = replace(inquiry, interpretation=await self._interpret(inquiry))
+        answer = await self._answer_by_model(inquiry, model) or await self._answer_by_rules(inquiry, model)
+        if not answer.sql and model.failed is not None:
+            return await self._word(inquiry, model.failed, model)
         return answer
 
-    async def _talk(self, case: Case) -> Talk | None:
-        """With the configured model, or another at the same server if the question names one."""
-        reasoner, wanted = self._reasoner, case.ask.model
-        if reasoner is None or not case.ask.by_model:
+    async def _open_model(self, inquiry: Inquiry) -> ModelRun | None:
+        """Return the configured model for this question, or another at the same server if the question names one."""
+        reasoner, wanted = self._reasoner, inquiry.ask.model
+        if reasoner is None or not inquiry.ask.by_model:
             return None
         if wanted and wanted != reasoner.name and self._other_model is not None:
-            if wanted not in self._others and len(self._others) < MOST_MODELS and (made := self._other_model(wanted)):
+            if wanted not in self._others and len(self._others) < MAX_MODELS and (made := self._other_model(wanted)):
                 self._others[wanted] = made
             reasoner = self._others.get(wanted, reasoner)
         try:
             window = await reasoner.window() if isinstance(reasoner, WindowedReasoner) else 0
         except ReasonerFailed:
             window = 0
-        return Talk(reasoner, case, window, time.perf_counter() + self._settings.model_timeout)
+        return ModelRun(reasoner, inquiry, window, time.perf_counter() + self._settings.model_timeout)
 
-    async def _answer_choice(self, scope: Scope, case: Case, choice: Choice) -> Answer:
+    async def _answer_choice(self, scope: Scope, inquiry: Inquiry, choice: Choice) -> Answer:
         """Answer an offered choice, and learn what choosing it teaches."""
-        ran = await self._ran(case, propose_choice(case, choice))
+        execution = await self._execute(inquiry, propose_choice(inquiry, choice))
         learned: tuple[Learned, ...] = ()
-        if case.ask.remembers and case.ask.learns and self._settings.enabled and ran.error is None:
-            try:
-                learned = await run_in_time(learn_choice(self, scope, choice, case.question, case.shelf.kept.name))
-            # As with reading: what cannot be learned must not fail the answer.
-            except Exception as error:  # noqa: BLE001
-                log_failure("a choice could not be learned", error)
-        return await self._said(case, replace(ran, learned=learned), None)
+        if self._may_learn(inquiry.ask) and execution.error is None:
+            work = learn_choice(self, scope, inquiry, choice, execution.statement.sql)
+            learned = await try_memory("a choice could not be learned", work, ())
+        return replace(await self._word(inquiry, execution, None), learned=learned)
 
-    async def _by_rules(self, case: Case, talk: Talk | None) -> Answer:
-        found = case.interpretation or await self._interpret(case)
-        proposal = propose_interpretation(case, found)
-        if not proposal.sql or self._must_ask(case, proposal):
-            return unanswered(case, replace(proposal, sql=""), talk)
-        try:
-            ran = await self._ran(case, replace(proposal, clarifications=()))
-        except InvalidInput as denied:
-            return unanswered(case, replace(proposal, sql="", refused=str(denied)), talk)
-        return await self._said(case, ran, talk)
+    def _may_learn(self, ask: Ask) -> bool:
+        return ask.remembers and ask.learns and self._settings.enabled
 
-    async def _by_model(self, case: Case, talk: Talk) -> Answer | None:
-        """Return the answer that most statements of the model and the rules agree on; None if the model gave none."""
-        talk.case = case
-        await fetch_samples(
-            case.shelf.source, case.view, choose_tables(case.view, case.question, case.ask.shown), case.user
-        )
-        samples = case.ask.samples or self._settings.model_samples
-        votes = list_rule_votes(case.interpretation) if samples > 1 and case.interpretation else []
-        asked: tuple[Clarification, ...] = ()
-        for sample in range(samples):
-            written = None if talk.is_over else await sample_sql(talk, sample)
-            if written is None:
-                continue
-            asked = asked or written.questions
-            vote = await self._vote(case, talk, written.sql) if written.sql else None
-            votes += [vote] if vote else []
-            if vote and is_settled(group_votes(votes)):
-                break
-        if any(vote.reading is None for vote in votes):
-            return await self._agreed(case, talk, group_votes(votes))
-        if not asked or not case.ask.clarify or talk.tried:
+    async def _try_vetted(self, scope: Scope, inquiry: Inquiry, proposal: Proposal) -> Execution | None:
+        """Run a vetted statement. It may have been ended, be no longer allowed, or no longer run: then None, and the
+        other ways are tried."""
+        vetted = proposal.vetted
+        if vetted in inquiry.approved and not await self.reader.is_current(scope, vetted):
             return None
-        proposal = Proposal("model", confidence=max(0.0, SURE - PER_ASKED * len(asked)), clarifications=asked)
-        return replace(unanswered(case, proposal, talk), model=model_of(talk))
+        try:
+            execution = await self._execute(inquiry, proposal)
+        except InvalidInput as denied:
+            log.info("a vetted query was not used: %s", denied)
+            return None
+        return None if execution.error else execution
 
-    async def _vote(self, case: Case, talk: Talk, sql: str) -> Vote | None:
-        """Return a statement with its rows. One that fails or finds nothing is asked for again; without a better one,
-        the statement that found nothing stands."""
-        best, wanted = None, None if sql in talk.refused else sql
-        while wanted is not None:
-            try:
-                made = self._with_filters(case, wanted)
-                vote = Vote(made, await probe(made, case.shelf.source, case.view, case.user))
-            except (InvalidInput, QueryFailed) as error:
-                problem, may_repair = str(error), case.ask.fix
-                if isinstance(error, QueryFailed):
-                    checked = passed(made, case.shelf.source.dialect, case.view.allowed, rows=case.ask.rows)
-                    talk.failed = Ran(Proposal("model", made), checked, error=problem)
-            else:
-                if any(cell is not None for row in vote.rows.rows for cell in row):
-                    return vote
-                best = best or vote
-                problem, may_repair = EMPTY_RESULT, case.ask.review
-            talk.note_failure(wanted, problem)
-            wanted = await repair_sql(talk, wanted, problem) if may_repair else None
-        return best
+    async def _answer_by_rules(self, inquiry: Inquiry, model: ModelRun | None) -> Answer:
+        proposal = propose_interpretation(inquiry, await self._interpret(inquiry))
+        is_open = bool(proposal.clarifications) and proposal.confidence < self._settings.clarify_below
+        if not proposal.sql or (inquiry.ask.clarify and is_open):
+            return build_reply(inquiry, proposal, model)
+        try:
+            execution = await self._execute(inquiry, replace(proposal, clarifications=()))
+        except InvalidInput as denied:
+            return build_reply(inquiry, replace(proposal, refusal=str(denied)), model)
+        return await self._word(inquiry, execution, model)
 
-    def _with_filters(self, case: Case, sql: str) -> str:
-        """Return a statement with the standing filters of its tables, but for columns that it has a condition on."""
-        made = passed(sql, case.shelf.source.dialect, case.view.allowed, rows=case.ask.rows)
-        used = set(map(str.casefold, made.columns))
-        missing = {
-            each.filter.table.casefold(): each.filter.condition
-            for each in case.taught.filters
-            if each.filter.table in made.tables and f"{each.filter.table}.{each.column}".casefold() not in used
-        }
-        return add_conditions(sql, case.shelf.source.dialect, missing) if missing else sql
+    async def _answer_by_model(self, inquiry: Inquiry, model: ModelRun) -> Answer | None:
+        """Return the answer that most statements of the model and the rules agree on; None if the model gave none."""
+        ask, view = inquiry.ask, inquiry.view
+        tables = choose_tables(view, inquiry.question, ask.schema)
+        await fetch_samples(inquiry.source.connection, view, tables, inquiry.user)
+        model.examples = await find_examples(self.reader, inquiry)
+        groups, asked = await collect_votes(model, ask.samples or self._settings.model_samples)
+        if groups:
+            return await self._answer_by_agreement(inquiry, model, groups)
+        if not asked or not ask.clarify or model.attempts:
+            return None
+        proposal = Proposal("model", confidence=max(0.0, SURE - PER_QUESTION * len(asked)), clarifications=asked)
+        return replace(build_reply(inquiry, proposal, model), model=model.reasoner.name)
 
-    async def _agreed(self, case: Case, talk: Talk, groups: Sequence[Group]) -> Answer:
+    async def _answer_by_agreement(self, inquiry: Inquiry, model: ModelRun, groups: Sequence[Group]) -> Answer:
         """Return the answer of the largest group; choices, if none is large enough and the question may be asked
         back."""
-        best, sure = groups[0], rate_agreement(groups)
-        labels = [
-            group.reading.label if group.reading else describe_sql(group.first.sql, case.view.catalog.dialect)
-            for group in groups
-        ]
-        if case.ask.clarify and len(groups) > 1 and sure < self._settings.clarify_below:
-            question = make_question(groups, labels, case.question, case.session)
-            proposal = Proposal("model", confidence=sure, clarifications=(question,))
-            return replace(unanswered(case, proposal, talk), model=model_of(talk))
-        made = passed(best.first.sql, case.shelf.source.dialect, case.view.allowed, rows=case.ask.rows)
+        best, confidence, ask = groups[0], rate_agreement(groups), inquiry.ask
+        if ask.clarify and len(groups) > 1 and confidence < self._settings.clarify_below:
+            proposal = Proposal("model", confidence=confidence, clarifications=(offer_groups(groups, inquiry),))
+            return replace(build_reply(inquiry, proposal, model), model=model.reasoner.name)
+        statement = check_sql(best.first.sql, inquiry.source.dialect, inquiry.view.allowed, rows=ask.rows)
         proposal = Proposal(
             "model",
             best.first.sql,
-            labels[0],
-            sure,
-            assumptions=list_used_words(case, made),
+            label_group(best, inquiry.source.dialect),
+            confidence,
+            assumptions=list_used_words(inquiry, statement),
             frame=best.reading.frame if best.reading else None,
-            examples=len(list_examples(case)),
-            rows=whole_rows(best.first.rows, case.ask.rows),
+            examples=len(model.examples),
+            rows=get_whole_rows(best.first.rows, ask.rows),
         )
-        return await self._said(case, await self._ran(case, proposal), talk)
+        return await self._word(inquiry, await self._execute(inquiry, proposal), model)
 
-    async def _judged(self, case: Case, proposal: Proposal) -> tuple[Ran | None, str | None]:
-        """What came of it, and what is wrong with that."""
-        try:
-            ran = await self._ran(case, proposal)
-        except InvalidInput as denied:
-            return None, str(denied)
-        is_suspicious = case.ask.review and ran.rows is not None and not ran.rows.rows
-        return ran, ran.error or (EMPTY_RESULT if is_suspicious else None)
-
-    def _must_ask(self, case: Case, proposal: Proposal) -> bool:
-        is_open = bool(proposal.clarifications) and proposal.confidence < self._settings.clarify_below
-        return case.ask.clarify and is_open
-
-    async def _tried(self, scope: Scope, case: Case, proposal: Proposal) -> Ran | None:
-        """What was approved once may have been ended, be no longer allowed, or no longer run: then the other ways are
-        tried."""
-        if proposal.vetted in case.approved and not await self.reader.is_current(scope, proposal.vetted):
-            self.reader.changed(scope.project)
-            return None
-        ran, problem = await self._judged(case, proposal)
-        if problem is not None:
-            log.info("a vetted query was not used: %s", problem)
-        return None if ran is None or ran.error else ran
-
-    async def _ran(self, case: Case, proposal: Proposal) -> Ran:
-        source, view = case.shelf.source, case.view
-        made = passed(proposal.sql, source.dialect, view.allowed, rows=case.ask.rows)
-        if not case.ask.execute:
-            return Ran(proposal, made)
+    async def _execute(self, inquiry: Inquiry, proposal: Proposal) -> Execution:
+        """Check and run a statement. Raises InvalidInput if the gate refuses it."""
+        source, view, most = inquiry.source, inquiry.view, inquiry.ask.rows
+        statement = check_sql(proposal.sql, source.dialect, view.allowed, rows=most)
+        if not inquiry.ask.execute:
+            return Execution(proposal, statement)
         if proposal.rows is not None:
-            return Ran(proposal, made, proposal.rows)
+            return Execution(proposal, statement, proposal.rows)
         try:
-            return Ran(proposal, made, await fetch_rows(source, view, made, case.ask.rows, case.user))
+            rows = await fetch_rows(source.connection, view, statement, most, inquiry.user)
         except QueryFailed as error:
-            return Ran(proposal, made, error=str(error))
+            return Execution(proposal, statement, error=str(error))
+        return Execution(proposal, statement, rows)
 
-    async def _said(self, case: Case, ran: Ran, talk: Talk | None) -> Answer:
-        words, more = None, tuple[str, ...]()
-        if talk is not None and not talk.is_away and ran.rows is not None and ran.rows.rows and case.ask.verbose:
-            words = await word_rows(talk, ran.rows, self._settings.suggestion_count, case.ask.on_text)
-        if case.ask.verbose and self._settings.suggestions:
-            more = words[1] if words else await self._further(case, ran.proposal)
-        answer = spent_on(answer_of(case, ran, talk), talk)
-        by_model = bool(words) or ran.proposal.way == "model"
-        text = words[0] if words else answer.text
-        return replace(answer, text=text, related=more, model=model_of(talk) if by_model else None)
+    async def _word(self, inquiry: Inquiry, execution: Execution, model: ModelRun | None) -> Answer:
+        """Return the answer in words: the model's where there is one and there are rows, with what to ask next."""
+        ask, proposal, count = inquiry.ask, execution.proposal, self._settings.suggestion_count
+        worded, related = None, tuple[str, ...]()
+        if model and not model.is_away and ask.verbose and execution.rows and execution.rows.rows:
+            worded = await word_rows(model, execution.rows, count, ask.on_text)
+        if ask.verbose and self._settings.suggestions:
+            # Interpreting takes some tens of milliseconds, in which others want to be served.
+            related = (
+                worded[1] if worded else await asyncio.to_thread(suggest_questions, inquiry, proposal.frame, count)
+            )
+        answer = replace(build_answer(inquiry, execution, model), related=related)
+        if worded is not None:
+            answer = replace(answer, text=worded[0])
+        is_by_model = worded is not None or proposal.way == "model"
+        return replace(answer, model=model.reasoner.name) if model and is_by_model else answer
 
-    async def _further(self, case: Case, proposal: Proposal) -> tuple[str, ...]:
-        # Interpreting takes some tens of milliseconds, in which others want to be served.
-        return await asyncio.to_thread(further, case, proposal, self._settings.suggestion_count)
-
-    async def _shared(self, scope: Scope, case: Case, answer: Answer) -> None:
-        """What several users ask alike is proposed to the project, where that is switched on."""
-        memory = case.memory
-        is_own = memory is not None and memory.standalone == case.question and answer.way in ("frame", "model")
-        if not self._settings.cross_user or not is_own or not answer.sql or answer.error:
-            return
-        try:
-            await run_in_time(share(self, scope, answer.source, case.question, answer.sql))
-        # The answer is there; that others asked alike must not fail it.
-        except Exception as error:  # noqa: BLE001
-            log_failure("a shared question could not be noted", error)
+    async def _share(self, scope: Scope, inquiry: Inquiry, answer: Answer) -> None:
+        """Propose to the project what several users ask alike, where that is switched on."""
+        is_new = answer.sql and not answer.error and answer.way in ("frame", "model")
+        is_alone = inquiry.memory is not None and inquiry.memory.standalone == inquiry.question
+        if self._settings.cross_user and is_new and is_alone:
+            work = propose_shared_question(self, scope, answer.source, inquiry.question, answer.sql)
+            await try_memory("a shared question could not be noted", work, None)
 
 
 def find_reply(turns: Sequence[Turn], question: str) -> Mapping[str, Any]:
     """Return the data of the last reply to a question; empty if it was not asked in these turns."""
-    wanted = normal(question)
+    wanted = normalize_question(question)
     for asked, reply in reversed(list(pairwise(turns))):
-        if normal(asked.text) == wanted and (reply.data or {}).get("host") == "sql":
+        if normalize_question(asked.text) == wanted and (reply.data or {}).get("host") == "sql":
             return reply.data or {}
     return {}
 
 
-def rank_case(case: Case) -> tuple[int, float, bool]:
-    """Return how well a source understands the question, the least being the best."""
-    decision = case.interpretation.decision if case.interpretation else Decision("unclear")
-    last = case.memory.last if case.memory else None
-    is_other = not last or last.get("source") != case.shelf.kept.name
-    return KINDS.index(decision.kind), -round(decision.confidence, 1), is_other
+def drop_overruled(words: Sequence[Resolution]) -> list[Resolution]:
+    """Return the meanings without those of terms that contain, or are part of, a term of a higher tier: of "recent" for
+    the user and "recent orders" in the glossary, the user's counts."""
+    stems = {each.term: f" {' '.join(stem_phrase(each.term))} " for each in words}
+
+    def is_overruled(word: Resolution) -> bool:
+        higher = [each.term for each in words if TIERS.index(each.tier or "") < TIERS.index(word.tier or "")]
+        return any(stems[term] in stems[word.term] or stems[word.term] in stems[term] for term in higher)
+
+    return [word for word in words if not is_overruled(word)]
+
+
+def rank_inquiry(inquiry: Inquiry) -> tuple[int, float, bool]:
+    """Return how well a source understands the question, the least being the best; the last source used wins a tie."""
+    decision = inquiry.interpretation.decision if inquiry.interpretation else Decision("unclear")
+    last = inquiry.memory.last_reply if inquiry.memory else {}
+    return KINDS.index(decision.kind), -round(decision.confidence, 1), last.get("source") != inquiry.source.name

@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from itertools import count
 from typing import Any
 
 from pydantic import BaseModel, Field
 
-from recollect.apps.ask.question import Answer, Assumption, Clarification, MemoryUsed
+from recollect.apps.ask.question import Answer, Clarification, MemoryUsed
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.wording import csv_text
 
@@ -148,7 +147,7 @@ def describe_answer(
         "llm_model": answer.model or "",
         **describe_memory(answer.memory, spent.memory),
         "clarifications": [describe_clarification(each) for each in answer.clarifications],
-        "assumptions": [describe_assumption(each) for each in answer.assumptions],
+        "assumptions": [asdict(each) for each in answer.assumptions],
         "learned": [asdict(each) for each in answer.learned],
         "notes": list(answer.notes),
         "confidence": answer.confidence,
@@ -178,10 +177,6 @@ def describe_clarification(each: Clarification) -> dict[str, Any]:
     }
 
 
-def describe_assumption(each: Assumption) -> dict[str, Any]:
-    return {"term": each.term, "meaning": each.meaning, "source": each.source, "confidence": each.confidence}
-
-
 def execution_result(rows: Rows | None, llm_rows: int) -> dict[str, Any]:
     """Return all rows and the first `llm_rows`, each also as CSV; an empty dict if there are no rows."""
     if rows is None or not rows.rows:
@@ -200,8 +195,8 @@ def make_unique(columns: Sequence[str]) -> list[str]:
     """Return column names with a number added to repeated ones: a JSON object needs distinct names."""
     names = list[str]()
     for column in columns:
-        again = (f"{column}_{n}" for n in count(2))
-        names.append(column if column not in names else next(name for name in again if name not in names))
+        tries = (column, *(f"{column}_{n}" for n in range(2, len(columns) + 2)))
+        names.append(next(name for name in tries if name not in names))
     return names
 
 

@@ -1,71 +1,98 @@
-"""Telling: an answer made of what was found: a result, an error, a question back, or why there is none; with the tables
-that the question is about and what it took. The analyst calls this last, before the answer is recorded. Pure."""
+"""Answers: built from what was found, stored in the log with their question, and read from it again.
+
+`build_answer` makes a result or an error into an answer, `build_reply` a question back or a refusal. `record_answer`
+stores an answer as two turns: the first has the SQL, so that a similar question finds it; the second has the frame, so
+that a follow-up can change it, and what else the same request gets when it is sent again (`load_answer`). Results are
+stored bounded.
+"""
 
 from __future__ import annotations
 
+import json
 import time
 from collections import defaultdict
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
 
-from recollect.apps.ask.headers import describe_columns, make_title
+import msgspec
+
 from recollect.apps.ask.interpret.explain import label_frame
-from recollect.apps.ask.llm import Talk
-from recollect.apps.ask.proposals import Case, Proposal, Ran
-from recollect.apps.ask.question import Answer, Spent
+from recollect.apps.ask.llm import ModelRun
+from recollect.apps.ask.memory import MemoryReader, QuestionMemory, try_memory
+from recollect.apps.ask.proposals import Execution, Inquiry, Proposal
+from recollect.apps.ask.question import Answer, MemoryUsed, Spent, read_stored
 from recollect.apps.ask.schema_prompt import link_tables
-from recollect.apps.ask.wording import answer_text, asked_back
+from recollect.apps.ask.sources.running import Rows
+from recollect.apps.ask.wording import ask_back, describe_columns, make_title, word_rows_plainly
+from recollect.engine import Engine
+from recollect.errors import NotFound
+from recollect.values.conversation import Conversation, Turn
+from recollect.values.explanation import Outcome
+from recollect.values.scope import Scope
+
+STORED_ROWS = 20
+STORED_CHARS = 4_000  # of rows
+STORED_TEXT = 20_000
+SUMMARIZED_FROM = 20  # turns
+NOT_STORED = ("question", "text", "rows", "memory", "ref", "session", "used", "standalone")  # fields of an answer
 
 
-def answer_of(case: Case, ran: Ran, talk: Talk | None) -> Answer:
-    proposal = ran.proposal
-    frame, index = proposal.frame, case.view.index
-    title = make_title(case.question, label_frame(frame, index, case.question) if frame else "")
-    headers = describe_columns(ran.rows.columns, frame, index, case.question) if ran.rows else ()
-    return Answer(
-        case.question,
-        text_of(case, ran, headers),
-        source=case.shelf.kept.name,
-        dialect=case.shelf.source.dialect,
-        sql=ran.passed.sql,
-        explanation="\n".join([*(talk.tried if talk else ()), proposal.explanation]),
-        title=title,
+def build_answer(inquiry: Inquiry, execution: Execution, model: ModelRun | None) -> Answer:
+    """Return the answer that a statement gave, or the error of the database."""
+    proposal, statement, rows = execution.proposal, execution.statement, execution.rows
+    frame, index, question = proposal.frame, inquiry.view.index, inquiry.question
+    headers = describe_columns(rows.columns, frame, index, question) if rows else ()
+    text = proposal.explanation
+    if execution.error:
+        text = f"The database could not run this query: {execution.error}"
+    elif rows is not None:
+        text = word_rows_plainly(question, rows, text, markdown=inquiry.ask.markdown, headers=headers)
+    return replace(
+        build_reply(inquiry, replace(proposal, refusal=text), model),
+        sql=statement.sql,
+        explanation="\n".join([*(model.attempts if model else ()), proposal.explanation]),
+        title=make_title(question, label_frame(frame, index, question) if frame else ""),
         headers=headers,
-        rows=ran.rows,
-        full_sql=ran.passed.full_sql,
-        error=ran.error,
-        tables=ran.passed.tables,
+        rows=rows,
+        full_sql=statement.full_sql,
+        error=execution.error,
+        tables=statement.tables,
         way=proposal.way,
         pattern=proposal.pattern,
         examples=proposal.examples,
-        confidence=proposal.confidence,
-        clarifications=proposal.clarifications,
-        assumptions=proposal.assumptions,
-        frame=proposal.frame.to_data() if proposal.frame else None,
+        frame=frame.to_data() if frame else None,
         notes=(
-            *case.taught.notes,
-            *(talk.notes if talk else ()),
-            *cut_notes(case, ran.passed.tables),
-            *list_unused_filters(case, ran.passed.tables),
+            *inquiry.taught.notes,
+            *(model.notes if model else ()),
+            *note_row_rules(inquiry, statement.tables),
+            *note_unused_filters(inquiry, statement.tables),
         ),
-        spent=Spent(sql=ran.rows.seconds if ran.rows else 0.0),
+        spent=replace(model.spent if model else Spent(), sql=rows.seconds if rows else 0.0),
         used=(proposal.vetted.id,) if proposal.vetted else (),
-        learned=ran.learned,
     )
 
 
-def text_of(case: Case, ran: Ran, headers: tuple[str, ...]) -> str:
-    if ran.error:
-        return f"The database could not run this query: {ran.error}"
-    if ran.rows is None:
-        return ran.proposal.explanation
-    explanation = ran.proposal.explanation
-    return answer_text(case.question, ran.rows, explanation, markdown=case.ask.markdown, headers=headers)
+def build_reply(inquiry: Inquiry, proposal: Proposal, model: ModelRun | None) -> Answer:
+    """Return a question back, or why there is no answer."""
+    return Answer(
+        inquiry.question,
+        proposal.refusal or ask_back(proposal.clarifications, inquiry.question),
+        source=inquiry.source.name,
+        dialect=inquiry.source.dialect,
+        confidence=proposal.confidence,
+        clarifications=proposal.clarifications,
+        assumptions=proposal.assumptions,
+        explanation="\n".join(model.attempts if model else ()),
+        notes=(*inquiry.taught.notes, *(model.notes if model else ())),
+        spent=model.spent if model else Spent(),
+    )
 
 
-def list_unused_filters(case: Case, tables: tuple[str, ...]) -> list[str]:
+def note_unused_filters(inquiry: Inquiry, tables: tuple[str, ...]) -> list[str]:
     """Return a note for each filter of the session that this statement does not need: it reads none of its tables."""
     used, homes = {name.casefold() for name in tables}, defaultdict[str, set[str]](set)
-    for each in case.taught.filters:
+    for each in inquiry.taught.filters:
         if each.source == "session":
             homes[each.filter.condition].add(each.filter.table)
     return [
@@ -75,44 +102,129 @@ def list_unused_filters(case: Case, tables: tuple[str, ...]) -> list[str]:
     ]
 
 
-def cut_notes(case: Case, tables: tuple[str, ...]) -> list[str]:
-    cut = [table for table in tables if table.casefold() in case.view.access.rows]
-    return [f"of {', '.join(cut)} only the rows count that you may see"] if cut else []
+def note_row_rules(inquiry: Inquiry, tables: tuple[str, ...]) -> list[str]:
+    restricted = [table for table in tables if table.casefold() in inquiry.view.access.rows]
+    return [f"of {', '.join(restricted)} only the rows count that you may see"] if restricted else []
 
 
-def unanswered(case: Case, proposal: Proposal, talk: Talk | None) -> Answer:
-    """A question back, or why there is no answer."""
-    answer = Answer(
-        case.question,
-        proposal.refused or asked_back(proposal.clarifications, case.question),
-        source=case.shelf.kept.name,
-        dialect=case.shelf.source.dialect,
-        confidence=proposal.confidence,
-        clarifications=proposal.clarifications,
-        assumptions=proposal.assumptions,
-        explanation="\n".join(talk.tried if talk else ()),
-        notes=(*case.taught.notes, *(talk.notes if talk else ())),
-    )
-    return spent_on(answer, talk)
-
-
-def with_tables(case: Case, answer: Answer) -> Answer:
+def add_tables(inquiry: Inquiry, answer: Answer) -> Answer:
     """Add the tables that the question is about, and how long it took to find them."""
     began = time.perf_counter()
-    asked = case.memory.standalone if case.memory else case.question
-    tables = tuple(table.name for table in link_tables(case.view, asked, case.ask.shown))
+    tables = tuple(table.name for table in link_tables(inquiry.view, inquiry.standalone, inquiry.ask.schema))
     spent = replace(answer.spent, search=time.perf_counter() - began)
-    return replace(answer, related_tables=tables, standalone=asked if case.memory else None, spent=spent)
+    standalone = inquiry.standalone if inquiry.memory else None
+    return replace(answer, related_tables=tables, standalone=standalone, spent=spent)
 
 
-def timed(case: Case, answer: Answer, began: float) -> Answer:
-    memory = case.memory.seconds if case.memory else 0.0
-    return replace(answer, spent=replace(answer.spent, memory=memory, whole=time.perf_counter() - began))
+# In the log ----------------------------------------------------------------------------------------------------------
 
 
-def spent_on(answer: Answer, talk: Talk | None) -> Answer:
-    return answer if talk is None else replace(answer, spent=replace(talk.spent, sql=answer.spent.sql))
+async def record_answer(reader: MemoryReader, scope: Scope, inquiry: Inquiry, answer: Answer) -> Answer:
+    """Return the answer with its place in the log; as it is, if it cannot be stored."""
+    if not inquiry.ask.remembers:
+        return answer
+    work = write_to_log(reader, scope, inquiry, answer)
+    return await try_memory("an answer could not be recorded", work, answer)
 
 
-def model_of(talk: Talk | None) -> str | None:
-    return talk.reasoner.name if talk else None
+async def write_to_log(reader: MemoryReader, scope: Scope, inquiry: Inquiry, answer: Answer) -> Answer:
+    engine, memory = reader.engine, inquiry.memory
+    stored = await engine.record(scope, make_turns(inquiry, answer))
+    if answer.used:
+        await engine.runtime.count_use(scope, answer.used)
+    answer = replace(answer, ref=stored.refs[-1], session=stored.conversation.session)
+    if memory is None:
+        return answer
+    if memory.request_id is not None and (answer.model or answer.error):
+        outcome = Outcome(answer.model, round(answer.spent.llm * 1000), "sql" if answer.error else None)
+        await engine.runtime.record_outcome(scope, memory.request_id, outcome)
+    talk = stored.conversation
+    has_summary = talk.turns >= SUMMARIZED_FROM and memory.is_summarized
+    if not has_summary and not reader.settings.async_storage:  # then recording it may have summarized it
+        has_summary = await is_summarized(engine, replace(scope, session=talk.session), talk)
+    used = MemoryUsed(
+        **count_memory(memory), request_id=memory.request_id, conversation=talk, is_summarized=has_summary
+    )
+    return replace(answer, memory=used)
+
+
+def count_memory(memory: QuestionMemory) -> dict[str, Any]:
+    return {
+        "history": memory.interactions,
+        "similar": len(memory.similar),
+        "tokens": memory.tokens,
+        "truncated": memory.truncated,
+    }
+
+
+async def is_summarized(engine: Engine, scope: Scope, talk: Conversation) -> bool:
+    """Return whether a conversation has a summary; short ones never have."""
+    return talk.turns >= SUMMARIZED_FROM and bool(await engine.episodes(scope, limit=1))
+
+
+def make_turns(inquiry: Inquiry, answer: Answer) -> list[Turn]:
+    asked: dict[str, Any] = {"host": "sql", "source": answer.source}
+    if answer.sql and not answer.error:
+        asked |= {"sql": answer.sql, "tables": list(answer.tables), "standalone": answer.standalone}
+    plain = msgspec.to_builtins(replace(answer, rows=None, memory=None, used=()))
+    stored = {name: value for name, value in plain.items() if name not in NOT_STORED} | {
+        "host": "sql",
+        "choice": inquiry.choice.id if inquiry.choice else None,
+        "context": asdict(inquiry.ask.context) if inquiry.ask.context else None,
+        "result": bound_rows(answer.rows) if answer.rows else None,
+        "memory": count_memory(inquiry.memory) if inquiry.memory else None,
+        "error_stage": "sql" if answer.error else None,
+    }
+    text = answer.text[:STORED_TEXT].replace("\0", "") or "(nothing)"
+    return [Turn("user", inquiry.question, data=asked), Turn("assistant", text, data=stored)]
+
+
+def bound_rows(rows: Rows) -> dict[str, Any]:
+    """Return some rows of a result, never all of a large one."""
+    some = [list(row) for row in rows.rows[:STORED_ROWS]]
+    while some and len(json.dumps(some, default=str)) > STORED_CHARS:
+        some = some[: len(some) // 2]
+    return {
+        "columns": list(rows.columns),
+        "rows": some,
+        "count": len(rows.rows),
+        "total": rows.total,
+        "is_truncated": rows.is_truncated,
+    }
+
+
+async def load_answer(engine: Engine, scope: Scope, ref: str) -> Answer:
+    """Return an answer as it was given; of its rows those that were stored, and its conversation as it is now."""
+    session, _, index = ref.rpartition("#")
+    place = replace(scope, session=session)
+    asked, reply = await engine.history(place, limit=2, before=int(index) + 1)
+    data: Mapping[str, Any] = reply.data or {}
+    answer = replace(read_answer(asked.text, reply.text, data), ref=ref, session=session)
+    if not data.get("memory"):
+        return answer
+    talk = await engine.conversation(place)
+    if talk is None:
+        raise NotFound(f"session {session!r} no longer exists")
+    used = MemoryUsed(**data["memory"], conversation=talk, is_summarized=await is_summarized(engine, place, talk))
+    return replace(answer, memory=used)
+
+
+def read_answer(question: str, text: str, data: Mapping[str, Any]) -> Answer:
+    """Return the answer that is stored with a turn. Raises TypeError if it is not one of ours."""
+    fields = {name: value for name, value in data.items() if name not in NOT_STORED and value is not None}
+    answer = read_stored({**fields, "question": question, "text": text, "source": data["source"]}, Answer)
+    rows = read_rows(data["result"]) if data.get("result") else None
+    columns = rows.columns if rows else ()
+    headers = answer.headers if len(answer.headers) == len(columns) else describe_columns(columns)
+    return replace(answer, rows=rows, headers=headers)
+
+
+def read_rows(result: Mapping[str, Any]) -> Rows:
+    """Return stored rows. Raises TypeError if an application stored something else under this name."""
+    columns, rows = tuple(map(str, result["columns"])), tuple(tuple(row) for row in result["rows"])
+    count, total = result.get("count") or len(rows), result.get("total")
+    is_well_formed = all(len(row) == len(columns) for row in rows)
+    if not is_well_formed or not isinstance(count, int) or not isinstance(total, int | None):
+        raise TypeError("the result of this turn is not one of ours")
+    was_truncated = bool(result.get("is_truncated"))
+    return Rows(columns, rows, was_truncated or count > len(rows), total=total if was_truncated else count)

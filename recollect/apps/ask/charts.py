@@ -2,21 +2,24 @@
 
 `build_chart` chooses the kind from the rows, unless a wish names one: a line over time, bars for a few things, points
 for two figures. A specification has its data, but no colours, so that a page can show it in its own theme;
-chart_images.py makes pictures of it.
+`draw_svg` and `draw_png` make pictures of it.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from importlib.util import find_spec
+from itertools import chain, repeat
 from typing import Any, Literal
 
 from recollect.apps.ask.question import Answer
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.wording import describe_row_count, shown
+from recollect.apps.ask.wording import describe_row_count, format_cell
+from recollect.extras import require_extra
 from recollect.values.text import is_cjk
 
 Kind = Literal["line", "bar", "barh", "pie", "scatter"]
@@ -50,6 +53,48 @@ TIME = re.compile(r"([12]\d{3}-\d{2}-\d{2})[T ]\d{2}:\d{2}")
 MIDNIGHT = re.compile(r"T?\s?00:00(:00(\.0+)?)?(Z|[+-]\d{2}(:?\d{2})?)?$")
 PERIOD = re.compile(r"[12]\d{3}-?(Q[1-4]|W?\d{2})")  # quarters and weeks: in order, but not dates
 KEY_NAME = re.compile(r"(^|_)id$", re.IGNORECASE)
+Theme = Literal["light", "dark"]
+FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans CJK SC', sans-serif"
+SERIES = {
+    "light": ["#0b6b6b", "#c2571a", "#6a3f9c", "#1f5fa8", "#8a6d00", "#a3261b", "#2c6a35", "#5b6068"],
+    "dark": ["#67c7c0", "#f0a35e", "#c5a5ef", "#8dbcf5", "#e0c65a", "#ff9c91", "#8ecf97", "#a6abb3"],
+}
+INK = {"light": ("#1d1f21", "#5b6068", "#dcd9d0"), "dark": ("#e9e8e4", "#a6abb3", "#363b42")}  # text, quiet, rules
+SCALE = 2  # pixels of a PNG per unit of the specification
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    name: str
+    header: str
+    values: tuple[Any, ...]
+
+    @property
+    def labels(self) -> list[str]:
+        return [write_label(value) for value in self.values]
+
+    @property
+    def size(self) -> int:
+        """The number of different values."""
+        return len(set(self.values))
+
+    @property
+    def greatest(self) -> float:
+        return max((abs(value) for value in self.values if value is not None), default=0) or 1
+
+    @property
+    def grain(self) -> Grain | None:
+        """The unit of a column of dates; None where one of its values is no date."""
+        if "week" in self.name.casefold() or any(isinstance(value, bool | float | None) for value in self.values):
+            return None
+        texts = list(map(str, self.values))
+        if all(map(YEAR.fullmatch, texts)):
+            return "year"
+        if all(map(MONTH.fullmatch, texts)):
+            return "month"
+        if not all(map(is_date, texts)):
+            return None
+        return "day" if all(len(text) == 10 or MIDNIGHT.fullmatch(text[10:]) for text in texts) else "time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +117,20 @@ class Plan:
     is_ordered: bool = False  # labels keep the order of the rows
     notes: tuple[str, ...] = ()
 
+    @property
+    def greatest(self) -> float:
+        return max((abs(point.value) for point in self.points if point.value is not None), default=0)
+
+    def add_note(self, note: str, **changes: Any) -> Plan:
+        return replace(self, notes=(*self.notes, note), **changes)
+
 
 def chart_answer(answer: Answer, wish: str = "") -> dict[str, Any] | None:
     """Return the chart of an answer's rows; None where none suits. The question may name its kind."""
     if answer.rows is None:
         return None
-    return build_chart(answer.rows, answer.headers, answer.title or answer.question, wish or name_chart(answer))
-
-
-def name_chart(answer: Answer) -> str:
-    """Return the question if it asks for a kind of chart, such as "as a pie chart"."""
-    return answer.question if find_kind(answer.question, is_strict=True) else ""
+    named = answer.question if find_kind(answer.question, is_strict=True) else ""
+    return build_chart(answer.rows, answer.headers, answer.title or answer.question, wish or named)
 
 
 def build_chart(rows: Rows, headers: Sequence[str] = (), title: str = "", wish: str = "") -> dict[str, Any] | None:
@@ -90,8 +138,7 @@ def build_chart(rows: Rows, headers: Sequence[str] = (), title: str = "", wish: 
     plan = plan_chart(rows, headers or rows.columns, wish)
     if plan is None:
         return None
-    cut = describe_row_count(rows)
-    notes = [*([cut] if cut else []), *plan.notes]
+    notes = list(filter(None, (describe_row_count(rows), *plan.notes)))
     heading: dict[str, Any] = {"text": shorten(title, TITLE_CHARS), "anchor": "start"}
     return {
         "$schema": SCHEMA,
@@ -110,13 +157,8 @@ def describe_plan(plan: Plan) -> str:
     """Return what a chart shows, for people who cannot see it."""
     over = "over" if plan.kind == "scatter" else "by"
     series = f" and {plan.series}" if plan.series and plan.value else ""
-    return (
-        f"{NAMES[plan.kind]}: {plan.value or name_series(plan)} {over} {plan.label}{series}, {len(plan.points)} values."
-    )
-
-
-def name_series(plan: Plan) -> str:
-    return ", ".join(dict.fromkeys(point.series for point in plan.points))
+    value = plan.value or ", ".join(dict.fromkeys(point.series for point in plan.points))
+    return f"{NAMES[plan.kind]}: {value} {over} {plan.label}{series}, {len(plan.points)} values."
 
 
 # What is drawn --------------------------------------------------------------------------------------------------------
@@ -134,127 +176,119 @@ def find_kind(wish: str, *, is_strict: bool = False) -> Kind | None:
 
 
 def plan_chart(rows: Rows, headers: Sequence[str], wish: str = "") -> Plan | None:
-    figures, labels = split_columns(rows)
+    """Return what is drawn of the rows; None if nothing suits."""
+    if len(rows.rows) < 2:
+        return None
+    values = zip(*rows.rows, strict=True)
+    figures, labels = split_columns([Column(*each) for each in zip(rows.columns, headers, values, strict=True)])
     wished = find_kind(wish)
-    if len(rows.rows) < 2 or not figures:
+    if not labels or (wished == "scatter" and figures):
+        return plan_points(*figures[:2]) if len(figures) > 1 else None
+    if not figures:
         return None
-    if not labels or wished == "scatter":
-        return plan_points(rows, headers, figures) if len(figures) > 1 else None
-    plan = read_points(rows, headers, figures, labels)
-    count = len({point.label for point in plan.points})
-    if plan.grain or all(PERIOD.fullmatch(str(point.label)) for point in plan.points):
-        plan = replace(plan, kind="line" if count > 2 else "bar")
-    elif count > MAX_BARS and wished is None:
+    plan = read_points(figures, labels)
+    names = {str(point.label) for point in plan.points}
+    if plan.grain or all(map(PERIOD.fullmatch, names)):
+        return grant_wish(replace(plan, kind="line" if len(names) > 2 else "bar"), wished)
+    if len(names) > MAX_BARS and wished is None:
         return None
-    else:
-        longest = max(len(str(point.label)) for point in plan.points)
-        is_flat = not plan.series and (count > UPRIGHT_BARS or longest > UPRIGHT_LABEL)
-        plan = replace(plan, kind="barh" if is_flat else "bar")
-    return limit_bars(grant_wish(plan, wished))
+    is_flat = len(names) > UPRIGHT_BARS or max(map(len, names)) > UPRIGHT_LABEL
+    return grant_wish(replace(plan, kind="barh" if is_flat and not plan.series else "bar"), wished)
 
 
 def grant_wish(plan: Plan, wished: Kind | None) -> Plan:
-    """Return the plan with the wished kind, or with a note why it has another."""
-    if wished is None or wished == plan.kind or (wished == "bar" and plan.kind == "barh"):
-        return plan
-    if wished != "pie":
-        return replace(plan, kind="bar" if wished == "barh" and (plan.series or plan.grain) else wished)
+    """Return the plan with the wished kind, or with a note why it has another; with not too many bars."""
+    if wished == "pie":
+        return plan_pie(plan)
+    if wished == "barh" and (plan.series or plan.grain):
+        wished = "bar"
+    if wished is not None and (wished, plan.kind) != ("bar", "barh"):
+        plan = replace(plan, kind=wished)
+    return limit_bars(plan)
+
+
+def plan_pie(plan: Plan) -> Plan:
     values = [point.value or 0 for point in plan.points]
     if len(values) <= MAX_SLICES and not plan.series and min(values) >= 0 < sum(values):
-        return replace(plan, kind="pie", grain=None, points=tuple(write_labels(plan)))
+        points = tuple(replace(point, label=str(point.label)) for point in plan.points)
+        return replace(plan, kind="pie", grain=None, points=points)
     why = f"{len(values)} slices would be too many" if len(values) > MAX_SLICES else "its parts do not make a whole"
     kind: Kind = "barh" if plan.kind == "barh" else "bar"
-    return replace(plan, kind=kind, notes=(*plan.notes, f"Bars instead of a pie: {why}."))
-
-
-def write_labels(plan: Plan) -> list[Point]:
-    return [replace(point, label=str(point.label)) for point in plan.points]
+    return limit_bars(plan.add_note(f"Bars instead of a pie: {why}.", kind=kind))
 
 
 def limit_bars(plan: Plan) -> Plan:
     """Keep the largest bars where there are too many of them, and say so. Bars over time are not cut."""
-    count = len(plan.points)
-    if plan.kind not in ("bar", "barh") or plan.grain or plan.is_ordered or plan.series or count <= MAX_BARS:
+    count, is_bar = len(plan.points), plan.kind in ("bar", "barh")
+    if not is_bar or count <= MAX_BARS or plan.grain or plan.is_ordered or plan.series:
         return plan
     largest = sorted(plan.points, key=lambda point: -(point.value or 0))[:MAX_BARS]
-    return replace(
-        plan, kind="barh", points=tuple(largest), notes=(*plan.notes, f"The {MAX_BARS} largest of {count:,}.")
-    )
+    return plan.add_note(f"The {MAX_BARS} largest of {count:,}.", kind="barh", points=tuple(largest))
 
 
-def plan_points(rows: Rows, headers: Sequence[str], figures: Sequence[int]) -> Plan:
-    x, y = figures[:2]
-    known = [row for row in rows.rows if row[x] is not None and row[y] is not None]
-    notes = (f"The first {MAX_POINTS:,} of {len(known):,} points.",) if len(known) > MAX_POINTS else ()
-    points = tuple(Point(row[x], row[y]) for row in known[:MAX_POINTS])
-    return Plan("scatter", points, headers[x], headers[y], notes=notes)
+def plan_points(x: Column, y: Column) -> Plan:
+    pairs = zip(x.values, y.values, strict=True)
+    points = [Point(*pair) for pair in pairs if None not in pair]
+    notes = (f"The first {MAX_POINTS:,} of {len(points):,} points.",) if len(points) > MAX_POINTS else ()
+    return Plan("scatter", tuple(points[:MAX_POINTS]), x.header, y.header, notes=notes)
 
 
-def read_points(rows: Rows, headers: Sequence[str], figures: Sequence[int], labels: Sequence[int]) -> Plan:
+def read_points(figures: Sequence[Column], labels: Sequence[Column]) -> Plan:
     """Return the points with a label each: a series per figure, or per value of a second label, where that suits."""
-    grains = {n: find_grain([row[n] for row in rows.rows], rows.columns[n]) for n in labels}
-    axis, series = choose_axes(rows, labels, grains)
-    grain, figure = grains[axis], figures[0]
-    is_ordered = grain is None and is_sequence([row[axis] for row in rows.rows])
-    plan = Plan("bar", (), headers[axis], headers[figure], grain=grain, is_ordered=is_ordered)
+    axis, series = choose_axes(labels)
+    figure = figures[0]
+    is_ordered = axis.grain is None and is_sequence(axis.values)
+    plan = Plan("bar", (), axis.header, figure.header, grain=axis.grain, is_ordered=is_ordered)
     if series is not None:
-        points = tuple(Point(write_label(row[axis]), row[figure], write_label(row[series])) for row in rows.rows)
-        return limit_series(replace(plan, points=points, series=headers[series]))
+        points = map(Point, axis.labels, figure.values, series.labels)
+        return limit_series(replace(plan, points=tuple(points), series=series.header))
+    texts = make_distinct([" / ".join(parts) for parts in zip(*(each.labels for each in labels), strict=True)])
     if len(labels) > 1:
-        joined = [" / ".join(write_label(row[n]) for n in labels) for row in rows.rows]
-        names = " / ".join(headers[n] for n in labels)
+        names = " / ".join(each.header for each in labels)
         plan = replace(plan, label=names, grain=None, is_ordered=False)
-    else:
-        joined = [write_label(row[axis]) for row in rows.rows]
-    texts = make_distinct(joined)
-    together = [n for n in figures if is_same_scale(rows, figure, n)]
-    left = [headers[n] for n in figures if n not in together]
-    notes = (f"Not drawn, for its scale: {', '.join(left)}.",) if left else ()
-    if len(together) == 1 or len(together) > MAX_SERIES:
-        points = tuple(Point(text, row[figure]) for text, row in zip(texts, rows.rows, strict=True))
-        return replace(plan, points=points, notes=notes)
-    points = tuple(
-        Point(text, row[n], headers[n]) for text, row in zip(texts, rows.rows, strict=True) for n in together
-    )
-    return replace(plan, points=points, value="", series="Figure", notes=notes)
+    drawn = [each for each in figures if is_same_scale(figure, each)]
+    left = [each.header for each in figures if each not in drawn]
+    if left:
+        plan = plan.add_note(f"Not drawn, for its scale: {', '.join(left)}.")
+    if len(drawn) == 1 or len(drawn) > MAX_SERIES:
+        return replace(plan, points=tuple(map(Point, texts, figure.values)))
+    lines = zip(*(map(Point, texts, each.values, repeat(each.header)) for each in drawn), strict=True)
+    return replace(plan, points=tuple(chain(*lines)), value="", series="Figure")
 
 
-def choose_axes(
-    rows: Rows, labels: Sequence[int], grains: dict[int, Grain | None]
-) -> tuple[int, int | None]:  # fmt: skip
+def choose_axes(labels: Sequence[Column]) -> tuple[Column, Column | None]:
     """Return the column of the axis and the column of the series, if a second label can be one."""
     if len(labels) != 2:
         return labels[0], None
-    first, second = labels
-    sizes = {n: len({row[n] for row in rows.rows}) for n in labels}
-    is_second = (grains[second] and not grains[first]) or (not grains[first] and sizes[second] > sizes[first])
-    axis, series = (second, first) if is_second else (first, second)
-    pairs = {(row[axis], row[series]) for row in rows.rows}
-    if len(pairs) < len(rows.rows) or sizes[axis] == len(rows.rows):
-        return first, None
-    return (axis, series) if grains[axis] or sizes[series] <= MAX_SERIES else (first, None)
+    axis, series = labels
+    if not axis.grain and (series.grain or series.size > axis.size):
+        axis, series = series, axis
+    count = len(axis.values)
+    is_unique = len(set(zip(axis.values, series.values, strict=True))) == count
+    is_small = axis.grain is not None or series.size <= MAX_SERIES
+    return (axis, series) if is_unique and is_small and axis.size < count else (labels[0], None)
 
 
 def limit_series(plan: Plan) -> Plan:
     """Keep the largest series where there are too many of them, and say so."""
-    totals: Counter[str] = Counter()
+    totals = defaultdict[str, float](float)
     for point in plan.points:
-        totals[point.series] += point.value or 0  # type: ignore[assignment]
+        totals[point.series] += point.value or 0
     if len(totals) <= MAX_SERIES:
         return plan
-    kept = {name for name, _ in totals.most_common(MAX_SERIES)}
-    note = f"The {MAX_SERIES} largest of {len(totals)}: {plan.series}."
-    return replace(plan, points=tuple(point for point in plan.points if point.series in kept), notes=(note,))
+    largest = sorted(totals, key=lambda name: -totals[name])[:MAX_SERIES]
+    points = tuple(point for point in plan.points if point.series in largest)
+    return plan.add_note(f"The {MAX_SERIES} largest of {len(totals)}: {plan.series}.", points=points)
 
 
-def split_columns(rows: Rows) -> tuple[list[int], list[int]]:
+def split_columns(columns: Sequence[Column]) -> tuple[list[Column], list[Column]]:
     """Return the columns that are figures and those that are labels. Keys are neither, if there is a label; a first
     column of years or other numbers in a row is a label."""
-    numbers = [n for n in range(len(rows.columns)) if is_figures([row[n] for row in rows.rows])]
-    keys = [n for n in numbers if KEY_NAME.search(rows.columns[n])]
-    figures = [n for n in numbers if n not in keys]
-    labels = [n for n in range(len(rows.columns)) if n not in numbers] or keys[:1]
-    if not labels and len(figures) > 1 and is_index([row[figures[0]] for row in rows.rows]):
+    numbers = [each for each in columns if is_figures(each.values)]
+    keys = [each for each in numbers if KEY_NAME.search(each.name)]
+    figures = [each for each in numbers if each not in keys]
+    labels = [each for each in columns if each not in numbers] or keys[:1]
+    if not labels and len(figures) > 1 and is_index(figures[0].values):
         return figures[1:], figures[:1]
     return figures, labels
 
@@ -277,23 +311,9 @@ def is_sequence(values: Sequence[Any]) -> bool:
     return all(isinstance(value, int) or PERIOD.fullmatch(str(value)) or str(value).isdecimal() for value in known)
 
 
-def is_same_scale(rows: Rows, first: int, second: int) -> bool:
-    sizes = [max((abs(row[n]) for row in rows.rows if row[n] is not None), default=0) or 1 for n in (first, second)]
+def is_same_scale(first: Column, second: Column) -> bool:
+    sizes = (first.greatest, second.greatest)
     return max(sizes) <= SAME_SCALE * min(sizes)
-
-
-def find_grain(values: Sequence[Any], column: str) -> Grain | None:
-    """Return the unit of a column of dates; None where one of its values is no date."""
-    texts = [str(value) for value in values if value is not None and not isinstance(value, bool | float)]
-    if len(texts) < len(values) or "week" in column.casefold():
-        return None
-    if all(map(YEAR.fullmatch, texts)):
-        return "year"
-    if all(map(MONTH.fullmatch, texts)):
-        return "month"
-    if not all(map(is_date, texts)):
-        return None
-    return "day" if all(len(text) == 10 or MIDNIGHT.fullmatch(text[10:]) for text in texts) else "time"
 
 
 def is_date(text: str) -> bool:
@@ -315,7 +335,7 @@ def make_distinct(labels: Sequence[str]) -> list[str]:
 
 
 def write_label(value: Any) -> str:
-    return shorten(shown(value) if value is None or isinstance(value, bool) else str(value), LABEL_CHARS)
+    return shorten(format_cell(value) if value is None or isinstance(value, bool) else str(value), LABEL_CHARS)
 
 
 def shorten(text: str, most: int) -> str:
@@ -326,50 +346,42 @@ def shorten(text: str, most: int) -> str:
 
 
 def write_point(point: Point, plan: Plan) -> dict[str, Any]:
-    label = point.label
-    if plan.grain in ("year", "month"):
-        label += "-01-01" if plan.grain == "year" else "-01"
+    suffix = {"year": "-01-01", "month": "-01"}.get(plan.grain or "", "")
+    label = point.label + suffix if suffix else point.label
     return {"label": label, "value": point.value} | ({"series": point.series} if plan.series else {})
 
 
 def encode(plan: Plan, *, is_chinese: bool) -> dict[str, Any]:
     """Return mark and encoding. Fields have fixed names, since a column's name may hold signs that Vega-Lite reads."""
-    value = {"field": "value", "type": "quantitative", "title": plan.value or None, **format_axis(plan)}
+    # The number format of d3: thousands with commas; small fractions with four digits.
+    number = ",.2~f" if plan.greatest >= 1 else ".4~g"
+    axis = {"labelExpr": "replace(format(datum.value, '~s'), 'G', 'B')"} if plan.greatest >= 1e6 else {"format": number}
+    label: dict[str, Any] = {"field": "label", **encode_label_type(plan), "title": plan.label}
+    value = {"field": "value", "type": "quantitative", "title": plan.value or None, "axis": axis}
+    series = {"field": "series", "type": "nominal"}
     tips = [
-        {"field": "label", **encode_label_type(plan), "title": plan.label},
-        *([{"field": "series", "type": "nominal", "title": plan.series}] if plan.series else []),
-        {"field": "value", "type": "quantitative", "title": plan.value or "Value", "format": format_of(plan)},
+        dict(label),
+        *([series | {"title": plan.series}] if plan.series else []),
+        {"field": "value", "type": "quantitative", "title": plan.value or "Value", "format": number},
     ]
     if plan.kind == "pie":
+        theta = {"field": "value", "type": "quantitative"}
         slices = {"field": "label", "type": "nominal", "title": plan.label, "sort": None}
-        theta = {"field": "value", "type": "quantitative", "stack": True}
-        order = {"field": "value", "type": "quantitative", "sort": "descending"}
-        return {
-            "mark": {"type": "arc", "outerRadius": 110},
-            "encoding": {"theta": theta, "color": slices, "order": order, "tooltip": tips},
-        }
+        encoding = {"theta": theta | {"stack": True}, "color": slices, "order": theta | {"sort": "descending"}}
+        return {"mark": {"type": "arc", "outerRadius": 110}, "encoding": encoding | {"tooltip": tips}}
     if plan.kind == "scatter":
-        x = {"field": "label", "type": "quantitative", "title": plan.label, "scale": {"zero": False}}
+        x = label | {"scale": {"zero": False}}
         return {"mark": {"type": "point", "filled": True}, "encoding": {"x": x, "y": value, "tooltip": tips}}
-    return encode_axes(plan, value, tips, is_chinese)
-
-
-def encode_axes(
-    plan: Plan, value: dict[str, Any], tips: list[dict[str, Any]], is_chinese: bool
-) -> dict[str, Any]:  # fmt: skip
-    label = {"field": "label", **encode_label_type(plan), "title": plan.label}
     if plan.grain:
-        label["axis"] = format_time_axis(plan, is_chinese)
+        label["axis"] = format_time_axis(plan, plan.grain, is_chinese)
     else:
-        label["sort"] = sort_of(plan)
-        label["axis"] = {"labelAngle": 0, "labelOverlap": True}
+        label |= {"sort": find_sort(plan), "axis": {"labelAngle": 0, "labelOverlap": True}}
     sides = ("y", "x") if plan.kind == "barh" else ("x", "y")
     encoding = {sides[0]: label, sides[1]: value, "tooltip": tips}
     if plan.series:
-        series = {"field": "series", "type": "nominal", "title": plan.series if plan.value else None, "sort": None}
-        encoding["color"] = series
-        if plan.kind == "bar":
-            encoding["xOffset"] = {"field": "series", "type": "nominal", "sort": None}
+        encoding["color"] = series | {"title": plan.series if plan.value else None, "sort": None}
+    if plan.series and plan.kind == "bar":
+        encoding["xOffset"] = series | {"sort": None}
     mark = {"type": "line", "point": len(plan.points) <= 60} if plan.kind == "line" else {"type": "bar"}
     return {"mark": mark, "encoding": encoding}
 
@@ -383,9 +395,8 @@ def encode_label_type(plan: Plan) -> dict[str, Any]:
     return {"type": "temporal", "scale": {"type": "utc"}, **({"timeUnit": unit} if unit else {})}
 
 
-def format_time_axis(plan: Plan, is_chinese: bool) -> dict[str, Any]:
+def format_time_axis(plan: Plan, grain: Grain, is_chinese: bool) -> dict[str, Any]:
     """Return the axis of dates: where they are few, one tick for each unit, so that no label repeats."""
-    grain = plan.grain or "day"
     axis: dict[str, Any] = {"format": (FORMATS_ZH if is_chinese else FORMATS)[grain], "labelOverlap": True}
     if plan.kind == "bar":
         return axis | {"labelAngle": 0}
@@ -405,7 +416,7 @@ def count_units(plan: Plan, grain: Grain) -> int:
     return (date.fromisoformat(last[:10]) - date.fromisoformat(first[:10])).days + 1
 
 
-def sort_of(plan: Plan) -> list[str] | str | None:
+def find_sort(plan: Plan) -> str | None:
     """Return how bars are sorted: by their own order, as the rows are if those are sorted by the figure, else the
     largest first."""
     if plan.is_ordered:
@@ -416,14 +427,43 @@ def sort_of(plan: Plan) -> list[str] | str | None:
     return "-x" if plan.kind == "barh" else "-y"
 
 
-def format_of(plan: Plan) -> str:
-    """Return the number format of d3: thousands with commas; small fractions with four digits."""
-    largest = max((abs(point.value) for point in plan.points if point.value is not None), default=0)
-    return ",.2~f" if largest >= 1 else ".4~g"
+# Pictures ------------------------------------------------------------------------------------------------------------
 
 
-def format_axis(plan: Plan) -> dict[str, Any]:
-    largest = max((abs(point.value) for point in plan.points if point.value is not None), default=0)
-    if largest >= 1e6:
-        return {"axis": {"labelExpr": "replace(format(datum.value, '~s'), 'G', 'B')"}}
-    return {"axis": {"format": format_of(plan)}}
+def can_draw() -> bool:
+    return find_spec("vl_convert") is not None
+
+
+def draw_svg(chart: Mapping[str, Any], theme: Theme = "light") -> str:
+    """Return the chart as SVG with a transparent background, its texts readable on a light or a dark page."""
+    require_extra("charts", "a chart")
+    import vl_convert
+
+    return vl_convert.vegalite_to_svg(dict(chart), config=make_config(theme), allowed_base_urls=[])
+
+
+def draw_png(chart: Mapping[str, Any]) -> bytes:
+    """Return the chart as PNG on white, which is readable wherever it is shown."""
+    require_extra("charts", "a chart")
+    import vl_convert
+
+    picture = {**chart, "background": "white"}
+    return vl_convert.vegalite_to_png(picture, scale=SCALE, config=make_config("light"), allowed_base_urls=[])
+
+
+def make_config(theme: Theme) -> dict[str, Any]:
+    text, quiet, rules = INK[theme]
+    colors = SERIES[theme]
+    axis = {"labelColor": quiet, "titleColor": text, "gridColor": rules, "domainColor": quiet, "tickColor": quiet}
+    return {
+        "font": FONT,
+        "view": {"stroke": None},
+        "title": {"color": text, "subtitleColor": quiet, "fontSize": 14, "subtitleFontSize": 12},
+        # The reader's font may be wider than the one that was measured: room before the title keeps labels readable.
+        "axis": axis | {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "titlePadding": 14},
+        "legend": {"labelColor": text, "titleColor": quiet, "labelFontSize": 12, "titleFontWeight": "normal"},
+        "mark": {"color": colors[0]},
+        "range": {"category": colors},
+        "bar": {"cornerRadiusEnd": 2},
+        "arc": {"stroke": "#ffffff" if theme == "light" else "#1d2024", "strokeWidth": 1},
+    }

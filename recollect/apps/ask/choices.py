@@ -17,13 +17,13 @@ from recollect.apps.ask.interpret.explain import make_distinct
 from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.words import stem_phrase
 from recollect.apps.ask.meanings import Suggestion
-from recollect.apps.ask.patterns import normal
-from recollect.apps.ask.question import Choice, Clarification
+from recollect.apps.ask.patterns import normalize_question
+from recollect.apps.ask.question import Choice, Clarification, read_stored
 from recollect.apps.ask.vocabulary import Taught, TaughtWord
 from recollect.values.scope import Scope, uuid7
 from recollect.values.text import is_cjk
 
-MOST_OFFERS = 1_000
+MAX_OFFERS = 1_000
 # The vague words of the seed, by category.
 CATEGORIES = {
     "temporal": ("recent", "recently", "latest", "current", "currently", "new", "old", "最近", "当前"),
@@ -63,9 +63,13 @@ def make_clarification(
         word_question(term if decision.unexplained else "", known, question),
         tuple(each.label for each in choices),
         find_category(term) if decision.unexplained else "ambiguous",
-        f"{uuid7().hex}@{session or ''}",
+        make_clarification_id(session),
         choices,
     )
+
+
+def make_clarification_id(session: str | None) -> str:
+    return f"{uuid7().hex}@{session or ''}"
 
 
 class Offers:
@@ -78,7 +82,7 @@ class Offers:
         for each in clarifications:
             if each.choices:
                 self._kept[each.id] = (scope.project, scope.user, source, each)
-        while len(self._kept) > MOST_OFFERS:
+        while len(self._kept) > MAX_OFFERS:
             self._kept.popitem(last=False)
 
     def find(self, scope: Scope, id: str) -> tuple[str, Clarification] | None:  # noqa: A002
@@ -101,7 +105,13 @@ def offer_candidates(candidates: Sequence[Candidate], index: SchemaIndex, questi
     plain = [name_left_out(each.label, each.unexplained, question) for each in candidates]
     labels = make_distinct(plain, [each.frame for each in candidates], index)
     return tuple(
-        Choice(str(n), label, each.frame.to_data(), tuple(list_lessons(each, candidates)))
+        Choice(
+            str(n),
+            label,
+            each.frame.to_data(),
+            tuple(list_lessons(each, candidates)),
+            question="" if each.unexplained or each.changed else question,
+        )
         for n, (label, each) in enumerate(zip(labels, candidates, strict=True), 1)
     )
 
@@ -123,21 +133,14 @@ def offer_meanings(
 
 def word_question(term: str, known: TaughtWord | None, question: str) -> str:
     """Return the question that stands above the choices, in the language of the user's question."""
-    is_chinese = is_cjk(question)
+    if is_cjk(question):
+        opening = f"不明白“{term}”。" if term else ""
+        opening = f"“{term}”的含义是“{known.meaning}”，但没有对应的列。" if term and known else opening
+        return f"{opening}您指的是哪一个？"
+    opening = f'"{term}" is not known here. ' if term else ""
     if term and known:
-        said = f'"{term}" is known as "{known.meaning}" ({known.source}), but no column fits that. '
-        return (
-            f"“{term}”的含义是“{known.meaning}”，但没有对应的列。您指的是哪一个？"
-            if is_chinese
-            else f"{said}Which of these do you mean?"
-        )
-    if term:
-        return (
-            f"不明白“{term}”。您指的是哪一个？"
-            if is_chinese
-            else f'"{term}" is not known here. Which of these do you mean?'
-        )
-    return "您指的是哪一个？" if is_chinese else "Which of these do you mean?"
+        opening = f'"{term}" is known as "{known.meaning}" ({known.source}), but no column fits that. '
+    return f"{opening}Which of these do you mean?"
 
 
 def find_ambiguous(candidates: Sequence[Candidate]) -> str:
@@ -180,38 +183,23 @@ def describe_target(target: Target) -> str:
 
 def pick_choice(reply: str, choices: Sequence[Choice]) -> Choice | None:
     """Return the choice that a reply names by its label, its number or its place; None if it says something else."""
-    said = normal(reply)
+    said = normalize_question(reply)
     for choice in choices:
-        if said == normal(choice.label):
+        if said == normalize_question(choice.label):
             return choice
     found = POSITION.match(said)
     if found is None:
         return None
     place = int(found["number"]) if found["number"] else ORDINALS[found["word"]]
-    if place == -1:
-        return choices[-1] if choices else None
-    return choices[place - 1] if 1 <= place <= len(choices) else None
+    numbered = dict(enumerate(choices, 1)) | ({-1: choices[-1]} if choices else {})
+    return numbered.get(place)
 
 
 def read_clarifications(data: Mapping[str, Any]) -> tuple[Clarification, ...]:
     """Return the clarifications stored with a turn."""
-    return tuple(
-        Clarification(
-            **{
-                **each,
-                "suggestions": tuple(each["suggestions"]),
-                "choices": tuple(read_choice(choice) for choice in each.get("choices") or ()),
-            }
-        )
-        for each in data.get("clarifications") or ()
-    )
+    return read_stored(data.get("clarifications") or (), tuple[Clarification, ...])
 
 
-def read_choice(data: Mapping[str, Any]) -> Choice:
-    pairs = tuple((str(term), str(meaning)) for term, meaning in data.get("teaches") or ())
-    return Choice(data["id"], data["label"], data.get("frame") or {}, pairs, data.get("sql") or "")
-
-
-def list_offered(data: Mapping[str, Any] | None) -> tuple[Choice, ...]:
+def list_offered(data: Mapping[str, Any]) -> tuple[Choice, ...]:
     """Return the choices that an answer offered, in order."""
-    return tuple(choice for each in read_clarifications(data or {}) for choice in each.choices)
+    return tuple(choice for each in read_clarifications(data) for choice in each.choices)

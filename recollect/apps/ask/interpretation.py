@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from recollect.apps.ask.choices import find_category
-from recollect.apps.ask.gate.check import passed
+from recollect.apps.ask.gate.check import check_sql
 from recollect.apps.ask.interpret import (
     Candidate,
     Decision,
@@ -173,7 +173,7 @@ async def run_candidates(
 
 async def probe(sql: str, source: Source, view: View, user: str | None) -> Rows:
     """Return the first rows of a statement. Raises InvalidInput if the gate refuses it, QueryFailed if it fails."""
-    made = passed(sql, source.dialect, view.allowed, rows=PROBE_ROWS)
+    made = check_sql(sql, source.dialect, view.allowed, rows=PROBE_ROWS)
     own = restrict_sql(made.sql, source.dialect, view.access)
     return await source.run(own, rows=PROBE_ROWS, timeout=PROBE_SECONDS, user=user)
 

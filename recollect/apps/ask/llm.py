@@ -13,23 +13,22 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import msgspec
 
-from recollect.apps.ask.gate.check import tables_of
-from recollect.apps.ask.memory import may_see
-from recollect.apps.ask.patterns import pattern_of, with_examples
-from recollect.apps.ask.proposals import Case, Ran, is_said, list_vetted
+from recollect.apps.ask.gate.check import list_tables
+from recollect.apps.ask.memory import MemoryReader, can_see
+from recollect.apps.ask.patterns import fill_examples, read_pattern
+from recollect.apps.ask.proposals import Execution, Inquiry, has_words, list_vetted
 from recollect.apps.ask.question import Clarification, OnText, Spent
-from recollect.apps.ask.schema_prompt import DIALECTS, SAMPLES, choose_tables, link_tables, quote, write_schema
+from recollect.apps.ask.schema_prompt import SAMPLES, choose_tables, link_tables, name_dialect, quote, write_schema
 from recollect.apps.ask.semantic.catalog import Catalog, Table
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.wording import csv_text
 from recollect.errors import InvalidInput, ReasonerFailed
 from recollect.ports import Message, Reasoner, StreamingReasoner
 from recollect.prompts import mark_data, render_prompt
-from recollect.recall.lexemes import lexemes
 from recollect.recall.tokens import count_tokens
 from recollect.values.memory import Memory
 
@@ -38,8 +37,8 @@ SQL_TOKENS = 600
 ANSWER_TOKENS = 1200
 FACT_TOKENS = 800  # of what the project knows
 MARGIN = 1.15  # tokens are counted roughly
-MOST_EXAMPLES, ALIKE = 3, 0.4  # vetted questions that are shown, and the share of words that they have in common
-MOST_VALUES = 10
+MAX_EXAMPLES = 3  # vetted questions that are shown
+MAX_VALUES = 10
 REPAIRS = 2  # per question
 WARM = 0.7  # temperature of samples after the first of a form
 THOUGHTS = re.compile(r"<think>.*?(?:</think>|$)", re.DOTALL)
@@ -49,17 +48,17 @@ RELATED = "related questions"
 RELATED_LINE = re.compile(rf"\n[ \t*#]*{RELATED}[ \t:*]*(?:\n|$)", re.IGNORECASE)
 
 
-class Asked(msgspec.Struct):
+class ReplyQuestion(msgspec.Struct):
     term: str = ""
     question: str = ""
     suggestions: list[str] = []
 
 
-class Written(msgspec.Struct):
+class SqlReply(msgspec.Struct):
     """A reply: SQL, or what the model asks back. Models that reply in JSON use these names."""
 
     sql: str = ""
-    clarifications: list[Asked] = []
+    clarifications: list[ReplyQuestion] = []
 
     @property
     def questions(self) -> tuple[Clarification, ...]:
@@ -71,7 +70,7 @@ class Written(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class PromptSize:
     """How much a prompt shows; each level shows less."""
 
     rows: int = SAMPLES
@@ -81,25 +80,26 @@ class Room:
 
 
 LEVELS = (
-    Room(), Room(has_memory=False), Room(has_memory=False, has_knowledge=False), Room(0, None, False, False),
-    Room(0, 5, False, False), Room(0, 2, False, False),
+    PromptSize(), PromptSize(has_memory=False), PromptSize(has_memory=False, has_knowledge=False),
+    PromptSize(0, None, False, False), PromptSize(0, 5, False, False), PromptSize(0, 2, False, False),
 )  # fmt: skip
 
 
 @dataclass(slots=True)
-class Talk:
-    """What one question costs at the model, the attempts that failed, and notes about the model itself. `window` is
+class ModelRun:
+    """One question at a model: what it costs, the attempts that failed, and notes about the model itself. `window` is
     its context in tokens, 0 if unknown; `until` is when no further attempt begins."""
 
     reasoner: Reasoner
-    case: Case
+    inquiry: Inquiry
     window: int = 0
     until: float = float("inf")
+    examples: tuple[Memory, ...] = ()
     spent: Spent = field(default_factory=Spent)
-    tried: list[str] = field(default_factory=list)
+    attempts: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    failed: Ran | None = None  # the last statement that the database refused
-    refused: set[str] = field(default_factory=set)  # statements that failed or found nothing
+    failed: Execution | None = None  # the last statement that the database refused
+    rejected: set[str] = field(default_factory=set)  # statements that failed or found nothing
     repairs: int = 0
     is_away: bool = False
 
@@ -111,7 +111,7 @@ class Talk:
         self, messages: Sequence[Message], max_tokens: int, temperature: float = 0.0, on_text: OnText | None = None
     ) -> str | None:
         """Return the reply; None, with a note, if the model fails. `on_text` gets pieces as they come."""
-        began, ask = time.perf_counter(), self.case.ask
+        began, ask = time.perf_counter(), self.inquiry.ask
         most, heat = min(max_tokens, ask.max_tokens), max(ask.temperature, temperature)
         try:
             if on_text is not None and isinstance(self.reasoner, StreamingReasoner):
@@ -119,221 +119,199 @@ class Talk:
                 async for piece in self.reasoner.stream(messages, max_tokens=most, temperature=heat):
                     text += piece
                     await on_text(piece)
-                given = count_tokens(text)
+                written = count_tokens(text)
             else:
                 reply = await self.reasoner.answer(messages, max_tokens=most, temperature=heat)
-                text, read, given = reply.text, reply.input_tokens, reply.output_tokens
+                text, read, written = reply.text, reply.input_tokens, reply.output_tokens
         except ReasonerFailed as error:
             log.warning("the language model failed: %s", error)
             self.is_away = True
             self.notes.append(f"the language model did not answer: {error}")
             return None
-        spent = self.spent
         self.spent = replace(
-            spent,
-            input_tokens=spent.input_tokens + read,
-            output_tokens=spent.output_tokens + given,
-            llm=spent.llm + time.perf_counter() - began,
+            self.spent,
+            input_tokens=self.spent.input_tokens + read,
+            output_tokens=self.spent.output_tokens + written,
+            llm=self.spent.llm + time.perf_counter() - began,
         )
         return THOUGHTS.sub("", text).strip()
 
     def note_failure(self, sql: str, problem: str) -> None:
-        self.refused.add(sql)
-        self.tried.append(f"Attempt {len(self.tried) + 1}: {sql}\nIt failed: {problem}")
+        self.rejected.add(sql)
+        self.attempts.append(f"Attempt {len(self.attempts) + 1}: {sql}\nIt failed: {problem}")
 
 
 # SQL -----------------------------------------------------------------------------------------------------------------
 
 
-async def sample_sql(talk: Talk, sample: int = 0) -> Written | None:
+async def sample_sql(model: ModelRun, sample: int = 0) -> SqlReply | None:
     """Return a sample of the model's SQL. Odd samples have a short prompt; those after the second are warm."""
-    messages = short_prompt(talk) if sample % 2 else whole_prompt(talk)
-    return read_reply(talk, await talk.send(messages, SQL_TOKENS, WARM if sample > 1 else 0.0))
+    messages = write_short_prompt(model) if sample % 2 else write_whole_prompt(model)
+    return read_reply(model, await model.send(messages, SQL_TOKENS, WARM if sample > 1 else 0.0))
 
 
-async def repair_sql(talk: Talk, sql: str, problem: str) -> str | None:
+async def repair_sql(model: ModelRun, sql: str, problem: str) -> str | None:
     """Return another statement for the question, if it has a repair left: by a new prompt, with the columns of the
-    tables that the failed one names, and warm from the second time on. One that was refused already is not returned."""
-    catalog = talk.case.view.catalog
-    names = {name.casefold() for name in tables_of(sql, catalog.dialect)}
-    joins = [{join.table.casefold(), join.to.casefold()} for join in talk.case.view.model.joins]
+    tables that the failed one names, and warm from the second time on. A rejected statement is not returned again."""
+    view = model.inquiry.view
+    names = {name.casefold() for name in list_tables(sql, view.catalog.dialect)}
+    joins = [{join.table.casefold(), join.to.casefold()} for join in view.model.joins]
     near = names.union(*(pair for pair in joins if pair & names))
-    tables = sorted(
-        (each for each in catalog.tables if each.name.casefold() in near),
-        key=lambda each: each.name.casefold() not in names,
-    )
+    tables = [each for each in view.catalog.tables if each.name.casefold() in near]
+    tables.sort(key=lambda each: each.name.casefold() not in names)
     text = f"\nThis query is not the answer:\n{sql}\nReason: {problem}"
-    messages = short_prompt(talk, tables, mark_data("problem", text))
-    while talk.repairs < REPAIRS and not talk.is_over:
-        talk.repairs += 1
-        made = read_reply(talk, await talk.send(messages, SQL_TOKENS, WARM if talk.repairs > 1 else 0.0))
-        if made and made.sql and made.sql not in talk.refused:
-            return made.sql
+    messages = write_short_prompt(model, tables, mark_data("problem", text))
+    while model.repairs < REPAIRS and not model.is_over:
+        model.repairs += 1
+        reply = read_reply(model, await model.send(messages, SQL_TOKENS, WARM if model.repairs > 1 else 0.0))
+        if reply and reply.sql and reply.sql not in model.rejected:
+            return reply.sql
     return None
 
 
-def read_reply(talk: Talk, text: str | None) -> Written | None:
+def read_reply(model: ModelRun, text: str | None) -> SqlReply | None:
     """Return the statement in a reply: JSON with `sql`, a fenced block, or bare."""
     if text is None:
         return None
-    made, start, end = Written(), text.find("{"), text.rfind("}")
-    if 0 <= start < end:
-        try:
-            made = msgspec.json.decode(text[start : end + 1], type=Written)
-        except msgspec.DecodeError:
-            made = Written()
-    if not made.sql and not made.questions:
+    reply = read_json_reply(text)
+    if not reply.sql and not reply.questions:
         fenced = FENCED.search(text)
         found = STATEMENT.search(fenced[1] if fenced else text.partition("\n\n")[0])
-        made = Written(found[0]) if found else made
-    made.sql = made.sql.strip().rstrip(";").strip()
-    if not made.sql and not made.questions:
-        talk.notes = ["the language model's reply had no SQL in it"]
-        return None
-    return made
+        if found is None:
+            model.notes = ["the language model's reply had no SQL in it"]
+            return None
+        reply.sql = found[0]
+    reply.sql = reply.sql.strip().rstrip(";").strip()
+    return reply
 
 
-def whole_prompt(talk: Talk) -> list[Message]:
+def read_json_reply(text: str) -> SqlReply:
+    start, end = text.find("{"), text.rfind("}")
+    try:
+        return msgspec.json.decode(text[start : end + 1], type=SqlReply)
+    except msgspec.DecodeError:
+        return SqlReply()
+
+
+def write_whole_prompt(model: ModelRun) -> list[Message]:
     """Return the prompt with CREATE TABLE statements and rows, as much as fits the model's window."""
-    case, messages = talk.case, list[Message]()
-    view, shown, question = case.view, case.ask.shown, standalone(case)
-    for room in LEVELS:
-        if room.tables is None:
-            tables = choose_tables(view, question, shown)
+    inquiry, messages = model.inquiry, list[Message]()
+    view, limits, question = inquiry.view, inquiry.ask.schema, inquiry.standalone
+    for size in LEVELS:
+        if size.tables is None:
+            tables = choose_tables(view, question, limits)
         else:
-            tables = link_tables(view, question, replace(shown, tables=room.tables, most=room.tables + 1))
-        schema = write_schema(view, tables, shown, min(room.rows, shown.values))
-        system = render_prompt(
-            "text2sql", dialect=name_dialect(case), date=case.today.isoformat(), schema=mark_data("schema", schema)
-        )
-        asked = render_prompt(
-            "text2sql_question", context=write_context(case, room), question=question, dialect=name_dialect(case)
-        )
+            tables = link_tables(view, question, replace(limits, tables=size.tables, most=size.tables + 1))
+        schema = write_schema(view, tables, limits, min(size.rows, limits.values))
+        dialect, today = name_dialect(view), inquiry.today.isoformat()
+        system = render_prompt("text2sql", dialect=dialect, date=today, schema=mark_data("schema", schema))
+        context = write_context(model, size)
+        asked = render_prompt("text2sql_question", context=context, question=question, dialect=dialect)
         messages = [Message("system", system), Message("user", asked)]
-        if not talk.window or MARGIN * count_tokens(system + asked) + SQL_TOKENS <= talk.window:
+        if not model.window or MARGIN * count_tokens(system + asked) + SQL_TOKENS <= model.window:
             break
     return messages
 
 
-def short_prompt(talk: Talk, tables: Sequence[Table] = (), problem: str = "") -> list[Message]:
+def write_short_prompt(model: ModelRun, tables: Sequence[Table] = (), problem: str = "") -> list[Message]:
     """Return the prompt with tables as lists of columns, and a problem to avoid."""
-    case = talk.case
-    question = standalone(case)
-    tables = tables or choose_tables(case.view, question, case.ask.shown)
+    inquiry = model.inquiry
+    view, question = inquiry.view, inquiry.standalone
     lines = list[str]()
-    for table in tables:
-        columns = ", ".join(quote(each.name, case.view) for each in table.columns)
-        lines.append(f"{table.name}({columns})")
-        lines += [
-            f"  {table.name}.{join.columns[0]} = {join.to}.{join.to_columns[0]}"
-            for join in case.view.model.joins
-            if join.table == table.name
-        ]
+    for table in tables or choose_tables(view, question, inquiry.ask.schema):
+        lines.append(f"{table.name}({', '.join(quote(each.name, view) for each in table.columns)})")
+        joins = [join for join in view.model.joins if join.table == table.name]
+        lines += [f"  {table.name}.{join.columns[0]} = {join.to}.{join.to_columns[0]}" for join in joins]
     text = render_prompt(
         "text2sql_short",
-        context=write_context(case, Room(has_memory=False)),
+        context=write_context(model, PromptSize(has_memory=False)),
         question=question,
         schema=mark_data("schema", "\n".join(lines)),
         problem=problem,
-        dialect=name_dialect(case),
+        dialect=name_dialect(view),
     )
     return [Message("user", text)]
-
-
-def name_dialect(case: Case) -> str:
-    dialect = case.view.catalog.dialect
-    return DIALECTS.get(dialect, dialect)
-
-
-def standalone(case: Case) -> str:
-    return case.memory.standalone if case.memory else case.question
 
 
 # What is known about the question ------------------------------------------------------------------------------------
 
 
-def write_context(case: Case, room: Room) -> str:
+def write_context(model: ModelRun, size: PromptSize) -> str:
     """Return what the words of the question mean and match, and what is known beside it; sections without content are
     left out."""
-    memory = case.memory
-    sections = {"values of the data that the question names": list_values(case), "terms": list_meanings(case)}
-    if room.has_knowledge:
-        sections["facts"] = list_facts(case)
-        sections["earlier questions with their SQL"] = [
-            f"Question: {each.key}\nSQL: {each.value}" for each in list_examples(case)
-        ]
-    if room.has_memory and memory and memory.text:
-        sections["the conversation so far"] = [memory.text]
-    made = [mark_data(title, "\n".join(dict.fromkeys(lines))) for title, lines in sections.items() if lines]
-    made += [case.ask.instructions] if case.ask.instructions else []
-    return "".join(f"{each}\n\n" for each in made)
+    inquiry = model.inquiry
+    sections = {"values of the data that the question names": list_values(inquiry), "terms": list_meanings(inquiry)}
+    if size.has_knowledge:
+        sections["facts"] = list_facts(inquiry)
+        examples = [f"Question: {each.key}\nSQL: {each.value}" for each in model.examples]
+        sections["earlier questions with their SQL"] = examples
+    if size.has_memory and inquiry.memory and inquiry.memory.text:
+        sections["the conversation so far"] = [inquiry.memory.text]
+    parts = [mark_data(title, "\n".join(dict.fromkeys(lines))) for title, lines in sections.items() if lines]
+    parts += [inquiry.ask.instructions] if inquiry.ask.instructions else []
+    return "".join(f"{each}\n\n" for each in parts)
 
 
-def list_values(case: Case) -> list[str]:
-    found = case.interpretation.values if case.interpretation else ()
-    quoted = ((table, column, value.replace("'", "''")) for table, column, value in found[:MOST_VALUES])
+def list_values(inquiry: Inquiry) -> list[str]:
+    found = inquiry.interpretation.values if inquiry.interpretation else ()
+    quoted = ((table, column, value.replace("'", "''")) for table, column, value in found[:MAX_VALUES])
     return [f"{table}.{column} = '{value}'" for table, column, value in quoted]
 
 
-def list_meanings(case: Case) -> list[str]:
+def list_meanings(inquiry: Inquiry) -> list[str]:
     """Return what words mean: other names, figures and conditions, with filters that always hold."""
-    lines, taught = list[str](), case.taught
+    lines, taught = list[str](), inquiry.taught
     for each in taught.words:
-        word = each.word
-        where = f" ({word.table} where {word.condition})" if word.condition else ""
+        where = f" ({each.word.table} where {each.word.condition})" if each.word.condition else ""
         lines.append(f'- "{each.term}": {each.meaning}{where}')
-    known = [each for each in case.view.model.definitions if any(is_said(name, case.question) for name in each.names)]
-    lines += [f'- "{each.names[0]}": {each.table} where {each.condition}' for each in known]
+    for definition in inquiry.view.model.definitions:
+        if any(has_words(name, inquiry.question) for name in definition.names):
+            lines.append(f'- "{definition.names[0]}": {definition.table} where {definition.condition}')
     lines += [f"- {each.filter.table}: always where {each.filter.condition}" for each in taught.filters]
     lines += [f"- where no period is said: {taught.time_focus}"] if taught.time_focus else []
     return [*lines, *([f"- over time, where no unit is said: by {taught.grain}"] if taught.grain else ())]
 
 
-def list_examples(case: Case) -> list[Memory]:
-    """Return questions that a person stands for and that are like this one, over what this role may see: the user's
-    own first."""
-    asked = set(lexemes(standalone(case)))
-    own = {memory.id for memory in case.memory.rated} if case.memory else set()
-    found = list[tuple[bool, float, Memory]]()
-    for memory in list_vetted(case):
-        words = set(lexemes(memory.key))
-        likeness = len(asked & words) / max(len(asked | words), 1)
-        if likeness >= ALIKE and is_visible(case, memory):
-            found.append((memory.id not in own, -likeness, memory))
-    return [memory for _, _, memory in sorted(found, key=lambda each: each[:2])[:MOST_EXAMPLES]]
+async def find_examples(reader: MemoryReader, inquiry: Inquiry) -> tuple[Memory, ...]:
+    """Return questions that a person stands for and that are similar to this one, over what this role may see: the
+    user's own first, then the most similar."""
+    own = inquiry.memory.rated if inquiry.memory else ()
+    similar = await reader.find_similar_memories(inquiry.standalone, list_vetted(inquiry))
+    similar.sort(key=lambda each: (each[1] not in own, -each[0]))
+    return tuple(islice((memory for _, memory in similar if is_visible(inquiry, memory)), MAX_EXAMPLES))
 
 
-def is_visible(case: Case, memory: Memory) -> bool:
+def is_visible(inquiry: Inquiry, memory: Memory) -> bool:
     try:
-        sql = with_examples(pattern_of(memory.key, memory.value, (memory.data or {}).get("parameters") or ()))
+        return can_see(inquiry.view, fill_examples(read_pattern(memory)))
     except InvalidInput:
         return False
-    return may_see(case.view, sql)
 
 
-def list_facts(case: Case) -> list[str]:
+def list_facts(inquiry: Inquiry) -> list[str]:
     """Return what the project knows about the words of the question, but for what stands among the terms already and
     what names something that this role may not see."""
-    meant = {each.memory for each in case.memory.resolutions} if case.memory else set()
-    hidden = frozenset[str]()
-    if not case.view.is_whole:
-        hidden = names_in(case.shelf.catalog) - names_in(case.view.catalog)
-    room, lines = FACT_TOKENS, list[str]()
-    for fact in case.memory.facts if case.memory else ():
+    memory, view = inquiry.memory, inquiry.view
+    if memory is None:
+        return []
+    hidden = frozenset[str]() if view.is_whole else list_names(inquiry.source.catalog) - list_names(view.catalog)
+    resolved = {each.memory for each in memory.resolutions}
+    left, lines = FACT_TOKENS, list[str]()
+    for fact in memory.facts:
         words = re.findall(r"\w+", fact.text.casefold())
         # "order lines" could be the table order_lines.
-        is_hidden = not hidden.isdisjoint([*words, *("_".join(pair) for pair in pairwise(words))])
-        line = f"- {fact.key.replace('_', ' ')}: {fact.value}"
-        if fact.id in meant or is_hidden:
+        names = {*words, *("_".join(pair) for pair in pairwise(words))}
+        if fact.id in resolved or names & hidden:
             continue
-        room -= count_tokens(line)
-        if room < 0:
+        line = f"- {fact.key.replace('_', ' ')}: {fact.value}"
+        left -= count_tokens(line)
+        if left < 0:
             break
         lines.append(line)
     return lines
 
 
-def names_in(catalog: Catalog) -> frozenset[str]:
+def list_names(catalog: Catalog) -> frozenset[str]:
     columns = {column.name.casefold() for table in catalog.tables for column in table.columns}
     return frozenset(columns | {table.name.casefold() for table in catalog.tables})
 
@@ -341,24 +319,26 @@ def names_in(catalog: Catalog) -> frozenset[str]:
 # Answers in words ----------------------------------------------------------------------------------------------------
 
 
-async def word_rows(talk: Talk, rows: Rows, count: int, on_text: OnText | None) -> tuple[str, tuple[str, ...]] | None:
+async def word_rows(
+    model: ModelRun, rows: Rows, count: int, on_text: OnText | None
+) -> tuple[str, tuple[str, ...]] | None:
     """Return the answer in the model's words, and questions that go on from it; None if the model fails."""
-    shown = mark_data("rows", csv_text(rows.columns, rows.rows[: talk.case.ask.told_rows]))
-    return await word_answer(talk, "answer_rows", count, on_text, rows=shown)
+    shown = mark_data("rows", csv_text(rows.columns, rows.rows[: model.inquiry.ask.model_rows]))
+    return await word_answer(model, "answer_rows", count, on_text, rows=shown)
 
 
-async def word_schema(talk: Talk, count: int, on_text: OnText | None) -> tuple[str, tuple[str, ...]] | None:
+async def word_schema(model: ModelRun, count: int, on_text: OnText | None) -> tuple[str, tuple[str, ...]] | None:
     """Return what the database contains in the model's words; None if the model fails."""
-    case = talk.case
-    tables = choose_tables(case.view, case.question, case.ask.shown)
-    schema = mark_data("schema", write_schema(case.view, tables, case.ask.shown, 0))
-    return await word_answer(talk, "answer_schema", count, on_text, schema=schema)
+    inquiry = model.inquiry
+    tables = choose_tables(inquiry.view, inquiry.question, inquiry.ask.schema)
+    schema = mark_data("schema", write_schema(inquiry.view, tables, inquiry.ask.schema, 0))
+    return await word_answer(model, "answer_schema", count, on_text, schema=schema)
 
 
 async def word_answer(
-    talk: Talk, prompt: str, count: int, on_text: OnText | None, **parts: str
+    model: ModelRun, prompt: str, count: int, on_text: OnText | None, **parts: str
 ) -> tuple[str, tuple[str, ...]] | None:
-    ask = talk.case.ask
+    ask = model.inquiry.ask
     form = ", as Markdown" if ask.markdown else ", as plain text"
     system = render_prompt(prompt, form=form, instructions=ask.instructions, count=str(count), **parts)
     so_far = shown = ""
@@ -371,8 +351,8 @@ async def word_answer(
             await on_text(answer[len(shown) :])
             shown = answer
 
-    messages = [Message("system", system), Message("user", standalone(talk.case))]
-    text = await talk.send(messages, ANSWER_TOKENS, on_text=pass_on if on_text else None)
+    messages = [Message("system", system), Message("user", model.inquiry.standalone)]
+    text = await model.send(messages, ANSWER_TOKENS, on_text=pass_on if on_text else None)
     if not text:
         return None
     answer, *more = RELATED_LINE.split(text, 1)

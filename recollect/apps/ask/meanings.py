@@ -15,12 +15,17 @@ from recollect.apps.ask.interpret import Candidate, Linked, SchemaIndex, Word, l
 from recollect.apps.ask.interpret.explain import plural
 from recollect.apps.ask.interpret.index import TableInfo
 from recollect.apps.ask.interpret.joins import is_many_to_one
-from recollect.apps.ask.interpret.words import split_name
+from recollect.apps.ask.interpret.words import split_name, stem_word
 from recollect.apps.ask.semantic.catalog import Column
 
 MAX_TRIED = 6
 SIMILAR = 0.7
 STATES = frozenset(("status", "state", "stage", "phase"))
+NEGATIVE = ("in", "un", "non", "ex-", "not ")
+OVER = frozenset(map(stem_word, (
+    "closed", "cancelled", "canceled", "ended", "left", "lost", "former", "old", "archived", "deleted", "expired",
+    "blocked", "disabled", "paused", "suspended", "churned", "terminated", "void",
+)))  # fmt: skip
 MAX_VALUES = 6  # of a column whose values name kinds of rows
 # The seed's categories of vague words, and what each is about, most likely first.
 KINDS = {
@@ -81,7 +86,9 @@ def name_values(word: str, category: str, table: TableInfo, index: SchemaIndex) 
         columns = [each for each in columns if STATES & set(split_name(each.name))] or columns
     for at in range(MAX_VALUES):
         for column in columns:
-            values = sorted(column.values, key=lambda value: not is_similar(word, value))
+            values = sorted(
+                column.values, key=lambda value: (not is_similar(word, value), is_over(value) != is_over(word))
+            )
             yield from (f"{' '.join(split_name(column.name))} {value}" for value in values[at : at + 1])
 
 
@@ -90,6 +97,11 @@ def list_kind_columns(table: TableInfo, index: SchemaIndex) -> list[Column]:
     known = index.catalog.table(table.name)
     columns = known.columns if known else ()
     return [each for each in columns if each.type == "text" and each.is_complete and 1 < len(each.values) <= MAX_VALUES]
+
+
+def is_over(word: str) -> bool:
+    """Whether a word says that something has ended or does not take part."""
+    return word.casefold().startswith(NEGATIVE) or stem_word(word.casefold()) in OVER
 
 
 def is_similar(word: str, value: str) -> bool:

@@ -1,9 +1,9 @@
-"""Remembering: what memory has for a question to a database, read at once, before anything is decided.
+"""What memory has for a question to a database, read at once, before anything is decided.
 
-The end of the session (with the last frame), similar questions of this user with the SQL they came to, what the words
-of the question mean to them, their standing filters, and the questions that the project has approved. What is about
-tables that they may not see now is left out (`within`). If memory fails or takes too long, the caller gets None, and
-the answer's notes say why. What words mean then comes from the glossary as it was last read.
+`MemoryReader.read` gives the end of the session, similar questions of this user with their SQL, what the words of the
+question mean to them, and their standing filters. `restrict_memory` leaves out what is about tables that they may not
+see now. If memory fails or takes too long, `read` returns None, and the answer's notes say why; what words mean then
+comes from the glossary as it was last read.
 """
 
 from __future__ import annotations
@@ -11,65 +11,68 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from heapq import nlargest
+from typing import Any, TypeVar
 
-from recollect.apps.ask.gate.check import passed
-from recollect.apps.ask.patterns import normal
-from recollect.apps.ask.question import Ask
-from recollect.apps.ask.session_context import list_contexts
+from recollect.apps.ask.gate.check import check_sql
+from recollect.apps.ask.patterns import normalize_question
+from recollect.apps.ask.question import Ask, SessionContext, read_stored_context
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.vocabulary import list_terms
 from recollect.deadline import run_in_time
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, RecollectError
+from recollect.recall.lexemes import lexemes
 from recollect.recall.tokens import count_tokens
 from recollect.settings import Settings
 from recollect.values.conversation import Turn
 from recollect.values.memory import Memory, MemoryKind
 from recollect.values.query import Hit, Query, Recall
-from recollect.values.resolution import Brief, Briefing, Resolution, resolve_terms
+from recollect.values.resolution import Brief, Resolution, resolve_terms
 from recollect.values.scope import RequestId, Scope, uuid7
 from recollect.values.term import MAX_TERMS, Term
 from recollect.values.text import stem_term
 
 log = logging.getLogger("recollect.ask")
-FRESH = 5.0  # seconds for which the approved questions are not read again; one that is used is looked at once more
-GLOSSARY_FRESH = 60.0  # as above, for the glossary that is kept for when memory does not answer
-MOST_SHARED = 1_000
-MOST_OWN = 200
-MOST_TERMS = 100
-MOST_FACTS = 10
-LOOKED_AT = 8  # hits among which similar questions are looked for
+T = TypeVar("T")
+D = TypeVar("D")
+APPROVED_SECONDS = 5.0  # for which the approved questions are not read again; one that is used is checked once more
+GLOSSARY_SECONDS = 60.0  # as above, for the glossary that is kept for when memory does not answer
+MAX_APPROVED = 1_000
+MAX_OWN = 200
+MAX_WORDS = 100
+MAX_FACTS = 10
+MAX_HITS = 8  # among which similar questions are looked for
+SIMILAR_EXAMPLE = 0.5  # cosine from which a question is an example for another
+SAME_WORDS = 0.4  # share of words, likewise, where there is no embedder
+MAX_COMPARED = 100  # vetted questions
+MAX_SESSIONS = 10  # of which questions are listed; older ones are found by asking again
 HABITS = ("default_filter", "time_grain", "aggregation")  # keys of preferences that say how a database is asked
 VETTED: tuple[MemoryKind, ...] = ("question", "correction")  # statements that a person stands for
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
-    """A question that was asked before, and its SQL."""
-
+class PastQuestion:
     question: str
     sql: str
     tables: tuple[str, ...]
     source: str
-    ref: str
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
-    """`rated` are this user's statements that were found right or put right; `rejected`, those found wrong. `facts` are
-    what the project knows about the words of the question."""
+class QuestionMemory:
+    """`rated` are this user's statements that were found right or put right. `facts` are what the project knows about
+    the words of the question. `text` is what a model is shown of the conversation."""
 
     standalone: str
     turns: tuple[Turn, ...] = ()
-    similar: tuple[Past, ...] = ()
+    similar: tuple[PastQuestion, ...] = ()
     resolutions: tuple[Resolution, ...] = ()
     preferences: tuple[tuple[str, Memory], ...] = ()
     rated: tuple[Memory, ...] = ()
-    rejected: frozenset[str] = frozenset()
     facts: tuple[Memory, ...] = ()
     is_summarized: bool = False
     request_id: RequestId | None = None
@@ -83,274 +86,316 @@ class Remembered:
         return sum(turn.role == "user" for turn in self.turns)
 
     @property
-    def last(self) -> Mapping[str, Any] | None:
-        """What the last answer of the session kept of its question, if it was one of ours."""
-        answers = [turn.data for turn in self.turns if turn.role == "assistant"]
-        return answers[-1] if answers else None
+    def last_reply(self) -> Mapping[str, Any]:
+        """The data of the session's last reply; empty if it was not one of ours."""
+        replies = (turn.data for turn in reversed(self.turns) if turn.role == "assistant")
+        return next(replies, None) or {}
 
-    def last_answer(self, source: str) -> Mapping[str, Any] | None:
-        """Return what was kept of the session's last answered question to a source."""
-        for turn in reversed(self.turns):
-            data = turn.data or {}
-            if turn.role == "assistant" and data.get("source") == source and data.get("sql") and data.get("frame"):
-                return data
-        return None
+    def find_last_answer(self, source: str) -> Mapping[str, Any]:
+        """Return the data of the session's last answered question to a source; empty if there is none."""
+        replies = (turn.data or {} for turn in reversed(self.turns) if turn.role == "assistant")
+        answered = (data for data in replies if data.get("source") == source and data.get("sql") and data.get("frame"))
+        return next(answered, {})
+
+
+async def try_memory(what: str, work: Coroutine[Any, Any, T], default: D) -> T | D:
+    """Return what memory gives in time, else the default: whatever fails in memory must not fail the answer."""
+    try:
+        return await run_in_time(work)
+    except Exception as error:
+        # A traceback only where it is not known what the error means.
+        log.warning("%s: %s", what, error, exc_info=None if isinstance(error, RecollectError) else error)
+        return default
 
 
 @dataclass(slots=True)
-class Reader:
-    """Reads memory for the host; holds for a moment what a project has approved."""
+class MemoryReader:
+    """Reads memory for the analyst; caches what a project has approved, and its glossary."""
 
     engine: Engine
     settings: Settings
     _approved: dict[str, tuple[float, tuple[Memory, ...]]] = field(default_factory=dict)
     _glossary: dict[str, tuple[float, tuple[Term, ...]]] = field(default_factory=dict)
 
-    async def remember(self, scope: Scope, ask: Ask) -> Remembered | None:
+    async def read(self, scope: Scope, ask: Ask) -> QuestionMemory | None:
+        """Return what memory has for a question; None if it fails."""
+        return await try_memory("memory could not be read", self._read(scope, ask), None)
+
+    async def _read(self, scope: Scope, ask: Ask) -> QuestionMemory:
         began = time.perf_counter()
-        try:
-            return await run_in_time(self._remember(scope, ask, began))
-        # Whatever fails in memory must not fail the answer.
-        except Exception as error:  # noqa: BLE001
-            log_failure("memory could not be asked", error)
-            return None
+        definitions = ask.context.definitions if ask.context else {}
+        wanted = Brief(
+            ask.question,
+            terms=list_terms(ask.question, MAX_WORDS),
+            definitions=definitions,
+            recent=2 * (ask.history or self.settings.history),
+            kinds=VETTED,
+            status=("active", "retracted"),
+            habits=HABITS,
+            limit=MAX_OWN,
+            facts=MAX_FACTS,
+        )
+        known = await self.engine.runtime.brief(scope, wanted)
+        resolved = known.resolved
+        if resolved is None:
+            resolved = await self._resolve(scope, known.standalone, definitions)
+        own = [each for each in known.own if each.status == "active"]
+        habits = [("user", each) for each in own if each.kind == "preference"]
+        memory = QuestionMemory(
+            known.standalone,
+            turns=tuple(known.turns),
+            resolutions=tuple(each for each in resolved if each.is_resolved),
+            preferences=(*habits, *(("project", each) for each in known.shared)),
+            rated=tuple(each for each in own if each.kind in VETTED),
+            facts=tuple(known.facts),
+            is_summarized=known.is_summarized,
+            seconds=time.perf_counter() - began,
+        )
+        most = self.settings.similar if ask.similar is None else ask.similar
+        if not most:
+            return memory
+        query = Query(known.standalone, scope="user", kinds=("turn",), limit=MAX_HITS)
+        recall = await self.engine.recall(scope, query)
+        rejected = {each.value for each in known.own if each.status == "retracted" and each.kind == "question"}
+        similar = find_similar(recall, known.turns, ask, self.settings.similarity, rejected)[:most]
+        seconds = time.perf_counter() - began
+        return replace(memory, similar=similar, request_id=recall.request_id, seconds=seconds)
 
-    async def approved(self, scope: Scope) -> tuple[Memory, ...]:
-        """The questions that the project has approved; none where memory is switched off, or fails."""
-        at, known = self._approved.get(scope.project, (0.0, ()))
-        if not self.settings.enabled or time.monotonic() - at < FRESH:
-            return known if self.settings.enabled else ()
-        try:
-            found = await run_in_time(self._of_project(scope, "question", MOST_SHARED))
-        # As above.
-        except Exception as error:  # noqa: BLE001
-            log_failure("approved questions could not be read", error)
-            return ()
-        self._approved[scope.project] = (time.monotonic(), tuple(found))
-        return tuple(found)
+    async def _resolve(self, scope: Scope, question: str, definitions: Mapping[str, str]) -> Sequence[Resolution]:
+        terms = list_terms(question, MAX_WORDS)
+        return await self.engine.resolve_all(scope, terms, definitions=dict(definitions)) if terms else ()
 
-    async def is_current(self, scope: Scope, memory: Memory) -> bool:
-        """Whether an approved question still is one: another may have ended it a moment ago."""
-        try:
-            found = await run_in_time(
-                self.engine.memories(scope, kinds=(memory.kind,), owner="project", key=memory.key, status=("active",))
-            )
-        # As above: then the other ways are tried.
-        except Exception as error:  # noqa: BLE001
-            log_failure("an approved question could not be looked at", error)
-            return False
-        return any(each.id == memory.id for each in found)
-
-    async def place(self, scope: Scope) -> Scope:
-        """Return the scope with its session: the one that goes on where none is named, by the log's own rule, or a new
-        one. It is named before memory is asked, so that the request belongs to it and is forgotten with it."""
-        if scope.session is not None:
-            return scope
-        return replace(scope, session=await self._last_session(scope) or str(uuid7()))
-
-    async def _last_session(self, scope: Scope) -> str | None:
-        minutes = self.settings.session_window
-        if not minutes or not self.settings.enabled:
-            return None
-        try:
-            talks = await run_in_time(self.engine.conversations(scope, limit=1))
-        # As above: then a new one begins.
-        except Exception as error:  # noqa: BLE001
-            log_failure("the last session could not be read", error)
-            return None
-        since = datetime.now(UTC) - timedelta(minutes=minutes)
-        return talks[0].session if talks and talks[0].updated_at >= since else None
-
-    def changed(self, project: str) -> None:
-        """What the project has approved has changed: read it again next time."""
-        self._approved.pop(project, None)
-
-    async def words(self, scope: Scope, ask: Ask) -> tuple[Resolution, ...]:
-        """What words mean where nobody's memory takes part: what the session and the glossary say."""
-        try:
-            found = await run_in_time(self.resolved(scope, ask.question, definitions_of(ask)))
-        # As above; what the request itself says needs no memory.
-        except Exception as error:  # noqa: BLE001
-            log_failure("the glossary could not be asked", error)
+    async def resolve_without_user(self, scope: Scope, ask: Ask) -> tuple[Resolution, ...]:
+        """Return what words mean where nobody's memory takes part: what the session and the glossary say."""
+        definitions = ask.context.definitions if ask.context else {}
+        work = self._resolve(scope, ask.question, definitions)
+        found = await try_memory("the glossary could not be asked", work, None)
+        if found is None:
             _, known = self._glossary.get(scope.project, (0.0, ()))
-            terms = list_terms(ask.question, MOST_TERMS)
-            found = tuple(resolve_terms(terms, definitions_of(ask), (), (), known))
-        return tuple(each for each in found if each.tier in ("session", "ontology"))
+            found = resolve_terms(list_terms(ask.question, MAX_WORDS), definitions, (), (), known)
+        return tuple(each for each in found if each.is_resolved and each.tier in ("session", "ontology"))
+
+    async def read_approved(self, scope: Scope) -> tuple[Memory, ...]:
+        """Return the questions that the project has approved; none where memory is switched off, or fails."""
+
+        def find() -> Coroutine[Any, Any, list[Memory]]:
+            return self.engine.memories(
+                scope, kinds=("question",), owner="project", status=("active",), limit=MAX_APPROVED
+            )
+
+        return await self._read_cached(self._approved, scope.project, APPROVED_SECONDS, find)
 
     async def keep_glossary(self, scope: Scope) -> None:
         """Read the project's glossary now and then, for when memory does not answer."""
-        at, _ = self._glossary.get(scope.project, (float("-inf"), ()))
-        if not self.settings.enabled or time.monotonic() - at < GLOSSARY_FRESH:
-            return
-        try:
-            found = await run_in_time(self.engine.terms.find(scope, limit=MAX_TERMS))
-        # As above: the one that was read before stays.
-        except Exception as error:  # noqa: BLE001
-            log_failure("the glossary could not be read", error)
-            return
-        self._glossary[scope.project] = (time.monotonic(), tuple(found))
 
-    async def resolved(self, scope: Scope, question: str, definitions: Mapping[str, str]) -> tuple[Resolution, ...]:
-        terms = list_terms(question, MOST_TERMS)
-        found = await self.engine.resolve_all(scope, terms, definitions=dict(definitions)) if terms else []
-        return tuple(each for each in found if each.is_resolved)
+        def find() -> Coroutine[Any, Any, list[Term]]:
+            return self.engine.terms.find(scope, limit=MAX_TERMS)
 
-    async def _of_project(self, scope: Scope, kind: MemoryKind, most: int) -> list[Memory]:
-        return await self.engine.memories(scope, kinds=(kind,), owner="project", status=("active",), limit=most)
+        await self._read_cached(self._glossary, scope.project, GLOSSARY_SECONDS, find)
 
-    async def _remember(self, scope: Scope, ask: Ask, began: float) -> Remembered:
-        known = await self.engine.runtime.brief(scope, wanted_for(ask, self.settings))
-        resolutions, recall = await asyncio.gather(
-            self._meant(scope, ask, known), self._recalled(scope, ask, known.standalone)
-        )
-        active = [each for each in known.own if each.status == "active"]
-        rejected = frozenset(each.value for each in known.own if each.status == "retracted" and each.kind == "question")
-        habits = [("user", each) for each in active if each.kind == "preference"]
-        return Remembered(
-            known.standalone,
-            turns=tuple(known.turns),
-            similar=like(recall, known.turns, ask, self.settings, rejected) if recall else (),
-            resolutions=resolutions,
-            preferences=(*habits, *(("project", each) for each in known.shared)),
-            rated=tuple(each for each in active if each.kind in VETTED),
-            rejected=rejected,
-            facts=tuple(known.facts),
-            is_summarized=known.is_summarized,
-            request_id=None if recall is None else recall.request_id,
-            seconds=time.perf_counter() - began,
-        )
+    async def _read_cached(
+        self,
+        cache: dict[str, tuple[float, tuple[T, ...]]],
+        project: str,
+        seconds: float,
+        find: Callable[[], Coroutine[Any, Any, list[T]]],
+    ) -> tuple[T, ...]:
+        at, known = cache.get(project, (float("-inf"), ()))
+        if not self.settings.enabled:
+            return ()
+        if time.monotonic() - at < seconds:
+            return known
+        found = await try_memory("what the project knows could not be read", find(), None)
+        if found is None:
+            return ()
+        cache[project] = (time.monotonic(), tuple(found))
+        return tuple(found)
 
-    async def _meant(self, scope: Scope, ask: Ask, known: Briefing) -> tuple[Resolution, ...]:
-        if known.resolved is None:
-            return await self.resolved(scope, known.standalone, definitions_of(ask))
-        return tuple(each for each in known.resolved if each.is_resolved)
+    async def is_current(self, scope: Scope, memory: Memory) -> bool:
+        """Return whether an approved question still is one: somebody may have ended it a moment ago. If not, the
+        approved questions are read again next time."""
+        work = self.engine.memories(scope, kinds=(memory.kind,), owner="project", key=memory.key, status=("active",))
+        found = await try_memory("an approved question could not be checked", work, list[Memory]())
+        is_current = any(each.id == memory.id for each in found)
+        if not is_current:
+            self.clear_approved(scope.project)
+        return is_current
 
-    async def _recalled(self, scope: Scope, ask: Ask, question: str) -> Recall | None:
-        most = self.settings.similar if ask.similar is None else ask.similar
-        if most == 0:
-            return None
-        return await self.engine.recall(scope, Query(question, scope="user", kinds=("turn",), limit=LOOKED_AT))
+    def clear_approved(self, project: str) -> None:
+        """Read what the project has approved again next time."""
+        self._approved.pop(project, None)
 
+    async def find_similar_memories(self, question: str, vetted: Iterable[Memory]) -> list[tuple[float, Memory]]:
+        """Return statements whose questions are similar to one, with the similarity: the cosine of their vectors, or,
+        without an embedder, the share of words that they have in common. Of many, those with common words are
+        compared."""
+        asked, known = set(lexemes(question)), list(vetted)
+        if not known:
+            return []
+        words = {memory.id: set(lexemes(read_question(memory))) for memory in known}
+        some = nlargest(MAX_COMPARED, known, key=lambda memory: len(asked & words[memory.id]))
+        work = self.engine.runtime.embed([question, *map(read_question, some)])
+        vectors = await try_memory("questions could not be compared", work, None)
+        if vectors is None:
+            shares = [(len(asked & words[each.id]) / max(len(asked | words[each.id]), 1), each) for each in some]
+            return [pair for pair in shares if pair[0] >= SAME_WORDS]
+        scores = [(float(vectors[0] @ vector), memory) for vector, memory in zip(vectors[1:], some, strict=True)]
+        return [pair for pair in scores if pair[0] >= SIMILAR_EXAMPLE]
 
-def log_failure(what: str, error: Exception) -> None:
-    """Log what failed in memory; a traceback only where it is not known what it means."""
-    log.warning("%s: %s", what, error, exc_info=None if isinstance(error, RecollectError) else error)
-
-
-def wanted_for(ask: Ask, settings: Settings) -> Brief:
-    return Brief(
-        ask.question,
-        terms=list_terms(ask.question, MOST_TERMS),
-        definitions=dict(definitions_of(ask)),
-        recent=2 * (ask.history or settings.history),
-        kinds=VETTED,
-        status=("active", "retracted"),
-        habits=HABITS,
-        limit=MOST_OWN,
-        facts=MOST_FACTS,
-    )
+    async def find_session(self, scope: Scope) -> Scope:
+        """Return the scope with its session: if none is named, the last one within the session window, or a new one. It
+        is named before memory is read, so that the request belongs to it and is forgotten with it."""
+        if scope.session is not None:
+            return scope
+        session, minutes = str(uuid7()), self.settings.session_window
+        if minutes and self.settings.enabled:
+            work = self.engine.conversations(scope, limit=1)
+            since = datetime.now(UTC) - timedelta(minutes=minutes)
+            for talk in await try_memory("the last session could not be read", work, []):
+                session = talk.session if talk.updated_at >= since else session
+        return replace(scope, session=session)
 
 
-def definitions_of(ask: Ask) -> Mapping[str, str]:
-    return ask.context.definitions if ask.context else {}
-
-
-def resume_context(ask: Ask, memory: Remembered) -> tuple[Ask, Remembered]:
+def resume_context(ask: Ask, memory: QuestionMemory) -> tuple[Ask, QuestionMemory]:
     """Return both with the context of the session's last question, where this one brings none."""
-    found = [each for turn in memory.turns if turn.role == "assistant" for each in list_contexts(turn.data)]
-    if ask.context is not None or not found:
+    stored = (read_stored_context(turn.data) for turn in reversed(memory.turns))
+    context: SessionContext | None = next(filter(None, stored), None)
+    if ask.context is not None or context is None:
         return ask, memory
-    terms = list_terms(memory.standalone, MOST_TERMS)
-    own = [each for each in resolve_terms(terms, found[-1].definitions, (), (), ()) if each.is_resolved]
-    said = {stem_term(each.term) for each in own}
-    others = (each for each in memory.resolutions if stem_term(each.term) not in said)
-    return replace(ask, context=found[-1]), replace(memory, resolutions=(*own, *others))
+    terms = list_terms(memory.standalone, MAX_WORDS)
+    own = [each for each in resolve_terms(terms, context.definitions, (), (), ()) if each.is_resolved]
+    stems = {stem_term(each.term) for each in own}
+    others = (each for each in memory.resolutions if stem_term(each.term) not in stems)
+    return replace(ask, context=context), replace(memory, resolutions=(*own, *others))
 
 
-def like(
-    recall: Recall, turns: Sequence[Turn], ask: Ask, settings: Settings, rejected: frozenset[str]
-) -> tuple[Past, ...]:
-    """Questions that came to SQL: the same text first, then those that mean about the same, each statement once; none
+def find_similar(
+    recall: Recall, turns: Sequence[Turn], ask: Ask, similarity: float, rejected: Collection[str]
+) -> tuple[PastQuestion, ...]:
+    """Return questions that came to SQL: the same text first, then those of similar meaning, each statement once; none
     that was found wrong. A recall leaves out the last turn of the session that says just this, so it is added."""
-    most = settings.similar if ask.similar is None else ask.similar
-    wanted = {normal(ask.question), normal(recall.query.text)}
-    hits = [hit for hit in recall.hits if is_answered(hit.turn)]
-    same = [turn for turn in (*turns, *(hit.turn for hit in hits)) if is_answered(turn) and normal(turn.text) in wanted]
-    near = [hit.turn for hit in hits if hit.turn not in same and meaning(hit) >= settings.similarity]
-    found = [past_of(turn) for turn in (*same, *near)]
-    once = {past.sql: past for past in reversed(found) if past.sql not in rejected}
-    return tuple(reversed(once.values()))[:most]
+    wanted = {normalize_question(ask.question), normalize_question(recall.query.text)}
+    same = [turn for turn in (*turns, *(hit.turn for hit in recall.hits)) if normalize_question(turn.text) in wanted]
+    near = [hit.turn for hit in recall.hits if get_vector_score(hit) >= similarity]
+    once: dict[str, PastQuestion] = {}
+    for past in map(read_past_question, filter(is_answered, (*same, *near))):
+        if past.sql not in rejected:
+            once.setdefault(past.sql, past)
+    return tuple(once.values())
+
+
+def read_past_question(turn: Turn) -> PastQuestion:
+    data = turn.data or {}
+    text, tables = data.get("standalone") or turn.text, data.get("tables") or ()
+    return PastQuestion(str(text), str(data["sql"]), tuple(tables), str(data.get("source") or ""))
 
 
 def is_answered(turn: Turn) -> bool:
     return turn.role == "user" and bool((turn.data or {}).get("sql"))
 
 
-def meaning(hit: Hit) -> float:
+def get_vector_score(hit: Hit) -> float:
     return hit.arms["vector"].score if "vector" in hit.arms else 0.0
 
 
-def past_of(turn: Turn) -> Past:
-    data = turn.data or {}
-    asked = str(data.get("standalone") or turn.text)
-    return Past(asked, str(data["sql"]), tuple(data.get("tables") or ()), str(data.get("source") or ""), turn.ref)
+def read_question(memory: Memory) -> str:
+    """Return the question of a vetted statement; as a key it may have been too long."""
+    data = memory.data or {}
+    return str(data.get("original_query") or data.get("question") or memory.key)
 
 
 # What may be seen now -------------------------------------------------------------------------------------------------
 
 
-def within(memory: Remembered, source: str, view: View, budget: int) -> Remembered:
-    """Of what was said and asked before, what is about this source, and about what may be seen of it; packed as a model
-    is told of it."""
-    turns = tuple(turn for turn in memory.turns if is_seen(turn, source, view))
-    similar = tuple(past for past in memory.similar if past.source == source and may_see(view, past.sql, past.tables))
-    text, cut = packed(turns, similar, budget)
+def restrict_memory(memory: QuestionMemory, source: str, view: View, budget: int) -> QuestionMemory:
+    """Return what was said and asked before about this source and about what may be seen of it, with the text that a
+    model is shown: the newest first, within the budget of tokens."""
+    turns = tuple(turn for turn in memory.turns if can_see_turn(turn, source, view))
+    similar = tuple(past for past in memory.similar if past.source == source and can_see(view, past.sql, past.tables))
+    asked = [f"Asked before: {past.question}\nSQL: {past.sql}" for past in similar]
+    lines, left = list[str](), budget
+    for line in filter(None, (*asked, *map(write_line, reversed(turns)))):
+        left -= count_tokens(line) + 1
+        if left < 0:
+            break
+        lines.append(line)
+    text = "\n".join(lines)
     tokens = count_tokens(text) if text else 0
-    return replace(memory, turns=turns, similar=similar, text=text, tokens=tokens, truncated=cut)
+    return replace(memory, turns=turns, similar=similar, text=text, tokens=tokens, truncated=left < 0)
 
 
-def is_seen(turn: Turn, source: str, view: View) -> bool:
-    """Of another source only what the user said; what other hosts logged is no table's."""
+def can_see_turn(turn: Turn, source: str, view: View) -> bool:
+    """Return whether a turn is about what may be seen: of another source only what the user said; turns of other
+    applications are about no table."""
     data = turn.data or {}
     if data.get("host") != "sql":
         return True
     if data.get("source") != source:
         return turn.role == "user"
-    return not data.get("sql") or may_see(view, str(data["sql"]), data.get("tables") or ())
+    return not data.get("sql") or can_see(view, str(data["sql"]), data.get("tables") or ())
 
 
-def may_see(view: View, sql: str, tables: Iterable[str] = ()) -> bool:
+def can_see(view: View, sql: str, tables: Iterable[str] = ()) -> bool:
     if any(table.casefold() not in view.names for table in tables):
         return False
     if view.is_whole:
         return True
     try:
-        passed(sql, view.catalog.dialect, view.allowed)
+        check_sql(sql, view.catalog.dialect, view.allowed)
     except InvalidInput:
         return False
     return True
 
 
-def packed(turns: Sequence[Turn], similar: Sequence[Past], budget: int) -> tuple[str, bool]:
-    """What a model is told of memory, the newest first kept, within the budget; whether something was cut."""
-    said = [line for turn in turns if turn.role in ("user", "assistant") and (line := line_of(turn))]
-    wanted = [f"Asked before: {past.question}\nSQL: {past.sql}" for past in similar] + said[::-1]
-    room, kept = budget, list[str]()
-    for text in wanted:
-        room -= count_tokens(text) + 1
-        if room < 0:
-            return "\n".join(kept), True
-        kept.append(text)
-    return "\n".join(kept), False
-
-
-def line_of(turn: Turn) -> str:
-    """Of our own answers the statement or the question back: a description of tables may tell of more than may be seen
-    now."""
+def write_line(turn: Turn) -> str:
+    """Return a turn as a model is shown it. Of our own answers it is the statement or the question back: a description
+    of tables may name more than may be seen now."""
     data = turn.data or {}
     if turn.role == "user":
         return f"User: {turn.text}"
+    if turn.role != "assistant":
+        return ""
     if data.get("sql"):
         return f"SQL: {data['sql']}"
-    is_told = data.get("host") != "sql" or data.get("clarifications")
-    return f"Assistant: {turn.text[:300]}" if is_told else ""
+    is_shown = data.get("host") != "sql" or data.get("clarifications")
+    return f"Assistant: {turn.text[:300]}" if is_shown else ""
+
+
+# Earlier questions ----------------------------------------------------------------------------------------------------
+
+
+async def list_questions(engine: Engine, scope: Scope, source: str, view: View, limit: int) -> list[dict[str, Any]]:
+    """Return what a user asked of a source lately, over their sessions, the last question first, with how they rated
+    the answers; only questions over what may be seen now."""
+    talks = await engine.conversations(scope, limit=MAX_SESSIONS)
+    places = [replace(scope, session=talk.session) for talk in talks]
+    histories = await asyncio.gather(*(engine.history(place, limit=min(200, 2 * limit)) for place in places))
+    rated = await engine.memories(scope, kinds=("question",), status=("active", "retracted"))
+    ratings = {
+        (normalize_question(read_question(each)), each.value): (each.data or {}).get("rating")
+        for each in reversed(rated)
+    }
+    asked = [
+        (turn, turn.data or {})
+        for turns in histories
+        for turn in turns
+        if is_answered(turn) and is_question_to(turn, source) and can_see_turn(turn, source, view)
+    ]
+    asked.sort(key=lambda each: str(each[0].at), reverse=True)
+    return [
+        {
+            "ref": turn.ref,
+            "session": turn.session,
+            "question": turn.text,
+            "sql": data["sql"],
+            "tables": data.get("tables") or [],
+            "at": turn.at,
+            "feedback": ratings.get((normalize_question(turn.text), data["sql"])),
+        }
+        for turn, data in asked[:limit]
+    ]
+
+
+def is_question_to(turn: Turn, source: str) -> bool:
+    data = turn.data or {}
+    return data.get("host") == "sql" and data.get("source") == source

@@ -10,6 +10,7 @@ from datetime import date
 from typing import Any, Literal, get_args
 
 from recollect.errors import InvalidInput
+from recollect.values.memory import Memory
 
 ParameterType = Literal["text", "integer", "number", "date", "year"]
 SLOT = re.compile(r"\{\{\s*(\w+)\s*\}\}")
@@ -21,6 +22,7 @@ FORMS: Mapping[str, str] = {
     "date": r"(\d{4}-\d{2}-\d{2})",
     "year": r"([12]\d{3})",
 }
+EXAMPLES = {"text": "x", "integer": "1", "number": "1", "date": "2024-01-01", "year": "2024"}
 EDGES = " \t\n?!.,;:。？！，"
 
 
@@ -40,13 +42,17 @@ class Pattern:
     sql: str
     parameters: tuple[Parameter, ...] = ()
 
+    @property
+    def defaults(self) -> dict[str, str]:
+        return {each.name: each.default for each in self.parameters if each.default is not None}
+
     def parameter(self, name: str) -> Parameter:
         return next((each for each in self.parameters if each.name == name), Parameter(name))
 
 
-def checked_pattern(prompt: str, sql: str, parameters: Sequence[Mapping[str, Any]] = ()) -> Pattern:
-    """A pattern as callers give it; every name in the SQL must be one that can be known."""
-    pattern = pattern_of(prompt, sql, parameters)
+def check_pattern(prompt: str, sql: str, parameters: Sequence[Mapping[str, Any]] = ()) -> Pattern:
+    """Return a pattern as callers give it; every name in the SQL must be in the prompt or have a default."""
+    pattern = make_pattern(prompt, sql, parameters)
     asked = set(SLOT.findall(prompt))
     for name in dict.fromkeys(SLOT.findall(sql)):
         if name not in asked and pattern.parameter(name).default is None:
@@ -54,87 +60,16 @@ def checked_pattern(prompt: str, sql: str, parameters: Sequence[Mapping[str, Any
     return pattern
 
 
-def pattern_of(prompt: str, sql: str, parameters: Sequence[Mapping[str, Any]] = ()) -> Pattern:
-    """One that was checked when it was kept."""
-    return Pattern(prompt, sql, tuple(_parameter(n, each) for n, each in enumerate(parameters)))
+def read_pattern(memory: Memory) -> Pattern:
+    """Return the pattern that a stored question is."""
+    return make_pattern(memory.key, memory.value, (memory.data or {}).get("parameters") or ())
 
 
-def normal(question: str) -> str:
-    """What counts when two questions are compared: not case, blanks or the mark at the end."""
-    return " ".join(question.casefold().split()).strip(EDGES)
+def make_pattern(prompt: str, sql: str, parameters: Sequence[Mapping[str, Any]] = ()) -> Pattern:
+    return Pattern(prompt, sql, tuple(read_parameter(n, each) for n, each in enumerate(parameters)))
 
 
-def fitted(pattern: Pattern, question: str) -> dict[str, str] | None:
-    """The parameters' values if the question is of this form."""
-    pieces = SLOT.split(normal_prompt(pattern.prompt))
-    names = pieces[1::2]
-    form = "".join(
-        re.escape(piece) if n % 2 == 0 else FORMS[pattern.parameter(piece).type] for n, piece in enumerate(pieces)
-    )
-    found = re.fullmatch(form, normal(question))
-    if found is None:
-        return None
-    spoken = dict(zip(names, (_as_spoken(question, value) for value in found.groups()), strict=True))
-    return {**_defaults(pattern), **spoken}
-
-
-def filled(pattern: Pattern, values: Mapping[str, str]) -> str:
-    """The SQL with the values as literals. It still has to pass the gate."""
-    known = {**_defaults(pattern), **values}
-
-    def literal(found: re.Match[str]) -> str:
-        name = found[1] or found[2]
-        if name not in known:
-            raise InvalidInput(f"parameters.{name}", "has no value and no default")
-        return _literal(pattern.parameter(name), known[name])
-
-    return QUOTED_SLOT.sub(literal, pattern.sql)
-
-
-def with_examples(pattern: Pattern) -> str:
-    """The SQL with some value everywhere, to see whether it would pass the gate."""
-    some = {name: _some(pattern.parameter(name)) for name in SLOT.findall(pattern.sql)}
-    return filled(pattern, some)
-
-
-def normal_prompt(prompt: str) -> str:
-    """As `normal`, with the names of slots as they are."""
-    pieces = SLOT.split(prompt)
-    said = [f"{{{{{piece}}}}}" if n % 2 else piece.casefold() for n, piece in enumerate(pieces)]
-    return " ".join("".join(said).split()).strip(EDGES)
-
-
-def _defaults(pattern: Pattern) -> dict[str, str]:
-    return {each.name: each.default for each in pattern.parameters if each.default is not None}
-
-
-def _as_spoken(question: str, value: str) -> str:
-    """In the case it was written in."""
-    at = " ".join(question.split()).casefold().find(value)
-    return " ".join(question.split())[at : at + len(value)].strip(EDGES) if at >= 0 else value
-
-
-def _literal(parameter: Parameter, value: str) -> str:
-    if parameter.type in ("integer", "number", "year"):
-        if not re.fullmatch(FORMS[parameter.type], value):
-            raise InvalidInput(f"parameters.{parameter.name}", f"{value!r} is not of type {parameter.type}")
-        return value
-    if parameter.type == "date":
-        try:
-            return f"'{date.fromisoformat(value).isoformat()}'"
-        except ValueError:
-            raise InvalidInput(f"parameters.{parameter.name}", f"{value!r} is not a date like 2024-05-31") from None
-    if "\\" in value or "\0" in value:
-        raise InvalidInput(f"parameters.{parameter.name}", "has a backslash or NUL")
-    return "'" + value.replace("'", "''") + "'"
-
-
-def _some(parameter: Parameter) -> str:
-    usual = {"text": "x", "integer": "1", "number": "1", "date": "2024-01-01", "year": "2024"}
-    return parameter.example or parameter.default or usual[parameter.type]
-
-
-def _parameter(n: int, given: Mapping[str, Any]) -> Parameter:
+def read_parameter(n: int, given: Mapping[str, Any]) -> Parameter:
     field = f"parameters[{n}]"
     if not isinstance(given, Mapping) or not re.fullmatch(r"\w{1,50}", str(given.get("name", ""))):
         raise InvalidInput(f"{field}.name", "give each parameter a name of letters, digits and _")
@@ -142,4 +77,62 @@ def _parameter(n: int, given: Mapping[str, Any]) -> Parameter:
     if kind not in get_args(ParameterType):
         raise InvalidInput(f"{field}.type", f"{kind!r} is not one of {', '.join(get_args(ParameterType))}")
     texts = {key: None if given.get(key) is None else str(given[key]) for key in ("default", "example")}
-    return Parameter(str(given["name"]), kind, texts["default"], texts["example"])
+    return Parameter(str(given["name"]), kind, **texts)
+
+
+def normalize_question(question: str) -> str:
+    """Return what counts when two questions are compared: not case, blanks or the mark at the end."""
+    return " ".join(question.casefold().split()).strip(EDGES)
+
+
+def match_pattern(pattern: Pattern, question: str) -> dict[str, str] | None:
+    """Return the values of the parameters if the question is of this form."""
+    pieces = SLOT.split(pattern.prompt)
+    # The names of slots keep their case.
+    marked = [f"{{{{{piece}}}}}" if n % 2 else piece.casefold() for n, piece in enumerate(pieces)]
+    pieces = SLOT.split(" ".join("".join(marked).split()).strip(EDGES))
+    forms = [FORMS[pattern.parameter(each).type] if n % 2 else re.escape(each) for n, each in enumerate(pieces)]
+    found = re.fullmatch("".join(forms), normalize_question(question))
+    if found is None:
+        return None
+    written = " ".join(question.split())
+    values = dict(pattern.defaults)
+    for name, value in zip(pieces[1::2], found.groups(), strict=True):
+        at = written.casefold().find(value)  # values keep the case in which they were written
+        values[name] = written[at : at + len(value)].strip(EDGES) if at >= 0 else value
+    return values
+
+
+def fill_pattern(pattern: Pattern, values: Mapping[str, str]) -> str:
+    """Return the SQL with the values as literals. It still has to pass the gate."""
+    known = {**pattern.defaults, **values}
+
+    def write(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        if name not in known:
+            raise InvalidInput(f"parameters.{name}", "has no value and no default")
+        return write_literal(pattern.parameter(name), known[name])
+
+    return QUOTED_SLOT.sub(write, pattern.sql)
+
+
+def fill_examples(pattern: Pattern) -> str:
+    """Return the SQL with some value everywhere, to see whether it would pass the gate."""
+    used = [pattern.parameter(name) for name in SLOT.findall(pattern.sql)]
+    return fill_pattern(pattern, {each.name: each.example or each.default or EXAMPLES[each.type] for each in used})
+
+
+def write_literal(parameter: Parameter, value: str) -> str:
+    field = f"parameters.{parameter.name}"
+    if parameter.type in ("integer", "number", "year"):
+        if not re.fullmatch(FORMS[parameter.type], value):
+            raise InvalidInput(field, f"{value!r} is not of type {parameter.type}")
+        return value
+    if parameter.type == "date":
+        try:
+            return f"'{date.fromisoformat(value).isoformat()}'"
+        except ValueError:
+            raise InvalidInput(field, f"{value!r} is not a date like 2024-05-31") from None
+    if "\\" in value or "\0" in value:
+        raise InvalidInput(field, "has a backslash or NUL")
+    return "'" + value.replace("'", "''") + "'"

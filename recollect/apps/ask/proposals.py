@@ -1,30 +1,33 @@
-"""Ways to an answer without a model, in the order in which they are tried: a choice that was offered; the same question
-approved or found right before; an approved question with parameters; the question as the interpreter reads it, alone or
-as a change of the last one.
+"""Proposals: ways to an answer without a model, in the order in which they are tried.
 
-Each gives a Proposal, or None where it does not fit. Nothing runs here; whatever is proposed passes the gate first.
+A choice that was offered; the same question approved or found right before; an approved question with parameters; the
+question as the interpreter reads it, alone or as a change of the last one. Each gives a Proposal, or None where it does
+not fit. Nothing runs here; whatever is proposed passes the gate first. `suggest_questions` says what to ask next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
 
 from recollect.apps.ask.choices import find_category, make_clarification
-from recollect.apps.ask.gate.check import Passed
+from recollect.apps.ask.gate.check import CheckedSql
 from recollect.apps.ask.interpret import Candidate, CannotRender, Frame, render_frame, teaches
 from recollect.apps.ask.interpret.explain import describe_change, label_frame
 from recollect.apps.ask.interpret.link import named_targets
 from recollect.apps.ask.interpret.words import stem_phrase
-from recollect.apps.ask.interpretation import PROBE_ROWS, Interpretation
-from recollect.apps.ask.memory import Remembered
-from recollect.apps.ask.patterns import Pattern, filled, fitted, normal, pattern_of
-from recollect.apps.ask.question import Ask, Assumption, Choice, Clarification, Learned, Way
+from recollect.apps.ask.interpretation import PROBE_ROWS, Interpretation, is_clear
+from recollect.apps.ask.memory import QuestionMemory, read_question
+from recollect.apps.ask.patterns import fill_pattern, match_pattern, normalize_question, read_pattern
+from recollect.apps.ask.question import Ask, Assumption, Choice, Clarification, Way
 from recollect.apps.ask.semantic.conditions import find_columns
-from recollect.apps.ask.source_registry import Shelf, View
+from recollect.apps.ask.semantic.model import SemanticModel
+from recollect.apps.ask.source_registry import OpenSource, View
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.vocabulary import Taught, list_assumptions
+from recollect.apps.ask.vocabulary import Taught, TaughtWord, list_assumptions
 from recollect.apps.ask.wording import explain_unclear
 from recollect.errors import InvalidInput
 from recollect.values.memory import Memory
@@ -32,19 +35,24 @@ from recollect.values.text import is_cjk
 
 ASKED_BACK = 0.65  # most confidence of an interpretation that is asked back
 CHOSEN = 0.95  # confidence of a choice that the user made
-WHOSE = {"question": "found right by you before", "correction": "put right by you before"}
+VETTED_BY = {"question": "found right by you before", "correction": "put right by you before"}
+FOLLOW_UPS = {
+    "en": ("What about {}?", "Only the top 5", "And by {}?"),
+    "zh": ("{}年呢？", "只看前5名", "按{}呢？"),
+}
+MAX_TRIED, MAX_DIMENSIONS = 6, 12  # of suggested questions: each is interpreted before it is shown
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """A question with everything that is known about it."""
+class Inquiry:
+    """A question at one source, with everything that is known about it."""
 
     ask: Ask
-    shelf: Shelf
+    source: OpenSource
     view: View
     taught: Taught
     approved: tuple[Memory, ...]
-    memory: Remembered | None
+    memory: QuestionMemory | None
     today: date
     user: str | None = None  # who asks; statements of one user get a fair share of the source
     session: str | None = None
@@ -56,10 +64,15 @@ class Case:
         return self.ask.question
 
     @property
-    def last(self) -> Frame | None:
+    def standalone(self) -> str:
+        """The question as it can be understood alone."""
+        return self.memory.standalone if self.memory else self.question
+
+    @property
+    def last_frame(self) -> Frame | None:
         """The frame of the last answer of this source in the session, if all of it may still be seen. A question that
         was asked back in between does not end the thread."""
-        data = self.memory.last_answer(self.shelf.kept.name) if self.memory else None
+        data = self.memory.find_last_answer(self.source.name) if self.memory else {}
         frame = Frame.from_data(data["frame"]) if data else None
         return frame if frame and self.view.has(frame) else None
 
@@ -78,168 +91,200 @@ class Proposal:
     pattern: str | None = None
     examples: int = 0
     vetted: Memory | None = None  # whose statement this is
-    refused: str | None = None
+    refusal: str | None = None
     rows: Rows | None = None  # what the statement gave when it was tried, if that is all of it
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """A proposal that passed the gate, and what the database said."""
+class Execution:
+    """A proposal that passed the gate, and what the database gave for it."""
 
     proposal: Proposal
-    passed: Passed
+    statement: CheckedSql
     rows: Rows | None = None
     error: str | None = None
-    learned: tuple[Learned, ...] = ()
 
 
-def repeated(case: Case) -> Proposal | None:
-    """The very question that this user put right or found right before, or that the project approved."""
-    wanted = normal(case.question)
-    own = case.memory.rated if case.memory else ()
-    for memory in list_vetted(case):
-        if normal(asked_in(memory)) == wanted and "{{" not in memory.value:
-            told = f"This question was {WHOSE.get(memory.kind, '') if memory in own else 'approved for the project'}"
-            return Proposal("repeat", memory.value, told, pattern=memory.key, vetted=memory)
+def propose_repeat(inquiry: Inquiry) -> Proposal | None:
+    """Return the statement for this very question that the user found or put right, or that the project approved."""
+    wanted = normalize_question(inquiry.question)
+    own = inquiry.memory.rated if inquiry.memory else ()
+    for memory in list_vetted(inquiry):
+        if normalize_question(read_question(memory)) == wanted and "{{" not in memory.value:
+            data = memory.data or {}
+            by_whom = VETTED_BY.get(memory.kind, "") if memory in own else "approved for the project"
+            chosen = data.get("choice")
+            explanation = f"{chosen}, as you chose before" if chosen else f"This question was {by_whom}"
+            frame = Frame.from_data(data["frame"]) if data.get("frame") else None
+            return Proposal("repeat", memory.value, explanation, frame=frame, pattern=memory.key, vetted=memory)
     return None
 
 
-def asked_in(memory: Memory) -> str:
-    """The question of a vetted statement; as a key it may have been too long."""
-    data = memory.data or {}
-    return str(data.get("original_query") or data.get("question") or memory.key)
-
-
-def fitting(case: Case) -> Proposal | None:
-    """An approved question of the same form, with values that can be put in."""
-    for memory in list_vetted(case):
-        if memory not in case.approved:
+def propose_pattern(inquiry: Inquiry) -> Proposal | None:
+    """Return an approved question of the same form, with the values of this one."""
+    for memory in list_vetted(inquiry):
+        if memory not in inquiry.approved:
             continue
-        pattern = pattern_of(memory.key, memory.value, (memory.data or {}).get("parameters") or ())
-        values = fitted(pattern, case.question)
-        if values is not None and (proposal := filled_in(pattern, values, memory)):
-            return proposal
+        pattern = read_pattern(memory)
+        values = match_pattern(pattern, inquiry.question)
+        if values is None:
+            continue
+        listed = ", ".join(f"{name} = {value}" for name, value in values.items())
+        explanation = f'The approved question "{pattern.prompt}"' + (f" with {listed}" if listed else "")
+        try:
+            sql = fill_pattern(pattern, values)
+        except InvalidInput:
+            continue
+        return Proposal("pattern", sql, explanation, pattern=pattern.prompt, vetted=memory)
     return None
 
 
-def filled_in(pattern: Pattern, values: Mapping[str, str], memory: Memory) -> Proposal | None:
-    said = ", ".join(f"{name} = {value}" for name, value in values.items())
-    told = f'The approved question "{pattern.prompt}"' + (f" with {said}" if said else "")
-    try:
-        return Proposal("pattern", filled(pattern, values), told, pattern=pattern.prompt, vetted=memory)
-    except InvalidInput:
-        return None
-
-
-def list_vetted(case: Case) -> Iterator[Memory]:
+def list_vetted(inquiry: Inquiry) -> Iterator[Memory]:
     """Yield the statements for this source that a person stands for, the user's own first; none that were for another
     shape of the database."""
-    kept = case.shelf.kept
-    for memory in (*(case.memory.rated if case.memory else ()), *case.approved):
+    entry = inquiry.source.entry
+    for memory in (*(inquiry.memory.rated if inquiry.memory else ()), *inquiry.approved):
         data = memory.data or {}
-        if data.get("source") in (None, kept.name) and data.get("fingerprint") in (None, kept.fingerprint):
+        if data.get("source") in (None, entry.name) and data.get("fingerprint") in (None, entry.fingerprint):
             yield memory
 
 
-def propose_choice(case: Case, choice: Choice) -> Proposal:
-    """Return the statement of a choice; an error says so where the database has changed since it was offered."""
+def propose_choice(inquiry: Inquiry, choice: Choice) -> Proposal:
+    """Return the statement of a choice. Raises InvalidInput if the database has changed since it was offered."""
     if choice.sql:
         return Proposal("model", choice.sql, choice.label, CHOSEN)
-    frame = Frame.from_data(choice.frame)
-    index = case.view.index
+    frame, index = Frame.from_data(choice.frame), inquiry.view.index
     try:
-        if frame is None or not case.view.has(frame):
+        if frame is None or not inquiry.view.has(frame):
             raise CannotRender(choice.label)
         sql = render_frame(frame, index)
     except CannotRender:
         raise InvalidInput("choice", f"{choice.label!r} no longer fits the database; ask the question again") from None
-    return Proposal("frame", sql, label_frame(frame, index, case.question), CHOSEN, frame=frame)
+    return Proposal("frame", sql, label_frame(frame, index, inquiry.question), CHOSEN, frame=frame)
 
 
-def propose_interpretation(case: Case, found: Interpretation) -> Proposal:
+def propose_interpretation(inquiry: Inquiry, found: Interpretation) -> Proposal:
     """Return the best interpretation with its assumptions; with a question back where it is not clear enough."""
-    decision = found.decision
+    decision, question = found.decision, inquiry.question
     if decision.kind == "unclear":
-        questions = tuple(
-            Clarification(word, f'What does "{word}" mean?', category=find_category(word)) for word in found.missing
-        )
-        names = [each.names[0] for each in case.view.model.entities if each.names]
-        refused = explain_unclear(found.missing, names, case.question, is_too_long=found.is_too_long)
-        return Proposal("frame", confidence=0.0, clarifications=questions, refused=refused)
-    best = decision.candidates[0]
-    assumed = list_assumptions(case.taught, best)
-    if decision.kind == "assume":
-        assumed += list_guesses(best, decision.candidates[1:], case, decision.confidence)
-    sure = min([decision.confidence, *(each.confidence for each in assumed)])
-    asked: tuple[Clarification, ...] = ()
+        return explain_missing_words(inquiry, found)
+    best, *others = decision.candidates
+    assumptions = list_assumptions(inquiry.taught, best)
+    if decision.kind == "assume" and others:
+        assumptions += list_guesses(best, others[0], decision.confidence)
+    confidence = min([decision.confidence, *(each.confidence for each in assumptions)])
+    clarifications: tuple[Clarification, ...] = ()
     if decision.kind == "choices":
-        sure = min(sure, ASKED_BACK)
-        asked = (
-            make_clarification(decision, found.suggestions, case.taught, case.view.index, case.question, case.session),
-        )
-    last = case.last
-    is_follow_up = bool(best.changed) and last is not None
-    changed = (
-        describe_change(best.changed, last, "zh" if is_cjk(case.question) else "en") if last and is_follow_up else ""
-    )
+        confidence = min(confidence, ASKED_BACK)
+        index = inquiry.view.index
+        made = make_clarification(decision, found.suggestions, inquiry.taught, index, question, inquiry.session)
+        clarifications = (made,)
+    last = inquiry.last_frame if best.changed else None
+    changed = describe_change(best.changed, last, "zh" if is_cjk(question) else "en") if last else ""
     return Proposal(
-        "edit" if is_follow_up else "frame",
+        "edit" if last else "frame",
         best.sql,
         f"{best.label}. {changed}" if changed else best.label,
-        sure,
-        asked,
-        assumed,
+        confidence,
+        clarifications,
+        assumptions,
         best.frame,
-        rows=whole_rows(found.rows.get(best.id), case.ask.rows),
+        rows=get_whole_rows(found.rows.get(best.id), inquiry.ask.rows),
     )
 
 
-def list_guesses(
-    best: Candidate, others: tuple[Candidate, ...], case: Case, confidence: float
-) -> tuple[Assumption, ...]:  # fmt: skip
+def explain_missing_words(inquiry: Inquiry, found: Interpretation) -> Proposal:
+    """Return a refusal that names the words not understood, and a question about each."""
+    questions = [
+        Clarification(word, f'What does "{word}" mean?', category=find_category(word)) for word in found.missing
+    ]
+    names = [each.names[0] for each in inquiry.view.model.entities if each.names]
+    refusal = explain_unclear(found.missing, names, inquiry.question, is_too_long=found.is_too_long)
+    return Proposal("frame", confidence=0.0, clarifications=tuple(questions), refusal=refusal)
+
+
+def list_guesses(best: Candidate, other: Candidate, confidence: float) -> tuple[Assumption, ...]:
     """Return the words that the next best interpretation reads otherwise."""
-    pairs = teaches(best, others[0]) if others else []
     return tuple(
         Assumption(words, f"{target.table}.{target.column}" if target.column else target.table, "database", confidence)
-        for words, target in pairs
+        for words, target in teaches(best, other)
         if stem_phrase(words) != stem_phrase(target.table) or target.column
     )
 
 
-def whole_rows(rows: Rows | None, most: int) -> Rows | None:
+def get_whole_rows(rows: Rows | None, most: int) -> Rows | None:
     """Return the rows of a trial if they are all that the statement gives: a full trial may have been cut."""
-    if rows is None or rows.is_truncated or len(rows.rows) >= min(most, PROBE_ROWS):
-        return None
-    return rows
+    is_whole = rows is not None and not rows.is_truncated and len(rows.rows) < min(most, PROBE_ROWS)
+    return rows if is_whole else None
 
 
-def list_used_words(case: Case, made: Passed) -> tuple[Assumption, ...]:
+def list_used_words(inquiry: Inquiry, statement: CheckedSql) -> tuple[Assumption, ...]:
     """Return the taught words of the question and the standing filters whose columns a statement uses."""
-    names, columns = set(map(str.casefold, made.tables)), set(map(str.casefold, made.columns))
-    dialect = case.view.catalog.dialect
-    used = list[Assumption]()
-    for each in case.taught.words:
-        word = each.word
-        text = word.condition or word.expression or word.target
-        found = [(word.table or owner, column) for owner, column in find_columns(text, dialect)] if text else []
-        wanted = {f"{owner}.{column}".casefold() for owner, column in found}
-        is_used = bool(wanted) and wanted <= columns
-        if word.target:
-            targets = named_targets(word.target, case.view.index)
-            places = {f"{one.table}.{one.column}".casefold() if one.column else one.table.casefold() for one in targets}
-            is_used = not places.isdisjoint(names | columns)
-        if is_used and any(is_said(name, case.question) for name in (each.term, *word.names)):
-            used.append(Assumption(each.term, each.meaning, each.source, each.confidence))
-    for kept in case.taught.filters:
+    columns = set(map(str.casefold, statement.columns))
+    used = [
+        Assumption(each.term, each.meaning, each.source, each.confidence)
+        for each in inquiry.taught.words
+        if any(has_words(name, inquiry.question) for name in (each.term, *each.word.names))
+        and uses_word(statement, each, inquiry)
+    ]
+    for kept in inquiry.taught.filters:
         place = f"{kept.filter.table}.{kept.column}"
         if place.casefold() in columns:
             used.append(Assumption(place, kept.filter.condition, kept.source, kept.confidence))
     return tuple(dict.fromkeys(used))
 
 
-def is_said(word: str, text: str) -> bool:
+def uses_word(statement: CheckedSql, taught: TaughtWord, inquiry: Inquiry) -> bool:
+    """Return whether a statement reads what a taught word stands for: one of its targets, or all of its columns."""
+    word, columns = taught.word, set(map(str.casefold, statement.columns))
+    if word.target:
+        places = columns.union(map(str.casefold, statement.tables))
+        targets = named_targets(word.target, inquiry.view.index)
+        return any(f"{one.table}.{one.column}".rstrip(".").casefold() in places for one in targets)
+    text = word.condition or word.expression
+    named = find_columns(text, inquiry.source.dialect) if text else []
+    wanted = {f"{word.table or owner}.{column}".casefold() for owner, column in named}
+    return bool(wanted) and wanted <= columns
+
+
+def has_words(words: str, text: str) -> bool:
     """Return whether a text has these words, in any of their forms."""
-    wanted, stems = stem_phrase(word), stem_phrase(text)
-    return (
-        any(stems[at : at + len(wanted)] == wanted for at in range(len(stems) - len(wanted) + 1)) if wanted else False
-    )
+    wanted, stems = stem_phrase(words), stem_phrase(text)
+    starts = range(len(stems) - len(wanted) + 1) if wanted else ()
+    return any(stems[at : at + len(wanted)] == wanted for at in starts)
+
+
+# What can be asked next ----------------------------------------------------------------------------------------------
+
+
+def suggest_questions(inquiry: Inquiry, frame: Frame | None, most: int) -> tuple[str, ...]:
+    """Return questions that go on from an answered one, for when no model suggests any. Each can be answered."""
+    if frame is None:
+        return ()
+    texts = islice(list_follow_ups(inquiry, frame), MAX_TRIED)
+    return tuple(islice((text for text in texts if is_clear(text, inquiry.view, inquiry.today, frame)), most))
+
+
+def list_follow_ups(inquiry: Inquiry, frame: Frame) -> Iterator[str]:
+    """Yield the same question for the year before, the greatest only, by another dimension."""
+    year_before, top, by_name = FOLLOW_UPS["zh" if is_cjk(inquiry.question) else "en"]
+    for period in frame.periods[:1]:
+        start, end = period.start or "", period.end or ""
+        if start[4:] == end[4:] == "-01-01" and int(end[:4]) == int(start[:4]) + 1:
+            yield year_before.format(int(start[:4]) - 1)
+    if frame.metrics and frame.groups and frame.limit is None:
+        yield top
+    if frame.metrics:
+        yield from map(by_name.format, islice(list_other_dimensions(inquiry.view.model, frame), MAX_DIMENSIONS))
+
+
+def list_other_dimensions(model: SemanticModel, frame: Frame) -> Iterator[str]:
+    """Yield dimensions near the frame that it is not grouped by; a name that several have does not say which is
+    meant."""
+    tables = frame.tables | {join.to for join in model.joins if join.table in frame.tables}
+    grouped = {(group.of.table, group.of.column) for group in frame.groups}
+    named = [each for each in model.dimensions if each.names]
+    counts = Counter(each.names[0] for each in named)
+    for each in named:
+        if counts[each.names[0]] == 1 and each.table in tables and (each.table, each.column) not in grouped:
+            yield each.names[0]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from recollect.apps.ask.session_context import SessionContext
+import msgspec
+
 from recollect.apps.ask.sources.running import Rows
 from recollect.errors import InvalidInput
 from recollect.values.conversation import Conversation
@@ -15,6 +17,7 @@ from recollect.values.query import MAX_QUERY_CHARS, check_range
 from recollect.values.scope import MemoryId, RequestId
 from recollect.values.text import check_text
 
+T = TypeVar("T")
 OnText = Callable[[str], Awaitable[None]]
 Way = Literal["repeat", "pattern", "frame", "edit", "model", "given"]
 MAX_ROWS = 10_000
@@ -33,13 +36,15 @@ class Assumption:
 @dataclass(frozen=True, slots=True)
 class Choice:
     """An interpretation that is offered. `frame` is enough to answer it later; `teaches` are pairs of a word and what
-    choosing this says that it means, empty where the choice is about this question only."""
+    choosing this says that it means, empty where the choice is about this question only. `question` is what it answers;
+    empty where it leaves out words, or changes the last answer, so that it does not answer the question alone."""
 
     id: str
     label: str
     frame: Mapping[str, Any] = field(default_factory=dict)
     teaches: tuple[tuple[str, str], ...] = ()
     sql: str = ""  # where a model wrote it and there is no frame
+    question: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ class Learned:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class SchemaLimits:
     """How much of a database a model is shown."""
 
     is_whole: bool = True  # all tables, if they are not too many to read; otherwise:
@@ -100,8 +105,8 @@ class Ask:
     review: bool = True  # and where the result is empty
     samples: int | None = None  # statements that a model is asked for; 1: the cheap mode; None: the setting
     by_model: bool = True
-    told_rows: int = 100  # rows that a model is shown for its answer
-    shown: Shown = Shown()
+    model_rows: int = 100  # rows that a model is shown for its answer
+    schema: SchemaLimits = SchemaLimits()
     verbose: bool = True
     markdown: bool = True
     model: str = ""  # another one at the same server
@@ -188,3 +193,54 @@ class Answer:
     @property
     def needs_clarification(self) -> bool:
         return not self.sql and bool(self.clarifications)
+
+
+HEADER = "X-Session-Context"
+MAX_CHARS = 8_000
+MAX_ENTRIES = 50
+Scalar = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class SessionContext:
+    time_focus: str = ""  # "Q4 2024": holds where a question names no period
+    user_segment: str = ""  # a value that stands in the data, e.g. "premium"
+    exclude_test: bool = False
+    custom_filters: Mapping[str, Scalar] = field(default_factory=dict)  # column, or table.column, to its value
+    definitions: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_session_context(text: str | None) -> SessionContext | None:
+    """Return the context that a header gives; None without a header. An empty object ends an earlier context."""
+    if not text:
+        return None
+    if len(text) > MAX_CHARS:
+        raise InvalidInput(HEADER, f"give a JSON object of at most {MAX_CHARS:,} characters")
+    try:
+        given = json.loads(text)
+        fields = {name: value for name, value in given.items() if value is not None}
+        context: SessionContext = msgspec.convert(fields, SessionContext)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(HEADER, str(error)) from None
+    except AttributeError:
+        raise InvalidInput(HEADER, "give a JSON object") from None
+    except (ValueError, RecursionError):
+        raise InvalidInput(HEADER, "is not JSON") from None
+    for name in ("custom_filters", "definitions"):
+        if len(getattr(context, name)) > MAX_ENTRIES:
+            raise InvalidInput(HEADER, f"{name}: at most {MAX_ENTRIES} entries")
+    return context
+
+
+def read_stored_context(data: Mapping[str, Any] | None) -> SessionContext | None:
+    """Return the context stored with a turn, if there is one."""
+    stored = (data or {}).get("context")
+    return read_stored(stored, SessionContext) if isinstance(stored, Mapping) else None
+
+
+def read_stored(value: Any, kind: type[T]) -> T:
+    """Return a value of one of these classes from the data of a turn. Raises TypeError if it is not one of ours."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise TypeError(f"the data of this turn are not ours: {error}") from None

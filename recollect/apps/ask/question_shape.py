@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from recollect.apps.ask.patterns import normal
+from recollect.apps.ask.patterns import normalize_question
 
 LONG_NUMBER = re.compile(r"\d{5,}")  # may be somebody's
 DATE = re.compile(r"^(\d{4})-\d{2}-\d{2}$")
@@ -30,11 +30,15 @@ def shape_of(question: str, sql: str, dialect: str) -> Shape | None:
         tree = sqlglot.parse_one(sql, dialect=dialect)
     except sqlglot.errors.SqlglotError:
         return None
-    prompt = normal(question)
+    prompt = normalize_question(question)
     parameters: list[dict[str, Any]] = []
     for literal in list(tree.find_all(exp.Literal)):
         value = str(literal.this)
-        said = re.search(rf"(?<![\w.]){re.escape(normal(value))}(?![\w.])", prompt) if normal(value) else None
+        said = (
+            re.search(rf"(?<![\w.]){re.escape(normalize_question(value))}(?![\w.])", prompt)
+            if normalize_question(value)
+            else None
+        )
         if said is None or DATE.match(value):
             if literal.is_string and not DATE.match(value):
                 return None

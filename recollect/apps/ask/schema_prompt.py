@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import logging
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from recollect.apps.ask.gate.check import passed
+from recollect.apps.ask.gate.check import check_sql
 from recollect.apps.ask.interpret.words import split_name, stem_phrase
-from recollect.apps.ask.question import Shown
+from recollect.apps.ask.question import SchemaLimits
 from recollect.apps.ask.semantic.access import restrict_sql
 from recollect.apps.ask.semantic.catalog import Column, Table
 from recollect.apps.ask.source_registry import View
@@ -31,37 +30,51 @@ SAMPLE_SECONDS = 3.0
 SAMPLES = 3  # rows that are read of a table
 DIALECTS = {"sqlite": "SQLite", "postgres": "PostgreSQL", "mysql": "MySQL", "duckdb": "DuckDB"}
 PLAIN = re.compile(r"[A-Za-z_]\w*")
+MAX_TABLES, MAX_COLUMNS = 30, 40  # in a description
+ABOUT = re.compile(
+    r"\b(?:what|which|list|show|describe|explain|tell me about)\b.{0,40}\b(?:tables?|columns?|fields?|views?|schema"
+    r"|metadata|data ?(?:sources?|bases?|sets?)|databases?)\b|\bwhat (?:data|information) (?:do|does|is|are|can)\b"
+    r"|(?:哪些|什么|有几|列出).{0,8}(?:表|字段|列|数据库|视图)",
+    re.IGNORECASE,
+)
 
 
 # Which tables --------------------------------------------------------------------------------------------------------
 
 
-def choose_tables(view: View, question: str, shown: Shown) -> list[Table]:
+def choose_tables(view: View, question: str, limits: SchemaLimits) -> list[Table]:
     """Return all tables if their text is short and the request does not limit them; else those linked to the
     question."""
     tables = list(view.catalog.tables)
-    if shown.is_whole and sum(len(write_table(view, table, shown, None)) for table in tables) <= WHOLE_CHARS:
+    if limits.is_whole and sum(len(write_table(view, table, limits, None)) for table in tables) <= WHOLE_CHARS:
         return tables
-    return link_tables(view, question, shown)
+    return link_tables(view, question, limits)
 
 
-def link_tables(view: View, question: str, shown: Shown) -> list[Table]:
+def link_tables(view: View, question: str, limits: SchemaLimits) -> list[Table]:
     """Return the tables that share words with a question, best first, with those on the join paths between them."""
-    asked = set(lexemes(question))
-    scores = Counter({table.name: score_table(view, table, asked) for table in view.catalog.tables})
-    best = [name for name, points in scores.most_common(shown.tables) if points > 0]
-    chosen = best or [table.name for table in view.catalog.tables[: shown.tables]]
-    paths = [view.index.joins.path(chosen[0], name) or () for name in chosen[1:]]
-    between = [name for path in paths for step in path for name in (step.source, step.target)]
-    found = (view.catalog.table(name) for name in dict.fromkeys((*chosen, *between)))
-    return [table for table in found if table is not None][: shown.most]
+    ranked = [table for _, table in rank_tables(view, question)] or view.catalog.tables
+    chosen = ranked[: limits.tables]
+    names = dict.fromkeys(table.name for table in chosen)
+    for table in chosen[1:]:
+        for step in view.index.joins.path(chosen[0].name, table.name) or ():
+            names |= {step.source: None, step.target: None}
+    return list(filter(None, map(view.catalog.table, names)))[: limits.most]
+
+
+def rank_tables(view: View, text: str) -> list[tuple[float, Table]]:
+    """Return the tables that share words with a text, best first: words of names count more than those of values."""
+    asked = set(lexemes(text))
+    scored = [(score_table(view, table, asked), table) for table in view.catalog.tables]
+    return sorted((each for each in scored if each[0]), key=lambda each: -each[0])
 
 
 def score_table(view: View, table: Table, asked: set[str]) -> float:
-    words = set(lexemes(" ".join([table.name, table.comment, *list_names(view, table.name)])))
-    columns = set(lexemes(" ".join(f"{column.name} {column.comment}" for column in table.columns)))
-    values = set(lexemes(" ".join(value for column in table.columns for value in column.values[:200])))
-    return 3 * len(words & asked) + 2 * len(columns & asked) + len(values & asked)
+    words = [table.name, table.comment, *list_names(view, table.name)]
+    columns = [f"{column.name} {column.comment}" for column in table.columns]
+    values = [value for column in table.columns for value in column.values[:200]]
+    weights = zip((3, 2, 1), (words, columns, values), strict=True)
+    return sum(weight * len(asked.intersection(lexemes(" ".join(texts)))) for weight, texts in weights)
 
 
 def list_names(view: View, table: str) -> Iterable[str]:
@@ -81,7 +94,7 @@ async def fetch_samples(source: Source, view: View, tables: Sequence[Table], use
             continue
         name = ".".join(quote(part, view) for part in table.name.split("."))
         try:
-            made = passed(f"SELECT {', '.join(columns)} FROM {name}", source.dialect, view.allowed, rows=SAMPLES)
+            made = check_sql(f"SELECT {', '.join(columns)} FROM {name}", source.dialect, view.allowed, rows=SAMPLES)
             sql = restrict_sql(made.sql, source.dialect, view.access)
             view.samples[table.name] = await source.run(sql, rows=SAMPLES, timeout=SAMPLE_SECONDS, user=user)
         except (InvalidInput, QueryFailed) as error:
@@ -92,77 +105,85 @@ async def fetch_samples(source: Source, view: View, tables: Sequence[Table], use
 # Text ----------------------------------------------------------------------------------------------------------------
 
 
-def write_schema(view: View, tables: Sequence[Table], shown: Shown, rows: int) -> str:
+def write_schema(view: View, tables: Sequence[Table], limits: SchemaLimits, rows: int) -> str:
     """Return CREATE TABLE statements, each with up to `rows` of its rows as a comment."""
     samples: Mapping[str, Rows] = view.samples if rows else {}
-    return "\n\n".join(write_table(view, table, shown, samples.get(table.name), rows) for table in tables)
+    return "\n\n".join(write_table(view, table, limits, samples.get(table.name), rows) for table in tables)
 
 
-def write_table(view: View, table: Table, shown: Shown, sample: Rows | None, rows: int = SAMPLES) -> str:
-    entity = next((each for each in view.model.entities if each.table == table.name), None)
-    about = (entity.description if entity else "") or table.comment
-    notes = [about[: shown.table_chars], write_synonyms(table.name, entity.names if entity else ())]
-    parts = list(write_columns(view, table, shown))
-    parts += [(f"PRIMARY KEY ({', '.join(table.primary_key)})", "")] if len(table.primary_key) > 1 else []
-    parts += [
-        (f"FOREIGN KEY ({', '.join(key.columns)}) REFERENCES {key.table}({', '.join(key.refers)})", "")
-        for key in table.foreign_keys
-        if len(key.columns) > 1 and view.catalog.table(key.table)
-    ]
+def write_table(view: View, table: Table, limits: SchemaLimits, sample: Rows | None, rows: int = SAMPLES) -> str:
+    names = [name for each in view.model.entities if each.table == table.name for name in each.names]
+    notes = [describe_table(view, table)[: limits.table_chars], write_synonyms(table.name, names)]
+    parts = [*write_columns(view, table, limits), *((key, "") for key in write_long_keys(view, table))]
     lines = [f"{part}{',' * (n < len(parts))}{note}" for n, (part, note) in enumerate(parts, 1)]
-    measures = [
-        f"-- {each.names[0]} = {each.aggregate}({each.expression})"
-        for each in view.model.measures
-        if each.table == table.name and each.names and table.column(each.expression) is None
-    ]
-    head = f"CREATE TABLE {table.name} ({comment(notes)}"
-    return "\n".join([head, *lines, *measures, ");", *write_rows(sample, rows)])
+    measures = [each for each in view.model.measures if each.table == table.name and each.names]
+    computed = [each for each in measures if table.column(each.expression) is None]
+    lines += [f"-- {each.names[0]} = {each.aggregate}({each.expression})" for each in computed]
+    lines.append(");")
+    if sample is not None and sample.rows:
+        cells = ["\t".join(map(write_cell, row)) for row in sample.rows[:rows]]
+        lines += ["/* rows:", "\t".join(sample.columns), *cells, "*/"]
+    return "\n".join([f"CREATE TABLE {table.name} ({write_comment(notes)}", *lines])
 
 
-def write_columns(view: View, table: Table, shown: Shown) -> Iterator[tuple[str, str]]:
+def describe_table(view: View, table: Table) -> str:
+    entity = next((each for each in view.model.entities if each.table == table.name), None)
+    return (entity.description if entity else "") or table.comment
+
+
+def write_long_keys(view: View, table: Table) -> Iterator[str]:
+    """Yield the keys of more than one column."""
+    if len(table.primary_key) > 1:
+        yield f"PRIMARY KEY ({', '.join(table.primary_key)})"
+    for key in table.foreign_keys:
+        if len(key.columns) > 1 and view.catalog.table(key.table):
+            yield f"FOREIGN KEY ({', '.join(key.columns)}) REFERENCES {key.table}({', '.join(key.refers)})"
+
+
+def write_columns(view: View, table: Table, limits: SchemaLimits) -> Iterator[tuple[str, str]]:
     """Yield each column with its type and keys, and as a comment what is known about it."""
     single = [key for key in table.foreign_keys if len(key.columns) == 1 and view.catalog.table(key.table)]
     keys = {key.columns[0]: f" REFERENCES {key.table}({key.refers[0]})" for key in single}
-    joins = [join for join in view.model.joins if join.table == table.name and join.columns[0] not in keys]
-    inferred = {join.columns[0]: f"joins {join.to}.{join.to_columns[0]}" for join in joins}
-    main = find_main_date(view, table)
+    keys |= {name: " PRIMARY KEY" + keys.get(name, "") for name in table.primary_key if len(table.primary_key) == 1}
     for column in table.columns:
-        info = view.index.column(table.name, column.name)
-        notes = [
-            *describe_column(view, table, column, shown),
-            inferred.get(column.name, ""),
-            "the main date" if column.name == main else "",
-            "has blanks around its values, use TRIM" if info and info.needs_trim else "",
-        ]
-        primary = " PRIMARY KEY" if table.primary_key == (column.name,) else ""
+        is_key = any(key.columns[0] == column.name for key in single)
+        notes = describe_column(view, table, column, limits, has_reference=is_key)
         kind = column.native or column.type
-        yield f"{quote(column.name, view)} {kind}{primary}{keys.get(column.name, '')}", comment(notes)
+        yield f"{quote(column.name, view)} {kind}{keys.get(column.name, '')}", write_comment(notes)
 
 
-def find_main_date(view: View, table: Table) -> str:
-    """Return the column of a table's main date, if it has several dates."""
-    moments = [each for each in view.model.moments if each.table == table.name]
-    return next((each.column for each in moments if each.is_main), "") if len(moments) > 1 else ""
-
-
-def describe_column(view: View, table: Table, column: Column, shown: Shown) -> tuple[str, str]:
-    """Return the description of a column, and its other names."""
+def describe_column(
+    view: View, table: Table, column: Column, limits: SchemaLimits, *, has_reference: bool
+) -> Iterator[str]:
+    """Yield the description of a column, its other names, an inferred join, and what to know about its values."""
     described: list[Any] = [*view.model.dimensions, *view.model.moments]
     same = [each for each in described if (each.table, each.column) == (table.name, column.name)]
     about = column.comment or next((getattr(each, "description", "") for each in same), "")
-    return about[: shown.column_chars], write_synonyms(column.name, [name for each in same for name in each.names])
+    yield about[: limits.column_chars]
+    yield write_synonyms(column.name, [name for each in same for name in each.names])
+    joins = [join for join in view.model.joins if (join.table, join.columns[0]) == (table.name, column.name)]
+    yield from (f"joins {join.to}.{join.to_columns[0]}" for join in joins[-1:] if not has_reference)
+    moments = [each for each in view.model.moments if each.table == table.name]
+    main = next((each.column for each in moments if each.is_main), "")
+    yield "the main date" if len(moments) > 1 and column.name == main else ""
+    info = view.index.column(table.name, column.name)
+    yield "has blanks around its values, use TRIM" if info and info.needs_trim else ""
 
 
 def write_synonyms(name: str, others: Iterable[str]) -> str:
     """Return other names of something, without those that its own name already says."""
     own = set(stem_phrase(" ".join(split_name(name))))
-    said = [other for other in dict.fromkeys(others) if not own.issuperset(stem_phrase(other))]
-    return f"also {', '.join(said)}" if said else ""
+    new = [other for other in dict.fromkeys(others) if not own.issuperset(stem_phrase(other))]
+    return f"also {', '.join(new)}" if new else ""
 
 
-def comment(notes: Iterable[str]) -> str:
-    said = "; ".join(filter(None, notes)).replace("\n", " ")
-    return f" -- {said}" if said else ""
+def write_comment(notes: Iterable[str]) -> str:
+    text = "; ".join(filter(None, notes)).replace("\n", " ")
+    return f" -- {text}" if text else ""
+
+
+def name_dialect(view: View) -> str:
+    return DIALECTS.get(view.catalog.dialect, view.catalog.dialect)
 
 
 def quote(name: str, view: View) -> str:
@@ -171,13 +192,46 @@ def quote(name: str, view: View) -> str:
     return name if PLAIN.fullmatch(name) else exp.to_identifier(name, quoted=True).sql(view.catalog.dialect)
 
 
-def write_rows(sample: Rows | None, most: int) -> list[str]:
-    if sample is None or not sample.rows:
-        return []
-    lines = ["\t".join(write_cell(cell) for cell in row) for row in sample.rows[:most]]
-    return ["/* rows:", "\t".join(sample.columns), *lines, "*/"]
-
-
 def write_cell(value: Any) -> str:
     text = "NULL" if value is None else re.sub(r"\s", " ", str(value)).replace("*/", "* /")
     return text if len(text) <= CELL_CHARS else text[:CELL_CHARS] + "…"
+
+
+# Questions about the database itself ---------------------------------------------------------------------------------
+
+
+def is_about_metadata(question: str) -> bool:
+    return ABOUT.search(question) is not None
+
+
+def describe_database(view: View, question: str, *, markdown: bool = True) -> str:
+    """Return the tables that the question names, with their columns; or all of them, if it names none."""
+    asked, tables = set(lexemes(question)), view.catalog.tables
+    named = [table for table in tables if asked.intersection(lexemes(" ".join(list_names(view, table.name))))]
+    if named:
+        return "\n\n".join(list_columns(view, table, markdown=markdown) for table in named[:MAX_TABLES])
+    lines = [f"- {summarize_table(view, table, markdown=markdown)}" for table in tables[:MAX_TABLES]]
+    return "\n".join([f"There are {len(tables)} tables:", *lines])
+
+
+def list_columns(view: View, table: Table, *, markdown: bool) -> str:
+    columns = [
+        f"- {column.name} ({column.type})" + (f": {column.comment}" if column.comment else "")
+        for column in table.columns[:MAX_COLUMNS]
+    ]
+    return "\n".join([summarize_table(view, table, markdown=markdown), *columns])
+
+
+def summarize_table(view: View, table: Table, *, markdown: bool) -> str:
+    name = f"**{table.name}**" if markdown else table.name
+    about = describe_table(view, table)
+    size = f"{table.rows:,} rows" if table.rows is not None else "rows not counted"
+    return f"{name}: {about + '; ' if about else ''}{len(table.columns)} columns, {size}"
+
+
+def similar_tables(source: str, view: View, text: str, most: int) -> list[dict[str, Any]]:
+    """Return the tables that share words with a text, each with how much."""
+    return [
+        {"view_name": f"{source}.{table.name}", "view_text": list_columns(view, table, markdown=False), "score": points}
+        for points, table in rank_tables(view, text)[:most]
+    ]

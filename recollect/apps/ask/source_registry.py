@@ -1,4 +1,4 @@
-"""Library: the data sources of all projects, opened when first asked and kept open.
+"""SourceRegistry: the data sources of all projects, opened when first asked and kept open.
 
 What is kept of a source (its catalog, its model, who may see what) is in the engine; here it is held ready for
 questions, per role, and looked at again every few seconds, because another process may have changed it.
@@ -7,12 +7,15 @@ questions, per role, and looked at again every few seconds, because another proc
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
-from recollect.apps.ask.gate.check import Allowed
+from recollect.apps.ask.gate.check import Allowed, CheckedSql, check_sql
 from recollect.apps.ask.interpret import Frame, SchemaIndex
 from recollect.apps.ask.interpret.frame import existence_refs
 from recollect.apps.ask.question import Ask
@@ -24,6 +27,7 @@ from recollect.apps.ask.semantic.access import (
     read_access,
     restrict_catalog,
     restrict_model,
+    restrict_sql,
 )
 from recollect.apps.ask.semantic.catalog import Catalog
 from recollect.apps.ask.semantic.draft import draft_model
@@ -34,13 +38,24 @@ from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sources.source import Source, open_source
 from recollect.deadline import run_in_time
 from recollect.engine import Engine
-from recollect.errors import InvalidInput, NotFound, RecollectError
+from recollect.errors import InvalidInput, NotFound, QueryFailed, RecollectError
 from recollect.settings import Settings
 from recollect.values.data_source import DataSource, ServerIdentity
 from recollect.values.scope import Scope
 from recollect.values.term import TermKind
 
-MOST_AT_ONCE = 5  # sources that a question is tried at
+log = logging.getLogger("recollect.ask")
+SECONDS = 30.0  # a statement may take
+COUNT_SECONDS = 2.0  # counting its rows may take
+MAX_COUNT = 100_000  # rows that are counted
+MAX_TRIED = 5  # sources that a question is tried at
+MODEL_KEYS = {
+    "entities": ("table",),
+    "dimensions": ("table", "column"),
+    "measures": ("table", "expression"),
+    "moments": ("table", "column"),
+    "joins": ("table", "columns", "to"),
+}  # parts of a model, and what tells two of them apart
 FRESH = 5.0  # seconds for which what is kept of a source is not looked at again
 
 
@@ -84,19 +99,27 @@ class View:
 
 
 @dataclass(slots=True)
-class Shelf:
+class OpenSource:
     """An open source and what is known of it."""
 
-    kept: DataSource
-    source: Source
+    entry: DataSource
+    connection: Source
     catalog: Catalog
     model: SemanticModel
-    checked: float
+    checked_at: float
     views: dict[str, View] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.entry.name
+
+    @property
+    def dialect(self) -> str:
+        return self.connection.dialect
 
     def view(self, role: str) -> View:
         if role not in self.views:
-            access = read_access(self.kept.access, role)
+            access = read_access(self.entry.access, role)
             catalog = restrict_catalog(self.catalog, access)
             hides = len(catalog.tables) < len(self.catalog.tables)
             model = drop_sampled_words(restrict_model(self.model, catalog), catalog, access)
@@ -104,112 +127,127 @@ class Shelf:
         return self.views[role]
 
 
-class Library:
-    """`rules` are those of network callers. `local` in `add` says that the caller has the server's own rights: the
-    source keeps that, and is opened by the rules of local callers from then on."""
+class SourceRegistry:
+    """The data sources of all projects. `rules` are those of network callers. `local` in `add` says that the caller has
+    the server's own rights: the source stores that, and is opened by the rules of local callers from then on."""
 
     def __init__(self, engine: Engine, settings: Settings, rules: SourceRules) -> None:
         self._engine = engine
         self._settings = settings
         self._rules = rules
         self._own: ServerIdentity | None = None
-        self._shelves: dict[tuple[str, str], Shelf] = {}
+        self._open_sources: dict[tuple[str, str], OpenSource] = {}
         self._opening = asyncio.Lock()
-        self._listed: dict[str, list[str]] = {}  # names per project, for when memory does not answer
+        self._names: dict[str, list[str]] = {}  # per project, for when memory does not answer
 
-    async def listed(self, scope: Scope) -> list[DataSource]:
+    async def find_all(self, scope: Scope) -> list[DataSource]:
         return await self._engine.sources.find(scope)
 
-    async def find(self, scope: Scope, name: str) -> Shelf:
-        """Open, and as fresh as it must be."""
-        shelf = self._shelves.get((scope.project, name))
-        if shelf is not None and time.monotonic() - shelf.checked < FRESH:
-            return shelf
+    async def find(self, scope: Scope, name: str) -> OpenSource:
+        """Return an open source; what is stored of it was read at most a few seconds ago."""
+        known = self._open_sources.get((scope.project, name))
+        if known is not None and time.monotonic() - known.checked_at < FRESH:
+            return known
         async with self._opening:
             with self._engine.runtime.deadline():
-                return await self._fresh(scope, name)
+                return await self._load(scope, name)
+
+    async def _load(self, scope: Scope, name: str) -> OpenSource:
+        known = self._open_sources.get((scope.project, name))
+        try:
+            entry = await run_in_time(self._engine.sources.get(scope, name))
+        except NotFound:
+            await self._close(scope.project, name)
+            raise
+        except RecollectError:
+            if known is None:
+                raise
+            return known
+        if known is not None and entry.updated_at == known.entry.updated_at:
+            known.checked_at = time.monotonic()
+            return known
+        catalog = Catalog.from_data(entry.catalog)
+        return await self._hold(scope, entry, catalog, read_model(entry.model, catalog))
 
     async def add(
-        self,
-        scope: Scope,
-        name: str,
-        dsn: str,
-        *,
-        access: Mapping[str, Any] | None = None,
-        local: bool = False,
-    ) -> Shelf:
-        """Opens a database, reads it, drafts its model, and keeps all that for the project; or nothing of it."""
-        source = await self._open(scope, dsn, local)
+        self, scope: Scope, name: str, dsn: str, *, access: Mapping[str, Any] | None = None, local: bool = False
+    ) -> OpenSource:
+        """Open a database, read it, draft its model, and store all that for the project; or nothing of it."""
+        connection = await self._open(scope, dsn, local)
         try:
-            catalog = await source.read_catalog()
-            model = draft_model(catalog)
-            rules = check_access(access or {}, catalog)
-            made = DataSource(
-                name,
-                dsn,
-                catalog.dialect,
-                catalog.fingerprint,
-                catalog.to_data(),
-                dump_model(model),
-                dict(rules),
-                is_local=local,
-            )
-            return await self._keep(scope, made, catalog, model, source)
+            catalog = await connection.read_catalog()
+            rules = dict(check_access(access or {}, catalog))
+            entry = DataSource(name, dsn, catalog.dialect, access=rules, is_local=local)
+            return await self._save(scope, entry, catalog, draft_model(catalog), connection)
         except BaseException:
-            await source.close()
+            await connection.close()
             raise
 
-    async def refresh(self, scope: Scope, name: str) -> tuple[Shelf, bool]:
-        """Reads the database again; whether its shape has changed. What people edited in the model stays as long as it
-        fits; for a new shape another draft is made around it."""
-        shelf = await self.find(scope, name)
-        catalog = await shelf.source.read_catalog()
-        has_changed = catalog.fingerprint != shelf.kept.fingerprint
-        model = merged(draft_model(catalog), restrict_model(shelf.model, catalog)) if has_changed else shelf.model
-        made = replace(shelf.kept, fingerprint=catalog.fingerprint, catalog=catalog.to_data(), model=dump_model(model))
-        return await self._keep(scope, made, catalog, model), has_changed
+    async def refresh(self, scope: Scope, name: str) -> tuple[OpenSource, bool]:
+        """Read the database again; return whether its shape has changed, too. What people edited in the model stays as
+        long as it fits; for a new shape another draft is made around it."""
+        known = await self.find(scope, name)
+        catalog = await known.connection.read_catalog()
+        has_changed = catalog.fingerprint != known.entry.fingerprint
+        edited = restrict_model(known.model, catalog) if has_changed else known.model
+        model = merge_models(edited, draft_model(catalog)) if has_changed else edited
+        return await self._save(scope, known.entry, catalog, model), has_changed
 
     async def edit(
         self, scope: Scope, name: str, *, model: Any = None, access: Mapping[str, Any] | None = None
-    ) -> Shelf:
-        """Takes a model (YAML or a mapping) or rules of access in the place of the old ones."""
-        shelf = await self.find(scope, name)
-        wanted = shelf.model if model is None else read_model(model, shelf.catalog)
-        rules = shelf.kept.access if access is None else check_access(access, shelf.catalog)
-        made = replace(shelf.kept, model=dump_model(wanted), access=dict(rules))
-        return await self._keep(scope, made, shelf.catalog, wanted)
-
-    async def drop(self, scope: Scope, name: str) -> None:
-        kept = await self._engine.sources.get(scope, name)
-        await self._engine.sources.drop(scope, name)
-        await self._shut(scope.project, name)
-        catalog = Catalog.from_data(kept.catalog)
-        await self._untold(scope, hidden(catalog, Catalog(catalog.dialect)))
-
-    async def close(self) -> None:
-        for project, name in list(self._shelves):
-            await self._shut(project, name)
+    ) -> OpenSource:
+        """Replace the model (by YAML or a mapping) or the access rules."""
+        known = await self.find(scope, name)
+        wanted = known.model if model is None else read_model(model, known.catalog)
+        rules = known.entry.access if access is None else check_access(access, known.catalog)
+        return await self._save(scope, replace(known.entry, access=dict(rules)), known.catalog, wanted)
 
     async def empty(self, scope: Scope, name: str) -> None:
-        """Forgets what a database contains, until it is read again."""
-        shelf = await self.find(scope, name)
-        bare = Catalog(shelf.catalog.dialect)
-        made = replace(shelf.kept, catalog=bare.to_data(), model=dump_model(SemanticModel()), fingerprint="")
-        await self._keep(scope, made, bare, SemanticModel())
+        """Forget what a database contains, until it is read again."""
+        known = await self.find(scope, name)
+        await self._save(scope, known.entry, Catalog(known.catalog.dialect), SemanticModel())
+
+    async def drop(self, scope: Scope, name: str) -> None:
+        entry = await self._engine.sources.get(scope, name)
+        await self._engine.sources.drop(scope, name)
+        await self._close(scope.project, name)
+        catalog = Catalog.from_data(entry.catalog)
+        for kind, term in list_hidden(catalog, Catalog(catalog.dialect)):
+            with suppress(NotFound):
+                await self._engine.terms.drop(scope, term, kind=kind)
+
+    async def close(self) -> None:
+        for project, name in list(self._open_sources):
+            await self._close(project, name)
 
     async def choose(
         self, scope: Scope, wanted: str | None, among: Sequence[str] = (), views: Sequence[str] = ()
-    ) -> list[Shelf]:
-        """The source that was named, or those that come into question, a few: those that views name first."""
+    ) -> list[OpenSource]:
+        """Return the source that was named, or a few that may be meant: those that views name first."""
         if wanted:
             return [await self.find(scope, wanted)]
-        names = await self.wanted(scope, among)
+        names = await self.find_names(scope, among)
         owners = [name for name in names if any(view.startswith(f"{name}.") for view in views)]
-        return [await self.find(scope, name) for name in (owners or names)[:MOST_AT_ONCE]]
+        return [await self.find(scope, name) for name in (owners or names)[:MAX_TRIED]]
 
-    async def wanted(self, scope: Scope, among: Sequence[str] = ()) -> list[str]:
-        """The names of the project's sources, or those of some; that there is none is an error."""
-        names = await self._names(scope)
+    async def choose_one(self, scope: Scope, name: str | None) -> str:
+        """Return the source that is meant where only one can be."""
+        names = [name] if name else await self.find_names(scope)
+        if len(names) > 1:
+            raise InvalidInput("source", f"say which of {', '.join(names)}")
+        return names[0]
+
+    async def find_names(self, scope: Scope, among: Sequence[str] = ()) -> list[str]:
+        """Return the names of the project's sources, or those of some; while memory does not answer, of those that it
+        listed last. Raises NotFound if there is none."""
+        try:
+            with self._engine.runtime.deadline():
+                found = await run_in_time(self._engine.sources.find(scope))
+            self._names[scope.project] = [source.name for source in found]
+        except RecollectError:
+            if scope.project not in self._names:
+                raise
+        names = self._names[scope.project]
         if not names:
             raise NotFound(
                 f"project {scope.project!r} has no data source: nothing can be asked; add one with"
@@ -217,90 +255,41 @@ class Library:
             )
         chosen = [name for name in names if not among or name in among]
         if not chosen:
-            raise NotFound(
-                f"nothing matches these filters: project {scope.project!r} has no data source {', '.join(among)}"
-            )
+            problem = f"project {scope.project!r} has no data source {', '.join(among)}"
+            raise NotFound(f"nothing matches these filters: {problem}")
         return chosen
 
-    async def _names(self, scope: Scope) -> list[str]:
-        """The names of the project's sources; while memory does not answer, those it listed last."""
-        try:
-            with self._engine.runtime.deadline():
-                found = await run_in_time(self._engine.sources.find(scope))
-        except RecollectError:
-            if scope.project not in self._listed:
-                raise
-            return self._listed[scope.project]
-        self._listed[scope.project] = [source.name for source in found]
-        return self._listed[scope.project]
-
-    async def one(self, scope: Scope, name: str | None) -> str:
-        """The source that is meant where only one can be."""
-        if name:
-            return name
-        names = await self.wanted(scope)
-        if len(names) > 1:
-            raise InvalidInput("source", f"say which of {', '.join(names)}")
-        return names[0]
-
-    async def _fresh(self, scope: Scope, name: str) -> Shelf:
-        shelf = self._shelves.get((scope.project, name))
-        try:
-            kept = await run_in_time(self._engine.sources.get(scope, name))
-        except NotFound:
-            await self._shut(scope.project, name)
-            raise
-        except RecollectError:
-            if shelf is None:
-                raise
-            return shelf
-        if shelf is not None and kept.updated_at == shelf.kept.updated_at:
-            shelf.checked = time.monotonic()
-            return shelf
-        catalog = Catalog.from_data(kept.catalog)
-        return await self._hold(scope, kept, catalog, read_model(kept.model, catalog))
-
-    async def _keep(
-        self, scope: Scope, made: DataSource, catalog: Catalog, model: SemanticModel, source: Source | None = None
-    ) -> Shelf:
-        """Keep a source with what the ontology says of its tables, in one transaction; hold it open. Everybody reads
+    async def _save(
+        self, scope: Scope, entry: DataSource, catalog: Catalog, model: SemanticModel, connection: Source | None = None
+    ) -> OpenSource:
+        """Store a source with what the ontology says of its tables, in one transaction; hold it open. Everybody reads
         the ontology, so it has what every role may see."""
-        shown, shared = catalog, model
-        for role in made.access:
-            access = read_access(made.access, role)
-            shown = restrict_catalog(shown, access)
+        visible, shared = catalog, model
+        for role in entry.access:
+            access = read_access(entry.access, role)
+            visible = restrict_catalog(visible, access)
             shared = drop_sampled_words(shared, catalog, access)
-        terms = list_terms(restrict_model(shared, shown), shown, made.name) if shown.tables else None
-        kept = await self._engine.sources.put(scope, made, terms=terms, hidden=list(hidden(catalog, shown)))
+        terms = list_terms(restrict_model(shared, visible), visible, entry.name) if visible.tables else None
+        made = replace(entry, catalog=catalog.to_data(), model=dump_model(model), fingerprint=catalog.fingerprint)
+        stored = await self._engine.sources.put(scope, made, terms=terms, hidden=list(list_hidden(catalog, visible)))
         async with self._opening:
-            return await self._hold(scope, kept, catalog, model, source)
-
-    async def _untold(self, scope: Scope, names: Iterable[tuple[TermKind, str]]) -> None:
-        for kind, name in names:
-            try:
-                await self._engine.terms.drop(scope, name, kind=kind)
-            except NotFound:
-                continue
+            return await self._hold(scope, stored, catalog, model, connection)
 
     async def _hold(
-        self,
-        scope: Scope,
-        kept: DataSource,
-        catalog: Catalog,
-        model: SemanticModel,
-        source: Source | None = None,
-    ) -> Shelf:
+        self, scope: Scope, entry: DataSource, catalog: Catalog, model: SemanticModel, connection: Source | None = None
+    ) -> OpenSource:
         """Hold a source ready: the one that is open at this address, or the one that is given, or a new one."""
-        old = self._shelves.get((scope.project, kept.name))
-        if old is not None and (old.kept.dsn, old.kept.is_local) == (kept.dsn, kept.is_local):
-            if source is not None:
-                await source.close()
-            source = old.source
+        old = self._open_sources.get((scope.project, entry.name))
+        if old is not None and (old.entry.dsn, old.entry.is_local) == (entry.dsn, entry.is_local):
+            if connection is not None:
+                await connection.close()
+            connection = old.connection
         else:
-            source = source or await self._open(scope, kept.dsn, kept.is_local)
-            await self._shut(scope.project, kept.name)
-        self._shelves[scope.project, kept.name] = shelf = Shelf(kept, source, catalog, model, time.monotonic())
-        return shelf
+            connection = connection or await self._open(scope, entry.dsn, entry.is_local)
+            await self._close(scope.project, entry.name)
+        known = OpenSource(entry, connection, catalog, model, time.monotonic())
+        self._open_sources[scope.project, entry.name] = known
+        return known
 
     async def _open(self, scope: Scope, dsn: str, local: bool) -> Source:
         """Open an address under the present rules for the kind of caller that added it. Our own database is refused."""
@@ -309,14 +298,14 @@ class Library:
         rules = rules_for(self._rules, self._settings, scope.project, local=local)
         return await open_source(dsn, rules=rules, own=self._own)
 
-    async def _shut(self, project: str, name: str) -> None:
-        shelf = self._shelves.pop((project, name), None)
-        if shelf is not None:
-            await shelf.source.close()
+    async def _close(self, project: str, name: str) -> None:
+        known = self._open_sources.pop((project, name), None)
+        if known is not None:
+            await known.connection.close()
 
 
-def hidden(catalog: Catalog, shown: Catalog) -> Iterator[tuple[TermKind, str]]:
-    """The tables and columns that one has and the other has not, and columns of which only one shows values."""
+def list_hidden(catalog: Catalog, shown: Catalog) -> Iterator[tuple[TermKind, str]]:
+    """Yield the tables and columns that one has and the other has not, and columns of which only one shows values."""
     for table in catalog.tables:
         there = shown.table(table.name)
         if there is None:
@@ -327,45 +316,60 @@ def hidden(catalog: Catalog, shown: Catalog) -> Iterator[tuple[TermKind, str]]:
         yield from (("column", f"{table.name}.{each.name}") for each in changed)
 
 
-def merged(drafted: SemanticModel, edited: SemanticModel) -> SemanticModel:
-    """What people wrote, and what is new in the database beside it."""
-
-    def both(old: tuple[Any, ...], new: tuple[Any, ...], *keys: str) -> tuple[Any, ...]:
-        known = {tuple(getattr(each, key) for key in keys) for each in old}
-        return (*old, *(each for each in new if tuple(getattr(each, key) for key in keys) not in known))
-
-    return SemanticModel(
-        entities=both(edited.entities, drafted.entities, "table"),
-        dimensions=both(edited.dimensions, drafted.dimensions, "table", "column"),
-        measures=both(edited.measures, drafted.measures, "table", "expression"),
-        moments=both(edited.moments, drafted.moments, "table", "column"),
-        joins=both(edited.joins, drafted.joins, "table", "columns", "to"),
-        definitions=edited.definitions,
-    )
+def merge_models(edited: SemanticModel, drafted: SemanticModel) -> SemanticModel:
+    """Return what people wrote, and what is new in the database beside it."""
+    parts = {}
+    for part, keys in MODEL_KEYS.items():
+        old, read_key = getattr(edited, part), attrgetter(*keys)
+        known = set(map(read_key, old))
+        parts[part] = (*old, *(each for each in getattr(drafted, part) if read_key(each) not in known))
+    return replace(edited, **parts)
 
 
 # What comes into question, and the five ways in which nothing does --------------------------------------------------
 
 
-def narrowed(view: View, source: str, ask: Ask) -> View:
-    """What of a source comes into question; where that is nothing, an error says why."""
+def narrow_view(view: View, source: str, ask: Ask) -> View:
+    """Return what of a source a question may be about. Raises NotFound, which says why, if that is nothing."""
+    if not view.catalog.tables and view.hides:
+        raise NotFound(f"no permission: you may see no table of the data source {source!r}; ask whoever keeps it")
     if not view.catalog.tables:
-        raise NotFound(nothing_there(view, source))
+        problem = "is not synchronised: its tables are not known; read it again (/getMetadata)"
+        raise NotFound(f"the data source {source!r} {problem}")
     if ask.tags:
         raise NotFound(f"nothing matches these filters: no table of {source!r} has the tag {', '.join(ask.tags)}")
-    if not ask.views:
-        return view
     names = [name.removeprefix(f"{source}.") for name in ask.views]
     missing = [name for name in names if view.catalog.table(name) is None]
     if missing:
         raise NotFound(f"views not found: {source!r} has no {', '.join(missing)} that you may see")
-    if not ask.only_views:
+    if not names or not ask.only_views:
         return view
     catalog = view.catalog.only(names)
     return View(catalog, restrict_model(view.model, catalog), view.access)
 
 
-def nothing_there(view: View, source: str) -> str:
-    if view.hides:
-        return f"no permission: you may see no table of the data source {source!r}; ask whoever keeps it"
-    return f"the data source {source!r} is not synchronised: its tables are not known; read it again (/getMetadata)"
+# Rows ----------------------------------------------------------------------------------------------------------------
+
+
+async def fetch_rows(source: Source, view: View, statement: CheckedSql, limit: int, user: str | None) -> Rows:
+    """Return at most `limit` rows of a statement that passed the gate with this cap. Where there are more,
+    `is_truncated` says so, and `total` is their number if it is cheap to know."""
+
+    async def run(sql: str, rows: int, seconds: float = SECONDS) -> Rows:
+        own = restrict_sql(sql, source.dialect, view.access)
+        return await source.run(own, rows=rows, timeout=seconds, user=user)
+
+    found = await run(statement.sql, limit)
+    if len(found.rows) < limit and not found.is_truncated:
+        return found
+    try:
+        counted = check_sql(statement.full_sql, source.dialect, view.allowed, rows=MAX_COUNT + 1).sql
+        [[total]] = (await run(f"SELECT COUNT(*) FROM ({counted}) AS counted", 1, COUNT_SECONDS)).rows
+    except QueryFailed as error:
+        log.info("the rows of a result were not counted: %s", error)
+        more = check_sql(statement.full_sql, source.dialect, view.allowed, rows=limit + 1).sql
+        again = await run(more, limit)
+        return replace(again, seconds=again.seconds + found.seconds)
+    if total > MAX_COUNT:
+        return replace(found, is_truncated=True)
+    return replace(found, is_truncated=total > len(found.rows), total=total)

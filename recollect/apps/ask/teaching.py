@@ -1,8 +1,9 @@
-"""Teaching: what people tell the analyst about its answers, and what is learned from it: an answer to a question back,
-a corrected statement, a thumb up or down, an approved question. Everything becomes a memory with its evidence."""
+"""Teaching: what people say about answers, and what is learned from it: an answer to a question back, a corrected
+statement, a thumb up or down, an approved question. Everything becomes a memory with its evidence."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,18 +12,18 @@ from recollect.apps.ask.corrections.correction import Change, Correction, compar
 from recollect.apps.ask.corrections.lessons import draw_lessons
 from recollect.apps.ask.interpret.link import link_names
 from recollect.apps.ask.interpret.words import tokenize
-from recollect.apps.ask.patterns import Pattern, checked_pattern, with_examples
-from recollect.apps.ask.proposals import is_said
+from recollect.apps.ask.patterns import Pattern, check_pattern, fill_examples
+from recollect.apps.ask.proposals import Inquiry, has_words
 from recollect.apps.ask.question import Choice, Learned
 from recollect.apps.ask.question_shape import shape_of
 from recollect.apps.ask.semantic.conditions import find_tables_for, ground_condition
-from recollect.apps.ask.source_registry import Shelf
+from recollect.apps.ask.source_registry import OpenSource
 from recollect.apps.ask.vocabulary import AGGREGATE, CALLS, OPENER, make_words
 from recollect.errors import InvalidInput
 from recollect.learning.extract import extract
 from recollect.learning.rules import rulebooks
-from recollect.values.lesson import MAX_VALUE_CHARS, Lesson, Owner
-from recollect.values.memory import Memory, MemoryKind
+from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
+from recollect.values.memory import Memory
 from recollect.values.resolution import Resolution
 from recollect.values.scope import MAX_NAME, Scope
 from recollect.values.sensitive_data import mask_text
@@ -30,8 +31,9 @@ from recollect.values.sensitive_data import mask_text
 if TYPE_CHECKING:
     from recollect.apps.ask.analyst import Analyst
 
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 QUIET = 0.3  # importance of what is found when it is looked for, and is in no context otherwise
-ASKERS = 3  # users that must have asked alike before a question becomes the project's
+ASKERS = 3  # users that must have asked alike before a question is proposed to the project
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +44,7 @@ class TaughtCorrection:
     memories: tuple[Memory, ...]
 
 
-def owner_of(term: str, answer: str, *, may_share: bool = True) -> Owner:
-    """Whose an answer to a question back is: by its wording the project's, if the caller may teach the project."""
-    return Lesson.clarification(term, answer).owned_by if may_share else "user"
+# Meanings ------------------------------------------------------------------------------------------------------------
 
 
 def find_definition(text: str) -> tuple[str, str] | None:
@@ -69,103 +69,126 @@ async def learn_meaning(
     question: str,
     *,
     may_share: bool = True,
-) -> Memory:
-    """Learn what a term means, as the user said when asked; a condition or a name without the words around it. What
-    they taught about the term before, for themselves, ends: otherwise it would hide what they say now."""
-    answer, question = analyst.kept_text(answer), analyst.kept_text(question)
-    lesson = replace(
-        Lesson.clarification(term, answer, question or None), owner=owner_of(term, answer, may_share=may_share)
-    )
-    lesson = await shorten_lesson(analyst, scope, source, term, answer, lesson)
+) -> Learned:
+    """Learn what a term means, as the user said when asked: for the project if its wording says so and the caller may
+    teach the project, else for the user. A condition or a name is stored without the words around it."""
+    answer, question = analyst.mask(answer), analyst.mask(question)
+    lesson = Lesson.clarification(term, answer, question or None)
+    owner = lesson.owned_by if may_share else "user"
+    lesson = replace(lesson, owner=owner)
+    for open_source in await analyst.sources.choose(scope, source):
+        shorter = shorten_lesson(analyst, open_source, term, answer, lesson)
+        if shorter is not None:
+            lesson = shorter
+            break
+    return await learn_for(analyst, scope, lesson)
+
+
+def shorten_lesson(
+    analyst: Analyst, source: OpenSource, term: str, answer: str, lesson: Lesson
+) -> Lesson | None:  # fmt: skip
+    """Return the lesson with the condition or the name alone, if this source has its columns."""
+    for text in dict.fromkeys((OPENER.sub("", answer, count=1), answer)):
+        is_known = bool(find_tables_for(text, source.catalog))
+        if is_known and ground_condition(text, source.dialect, analyst.today()):
+            return replace(lesson, value=text, data={"answer": answer, "sql_hint": text})
+        if names_something(analyst, source, term, text):
+            return replace(lesson, value=text, data={"answer": answer})
+    return None
+
+
+async def learn_for(analyst: Analyst, scope: Scope, lesson: Lesson) -> Learned:
+    """Learn a meaning. What the user taught about the term before, for themselves, ends: otherwise it would hide what
+    they say now."""
     memory = await analyst.engine.learn(scope, lesson)
-    await end_own_meanings(analyst, scope, memory)
-    return memory
+    for other in await analyst.engine.memories(scope, kinds=("definition", "terminology"), key=memory.key):
+        if other.status == "active" and other.id != memory.id:
+            await analyst.engine.close(scope, other.id, owner="user")
+    return Learned(str(memory.id), memory.key, memory.value, lesson.owner or "user")
 
 
-async def shorten_lesson(
-    analyst: Analyst, scope: Scope, source: str | None, term: str, answer: str, lesson: Lesson
-) -> Lesson:
-    """Return the lesson with the condition or the name alone, where a source has one."""
-    for shelf in await analyst.library.choose(scope, source):
-        for text in dict.fromkeys((OPENER.sub("", answer, count=1), answer)):
-            hint = {"sql_hint": text} if is_condition(analyst, shelf, text) else {}
-            if hint or is_name(analyst, shelf, term, text):
-                return replace(lesson, value=text, data={"answer": answer, **hint})
-    return lesson
-
-
-async def end_own_meanings(analyst: Analyst, scope: Scope, learned: Memory) -> None:
-    """End what the user taught for themselves about the same term before."""
-    kinds: tuple[MemoryKind, ...] = ("definition", "terminology")
-    for memory in await analyst.engine.memories(scope, kinds=kinds, key=learned.key):
-        if memory.status == "active" and memory.id != learned.id:
-            await analyst.engine.close(scope, memory.id, owner="user")
-
-
-def is_condition(analyst: Analyst, shelf: Shelf, text: str) -> bool:
-    """Return whether a text is a condition over the columns of some table; each question says of which."""
-    fits = bool(find_tables_for(text, shelf.catalog))
-    return fits and bool(ground_condition(text, shelf.catalog.dialect, analyst.today()))
-
-
-def is_name(analyst: Analyst, shelf: Shelf, term: str, text: str) -> bool:
+def names_something(analyst: Analyst, source: OpenSource, term: str, text: str) -> bool:
     """Return whether a text names a table or a column."""
-    said = Resolution(term, text, "user", 1.0)
-    return any(word.target for word in make_words(said, "", shelf.view("admin").index, analyst.today()))
-
-
-def is_naming(meaning: str) -> bool:
-    """Return whether a choice says what a word names, not which rows it describes."""
-    return meaning.startswith("refers to") or AGGREGATE.match(meaning) is not None
+    resolution = Resolution(term, text, "user", 1.0)
+    return any(word.target for word in make_words(resolution, "", source.view("admin").index, analyst.today()))
 
 
 async def learn_choice(
-    analyst: Analyst, scope: Scope, choice: Choice, question: str, source: str
-) -> tuple[Learned, ...]:  # fmt: skip
-    """Learn, for this user, what words mean according to the choice that they made."""
+    analyst: Analyst, scope: Scope, inquiry: Inquiry, choice: Choice, sql: str
+) -> tuple[Learned, ...]:
+    """Learn, for this user, what words mean according to the choice that they made. If it teaches no word, it becomes
+    their answer to the same question, unless it depends on the day or on what always holds for them."""
     learned = list[Learned]()
-    for term, meaning in choice.teaches:
-        kind: MemoryKind = "terminology" if is_naming(meaning) else "definition"
+    source, question = inquiry.source, inquiry.question
+    depends = DAY.search(sql) or inquiry.taught.filters or inquiry.taught.time_focus
+    if choice.question and not choice.teaches and not depends:
         lesson = Lesson(
-            meaning, key=term[:MAX_NAME], kind=kind, source="clarification", owner="user",
-            data={"source": source, "choice": choice.label}, question=question[:MAX_VALUE_CHARS],
-        )  # fmt: skip
+            check_length(sql),
+            key=choice.question[:MAX_NAME],
+            kind="question",
+            source="clarification",
+            owner="user",
+            importance=QUIET,
+            data={
+                "source": source.name,
+                "fingerprint": source.entry.fingerprint,
+                "choice": choice.label,
+                "frame": choice.frame,
+            },
+            question=choice.question[:MAX_VALUE_CHARS],
+        )
         memory = await analyst.engine.learn(scope, lesson)
-        await end_own_meanings(analyst, scope, memory)
-        learned.append(Learned(str(memory.id), memory.key, memory.value, "user"))
+        learned.append(Learned(str(memory.id), memory.key, choice.label, "user"))
+    for term, meaning in choice.teaches:
+        is_name = meaning.startswith("refers to") or AGGREGATE.match(meaning) is not None
+        lesson = Lesson(
+            meaning,
+            key=term[:MAX_NAME],
+            kind="terminology" if is_name else "definition",
+            source="clarification",
+            owner="user",
+            data={"source": source.name, "choice": choice.label},
+            question=question[:MAX_VALUE_CHARS],
+        )
+        learned.append(await learn_for(analyst, scope, lesson))
     return tuple(learned)
+
+
+# Corrections and ratings ---------------------------------------------------------------------------------------------
 
 
 async def correct(
     analyst: Analyst, scope: Scope, source: str, role: str, question: str, generated: str, corrected: str
 ) -> TaughtCorrection:
-    """Compares two statements and learns what the difference says. The right one must be one that may run."""
-    shelf, _ = await analyst.checked(scope, source, role, corrected)
-    question = analyst.kept_text(question)
-    found = difference(shelf, question, generated, corrected)
-    if found.equivalent:
-        return TaughtCorrection(found, (await rate(analyst, scope, source, role, question, corrected, good=True),))
-    learned = [
-        await analyst.engine.learn(scope, for_shape(lesson, shelf))
-        for lesson in draw_lessons(found, question, generated, corrected, source)
-        if lesson.kind != "terminology" or is_word(lesson.key, question, shelf)
-    ]
-    return TaughtCorrection(found, tuple(learned))
+    """Compare two statements and learn what the difference says. The right one must be one that may run."""
+    found, _ = await analyst.check_sql(scope, source, role, corrected)
+    question = analyst.mask(question)
+    correction = compare_statements(found, question, generated, corrected)
+    if correction.equivalent:
+        return TaughtCorrection(correction, (await rate(analyst, scope, source, role, question, corrected, good=True),))
+    memories = list[Memory]()
+    for lesson in draw_lessons(correction, question, generated, corrected, source):
+        if lesson.kind == "terminology" and not is_word(lesson.key, question, found):
+            continue
+        if lesson.kind == "correction":  # a whole statement holds as long as the database keeps its shape
+            lesson = replace(lesson, data={**(lesson.data or {}), "fingerprint": found.entry.fingerprint})
+        memories.append(await analyst.engine.learn(scope, lesson))
+    return TaughtCorrection(correction, tuple(memories))
 
 
-def difference(shelf: Shelf, question: str, generated: str, corrected: str) -> Correction:
-    schema = {table.name: [column.name for column in table.columns] for table in shelf.catalog.tables}
-    found = compare_queries(generated, corrected, shelf.catalog.dialect, question, schema)
-    return replace(found, changes=tuple(with_word(change, question, shelf) for change in found.changes))
+def compare_statements(source: OpenSource, question: str, generated: str, corrected: str) -> Correction:
+    """Return the difference of two statements, with the words by which the question called a wrong table."""
+    schema = {table.name: [column.name for column in table.columns] for table in source.catalog.tables}
+    found = compare_queries(generated, corrected, source.dialect, question, schema)
+    return replace(found, changes=tuple(add_word(change, question, source) for change in found.changes))
 
 
-def with_word(change: Change, question: str, shelf: Shelf) -> Change:
-    """Return the change with the words by which the question called the wrong table, if it used another name."""
+def add_word(change: Change, question: str, source: OpenSource) -> Change:
     if change.kind != "table_substitution" or change.word is not None:
         return change
     tokens = tokenize(question)
     links = [
-        link for link in link_names(tokens, shelf.view("admin").index)
+        link for link in link_names(tokens, source.view("admin").index)
         if link.target.kind == "entity" and link.target.table == change.before
     ]  # fmt: skip
     best = max(links, key=lambda link: (link.score, link.end - link.start), default=None)
@@ -173,33 +196,28 @@ def with_word(change: Change, question: str, shelf: Shelf) -> Change:
     return replace(change, word=word)
 
 
-def is_word(name: str, question: str, shelf: Shelf) -> bool:
-    """A name that the database has was wrong for this question only, unless the question said it."""
-    there = {name for each in shelf.catalog.tables for name in (each.name, *(column.name for column in each.columns))}
-    return is_said(name.replace("_", " "), question) or name not in {each.casefold() for each in there}
-
-
-def for_shape(lesson: Lesson, shelf: Shelf) -> Lesson:
-    """A whole statement holds as long as the database keeps its shape."""
-    if lesson.kind != "correction":
-        return lesson
-    return replace(lesson, data={**(lesson.data or {}), "fingerprint": shelf.kept.fingerprint})
+def is_word(name: str, question: str, source: OpenSource) -> bool:
+    """Return whether a name is the user's word: one that the database has was wrong for this question only, unless the
+    question said it."""
+    tables = source.catalog.tables
+    known = {each.casefold() for table in tables for each in (table.name, *(column.name for column in table.columns))}
+    return name not in known or has_words(name.replace("_", " "), question)
 
 
 async def rate(
     analyst: Analyst, scope: Scope, source: str, role: str, question: str, sql: str, *, good: bool
 ) -> Memory:
-    """A thumb up makes the statement this user's answer to the question; a thumb down takes that back."""
-    shelf, _ = await analyst.checked(scope, source, role, sql)
-    question = analyst.kept_text(question)
-    data = {"source": source, "fingerprint": shelf.kept.fingerprint, "rating": "up" if good else "down"}
+    """Learn a rating: a thumb up makes the statement this user's answer to the question; a thumb down takes that
+    back."""
+    found, _ = await analyst.check_sql(scope, source, role, sql)
+    question = analyst.mask(question)
     lesson = Lesson(
-        checked_sql(sql),
+        check_length(sql),
         key=question[:MAX_NAME],
         kind="question",
         owner="user",
         importance=QUIET,
-        data=data,
+        data={"source": source, "fingerprint": found.entry.fingerprint, "rating": "up" if good else "down"},
         question=question[:MAX_VALUE_CHARS],
     )
     if good:
@@ -211,7 +229,7 @@ async def rate(
     return await analyst.engine.reject(scope, proposed.id) if proposed.status == "pending" else proposed
 
 
-def checked_sql(sql: str) -> str:
+def check_length(sql: str) -> str:
     if len(sql) > MAX_VALUE_CHARS:
         raise InvalidInput("sql", f"has {len(sql):,} characters; at most {MAX_VALUE_CHARS:,} are kept")
     return sql
@@ -230,13 +248,13 @@ async def propose(
     *,
     note: str = "",
 ) -> Memory:
-    """A question with its SQL, for the whole project, once somebody approves it."""
-    pattern = checked_pattern(prompt, checked_sql(sql), parameters)
-    shelf = await analyst.library.find(scope, source)
+    """Store a question with its SQL for the whole project, pending approval."""
+    pattern = check_pattern(prompt, check_length(sql), parameters)
+    found = await analyst.sources.find(scope, source)
     await validate(analyst, scope, source, pattern)
     data = {
         "source": source,
-        "fingerprint": shelf.kept.fingerprint,
+        "fingerprint": found.entry.fingerprint,
         "parameters": [dict(each) for each in parameters],
         **({"note": note} if note else {}),
     }
@@ -247,25 +265,28 @@ async def propose(
 
 
 async def validate(analyst: Analyst, scope: Scope, source: str, pattern: Pattern) -> tuple[str, ...]:
-    """Whether the SQL passes the gate, with some value for each parameter; the tables it reads."""
-    _, made = await analyst.checked(scope, source, "admin", with_examples(pattern))
-    return made.tables
+    """Return the tables that the SQL reads. Raises InvalidInput unless it passes the gate, with some value for each
+    parameter."""
+    _, statement = await analyst.check_sql(scope, source, "admin", fill_examples(pattern))
+    return statement.tables
 
 
 async def approve(analyst: Analyst, scope: Scope, query: Memory, *, good: bool) -> Memory:
-    """One that was approved can be taken back, too."""
+    """Approve or reject a proposed question; rejecting an approved one takes it back."""
     if not good and query.status == "active":
-        done = await analyst.engine.close(scope, query.id, owner="project")
+        memory = await analyst.engine.close(scope, query.id, owner="project")
     else:
-        done = await (analyst.engine.approve if good else analyst.engine.reject)(scope, query.id)
-    analyst.reader.changed(scope.project)
-    return done
+        memory = await (analyst.engine.approve if good else analyst.engine.reject)(scope, query.id)
+    analyst.reader.clear_approved(scope.project)
+    return memory
 
 
-async def share(analyst: Analyst, scope: Scope, source: str, question: str, sql: str) -> Memory | None:
-    """A question that several users ask alike, its literals removed, becomes the project's, pending approval; only
-    where that is switched on."""
-    shape = shape_of(question, sql, (await analyst.library.find(scope, source)).catalog.dialect)
+async def propose_shared_question(
+    analyst: Analyst, scope: Scope, source: str, question: str, sql: str
+) -> Memory | None:  # fmt: skip
+    """Propose a question to the project when several users have asked it alike, its literals removed."""
+    found = await analyst.sources.find(scope, source)
+    shape = shape_of(question, sql, found.dialect)
     if shape is None or mask_text(shape.prompt) != shape.prompt:
         return None
     if await analyst.engine.sources.count_askers(scope, f"{source}\n{shape.prompt}\n{shape.sql}") != ASKERS:

@@ -14,11 +14,10 @@ from datetime import date
 from recollect.apps.ask.interpret import Candidate, DefaultFilter, SchemaIndex, Vocabulary, Word
 from recollect.apps.ask.interpret.link import Tier, named_targets
 from recollect.apps.ask.interpret.words import split_name, stem_phrase
-from recollect.apps.ask.question import Assumption
+from recollect.apps.ask.question import Assumption, Scalar, SessionContext
 from recollect.apps.ask.semantic.catalog import Catalog, Column, Table
 from recollect.apps.ask.semantic.conditions import find_columns, find_tables_for, ground_condition
 from recollect.apps.ask.semantic.model import SemanticModel
-from recollect.apps.ask.session_context import Scalar, SessionContext
 from recollect.recall.question_terms import terms_in
 from recollect.values.memory import Memory
 from recollect.values.resolution import Resolution

@@ -1,45 +1,68 @@
-"""Wording: the answer in words, without a model: the figure, or the table, and what it is. Nothing is said that the
-rows do not say."""
+"""Wording without a model: answers, questions back, titles, headers of columns, and CSV. Pure.
+
+`word_rows_plainly` gives the figure or the table and what it is; nothing is said that the rows do not say.
+`describe_columns` names columns: a frame has the words of its groups and figures; of any other statement the names of
+its columns are written as words.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from collections.abc import Sequence
 from typing import Any
 
+from recollect.apps.ask.interpret import Frame
+from recollect.apps.ask.interpret.explain import ENGLISH, Wording, group_words, metric_words, singular
+from recollect.apps.ask.interpret.frame import Ref
+from recollect.apps.ask.interpret.index import SchemaIndex
+from recollect.apps.ask.interpret.words import is_chinese, split_name
 from recollect.apps.ask.question import Clarification
 from recollect.apps.ask.sources.running import Rows
 from recollect.values.text import is_cjk
 
-SHOWN = 20  # rows in an answer's text
-MOST_NAMES = 12
+TEXT_ROWS = 20  # in an answer's text
+MAX_NAMES = 12
 EMPTY = "The query was executed correctly, but returned no results."
 EMPTY_ZH = "查询已正确执行，但没有返回结果。"
+CALL = re.compile(r"(count|sum|avg|min|max)\((distinct )?(.+)\)", re.IGNORECASE)
+PLAIN_NAME = re.compile(r"[\w .\"`\[\]]+")
+TITLE_CHARS = 200
+BYTE_ORDER_MARK = "\ufeff"  # without it, Excel does not read UTF-8
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+NUMBER = re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?")
+FILE_NAME_CHARS = 60
 
 
-def answer_text(
+def word_rows_plainly(
     question: str, rows: Rows, explanation: str, *, markdown: bool = True, headers: Sequence[str] = ()
 ) -> str:
-    explanation = explanation.rstrip(".。 ")
-    if not rows.rows or all(value is None for row in rows.rows for value in row):
-        return EMPTY_ZH if is_cjk(question) else EMPTY
+    """Return the figure, or the table, with what it is."""
+    explanation, is_zh = explanation.rstrip(".。 "), is_cjk(question)
+    if all(value is None for row in rows.rows for value in row):
+        return EMPTY_ZH if is_zh else EMPTY
     if len(rows.rows) == 1 and len(rows.columns) == 1:
-        figure = shown(rows.rows[0][0])
+        figure = format_cell(rows.rows[0][0])
         return f"{explanation}: **{figure}**" if markdown and explanation else f"{explanation}: {figure}".lstrip(": ")
-    body = table(rows, headers, markdown=markdown, is_chinese=is_cjk(question))
-    return f"{explanation}:\n\n{body}" if explanation else body
+    lines = write_table(rows, headers) if markdown else ["; ".join(row) for row in format_cells(rows)]
+    if count := describe_row_count(rows, TEXT_ROWS, is_chinese=is_zh):
+        lines += ["", count] if markdown else [count]
+    return "\n".join([f"{explanation}:\n", *lines] if explanation else lines)
 
 
-def table(
-    rows: Rows, headers: Sequence[str] = (), *, markdown: bool = True, most: int = SHOWN, is_chinese: bool = False
-) -> str:
-    shown_rows = [[shown(value) for value in row] for row in rows.rows[:most]]
-    cut = describe_row_count(rows, most, is_chinese=is_chinese)
-    more = [cut] if cut else []
-    if not markdown:
-        return "\n".join([*("; ".join(row) for row in shown_rows), *more])
-    head = [line(headers or rows.columns), line(["---"] * len(rows.columns))]
-    body = [line(row) for row in shown_rows]
-    return "\n".join([*head, *body, *([""] if more else []), *more])
+def format_cells(rows: Rows) -> list[list[str]]:
+    return [[format_cell(value) for value in row] for row in rows.rows[:TEXT_ROWS]]
+
+
+def write_table(rows: Rows, headers: Sequence[str]) -> list[str]:
+    """Return the lines of a Markdown table."""
+    ruler = ["---"] * len(rows.columns)
+    return [write_table_line(row) for row in (headers or rows.columns, ruler, *format_cells(rows))]
+
+
+def write_table_line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
 
 def describe_row_count(rows: Rows, most: int | None = None, *, is_chinese: bool = False) -> str:
@@ -53,27 +76,23 @@ def describe_row_count(rows: Rows, most: int | None = None, *, is_chinese: bool 
     return f"共 {total:,} 行，显示 {count:,} 行" if is_chinese else f"{count:,} of {total:,} rows"
 
 
-def line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
-
-
-def shown(value: Any) -> str:
-    """A value as a person writes it; a year stays a year."""
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return str(value) if 1000 <= value <= 9999 else f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.2f}" if abs(value) >= 1 or value == 0 else f"{value:.4g}"
+def format_cell(value: Any) -> str:
+    """Return a value as a person writes it; a year stays a year."""
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return str(value) if 1000 <= value <= 9999 else f"{value:,}"
+        case float():
+            return f"{value:,.2f}" if abs(value) >= 1 or value == 0 else f"{value:.4g}"
     return str(value)
 
 
-def asked_back(clarifications: Sequence[Clarification], question: str) -> str:
+def ask_back(clarifications: Sequence[Clarification], question: str) -> str:
     """Return the questions back, one bullet each, with their choices numbered below."""
-    opening = "我需要先弄清楚：" if is_cjk(question) else "I need to know this first:"
-    lines = [opening]
+    lines = ["我需要先弄清楚：" if is_cjk(question) else "I need to know this first:"]
     for each in clarifications:
         some = f" ({', '.join(each.suggestions[:4])}?)" if each.suggestions and not each.choices else ""
         lines.append(f"- {each.question}{some}")
@@ -85,11 +104,10 @@ def explain_unclear(
     missing: Sequence[str], names: Sequence[str], question: str, *, is_too_long: bool = False
 ) -> str:  # fmt: skip
     """Return why there is no interpretation: the words not understood, and what the database offers."""
-    offers = ", ".join(names[:MOST_NAMES])
+    offers = ", ".join(names[:MAX_NAMES])
     if is_cjk(question):
-        problem = (
-            "问题太长。" if is_too_long else f"不明白：{'、'.join(missing)}。" if missing else "无法理解这个问题。"
-        )
+        problem = f"不明白：{'、'.join(missing)}。" if missing else "无法理解这个问题。"
+        problem = "问题太长。" if is_too_long else problem
         return f"{problem}可以询问：{offers}。连接语言模型后可以回答更多问题。"
     problem = "I could not interpret this question."
     if is_too_long:
@@ -99,12 +117,105 @@ def explain_unclear(
     return f"{problem} This database has: {offers}. A connected language model can answer more."
 
 
-def csv_text(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    import csv
-    import io
+# Titles and headers --------------------------------------------------------------------------------------------------
 
+
+def make_title(question: str, frame_label: str = "") -> str:
+    """Return what an answer shows: the words of its frame, else the question."""
+    title = frame_label or question.strip().rstrip("?？.。! ")
+    return title if len(title) <= TITLE_CHARS else f"{title[: TITLE_CHARS - 1]}…"
+
+
+def describe_columns(
+    columns: Sequence[str], frame: Frame | None = None, index: SchemaIndex | None = None, question: str = ""
+) -> tuple[str, ...]:
+    """Return a header in words for each column of a result, no two alike."""
+    plain = [write_name(column) for column in columns]
+    made = describe_frame_columns(frame, index, question) if frame is not None and index is not None else plain
+    if len(made) != len(columns):
+        made = plain
+    return tuple(
+        header if made.count(header) == 1 else plain[n] if plain.count(plain[n]) == 1 else f"{header} ({columns[n]})"
+        for n, header in enumerate(made)
+    )
+
+
+def describe_frame_columns(frame: Frame, index: SchemaIndex, question: str) -> list[str]:
+    """Return the headers of a frame's statement, in the order in which render.py writes its columns."""
+    wording = Wording(index, "zh" if is_chinese(question) else "en")
+    headers = [header for ref in frame.columns for header in name_ref(ref, wording)]
+    tables = {ref.table for ref in frame.columns}
+    for group in frame.groups if frame.metrics or frame.having else ():
+        if group.grain or group.of.column:
+            headers.append(group_words(group, wording))
+        elif group.of.table not in tables:
+            headers += name_ref(group.of, wording)
+    if not headers and not frame.metrics and not frame.having:
+        headers = name_ref(Ref(frame.subject), wording)
+    headers += [metric_words(metric, wording) + (" (%)" if metric.compute else "") for metric in frame.metrics]
+    return [capitalize(each) for each in headers]
+
+
+def name_ref(ref: Ref, wording: Wording) -> list[str]:
+    """Return the name of a column; a row has that of its table, or of each column of its label if there are several."""
+    if ref.column:
+        return [wording.column(ref)]
+    if ref.expression:
+        return [ref.name or wording.table(ref.table)]
+    info = wording.index.tables[ref.table]
+    names = info.label or info.key or tuple(info.columns)[:1]
+    if len(names) == 1:
+        return [wording.table(ref.table) if wording.language == "zh" else singular(wording.table(ref.table))]
+    return [wording.column_name(Ref(ref.table, name)) for name in names]
+
+
+def write_name(column: str) -> str:
+    """Return a column's name as words: `total_sales` is "Total sales", `SUM(amount)` is "Total amount"."""
+    call = CALL.fullmatch(column.strip())
+    if call and call[3] == "*":
+        return "Count"
+    if call and PLAIN_NAME.fullmatch(call[3]):
+        function, name = call[1].lower(), write_words(call[3].rpartition(".")[2]).lower()
+        return ENGLISH["count_distinct" if call[2] and function == "count" else function].format(name)
+    return capitalize(write_words(column)) if PLAIN_NAME.fullmatch(column) else column
+
+
+def write_words(name: str) -> str:
+    words = " ".join(split_name(name)) if name.isascii() else name
+    return re.sub(r"\bid\b", "ID", words)
+
+
+def capitalize(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+# CSV -----------------------------------------------------------------------------------------------------------------
+
+
+def csv_text(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return rows as CSV for programs, under the names of their columns."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(columns)
     writer.writerows(["" if value is None else value for value in row] for row in rows)
     return out.getvalue()
+
+
+def write_csv(rows: Rows, headers: Sequence[str]) -> str:
+    """Return rows as a CSV file for spreadsheets: headers in words, and no cell that is read as a formula."""
+    cells = [[guard_cell(value) for value in row] for row in rows.rows]
+    return BYTE_ORDER_MARK + csv_text([guard_cell(header) for header in headers or rows.columns], cells)
+
+
+def guard_cell(value: Any) -> Any:
+    """Return a value with an apostrophe in front where a spreadsheet would run it as a formula; numbers are kept."""
+    if value is None or isinstance(value, int | float):
+        return value
+    text = str(value)
+    return f"'{text}" if text.lstrip(" ").startswith(FORMULA) and not NUMBER.fullmatch(text) else text
+
+
+def make_file_name(title: str, rows: Rows) -> str:
+    """Return a name from the title, which says so where the file does not have all rows."""
+    name = re.sub(r"[^\w.]+", "-", title).strip("-._")[:FILE_NAME_CHARS] or "result"
+    return f"{name}-first-{len(rows.rows)}-rows.csv" if rows.is_truncated else f"{name}.csv"

@@ -4,6 +4,7 @@ and numbers. The texts of documents and memories are read again, so that they di
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -33,12 +34,12 @@ class Entry:
         return self.question.at
 
 
+SOURCE_FIELDS = ("chunk", "page", "score", "start", "end", "cited", "begins", "page_end")
+
+
 def answer_turn(question_ref: str, reply: Reply, answer: Answered) -> Turn:
-    return Turn("assistant", answer.answer, data=answer_data(question_ref, reply, answer))
-
-
-def answer_data(question_ref: str, reply: Reply, answer: Answered) -> dict[str, Any]:
-    return {
+    """Return the turn that stores an answer."""
+    data = {
         "host": HOST,
         "answers": question_ref,
         "standalone": answer.standalone,
@@ -49,18 +50,14 @@ def answer_data(question_ref: str, reply: Reply, answer: Answered) -> dict[str, 
         "refused": answer.refused,
         "error_stage": reply.error_stage,
         "error": reply.error,
-        "sources": [source_data(each) for each in answer.sources],
+        "sources": [
+            {"document": str(each.document), "shown": len(each.preview)}
+            | {name: getattr(each, name) for name in SOURCE_FIELDS}
+            for each in answer.sources
+        ],
         "memories": [{"id": each.id, "source": each.source, "score": each.score} for each in answer.memories],
     }
-
-
-def source_data(source: Source) -> dict[str, Any]:
-    names = ("chunk", "page", "score", "start", "end", "cited", "begins", "page_end")
-    return {
-        "document": str(source.document),
-        "shown": len(source.preview),
-        **{name: getattr(source, name) for name in names},
-    }
+    return Turn("assistant", answer.answer, data=data)
 
 
 def is_document_answer(turn: Turn) -> bool:
@@ -111,12 +108,9 @@ async def restore_answer(reply: Turn, reader: Reader | None, memories: bool) -> 
 
 
 async def restore_source(kept: Mapping[str, Any], reader: Reader | None) -> Source:
-    document, chunk, begins = UUID(kept["document"]), kept["chunk"], kept["begins"]
-    preview = await reader.preview(document, begins, kept["shown"]) if reader else ""
-    place = kept["start"], kept["end"]
-    return Source(
-        document, chunk, kept["page"], kept["score"], preview, *place, kept["cited"], begins, kept["page_end"]
-    )
+    document = UUID(kept["document"])
+    preview = await reader.preview(document, kept["begins"], kept["shown"]) if reader else ""
+    return Source(document=document, preview=preview, **{name: kept[name] for name in SOURCE_FIELDS})
 
 
 @dataclass(slots=True)
@@ -130,14 +124,11 @@ class Reader:
 
     async def preview(self, document: UUID, begins: int, length: int) -> str:
         if (document, begins) not in self._previews:
-            self._previews[document, begins] = await self._passage(document, begins, length)
+            self._previews[document, begins] = ""
+            with suppress(NotFound):
+                passage = await self.engine.documents.passage(self.scope, str(document), begins, begins + length)
+                self._previews[document, begins] = passage.text
         return self._previews[document, begins]
-
-    async def _passage(self, document: UUID, begins: int, length: int) -> str:
-        try:
-            return (await self.engine.documents.passage(self.scope, str(document), begins, begins + length)).text
-        except NotFound:
-            return ""
 
     async def recollection(self, kept: Mapping[str, Any]) -> Recollection | None:
         text = await self._remembered(kept["id"], kept["source"])

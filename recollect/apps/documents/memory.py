@@ -22,10 +22,10 @@ from recollect.errors import NotFound
 from recollect.learning.document_turns import asks_documents, is_stopgap, list_cited
 from recollect.learning.rules import rulebooks
 from recollect.recall.lexemes import lexemes
-from recollect.values.conversation import Episode, Turn
+from recollect.values.conversation import Turn
 from recollect.values.lesson import Lesson
 from recollect.values.memory import Memory
-from recollect.values.query import EpisodeHit, Hit, MemoryHit, Query, Recall
+from recollect.values.query import EpisodeHit, Query, Recall
 from recollect.values.scope import MAX_NAME, Scope
 
 log = logging.getLogger("recollect.documents")
@@ -52,14 +52,17 @@ async def recall_memories(
     query = Query(question, scope="user", limit=MAX_TURNS, exclude=tuple(exclude))
     try:
         recall, now = await engine.recall(scope, query), datetime.now(UTC)
-        summaries = [hit for hit in recall.episodes if not is_in_history(hit.episode, exclude)]
-        behind = [(hit, await load_episode_turns(engine, scope, hit.episode)) for hit in summaries]
-        summed = [
-            (from_episode(hit, now), tuple(sorted(list_cited(turns))))
-            for hit, turns in behind
-            if has_content(hit, turns)
-        ]
-        return [*score_memories(recall, scope.session, now), *summed]
+        found = list(score_memories(recall, scope.session, now))
+        for hit in recall.episodes:
+            episode = hit.episode
+            if f"{episode.session}#{episode.first}" in exclude:
+                continue  # its turns are in the history, which is always the end of a session
+            place = Scope(scope.user, episode.session, scope.project)
+            turns = await engine.history(place, limit=episode.last - episode.first + 1, before=episode.last + 1)
+            if has_content(hit, turns):
+                score = score_memory(hit.score, SUMMARY_IMPORTANCE, episode.said_from, now)
+                found.append((Recollection(hit.source, "summary", hit.text, score), tuple(sorted(list_cited(turns)))))
+        return found
     # A failure of memory must not break an answer from documents.
     except Exception:
         log.exception("memory could not be searched")
@@ -71,38 +74,15 @@ def score_memories(
 ) -> Iterator[tuple[Recollection, tuple[str, ...]]]:
     books, worth = rulebooks(), weigh_words(recall)
     for known in recall.memories:
+        memory = known.memory
         if known.score > 0:
-            yield from_memory(known, now), cited_documents(known.memory)
+            score = score_memory(known.score, memory.importance, memory.valid_from, now)
+            yield Recollection(str(memory.id), memory.source, known.text, score), cited_documents(memory)
     for hit in select_relevant_turns(recall, books):
         if hit.turn.session != session and not is_stopgap(hit.turn) and not has_question(hit.text, books):
             near = hit.arms["vector"].score if "vector" in hit.arms else 0.0
-            yield from_turn(hit, max(shared_weight(hit.words, worth), near), now), ()
-
-
-def from_memory(hit: MemoryHit, now: datetime) -> Recollection:
-    memory = hit.memory
-    score = score_memory(hit.score, memory.importance, memory.valid_from, now)
-    return Recollection(str(memory.id), memory.source, hit.text, score)
-
-
-def from_episode(hit: EpisodeHit, now: datetime) -> Recollection:
-    score = score_memory(hit.score, SUMMARY_IMPORTANCE, hit.episode.said_from, now)
-    return Recollection(hit.source, "summary", hit.text, score)
-
-
-def from_turn(hit: Hit, similarity: float, now: datetime) -> Recollection:
-    return Recollection(hit.source, "turn", hit.text, score_memory(similarity, TURN_IMPORTANCE, hit.turn.at, now))
-
-
-def is_in_history(episode: Episode, exclude: Sequence[str]) -> bool:
-    """Whether the model sees an episode's turns anyway: the history shown is always the end of a session."""
-    return f"{episode.session}#{episode.first}" in exclude
-
-
-async def load_episode_turns(engine: Engine, scope: Scope, episode: Episode) -> list[Turn]:
-    """Return the turns that an episode summarises."""
-    place = Scope(scope.user, episode.session, scope.project)
-    return await engine.history(place, limit=episode.last - episode.first + 1, before=episode.last + 1)
+            score = score_memory(max(shared_weight(hit.words, worth), near), TURN_IMPORTANCE, hit.turn.at, now)
+            yield Recollection(hit.source, "turn", hit.text, score), ()
 
 
 def has_content(hit: EpisodeHit, turns: Sequence[Turn]) -> bool:
@@ -172,15 +152,11 @@ async def forget_answers(engine: Engine, scope: Scope, document: UUID) -> int:
 
 
 def score_memory(similarity: float, importance: float, said_at: datetime | None, now: datetime) -> float:
-    boost = (1 + BY_IMPORTANCE * importance) * recency_boost(said_at, now)
+    boost = 1 + BY_IMPORTANCE * importance
+    if said_at is not None:
+        days = max((now - said_at).total_seconds() / 86_400, 0.0)
+        boost *= float(1 + BY_RECENCY * 0.5 ** (days / HALF_LIFE))
     return round(min(max(similarity, 0.0), 1.0) * min(boost, MAX_BOOST), 4)
-
-
-def recency_boost(said_at: datetime | None, now: datetime) -> float:
-    if said_at is None:
-        return 1.0
-    days = max((now - said_at).total_seconds() / 86_400, 0.0)
-    return float(1 + BY_RECENCY * 0.5 ** (days / HALF_LIFE))
 
 
 def jaccard(one: str, other: str) -> float:

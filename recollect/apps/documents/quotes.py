@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -123,17 +123,18 @@ def quote_answer(
     if chosen:
         lines = [f"{each.text} ({each.hit.source})" for each in chosen]
         return Reply("\n".join(lines), {each.hit.source: each.place for each in reversed(chosen)})
-    told = next((each for each in memories if each.score >= MIN_MEMORY and is_about(each.text, question)), None)
-    if told is not None:
-        said = (REMEMBERED_ZH if is_cjk(question) else REMEMBERED).format(text=told.preview, id=told.id)
-        return Reply(said, {}, memory=told.id)
     near = next((each for each in judged if each.share >= MIN_NEAR), None)
-    return make_refusal(question, near, bool(hits))
+    return answer_from_memory(question, memories) or make_refusal(question, near, bool(hits))
 
 
-def is_about(memory: str, question: str) -> bool:
-    """Whether a memory has every word that is asked for: Seville's rent does not answer a question about Malmo's."""
-    return set(find_wanted_words(question)) <= set(lexemes(memory))
+def answer_from_memory(question: str, memories: Sequence[Recollection]) -> Reply | None:
+    """Return a memory that has every word asked for: the rent in Seville does not answer a question about Malmo."""
+    wanted = set(find_wanted_words(question))
+    for each in memories:
+        if each.score >= MIN_MEMORY and wanted <= set(lexemes(each.text)):
+            said = (REMEMBERED_ZH if is_cjk(question) else REMEMBERED).format(text=each.preview, id=each.id)
+            return Reply(said, {}, memory=each.id)
+    return None
 
 
 def make_refusal(question: str, near: Sentence | None, is_any: bool) -> Reply:
@@ -168,9 +169,11 @@ def select_quotes(judged: Sequence[Sentence]) -> list[Sentence]:
 def score_sentences(question: str, hits: Sequence[ChunkHit], asked: str) -> Iterator[Sentence]:
     lines = [(rank, hit, line) for rank, hit in enumerate(hits) for line in split_lines(hit)]
     meant = find_misspelt(lexemes(question), {word for _, _, line in lines for word in (*line.words, *line.around)})
-    worth = normalize_weights(weigh_words(question, [line.words for _, _, line in lines], meant), respell(asked, meant))
+    weights = weigh_words(question, [line.words for _, _, line in lines], meant)
+    worth = normalize_weights(weights, respell(lexemes(asked), meant))
     for rank, hit, line in lines:
-        share = line.factor * sum(worth[word] * word_share(line, word) for word in worth)
+        weights = {**line.around, **dict.fromkeys(line.words, 1.0)}
+        share = line.factor * sum(value * weights.get(word, 0.0) for word, value in worth.items())
         if share:
             said = make_sentence(hit, rank, line, share, worth)
             yield replace(said, share=share * weigh_kind(question, said.text))
@@ -178,19 +181,17 @@ def score_sentences(question: str, hits: Sequence[ChunkHit], asked: str) -> Iter
 
 def weigh_kind(question: str, said: str) -> float:
     """Return less than 1 if the sentence lacks the kind of thing asked for: a number, a number of these, a name."""
-    if WANTS_NUMBER.search(question) and not NUMBER.search(said):
+    if (WANTS_NUMBER.search(question) and not NUMBER.search(said)) or lacks_count(question, said):
         return NO_NUMBER_WEIGHT
-    if counted := COUNTED.search(question):
-        before = [
-            said[: at.start()].split()[-2:] for at in WORD.finditer(said) if lexemes(at[0]) == lexemes(counted[1])
-        ]
-        if before and not any(NUMBER.search(" ".join(words)) for words in before):
-            return NO_NUMBER_WEIGHT
     return NO_NAME_WEIGHT if WANTS_NAME.search(question) and not NAME.search(said) else 1.0
 
 
-def word_share(line: Line, word: str) -> float:
-    return 1.0 if word in line.words else line.around.get(word, 0.0)
+def lacks_count(question: str, said: str) -> bool:
+    """Return whether a sentence names the things to be counted, and never a number right before them."""
+    counted = COUNTED.search(question)
+    things = lexemes(counted[1]) if counted else None
+    before = [said[: at.start()].split()[-2:] for at in WORD.finditer(said) if lexemes(at[0]) == things]
+    return bool(before) and not any(NUMBER.search(" ".join(words)) for words in before)
 
 
 def make_sentence(hit: ChunkHit, rank: int, line: Line, share: float, worth: Collection[str]) -> Sentence:
@@ -246,8 +247,8 @@ def find_wanted_words(question: str) -> list[str]:
     return list(lexemes(ASKING_FORM.sub(" ", ASKING_WORDS.sub(" ", question))) or lexemes(question))
 
 
-def respell(text: str, meant: Mapping[str, str]) -> list[str]:
-    return [meant.get(word, word) for word in lexemes(text)]
+def respell(words: Iterable[str], meant: Mapping[str, str]) -> list[str]:
+    return [meant.get(word, word) for word in words]
 
 
 def weigh_words(
@@ -255,29 +256,31 @@ def weigh_words(
 ) -> dict[str, float]:
     """Return how rare each word is among the sentences. A word that no sentence has gets the highest weight; among few
     sentences only if the question is about it, otherwise that of a word that occurs once."""
-    words = [meant.get(word, word) for word in find_wanted_words(question)]
-    pointed = {meant.get(word, word) for word in find_named_things(question)}
-    many, is_few = max(len(sentences), MIN_SENTENCES), len(sentences) <= MIN_SENTENCES
-    having = {word: sum(word in each for each in sentences) for word in words}
-    unknown = {word for word, n in having.items() if n == 0 and word.isascii() and word not in pointed}
-    asking = {word for word in unknown if any(is_slip(word, asker) for asker in ASKERS)}
-    if is_few:
-        having |= dict.fromkeys(unknown, 1)
-    less = dict.fromkeys(find_doings(question) & unknown, DOING_WEIGHT)
-    if not having.keys() <= KIND_WORDS | less.keys():
+    counts = {word: sum(word in each for each in sentences) for word in respell(find_wanted_words(question), meant)}
+    # An answer without a name, or without the words after "what is the" and "who", answers another question.
+    named = respell(find_words(NAMED_THING, question), meant)
+    unknown = {word for word, n in counts.items() if not n and word.isascii()}.difference(named)
+    asking = set(filter(is_asking_slip, unknown))
+    if len(sentences) <= MIN_SENTENCES:
+        counts |= dict.fromkeys(unknown, 1)
+    less = dict.fromkeys(unknown.intersection(find_words(DOING, question)), DOING_WEIGHT)
+    if not counts.keys() <= KIND_WORDS | less.keys():
         less = dict.fromkeys(KIND_WORDS, KIND_WEIGHT) | less
-    rare = {word: math.log(1 + (many - n + 0.5) / (n + 0.5)) for word, n in having.items() if word not in asking}
-    return {word: value * less.get(word, 1.0) for word, value in rare.items()}
+    many = max(len(sentences), MIN_SENTENCES)
+    return {
+        word: math.log(1 + (many - n + 0.5) / (n + 0.5)) * less.get(word, 1.0)
+        for word, n in counts.items()
+        if word not in asking
+    }
 
 
-def find_doings(question: str) -> set[str]:
-    """Return the words of a question that say what is done, not with what."""
-    return set(lexemes(" ".join(found[found.lastindex or 0] for found in DOING.finditer(question))))
+def is_asking_slip(word: str) -> bool:
+    return any(is_slip(word, asker) for asker in ASKERS)
 
 
-def find_named_things(question: str) -> set[str]:
-    """Return names and the words after "what is the" and "who": an answer without them answers another question."""
-    return set(lexemes(" ".join(found[found.lastindex or 0] for found in NAMED_THING.finditer(question))))
+def find_words(pattern: re.Pattern[str], question: str) -> list[str]:
+    """Return the words in the group that matched."""
+    return list(lexemes(" ".join(found[found.lastindex or 0] for found in pattern.finditer(question))))
 
 
 def normalize_weights(worth: Mapping[str, float], asked: Collection[str]) -> dict[str, float]:

@@ -30,7 +30,7 @@ SEARCH_NAMES = {
     "none": "nothing",
 }
 NUMBER = ' class="number"'
-SIGNS = {"ok": "✓", "over": "▲", "under": "▼", "not measured": "–"}
+SIGNS = {"ok": "✓", "over": "▲", "under": "▼", "too few": "–", "not measured": "–"}
 
 STYLE = """
 :root { color-scheme: light dark; --page: #f6f6f4; --card: #fff; --ink: #1c1d1f; --quiet: #62656b; --rule: #dfdfdb;
@@ -56,7 +56,7 @@ thead th { border-top: 0; color: var(--quiet); font-weight: 500; font-size: 13px
 th[scope=row] { font-weight: 500; }
 .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .verdict { white-space: nowrap; font-weight: 600; } .ok { color: var(--good); } .over { color: var(--bad); }
-.under { color: var(--warn); } .not-measured { color: var(--quiet); font-weight: 400; }
+.under { color: var(--warn); } .not-measured, .too-few { color: var(--quiet); font-weight: 400; }
 .chart { display: block; width: 100%; height: auto; } .chart text { fill: var(--quiet); font-size: 12px; }
 .gauges { min-width: 680px; } .gauges th[scope=row] { min-width: 230px; }
 .grid { stroke: var(--rule); } .gauge { width: 120px; height: 12px; margin-top: 6px; }

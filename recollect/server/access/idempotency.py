@@ -40,10 +40,6 @@ async def return_stored(stored: Stored, call: Call, **_: Any) -> Stored:
     return stored
 
 
-def keep_scope(scope: Scope) -> Scope:
-    return scope
-
-
 @dataclass(frozen=True, slots=True)
 class Replay:
     """How the result of a write is stored under its key, and made again from that.
@@ -54,7 +50,7 @@ class Replay:
 
     store: Callable[[Any], Stored] = to_json
     restore: Callable[..., Awaitable[Any]] = return_stored
-    place: Callable[[Scope], Scope] = keep_scope
+    place: Callable[[Scope], Scope] = lambda scope: scope
 
 
 STORED = Replay()

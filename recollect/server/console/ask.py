@@ -17,15 +17,14 @@ from urllib.parse import quote, urlencode
 from starlette.responses import RedirectResponse, Response
 
 from recollect.apps.ask import teaching
-from recollect.apps.ask.chart_images import Theme, can_draw, draw_svg
+from recollect.apps.ask.charts import Theme, can_draw, draw_svg
 from recollect.apps.ask.corrections.correction import Change
-from recollect.apps.ask.csv_files import make_file_name, write_csv
-from recollect.apps.ask.history import asked_before
-from recollect.apps.ask.memory import is_seen
-from recollect.apps.ask.patterns import normal
+from recollect.apps.ask.memory import can_see_turn, list_questions
+from recollect.apps.ask.patterns import normalize_question
 from recollect.apps.ask.question import MAX_ROWS as MAX_CSV_ROWS
 from recollect.apps.ask.question import Answer, Ask
 from recollect.apps.ask.source_registry import View
+from recollect.apps.ask.wording import make_file_name, write_csv
 from recollect.errors import InvalidInput, NotFound, RecollectError, describe_missing_extra
 from recollect.server.access.caller import check_environment_use
 from recollect.server.access.idempotency import find_memory
@@ -77,7 +76,7 @@ def read_target(visit: Visit) -> Target:
 async def load_view(visit: Visit, source: str) -> tuple[View | None, str]:
     """Return the database as the caller's role may see it, or what is wrong with it."""
     try:
-        known = await visit.analyst.library.find(visit.scope("data_sources"), source)
+        known = await visit.analyst.sources.find(visit.scope("data_sources"), source)
     except RecollectError as error:
         return None, f"Could not open {source}: {plain_message(error)}"
     return known.view(visit.role), ""
@@ -154,14 +153,14 @@ async def load_conversation(visit: Visit, source: str, turns: Sequence[Turn]) ->
         return {**NO_SOURCE, "problem": problem}
     recent: Sequence[Mapping[str, Any]] = []
     if visit.can("history"):
-        recent = await asked_before(visit.engine, visit.scope("history"), source, view, RECENT_QUESTIONS)
-    latest = {normal(each["question"]): each for each in reversed(recent)}  # of repeated questions
+        recent = await list_questions(visit.engine, visit.scope("history"), source, view, RECENT_QUESTIONS)
+    latest = {normalize_question(each["question"]): each for each in reversed(recent)}  # of repeated questions
     exchanges = build_exchanges(turns, source, view, {each["ref"]: each["feedback"] for each in recent})
     return {
         "view": view,
         "problem": "",
         "exchanges": exchanges,
-        "recent": [each for each in recent if latest[normal(each["question"])] is each][:SHOWN_QUESTIONS],
+        "recent": [each for each in recent if latest[normalize_question(each["question"])] is each][:SHOWN_QUESTIONS],
         "suggestions": suggest_questions(view, visit.analyst.today()) if not exchanges else [],
     }
 
@@ -173,7 +172,7 @@ def build_exchanges(turns: Sequence[Turn], source: str, view: View, ratings: Map
         replace(
             exchange,
             rating=ratings.get(question.ref or ""),
-            is_visible=is_seen(reply, source, view),
+            is_visible=can_see_turn(reply, source, view),
             is_clarified=exchange.answer.needs_clarification and next_question in (question.text, *exchange.choices),
         )
         for (question, reply, exchange), next_question in zip(found, next_questions, strict=False)
@@ -188,7 +187,7 @@ async def ask_question(visit: Visit) -> Response:
     if not visit.field("again", ""):
         return await respond(visit, visit.field("question").strip())
     session, _, index = visit.field("again").rpartition("#")
-    turn = (await load_turns_until(visit, session, index, 1))[-1]
+    turn = (await visit.load_turns(session, index, 1))[-1]
     return await respond(visit, str((turn.data or {}).get("standalone") or turn.text))
 
 
@@ -270,7 +269,7 @@ async def add_source(visit: Visit) -> Response:
     scope = visit.scope("put_data_source")
     try:
         check_environment_use(visit.caller, dsn)
-        await visit.analyst.library.add(scope, name, dsn)
+        await visit.analyst.sources.add(scope, name, dsn)
     except RecollectError as error:
         return await render_conversation(visit, plain_message(error), STATUS.get(error.code, 500), name=name)
     return redirect("ask", source=name, notice="source-added")
@@ -279,23 +278,13 @@ async def add_source(visit: Visit) -> Response:
 # Answers of the past --------------------------------------------------------------------------------------------------
 
 
-async def load_turns_until(visit: Visit, session: str, index: str, limit: int) -> list[Turn]:
-    """Return the last messages up to the one at `index`."""
-    if not session or not index.isdecimal() or len(index) > 9:
-        raise InvalidInput("turn", "must name a message; open the page again")
-    turns = await visit.engine.history(visit.scope("history", session), limit=limit, before=int(index) + 1)
-    if not turns or turns[-1].index != int(index):
-        raise NotFound("This message no longer exists.")
-    return turns
-
-
 async def load_exchange(visit: Visit, session: str, turn: str) -> Exchange:
     """Return a logged exchange, if the caller may see its tables now."""
-    for _, reply, exchange in read_exchanges(await load_turns_until(visit, session, turn, 2)):
+    for _, reply, exchange in read_exchanges(await visit.load_turns(session, turn, 2)):
         view, problem = await load_view(visit, exchange.answer.source)
         if view is None:
             raise NotFound(problem)
-        if is_seen(reply, exchange.answer.source, view):
+        if can_see_turn(reply, exchange.answer.source, view):
             return exchange
     raise NotFound("This message is not a database answer that you can see.")
 
@@ -402,9 +391,9 @@ async def show_learned(visit: Visit) -> Response:
     # The differences of a correction are computed again from the two statements that were stored.
     stored = next((each.data for each in learned if each.kind == "correction" and each.data), None)
     if stored and target.source:
-        known = await visit.analyst.library.find(visit.scope("data_sources"), target.source)
+        known = await visit.analyst.sources.find(visit.scope("data_sources"), target.source)
         texts = (str(stored.get(name) or "") for name in ("original_query", "generated_sql", "corrected_sql"))
-        changes = teaching.difference(known, *texts).changes
+        changes = teaching.compare_statements(known, *texts).changes
     values = {"target": target, "owner": owner, "learned": learned, "changes": changes, "change_names": CHANGES}
     return render_ask_page(visit, "ask_learned.html", values)
 

@@ -12,14 +12,14 @@ from itertools import chain, islice, pairwise
 from secrets import token_hex
 from typing import Any
 
+from recollect.apps.ask.answers import read_answer
 from recollect.apps.ask.charts import chart_answer, is_figures
-from recollect.apps.ask.interpret.explain import plural
+from recollect.apps.ask.interpret.explain import plural, singular
 from recollect.apps.ask.interpretation import is_clear
 from recollect.apps.ask.question import Answer
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.turn_data import answer_from
-from recollect.apps.ask.wording import EMPTY, EMPTY_ZH, describe_row_count, shown
+from recollect.apps.ask.wording import EMPTY, EMPTY_ZH, describe_row_count, format_cell
 from recollect.server.console.render import get_ref_index
 from recollect.values.conversation import Turn
 
@@ -147,15 +147,15 @@ def build_new_exchange(answer: Answer) -> Exchange:
     return Exchange(answer, standalone or answer.question, index or token_hex(4), turn)
 
 
-def format_cell(value: Any) -> str:
-    text = shown(value)
+def shorten_cell(value: Any) -> str:
+    text = format_cell(value)
     return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1]}…"
 
 
 def get_single_value(rows: Rows | None) -> str | None:
     if rows is None or len(rows.rows) != 1 or len(rows.columns) != 1:
         return None
-    return format_cell(rows.rows[0][0])
+    return shorten_cell(rows.rows[0][0])
 
 
 def summarize(answer: Answer) -> str:
@@ -209,7 +209,7 @@ def read_exchanges(turns: Sequence[Turn]) -> Iterator[tuple[Turn, Turn, Exchange
         if (question.role, reply.role, data.get("host")) != ("user", "assistant", "sql"):
             continue
         with suppress(KeyError, TypeError, AttributeError):  # applications may write turns of their own under this name
-            answer = replace(answer_from(question.text, reply.text, data), session=reply.session, ref=reply.ref)
+            answer = replace(read_answer(question.text, reply.text, data), session=reply.session, ref=reply.ref)
             standalone = (question.data or {}).get("standalone") if answer.way == "edit" else None
             shown = standalone or question.text
             yield question, reply, Exchange(answer, shown, str(reply.index), reply.index, reply.at, is_logged=True)
@@ -246,7 +246,7 @@ def list_groups(view: View, table: str) -> Iterator[str]:
     joined = {join.to for join in view.model.joins if join.table == table}
     for entity in view.model.entities:
         if entity.table in joined and 1 < count_rows(view, entity.table) <= MAX_GROUPS:
-            yield entity.names[0]
+            yield singular(entity.names[0])
     for each in view.model.dimensions:
         if each.table in joined | {table} and has_few_values(view, each.table, each.column):
             yield each.names[0]

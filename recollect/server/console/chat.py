@@ -31,6 +31,10 @@ MAX_MEMORIES = 300  # searched for those learned from the messages of a page
 LEARNING_SECONDS = 8.0  # a page waits this long for the worker
 EVENT_STREAM = "text/event-stream"
 MEMORY_USE_TYPES: Mapping[str, type] = {"notes": list, "sources": list, "request_id": str, "rewritten": str}
+ORIGINS: Mapping[str, str] = {  # of replies that no model wrote
+    "sql": "from a database, without a model",
+    "documents": "quoted from documents, without a model",
+}
 SEARCH_METHODS: Mapping[str, str] = {
     "hybrid": "keywords and meaning",
     "fts": "keywords",
@@ -53,6 +57,13 @@ class Message:
     @property
     def data(self) -> Mapping[str, Any]:
         return self.turn.data or {}
+
+    @property
+    def origin(self) -> str:
+        """How a reply was made; empty for a message of a user or of another application."""
+        if self.turn.role != "assistant" or not {"answers", "host"} & self.data.keys():
+            return ""
+        return str(self.data.get("model") or ORIGINS.get(str(self.data.get("host")), "from memory, without a model"))
 
 
 async def show_chat(visit: Visit) -> Response:
@@ -155,7 +166,7 @@ async def render_answer(visit: Visit, answer: Answer) -> str:
 
 async def show_why(visit: Visit) -> Response:
     """Show what was recalled for an answer, which of it was used, and what it cost."""
-    turn = await load_turn(visit)
+    turn = (await visit.load_turns(visit.query("session"), visit.query("turn"), 1))[-1]
     use = read_memory_use(turn)
     explanation = None
     if use.get("request_id"):
@@ -167,7 +178,7 @@ async def show_why(visit: Visit) -> Response:
 
 async def show_learned(visit: Visit) -> Response:
     """Show what was learned from a message, once the worker is done with it."""
-    turn = await load_turn(visit)
+    turn = (await visit.load_turns(visit.query("session"), visit.query("turn"), 1))[-1]
     scope = visit.scope("memories")
     if visit.caller.settings.enabled:
         # After the timeout the work goes on; the page shows what there is by then.
@@ -176,14 +187,6 @@ async def show_learned(visit: Visit) -> Response:
     memories = await visit.engine.memories(scope, status=None, limit=MAX_MEMORIES)
     learned = [memory for memory in memories if turn.ref in memory.refs]
     return render_page(visit, "chat_learned.html", {"learned": learned})
-
-
-async def load_turn(visit: Visit) -> Turn:
-    index = parse_index(visit.query("turn"))
-    turns = await visit.engine.history(visit.scope("history", visit.query("session")), limit=1, before=index + 1)
-    if not turns or turns[0].index != index:
-        raise NotFound("This message no longer exists.")
-    return turns[0]
 
 
 async def rename_session(visit: Visit) -> Response:

@@ -7,7 +7,7 @@ The values that templates need are in documents_view.py.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -37,6 +37,7 @@ from recollect.server.console.render import format_pages, redirect, render_html,
 from recollect.server.console.visit import Visit, parse_number
 from recollect.values.conversation import Conversation
 from recollect.values.document import MAX_CHUNK_HITS, Document, Upload
+from recollect.values.identity import Action
 from recollect.values.lesson import Owner
 from recollect.values.query import MAX_QUERY_CHARS
 from recollect.values.scope import Scope
@@ -45,6 +46,10 @@ PAGE_TURNS = 40
 RECENT_SESSIONS = 12  # searched for those that asked documents
 PAGE_DOCUMENTS = 50
 MAX_FILES = 50  # in one form
+OWNERS: Mapping[bool, tuple[Owner, Action]] = {  # of an upload, by whether it is shared
+    False: ("user", "add_document"),
+    True: ("project", "change_documents"),
+}
 UPLOAD_PATH = "/console/documents/add"  # its body may be as large as a document
 
 
@@ -231,15 +236,15 @@ async def show_list(visit: Visit) -> Response:
 
 async def upload(visit: Visit) -> Response:
     """Add the files of a form. One that is refused does not stop the others."""
-    owner: Owner = "project" if visit.is_checked("shared") else "user"
-    scope = visit.scope("change_documents" if owner == "project" else "add_document")
-    files = [each for each in visit.field_list("file") if isinstance(each, UploadFile)]
-    results = [(file.filename, await add_file(visit, scope, file, owner)) for file in files if file.filename]
+    owner, action = OWNERS[visit.is_checked("shared")]
+    scope = visit.scope(action)
+    files = [each for each in visit.field_list("file") if isinstance(each, UploadFile) and each.filename]
+    results = [(file.filename, await add_file(visit, scope, file, owner)) for file in files]
     if not results:
         raise InvalidInput("file", "is missing; choose a file first")
-    problems = [problem for _, problem in results if problem]
-    if problems:
-        return render_page(visit, "documents_uploaded.html", {"results": results}, STATUS.get(problems[0].code, 500))
+    problem = next((each for _, each in results if each), None)
+    if problem:
+        return render_page(visit, "documents_uploaded.html", {"results": results}, STATUS.get(problem.code, 500))
     return await show_list(visit) if visit.wants_fragment else redirect("documents", notice="added")
 
 

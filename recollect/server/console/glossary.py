@@ -3,16 +3,16 @@ up what a term means to the user; approve proposed definitions. Each change chec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from operator import attrgetter
 
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from recollect.errors import InvalidInput, NotFound
-from recollect.server.console.render import redirect, render_page
-from recollect.server.console.visit import Visit, parse_number
+from recollect.server.console.render import group_in_order, redirect, render_page
+from recollect.server.console.visit import Visit, parse_choice, parse_number
 from recollect.values.resolution import Meaning, Resolution
 from recollect.values.scope import Tier
 from recollect.values.term import KINDS, MAX_TERMS, Term, TermKind
@@ -65,7 +65,7 @@ async def render_glossary(visit: Visit, typed: Mapping[str, str] = EMPTY_FORM, p
     search, kind, word = visit.query("q").strip(), visit.query("kind"), visit.query("word").strip()
     limit = min(parse_number("shown", visit.query("shown"), PAGE_TERMS), MAX_TERMS - 1) or PAGE_TERMS
     terms = await visit.engine.terms.find(
-        visit.scope("terms"), search or None, kind=parse_kind(kind) if kind else None, limit=limit + 1
+        visit.scope("terms"), search or None, kind=parse_choice("kind", kind, KINDS) if kind else None, limit=limit + 1
     )
     resolution = await visit.engine.resolve(visit.scope("resolve"), word) if word else None
     pending = await visit.engine.memories(
@@ -80,7 +80,7 @@ async def render_glossary(visit: Visit, typed: Mapping[str, str] = EMPTY_FORM, p
         "kind": kind,
         "word": word,
         "titles": KIND_TITLES,
-        "groups": group_by_kind(terms[:limit]),
+        "groups": group_in_order(terms[:limit], attrgetter("kind"), KIND_TITLES),
         "more": limit + PAGE_TERMS if len(terms) > limit else None,
         "resolution": resolution,
         "tiers": list_meanings(resolution) if resolution else [],
@@ -106,20 +106,6 @@ def list_meanings(resolution: Resolution) -> list[TierMeanings]:
     ]
 
 
-def group_by_kind(terms: Iterable[Term]) -> list[tuple[str, list[Term]]]:
-    """Return the terms by kind, in the order of KIND_TITLES."""
-    order = list(KIND_TITLES)
-    ordered = sorted(terms, key=lambda term: order.index(term.kind))
-    return [(kind, list(group)) for kind, group in groupby(ordered, key=lambda term: term.kind)]
-
-
-def parse_kind(text: str) -> TermKind:
-    for kind in KINDS:
-        if kind == text:
-            return kind
-    raise InvalidInput("kind", f"must be one of {', '.join(KINDS)}, got {text!r}")
-
-
 async def find_term(visit: Visit, name: str, kind: TermKind) -> Term | None:
     terms = await visit.engine.terms.find(visit.scope("terms"), name, kind=kind, limit=PAGE_TERMS)
     return next((term for term in terms if term.name == name), None)
@@ -135,7 +121,7 @@ async def add_term(visit: Visit) -> Response:
     typed = {name: visit.field(name, "") for name in EMPTY_FORM}
     scope, name = visit.project_scope("put_term"), typed["name"].strip()
     try:
-        kind = parse_kind(typed["kind"])
+        kind = parse_choice("kind", typed["kind"], KINDS)
         if name and await find_term(visit, name, kind):
             raise InvalidInput("term.name", f"{name!r} already exists; search for it and change it")
         term = await visit.engine.terms.put(scope, fill_term(Term(typed["name"], kind), typed))
@@ -146,7 +132,7 @@ async def add_term(visit: Visit) -> Response:
 
 async def change_term(visit: Visit) -> Response:
     """Change the definition, synonyms and SQL of a term; its other data stays."""
-    kind, scope = parse_kind(visit.field("kind")), visit.project_scope("put_term")
+    kind, scope = parse_choice("kind", visit.field("kind"), KINDS), visit.project_scope("put_term")
     term = await find_term(visit, visit.field("name"), kind)
     if term is None:
         raise NotFound(f"The term {visit.field('name')!r} no longer exists.")
@@ -156,7 +142,7 @@ async def change_term(visit: Visit) -> Response:
 
 
 async def remove_term(visit: Visit) -> Response:
-    scope, kind = visit.project_scope("drop_term"), parse_kind(visit.field("kind"))
+    scope, kind = visit.project_scope("drop_term"), parse_choice("kind", visit.field("kind"), KINDS)
     await visit.engine.terms.drop(scope, visit.field("name"), kind=kind)
     return redirect("terms", q=visit.field("q", ""), kind=visit.field("of", ""), notice="dropped")
 

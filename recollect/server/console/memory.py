@@ -22,12 +22,11 @@ from recollect.server.console.memory_view import (
     STATUSES,
     build_history,
     count_kinds,
-    group_by_kind,
     group_lines,
     parse_end_of_day,
 )
-from recollect.server.console.render import link, redirect_back, render_page
-from recollect.server.console.visit import Visit, parse_number
+from recollect.server.console.render import group_in_order, link, redirect_back, render_page
+from recollect.server.console.visit import Visit, parse_choice, parse_number
 from recollect.values.conversation import Turn
 from recollect.values.identity import Action
 from recollect.values.lesson import IMPORTANCE, Lesson, Owner
@@ -89,7 +88,7 @@ class Filters:
 
 
 def read_filters(visit: Visit) -> Filters:
-    owner, status = parse_owner(visit.query("owner", "user")), visit.query("status")
+    owner, status = parse_choice("owner", visit.query("owner", "user"), OWNERS), visit.query("status")
     if status not in STATUSES:
         raise InvalidInput("status", f"must be one of {', '.join(filter(None, STATUSES))}, got {status!r}")
     return Filters(owner, visit.query("kind"), status, visit.query("as_of"))
@@ -114,7 +113,7 @@ async def render_list(visit: Visit, filters: Filters, typed: dict[str, str], pro
     )
     values = {
         "filters": filters,
-        "groups": group_by_kind(memories),
+        "groups": group_in_order(memories, lambda memory: memory.kind, KINDS),
         "next_page": str(memories[-1].id) if len(memories) == PAGE_MEMORIES else "",
         "is_paged": bool(visit.query("after")),
         "counts": await count_memories(visit, filters),
@@ -142,7 +141,7 @@ async def count_memories(visit: Visit, filters: Filters) -> dict[str, Any]:
 
 async def add_memory(visit: Visit) -> Response:
     """Learn what the form says; without a key it is a note."""
-    owner = parse_owner(visit.field("owner", "") or "user")
+    owner = parse_choice("owner", visit.field("owner", "") or "user", OWNERS)
     typed = {name: visit.field(name, "") for name in EMPTY_FORM} | {"owner": owner}
     scope = visit.scope("learn") if owner == "user" else visit.project_scope("learn_project")
     try:
@@ -185,7 +184,7 @@ async def show_memory(visit: Visit) -> Response:
 async def load_memory(visit: Visit) -> tuple[Owner, Memory]:
     """Return a memory by its id. Without an owner in the address, the user's memories are searched first."""
     wanted, owner = as_memory_id(visit.query("id")), visit.query("owner")
-    for each in (parse_owner(owner),) if owner else OWNERS:
+    for each in (parse_choice("owner", owner, OWNERS),) if owner else OWNERS:
         if memory := await search_memory(visit.engine, scope_to_read(visit, each), each, wanted):
             return each, memory
     raise NotFound("This memory no longer exists.")
@@ -268,13 +267,6 @@ async def show_rejections(visit: Visit) -> Response:
 # Forms that change a memory, on every page that shows one -------------------------------------------------------------
 
 
-def parse_owner(text: str) -> Owner:
-    for owner in OWNERS:
-        if owner == text:
-            return owner
-    raise InvalidInput("owner", f"must be user or project, got {text!r}")
-
-
 def scope_to_read(visit: Visit, owner: Owner) -> Scope:
     return visit.scope("memories" if owner == "user" else "memories_project")
 
@@ -296,7 +288,7 @@ OF_PROJECT = ("correct", "close", "forget")  # also for memories of the project,
 
 async def change_memory(verb: str, visit: Visit) -> Response:
     """Change a memory, and redirect to the page that had the form, there to the memory if it still exists."""
-    owner = parse_owner(visit.field("owner", "") or "user") if verb in OF_PROJECT else "user"
+    owner = parse_choice("owner", visit.field("owner", "") or "user", OWNERS) if verb in OF_PROJECT else "user"
     scope = visit.scope(cast("Action", verb)) if owner == "user" else visit.project_scope("change_project")
     notice, change = CHANGES[verb]
     changed = await change(visit, scope, visit.field("id"), owner)

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
-from itertools import groupby
 from typing import get_args
 
 from recollect.errors import InvalidInput
+from recollect.server.console.render import group_in_order
 from recollect.values.memory import Memory, MemoryKind, Status, find_linked, is_single
-from recollect.values.query import Context, Line, Section
+from recollect.values.query import Context, Line
 
 KINDS: Mapping[str, tuple[str, str]] = {  # title of a group, and what belongs to it
     "identity": ("Profile", "name, location, job"),
@@ -65,7 +65,7 @@ REJECTION_REASONS: Mapping[str, str] = {  # reason: what it means; what is in qu
     "no usable key": "The model did not say what the statement is about.",
 }
 SEARCH_ARMS: Mapping[str, str] = {"bm25": "keywords", "vector": "meaning", "trigram": "spelling"}
-SECTIONS: Mapping[Section, str] = {
+SECTIONS: Mapping[str, str] = {
     "terms": "Definitions",
     "known": "Memories",
     "episodes": "Summaries of earlier messages",
@@ -104,13 +104,6 @@ def count_kinds(memories: Sequence[Memory], limit: int) -> KindCounts:
     return KindCounts({kind: counts[kind] for kind in get_args(MemoryKind) if counts[kind]}, len(memories) == limit)
 
 
-def group_by_kind(memories: Sequence[Memory]) -> list[tuple[str, list[Memory]]]:
-    """Return the memories by kind, in the order of KINDS."""
-    order = list(KINDS)
-    ordered = sorted(memories, key=lambda memory: order.index(memory.kind))
-    return [(kind, list(group)) for kind, group in groupby(ordered, key=lambda memory: memory.kind)]
-
-
 def build_history(memory: Memory, same_key: Iterable[Memory]) -> History:
     newest = sorted(same_key, key=lambda each: (each.valid_from, each.id), reverse=True)
     if is_single(memory.kind, memory.key):
@@ -122,10 +115,8 @@ def build_history(memory: Memory, same_key: Iterable[Memory]) -> History:
 
 def group_lines(context: Context) -> list[tuple[str, list[Line], int]]:
     """Return the lines of a context by section: title, lines, tokens."""
-    order = list(SECTIONS)
-    ordered = sorted(context.lines, key=lambda line: order.index(line.section))
-    groups = [(SECTIONS[name], list(lines)) for name, lines in groupby(ordered, key=lambda line: line.section)]
-    return [(title, lines, sum(line.tokens for line in lines)) for title, lines in groups]
+    groups = group_in_order(context.lines, lambda line: line.section, SECTIONS)
+    return [(SECTIONS[name], lines, sum(line.tokens for line in lines)) for name, lines in groups]
 
 
 def parse_end_of_day(field: str, text: str) -> datetime | None:

@@ -17,9 +17,9 @@ from starlette.responses import Response, StreamingResponse
 from recollect.errors import InvalidInput
 from recollect.server.access.caller import SWITCHES, key_scope
 from recollect.server.access.responses import stream_lines
-from recollect.server.console.memory import parse_owner
+from recollect.server.console.memory import OWNERS
 from recollect.server.console.render import HEADERS, redirect, render_page
-from recollect.server.console.visit import Visit
+from recollect.server.console.visit import Visit, parse_choice
 from recollect.settings import Settings, Unset
 from recollect.values.api_key import ROLES, UNBOUND, Grant, Role
 from recollect.values.conversation import Conversation, Episode
@@ -190,7 +190,7 @@ async def delete(visit: Visit, session: str | None = None) -> Response:
 
 async def show_audit_log(visit: Visit) -> Response:
     """Show who changed or deleted what, newest first."""
-    owner = parse_owner(visit.query("owner", "user"))
+    owner = parse_choice("owner", visit.query("owner", "user"), OWNERS)
     events = await visit.engine.audit(visit.scope("audit" if owner == "user" else "audit_project"), owner=owner)
     values = {"owner": owner, "events": events[::-1][:SHOWN_EVENTS], "count": len(events)}
     return render_page(visit, "privacy_audit_log.html", values)

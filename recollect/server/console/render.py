@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -19,6 +19,7 @@ from recollect.server.console.visit import Visit
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+T = TypeVar("T")
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
 HEADERS: Mapping[str, str] = {
@@ -163,7 +164,8 @@ def shorten_ref(ref: str) -> str:
 
 def remove_tables(text: str) -> str:
     """Return text without Markdown tables; the page it was asked on shows them as tables."""
-    return "\n".join(line for line in text.split("\n") if not line.startswith("| ")).strip() or text
+    kept = "\n".join(line for line in text.split("\n") if not line.startswith("| ")).strip()
+    return text if not kept or kept == text.strip() else kept.rstrip(":：")
 
 
 def split_citations(text: str) -> list[tuple[str, str]]:
@@ -177,6 +179,13 @@ def static_url(name: str) -> str:
     """Return the address of a static file with its digest, so that browsers can cache it for good."""
     digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
     return f"/console/static/{name}?v={digest}"
+
+
+def group_in_order(values: Iterable[T], key: Callable[[T], str], order: Iterable[str]) -> list[tuple[str, list[T]]]:
+    """Return the values by their key, in the given order of keys; keys without values are left out."""
+    values = list(values)
+    groups = ((name, [each for each in values if key(each) == name]) for name in order)
+    return [(name, group) for name, group in groups if group]
 
 
 def format_pages(page: int | None, page_end: int | None) -> str:

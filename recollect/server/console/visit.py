@@ -11,9 +11,9 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
 from starlette.datastructures import FormData, UploadFile
@@ -21,12 +21,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from recollect.engine import Engine
-from recollect.errors import Forbidden, InvalidInput, RecollectError
+from recollect.errors import Forbidden, InvalidInput, NotFound, RecollectError
 from recollect.server.access.caller import Applications, Caller, check_address, check_host
 from recollect.values.api_key import parse_key
+from recollect.values.conversation import Turn
 from recollect.values.identity import ACTS_FOR_OTHERS, LOCAL, Action, Credentials, Identity
 from recollect.values.scope import Scope
 
+T = TypeVar("T")
 SESSION_COOKIE = "recollect_console"
 SELECTION_COOKIE = "recollect_place"
 SESSION_SECONDS = 12 * 3600
@@ -94,6 +96,15 @@ class Visit(Applications):
     def project_scope(self, action: Action) -> Scope:
         """Return a scope for shared project data. The audit log then names the caller, not the selected user."""
         return self.caller.authorize(action, None, None, self.selection.project)
+
+    async def load_turns(self, session: str, index: str, limit: int) -> list[Turn]:
+        """Return the last messages of a session up to the one at `index`."""
+        last = parse_number("turn", index, -1)
+        scope = self.scope("history", session)
+        turns = await self.engine.history(scope, limit=limit, before=last + 1) if session and last >= 0 else []
+        if not turns or turns[-1].index != last:
+            raise NotFound("This message no longer exists.")
+        return turns
 
     def query(self, name: str, default: str = "") -> str:
         """Return a query parameter of the address."""
@@ -187,6 +198,13 @@ async def read_form(visit: Visit, max_files: int = 0) -> Visit:
 
 def is_same_site(request: Request) -> bool:
     return request.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+
+
+def parse_choice(name: str, text: str, choices: Sequence[T]) -> T:
+    """Return the choice that a text names."""
+    if text in choices:
+        return choices[choices.index(text)]
+    raise InvalidInput(name, f"must be one of {', '.join(map(str, choices))}, got {text!r}")
 
 
 def parse_number(name: str, text: str, default: int) -> int:

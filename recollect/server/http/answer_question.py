@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import msgspec
-from fastapi import Header, Query, Request
+from fastapi import Header, Query
 from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
@@ -26,20 +26,19 @@ from recollect.apps.ask.answer_fields import (
     describe_answer,
     execution_result,
 )
-from recollect.apps.ask.chart_images import draw_png
-from recollect.apps.ask.charts import chart_answer
-from recollect.apps.ask.metadata import similar_tables
-from recollect.apps.ask.question import MAX_ROWS, Answer, Ask, OnText, Shown
-from recollect.apps.ask.recording import from_log
-from recollect.apps.ask.session_context import HEADER, read_session_context
+from recollect.apps.ask.answers import load_answer
+from recollect.apps.ask.charts import chart_answer, draw_png
+from recollect.apps.ask.question import HEADER, MAX_ROWS, Answer, Ask, OnText, SchemaLimits, read_session_context
+from recollect.apps.ask.schema_prompt import similar_tables
 from recollect.errors import InvalidInput, MissingExtra, NotFound, SchemaMismatch, StoreUnavailable
-from recollect.server.access.caller import Call, Caller, CurrentCaller, decode_utf8
+from recollect.server.access.caller import Call, Caller, decode_utf8
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once
 from recollect.server.access.responses import Json, json_object, list_of
 from recollect.server.http.bodies import NAME, Body, Project, chars, within
 from recollect.server.http.routing import PROJECT, Routes
 from recollect.settings import Settings
 from recollect.values.query import MAX_QUERY_CHARS
+from recollect.values.scope import Scope
 
 routes = Routes("", "ask", PROJECT)
 Mode = Literal["default", "data", "metadata"]
@@ -133,8 +132,8 @@ def make_ask(body: AskBody, role: str, settings: Settings, mode: str | None, con
         clarify=body.check_ambiguity,
         fix=body.enable_query_fixer,
         review=body.enable_query_fixer if body.enable_query_reviewer is None else body.enable_query_reviewer,
-        told_rows=body.llm_response_rows_limit,
-        shown=Shown(
+        model_rows=body.llm_response_rows_limit,
+        schema=SchemaLimits(
             not {"vector_search_k", "vector_search_total_limit"} & body.model_fields_set,
             body.vector_search_k,
             body.vector_search_total_limit,
@@ -223,7 +222,7 @@ async def answer_once(
 
     async def restore(stored: Stored, call: Call) -> dict[str, Any]:
         ref = stored["ref"]
-        return await describe(await from_log(call.engine, call.scope, ref) if ref else await answer())
+        return await describe(await load_answer(call.engine, call.scope, ref) if ref else await answer())
 
     replayed = False
     with call.engine.runtime.deadline():
@@ -263,77 +262,58 @@ async def stream_answer(call: Call, body: AskBody, key: str | None, context: str
     return StreamingResponse(stream(), media_type="text/plain", headers=replayed)
 
 
-def add_question_routes(path: str, name: str, mode: str | None, posted: str, by_address: str, streams: bool) -> None:
-    """Add the routes that ask a question: with a body, and with the fields in the query unless `by_address` is empty.
+def authorize_question(*, caller: Caller, body: AskBody, **_: Any) -> Scope:
+    """Return the scope of a question. Without `user_id` no memory takes part, and the caller need only be allowed to
+    ask; a user that the caller may not act for is refused even then."""
+    if body.user_id is not None and body.use_memory:
+        return caller.authorize("record", body.user_id, body.session_id, body.project)
+    return caller.authorize("ask", body.user_id, None, body.project)
 
-    Without `user_id` no memory takes part, and the caller need only be allowed to ask; a user that the caller may not
-    act for is refused even then.
-    """
 
-    async def respond(
-        caller: Caller, request: Request, body: AskBody, key: str | None, context: str | None
+def add_question_routes(path: str, name: str, mode: str | None, description: str) -> None:
+    """Add the routes that ask a question: with a body and, unless it only generates, with the fields in the query."""
+    is_stream = name.startswith("stream")
+
+    async def ask(
+        call: Call, body: AskBody, context: SessionContextHeader = None, idempotency_key: IdempotencyKey = None
     ) -> Response:
-        if body.user_id is not None and body.use_memory:
-            scope = caller.authorize("record", body.user_id, body.session_id, body.project)
-        else:
-            key, scope = None, caller.authorize("ask", body.user_id, None, body.project)
-        call = Call(caller, scope, request)
-        if streams:
+        key = idempotency_key if body.user_id is not None and body.use_memory else None
+        if is_stream:
             return await stream_answer(call, body, key, context)
         return await respond_to_question(call, body, key, mode, context)
 
-    async def ask(
-        body: AskBody,
-        caller: CurrentCaller,
-        request: Request,
-        context: SessionContextHeader = None,
-        idempotency_key: IdempotencyKey = None,
-    ) -> Response:
-        return await respond(caller, request, body, idempotency_key, context)
-
     async def ask_by_address(
-        body: Annotated[AskBody, Query()],
-        caller: CurrentCaller,
-        request: Request,
-        context: SessionContextHeader = None,
+        call: Call, body: Annotated[AskBody, Query()], context: SessionContextHeader = None
     ) -> Response:
-        return await respond(caller, request, body, None, context)
+        return await ask(call, body, context)
 
-    shown: dict[str, Any] = (
-        {"response_class": Response, "responses": TEXT} if streams else {"model": AnswerQuestionAnswer}
+    shown: dict[str, Any] = {"find_scope": authorize_question} | (
+        {"response_class": Response, "responses": TEXT} if is_stream else {"model": AnswerQuestionAnswer}
     )
-    routes.add(f"POST {path}", "ask", name=name, description=posted, **shown)(ask)
-    if by_address:
-        named: Any = {"name": f"{name}_by_address", "description": by_address}
-        routes.add(f"GET {path}", "ask", **named, **shown)(ask_by_address)
+    routes.add(f"POST {path}", "ask", name=name, description=description, **shown)(ask)
+    if mode != "generate":
+        shown |= {"name": f"{name}_by_address", "description": f"As `POST {path}`, with the fields in the query."}
+        routes.add(f"GET {path}", "ask", **shown)(ask_by_address)
 
 
 for row in (
     (
         *("/answerQuestion", "answer_question", None),
         "Ask a database. With `user_id`, what was asked and taught before takes part, and the question is remembered.",
-        "Ask a database, with the fields in the query.",
-        False,
     ),
     (
         *("/answerDataQuestion", "answer_data_question", "data"),
         "Ask for data; the question is never taken as one about the schema.",
-        "Ask for data, with the fields in the query.",
-        False,
     ),
     (
         *("/answerMetadataQuestion", "answer_metadata_question", "metadata"),
         "Ask what the database contains; no query is run.",
-        "Ask what the database contains, with the fields in the query.",
-        False,
     ),
     (
         *("/streamAnswerQuestion", "stream_answer_question", None),
         "Ask a database, and get the text of the answer as a stream.",
-        "Ask a database, with the fields in the query, and get the text of the answer as a stream.",
-        True,
     ),
-    ("/generateVQL", "generate_vql", "generate", "Return the SQL for a question, without running it.", "", False),
+    ("/generateVQL", "generate_vql", "generate", "Return the SQL for a question, without running it."),
 ):
     add_question_routes(*row)
 
@@ -342,7 +322,7 @@ for row in (
 async def execute_vql(call: Call, body: ExecuteBody) -> dict[str, Any]:
     """Run a given statement, checked like any other: it can only read, and only what the caller may see."""
     body.check_ranges()
-    name = await call.analyst.library.one(call.scope, body.source)
+    name = await call.analyst.sources.choose_one(call.scope, body.source)
     checked, rows = await call.analyst.run(call.scope, name, call.role, body.vql, body.limit)
     return {"vql": checked.sql, "execution_result": execution_result(rows, body.limit)}
 
@@ -353,9 +333,9 @@ async def execute_vql(call: Call, body: ExecuteBody) -> dict[str, Any]:
 @routes.add("GET /getMetadata", "put_data_source", model=METADATA)
 async def get_metadata(call: Call, vdp_database_names: Databases = "") -> dict[str, Any]:
     """Read the schemas of the databases again and return them; for data stewards and admins."""
-    library = call.analyst.library
+    library = call.analyst.sources
     databases = []
-    for name in await library.wanted(call.scope, split_names(vdp_database_names)):
+    for name in await library.find_names(call.scope, split_names(vdp_database_names)):
         shelf, has_changed = await library.refresh(call.scope, name)
         views = [{"view": table.name, "columns": [c.name for c in table.columns]} for table in shelf.catalog.tables]
         databases.append({"database": name, "changed": has_changed, "views": views})
@@ -365,8 +345,8 @@ async def get_metadata(call: Call, vdp_database_names: Databases = "") -> dict[s
 @routes.write("DELETE /deleteMetadata", "put_data_source", model=json_object("DeletedMetadata", deleted=list[str]))
 async def delete_metadata(call: Call, vdp_database_names: Databases = "") -> dict[str, Any]:
     """Forget the schemas of the databases, until they are read again; for data stewards and admins."""
-    library = call.analyst.library
-    names = await library.wanted(call.scope, split_names(vdp_database_names))
+    library = call.analyst.sources
+    names = await library.find_names(call.scope, split_names(vdp_database_names))
     for name in names:
         await library.empty(call.scope, name)
     return {"deleted": names}
@@ -381,9 +361,9 @@ async def similarity_search(
     scores: bool = False,
 ) -> dict[str, Any]:
     """Return the tables that match a text, best first."""
-    library = call.analyst.library
+    library = call.analyst.sources
     found = []
-    for name in await library.wanted(call.scope, split_names(vdp_database_names)):
+    for name in await library.find_names(call.scope, split_names(vdp_database_names)):
         view = (await library.find(call.scope, name)).view(call.role)
         found += similar_tables(name, view, query, n_results)
     found.sort(key=lambda each: -each["score"])

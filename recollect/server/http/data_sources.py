@@ -16,10 +16,10 @@ from pydantic import BaseModel, Field
 
 from recollect.apps.ask import teaching
 from recollect.apps.ask.answer_fields import ExecutionResult, execution_result
-from recollect.apps.ask.patterns import filled, pattern_of
+from recollect.apps.ask.patterns import fill_pattern, read_pattern
 from recollect.apps.ask.question import MAX_ROWS
 from recollect.apps.ask.semantic.model_file import dump_model
-from recollect.apps.ask.source_registry import Shelf
+from recollect.apps.ask.source_registry import OpenSource
 from recollect.errors import InvalidInput, NotFound
 from recollect.server.access.caller import Call, Caller, check_environment_use
 from recollect.server.access.idempotency import Replay, Stored, find_memory, store_id
@@ -86,7 +86,7 @@ def describe_source(source: DataSource, caller: Caller) -> dict[str, Any]:
     return shown | {"address": source.masked_dsn if caller.can("put_data_source") else None}
 
 
-def describe_contents(shelf: Shelf, call: Call) -> dict[str, Any]:
+def describe_contents(shelf: OpenSource, call: Call) -> dict[str, Any]:
     """Return a data source with its tables and its semantic model, as far as the caller may see them."""
     view = shelf.view(call.role)
     tables = [
@@ -98,13 +98,13 @@ def describe_contents(shelf: Shelf, call: Call) -> dict[str, Any]:
         }
         for table in view.catalog.tables
     ]
-    access = dict(shelf.kept.access) if call.caller.can("put_data_source") else None
-    described = describe_source(shelf.kept, call.caller)
+    access = dict(shelf.entry.access) if call.caller.can("put_data_source") else None
+    described = describe_source(shelf.entry, call.caller)
     return described | {"tables": tables, "model": dump_model(view.model), "access": access}
 
 
 async def restore_source(stored: Stored, call: Call, **_: Any) -> dict[str, Any]:
-    return describe_contents(await call.analyst.library.find(call.scope, stored["name"]), call)
+    return describe_contents(await call.analyst.sources.find(call.scope, stored["name"]), call)
 
 
 SOURCE_REPLAY = Replay(lambda described: {"name": described["name"]}, restore_source)
@@ -114,7 +114,7 @@ SOURCE_REPLAY = Replay(lambda described: {"name": described["name"]}, restore_so
 async def add_data_source(call: Call, body: SourceBody) -> dict[str, Any]:
     """Add a database: its schema is read, and a semantic model of it is drafted."""
     check_environment_use(call.caller, body.dsn)
-    added = await call.analyst.library.add(call.scope, body.name, body.dsn, access=body.access)
+    added = await call.analyst.sources.add(call.scope, body.name, body.dsn, access=body.access)
     return describe_contents(added, call)
 
 
@@ -128,32 +128,32 @@ async def list_data_sources(call: Call) -> dict[str, Any]:
 @routes.add("GET /{source}", "data_sources", model=SOURCE)
 async def show_data_source(call: Call, source: str) -> dict[str, Any]:
     """Show a database: its tables and its semantic model, as far as the caller may see them."""
-    return describe_contents(await call.analyst.library.find(call.scope, source), call)
+    return describe_contents(await call.analyst.sources.find(call.scope, source), call)
 
 
 @routes.write("PUT /{source}/model", "put_data_source", model=SOURCE, replay=SOURCE_REPLAY, status=200)
 async def put_model(call: Call, source: str, body: ModelBody) -> dict[str, Any]:
     """Replace the semantic model of a database; what it names must exist."""
-    return describe_contents(await call.analyst.library.edit(call.scope, source, model=body.model), call)
+    return describe_contents(await call.analyst.sources.edit(call.scope, source, model=body.model), call)
 
 
 @routes.write("PUT /{source}/access", "put_data_source", model=SOURCE, replay=SOURCE_REPLAY, status=200)
 async def put_access(call: Call, source: str, body: AccessBody) -> dict[str, Any]:
     """Set what each role may see of a database."""
-    return describe_contents(await call.analyst.library.edit(call.scope, source, access=body.access), call)
+    return describe_contents(await call.analyst.sources.edit(call.scope, source, access=body.access), call)
 
 
 @routes.write("POST /{source}/refresh", "put_data_source", model=SOURCE, replay=SOURCE_REPLAY, status=200)
 async def refresh_data_source(call: Call, source: str) -> dict[str, Any]:
     """Read the schema of a database again. Approved queries for another schema are no longer used."""
-    shelf, _ = await call.analyst.library.refresh(call.scope, source)
+    shelf, _ = await call.analyst.sources.refresh(call.scope, source)
     return describe_contents(shelf, call)
 
 
 @routes.write("DELETE /{source}", "put_data_source")
 async def drop_data_source(call: Call, source: str) -> None:
     """Remove a database from the project; nothing in the database changes."""
-    await call.analyst.library.drop(call.scope, source)
+    await call.analyst.sources.drop(call.scope, source)
 
 
 # Approved queries -----------------------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ def make_query(memory: Memory, fingerprint: str) -> ApprovedQuery:
 
 async def load_fingerprint(call: Call, source: str) -> str:
     """Return the fingerprint of the schema that a data source has now."""
-    return (await call.analyst.library.find(call.scope, source)).kept.fingerprint
+    return (await call.analyst.sources.find(call.scope, source)).entry.fingerprint
 
 
 async def restore_query(stored: Stored, call: Call, source: str, **_: Any) -> ApprovedQuery:
@@ -274,7 +274,7 @@ async def find_query(call: Call, source: str, wanted: str) -> Memory:
 async def validate_query(call: Call, source: str, query: str) -> dict[str, Any]:
     """Check whether a query would still be allowed to run, and return the tables it reads."""
     memory = await find_query(call, source, query)
-    pattern = pattern_of(memory.key, memory.value, (memory.data or {}).get("parameters") or ())
+    pattern = read_pattern(memory)
     try:
         tables = await teaching.validate(call.analyst, call.scope, source, pattern)
     except InvalidInput as error:
@@ -307,8 +307,10 @@ async def execute_query(call: Call, source: str, query: str, body: ExecuteQueryB
     memory = await find_query(call, source, query)
     if memory.status != "active":
         raise InvalidInput("query", f"is {APPROVALS[memory.status]}; only an approved query can be run")
-    pattern = pattern_of(memory.key, memory.value, (memory.data or {}).get("parameters") or ())
-    checked, rows = await call.analyst.run(call.scope, source, call.role, filled(pattern, body.parameters), body.limit)
+    pattern = read_pattern(memory)
+    checked, rows = await call.analyst.run(
+        call.scope, source, call.role, fill_pattern(pattern, body.parameters), body.limit
+    )
     await call.engine.runtime.count_use(call.scope, [memory.id])
     result = execution_result(rows, body.limit)
     return {"sql": checked.sql, "tables": list(checked.tables), "execution_result": result}
@@ -319,5 +321,5 @@ async def drop_query(call: Call, source: str, query: str) -> Receipt:
     """Forget a query."""
     await find_query(call, source, query)
     receipt = await call.engine.forget(call.scope, memory=query, owner="project")
-    call.analyst.reader.changed(call.scope.project)
+    call.analyst.reader.clear_approved(call.scope.project)
     return receipt

@@ -45,12 +45,11 @@ READY = json_object(
 )
 
 
-def authorize_new_key(*, caller: Caller, body: bodies.KeyBody, **_: Any) -> Scope:
-    return key_scope(caller, body.project, body.every_project)[0]
-
-
-def authorize_keys(*, caller: Caller, project: str | None, every_project: bool, **_: Any) -> Scope:
-    return key_scope(caller, project, every_project)[0]
+def authorize_keys(
+    *, caller: Caller, project: str | None = None, every_project: bool = False, body: Any = None, **_: Any
+) -> Scope:
+    named = (body.project, body.every_project) if body else (project, every_project)
+    return key_scope(caller, *named)[0]
 
 
 def store_without_secret(new: NewKey) -> Stored:
@@ -65,7 +64,7 @@ async def restore_without_secret(stored: Stored, call: Call, **_: Any) -> Stored
     "POST /keys",
     "keys",
     model=NEW_KEY,
-    find_scope=authorize_new_key,
+    find_scope=authorize_keys,
     replay=Replay(store_without_secret, restore_without_secret),
 )
 async def create_key(call: Call, body: bodies.KeyBody) -> NewKey:

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin
 
 from fastapi import APIRouter, FastAPI, Query
 from fastapi.routing import APIRoute
@@ -273,7 +273,8 @@ def authorize(actions: Sequence[Action], *, caller: Caller, **arguments: Any) ->
 
 
 def is_body(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+    kind = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def describe_argument(value: Any) -> Any:

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import Query, Request
+from fastapi import Query
 from pydantic import Field
 from starlette.responses import Response
 
@@ -17,18 +17,16 @@ from recollect.apps.ask.answer_fields import (
     AssumptionAnswer,
     ClarificationAnswer,
     LearnedAnswer,
-    describe_assumption,
     describe_clarification,
     describe_table,
     execution_result,
 )
 from recollect.apps.ask.charts import chart_answer
 from recollect.apps.ask.corrections.correction import Change, Correction
-from recollect.apps.ask.history import asked_before
-from recollect.apps.ask.question import MAX_ROWS, Answer, Ask
-from recollect.apps.ask.session_context import read_session_context
+from recollect.apps.ask.memory import list_questions
+from recollect.apps.ask.question import MAX_ROWS, Answer, Ask, read_session_context
 from recollect.errors import InvalidInput
-from recollect.server.access.caller import Call, Caller, CurrentCaller, decode_utf8
+from recollect.server.access.caller import Call, Caller, decode_utf8
 from recollect.server.access.idempotency import (
     IdempotencyKey,
     Replay,
@@ -127,29 +125,40 @@ PAST_QUESTION = json_object(
 PAST_QUESTIONS = json_object("PastQuestions", queries=list_of(PAST_QUESTION))
 
 
-def make_ask(role: str, source: str, body: QuestionBody | ClarifyBody, context: str | None, **more: Any) -> Ask:
+def make_ask(call: Call, source: str, body: QuestionBody | ClarifyBody, context: str | None, **more: Any) -> Ask:
     body.check_ranges()
     session_context = read_session_context(context and decode_utf8(context))
     given: dict[str, Any] = {"question": body.question, "rows": body.limit, "execute": body.execute} | more
-    return Ask(source=source, role=role, context=session_context, **given)
+    uses_memory = remembers(call.caller, body)
+    return Ask(source=source, role=call.role, context=session_context, remembers=uses_memory, **given)
 
 
-@routes.add("POST /text2sql", "ask", model=Text2SqlAnswer)
+def authorize_question(*, caller: Caller, project: str, body: QuestionBody | ClarifyBody, **_: Any) -> Scope:
+    """Return the scope of a question or of an answer to a clarification. Without a user, to ask is enough."""
+    if not remembers(caller, body):
+        return caller.authorize("ask", None, None, project)
+    action: Action = "learn" if isinstance(body, ClarifyBody) else "record"
+    return caller.authorize(action, body.user_id, body.session_id, project)
+
+
+def remembers(caller: Caller, body: QuestionBody | ClarifyBody) -> bool:
+    """Whether memory takes part: a user is named, or the meaning of a term is taught."""
+    has_user = body.user_id is not None or caller.identity.user is not None or "x-user-id" in caller.headers
+    return has_user or (isinstance(body, ClarifyBody) and body.clarification_id is None)
+
+
+@routes.add("POST /text2sql", "ask", model=Text2SqlAnswer, find_scope=authorize_question)
 async def text_to_sql(
-    project: str,
+    call: Call,
     source: str,
     body: QuestionBody,
-    caller: CurrentCaller,
-    request: Request,
     context: SessionContextHeader = None,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Return the SQL for a question and the assumptions it rests on; or what has to be clarified first."""
-    remembers = acts_for_user(caller, body)
-    call = Call(caller, authorize_question(caller, body, project, "record" if remembers else "ask"), request)
-    ask = make_ask(call.role, source, body, context, remembers=remembers, learns=caller.can("learn"))
+    ask = make_ask(call, source, body, context, learns=call.caller.can("learn"))
     identity = ["text2sql", source, context, body.model_dump()]
-    key = idempotency_key if remembers else None
+    key = idempotency_key if ask.remembers else None
     return await answer_once(call, key, identity, lambda: call.analyst.ask(call.scope, ask), describe_text2sql)
 
 
@@ -161,7 +170,7 @@ async def describe_text2sql(answer: Answer) -> dict[str, Any]:
         "examples_found": answer.examples,
         "needs_clarification": answer.needs_clarification,
         "clarifications": [describe_clarification(each) for each in answer.clarifications],
-        "assumptions": [describe_assumption(each) for each in answer.assumptions],
+        "assumptions": [asdict(each) for each in answer.assumptions],
         "pattern_used": answer.pattern,
         "learned": [asdict(each) for each in answer.learned],
         "metadata": {
@@ -180,38 +189,22 @@ async def describe_text2sql(answer: Answer) -> dict[str, Any]:
     }
 
 
-@routes.add("POST /text2sql/clarify", "learn", model=Text2SqlAnswer, status=201)
+@routes.add("POST /text2sql/clarify", "learn", model=Text2SqlAnswer, status=201, find_scope=authorize_question)
 async def clarify_question(
-    project: str,
+    call: Call,
     source: str,
     body: ClarifyBody,
-    caller: CurrentCaller,
-    request: Request,
     context: SessionContextHeader = None,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Answer a clarification: with one of its choices, or by saying what a term means. The answer to the question comes
     back at once. What is learned belongs to the user, or by its wording to the project, if the caller may teach it."""
     body.check()
-    remembers = acts_for_user(caller, body) or body.clarification_id is None
-    call = Call(caller, authorize_question(caller, body, project, "learn" if remembers else "ask"), request)
     question = body.question or body.term or body.choice_text or "clarification"
-    ask = make_ask(call.role, source, body, context, question=question, remembers=remembers)
+    ask = make_ask(call, source, body, context, question=question)
     identity = ["clarify", source, context, body.model_dump()]
-    answer = partial(answer_clarification, call, ask, body)
-    return await answer_once(call, idempotency_key if remembers else None, identity, answer, describe_text2sql, 201)
-
-
-def acts_for_user(caller: Caller, body: QuestionBody | ClarifyBody) -> bool:
-    """Whether a request names a user. Without one it is answered without memory."""
-    return body.user_id is not None or caller.identity.user is not None or "x-user-id" in caller.headers
-
-
-def authorize_question(caller: Caller, body: QuestionBody | ClarifyBody, project: str, action: Action) -> Scope:
-    """Return the scope of a question. To ask without memory names no user."""
-    if action == "ask":
-        return caller.authorize("ask", None, None, project)
-    return caller.authorize(action, body.user_id, body.session_id, project)
+    answer, key = partial(answer_clarification, call, ask, body), idempotency_key if ask.remembers else None
+    return await answer_once(call, key, identity, answer, describe_text2sql, 201)
 
 
 async def answer_clarification(call: Call, ask: Ask, body: ClarifyBody) -> Answer:
@@ -224,8 +217,8 @@ async def answer_clarification(call: Call, ask: Ask, body: ClarifyBody) -> Answe
 
 
 async def restore_correction(stored: Stored, call: Call, source: str, body: CorrectSqlBody) -> dict[str, Any]:
-    shelf = await call.analyst.library.find(call.scope, source)
-    correction = teaching.difference(shelf, body.question, body.generated_sql, body.corrected_sql)
+    shelf = await call.analyst.sources.find(call.scope, source)
+    correction = teaching.compare_statements(shelf, body.question, body.generated_sql, body.corrected_sql)
     learned = [await find_memory(call.engine, call.scope, "user", each) for each in stored["ids"]]
     return describe_correction(correction, learned)
 
@@ -256,5 +249,5 @@ async def rate_sql(call: Call, source: str, body: FeedbackBody) -> Memory:
 async def query_history(call: Call, source: str, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> dict[str, Any]:
     """List what a user asked of this database, the latest first, with the SQL and their rating; nothing about tables
     that the caller may not see now."""
-    shelf = await call.analyst.library.find(call.scope, source)
-    return {"queries": await asked_before(call.engine, call.scope, source, shelf.view(call.role), limit)}
+    shelf = await call.analyst.sources.find(call.scope, source)
+    return {"queries": await list_questions(call.engine, call.scope, source, shelf.view(call.role), limit)}

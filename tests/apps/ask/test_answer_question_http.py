@@ -173,7 +173,7 @@ def test_memory_that_is_switched_off_still_logs(doors: Doors, database: str) -> 
 @pytest.mark.parametrize("verbs", [["recall"], ["record"], ["brief"], ["brief", "resolve_all", "memories"]])
 def test_memory_that_fails_fails_no_answer(door: Door, monkeypatch: pytest.MonkeyPatch, verbs: list[str]) -> None:
     door.ask(BY_REGION, session_id="one")
-    door.app.state.analyst.reader.changed("default")
+    door.app.state.analyst.reader.clear_approved("default")
 
     async def broken(*_: Any, **__: Any) -> Any:
         raise StoreUnavailable("PostgreSQL does not answer")

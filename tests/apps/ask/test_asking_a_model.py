@@ -262,7 +262,7 @@ def test_a_standing_filter_holds_for_the_model_s_statement(talking: Door, script
 def test_only_what_a_person_stands_for_is_an_example(talking: Door, script: Script) -> None:
     talking.ask(BY_REGION)
     rated = {
-        "question": "Total sales by region",
+        "question": "Revenue by region, year 2024",  # similar in meaning, with few common words
         "sql": "SELECT SUM(amount) FROM sales",
         "good": True,
         "user_id": "john",

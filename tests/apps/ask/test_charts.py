@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from recollect.apps.ask.chart_images import Theme, draw_png, draw_svg
-from recollect.apps.ask.charts import build_chart, chart_answer, find_kind, plan_chart
+from recollect.apps.ask.charts import Theme, build_chart, chart_answer, draw_png, draw_svg, find_kind, plan_chart
 from recollect.apps.ask.question import Answer
 from recollect.apps.ask.sources.running import Rows
 

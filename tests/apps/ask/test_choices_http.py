@@ -138,6 +138,20 @@ def test_leaving_an_unknown_word_out_teaches_nothing(door: Door) -> None:
     assert done["learned"] == []
 
 
+def test_a_choice_about_one_question_answers_it_the_next_time(door: Door) -> None:
+    question = "who are our best customers"
+    asked = offered(door, question, "one")
+    done = door.post(CLARIFY, clarification_id=asked["id"], choice="1", user_id="john")
+    [learned] = done["learned"]
+    assert (learned["term"], learned["meaning"], learned["scope"]) == (question, asked["choices"][0]["label"], "user")
+    [stored] = door.http.get("/v1/memories", params={"owner": "user", "user": "john"}).json()["memories"]
+    assert stored["kind"] == "question"
+    assert door.sql(question, session_id="two")["sql"] == done["sql"]
+    assert door.sql(question, "jane", session_id="two")["needs_clarification"]
+    door.http.delete(f"/api/projects/default/memory/user/{learned['id']}", params={"user_id": "john"})
+    assert door.sql(question, session_id="three")["needs_clarification"]
+
+
 def test_a_message_that_defines_a_word_is_learned(door: Door) -> None:
     saved = door.sql("big spender means lifetime value above 20000", session_id="one")
     assert saved["sql"] == ""
@@ -145,6 +159,15 @@ def test_a_message_that_defines_a_word_is_learned(door: Door) -> None:
     assert (learned["term"], learned["scope"]) == ("big spender", "user")
     answer = door.sql("How many big spenders are there?", session_id="two")
     assert '"lifetime_value" > 20000' in answer["sql"]
+
+
+def test_a_meaning_of_a_lower_tier_is_not_named_where_it_does_not_count(door: Door) -> None:
+    glossary = {"term": "recent orders", "definition": "of 30 days", "defining_sql": "ordered_at > '2020-01-01'"}
+    door.post("/api/projects/default/glossary", **glossary, base_table="orders")
+    door.sql("recent means last 7 days", session_id="one")
+    answer = door.sql("How many recent orders are there?", session_id="one")
+    assert "2020-01-01" not in answer["sql"]
+    assert [(each["term"], each["source"]) for each in answer["assumptions"]] == [("recent", "user")]
 
 
 def test_what_was_taught_last_counts(door: Door) -> None:

@@ -7,12 +7,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from recollect.apps.ask.gate.check import Allowed, StatementDenied, check_sql
 from recollect.apps.ask.sources import duckdb_files, opening
 from recollect.apps.ask.sources.address_rules import LOCAL_RULES, SourceRules
 from recollect.apps.ask.sources.source import open_source
 from recollect.errors import InvalidInput, QueryFailed, SourceUnavailable
 from tests.apps.ask.asking_door import SOURCES, Doors
 from tests.apps.ask.conftest import Opener
+from tests.apps.ask.gate import gate_shop
 from tests.apps.ask.shop_data import duckdb_shop
 
 ORDERS = "id,city,total,ordered_on\n1,London,14.09,2024-01-31\n2,上海,4.10,2024-02-01\n"
@@ -91,17 +93,36 @@ async def test_a_changed_file_is_read_again(folder: Path, opened: Opener) -> Non
     assert (await source.run("SELECT a FROM more")).rows == ((1,),)
 
 
-@pytest.mark.parametrize("kind", ["csv", "duckdb"])
-@pytest.mark.parametrize("sql", OUTSIDE)
+@pytest.mark.parametrize("kind", ["csv", "parquet", "duckdb"])
 async def test_no_statement_reaches_other_files_or_settings(
-    folder: Path, tmp_path: Path, opened: Opener, kind: str, sql: str
+    folder: Path, tmp_path: Path, opened: Opener, kind: str
 ) -> None:
-    source = await opened(f"csv:///{folder}" if kind == "csv" else duckdb_shop(tmp_path))
+    write_parquet(folder / "orders.parquet")
+    source = await opened(duckdb_shop(tmp_path) if kind == "duckdb" else f"{kind}:///{folder}")
     before = list_files(tmp_path)
-    with pytest.raises(QueryFailed):
-        await source.run(sql.format(file=folder / "notes.txt", folder=folder))
-    assert (await source.run("SELECT count(*) > 0 FROM orders")).rows == ((True,),)
+    for sql in OUTSIDE:
+        with pytest.raises(QueryFailed):
+            await source.run(sql.format(file=folder / "notes.txt", folder=folder))
+        assert (await source.run("SELECT count(*) > 0 FROM orders")).rows == ((True,),)
     assert list_files(tmp_path) == before
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+async def test_gate_refuses_hostile_statements_on_files(tmp_path: Path, opened: Opener, kind: str) -> None:
+    """The tables of the gate's shop as files, without the hidden columns."""
+    with gate_shop.duckdb_shop() as shop:
+        for name in gate_shop.EVERYTHING:
+            shop.execute(f"COPY (SELECT * FROM \"{name}\") TO '{tmp_path / name}.{kind}' (FORMAT {kind})")
+    source = await opened(f"{kind}:///{tmp_path}")
+    tables = {
+        table.name: [column.name for column in table.columns if column.name not in gate_shop.HIDDEN]
+        for table in (await source.read_catalog()).tables
+    }
+    assert tables.keys() == gate_shop.EVERYTHING.keys()
+    assert check_sql("SELECT count(*) FROM orders", source.dialect, Allowed(tables)).tables == ("orders",)
+    for _, sql in gate_shop.statements("gate_hostile.toml", source.dialect):
+        with pytest.raises(StatementDenied):
+            check_sql(sql, source.dialect, Allowed(tables))
 
 
 async def test_each_lock_of_duckdb_holds_by_itself(folder: Path, tmp_path: Path) -> None:
@@ -206,6 +227,7 @@ async def test_two_files_of_one_name_are_refused(folder: Path, opened: Opener) -
     [
         ("duckdb:////x.duckdb", "needs the driver duckdb, which is not installed"),
         ("csv:////x.csv", "pip install 'recollect[duckdb]'"),
+        ("parquet:////x.parquet", "needs the driver duckdb, which is not installed"),
         ("mysql://u@h/d", "needs the driver PyMySQL, which is not installed"),
         ("mariadb://u@h/d", "pip install 'recollect[mysql]'"),
     ],

@@ -35,7 +35,7 @@ async def memory(settings: Settings, clock: FakeClock) -> AsyncIterator[Engine]:
 async def analyst(memory: Engine, settings: Settings, sample: Path) -> AsyncIterator[Analyst]:
     async with open_analyst(memory, settings) as made:
         for user in ("dana", "lee"):
-            await made.library.add(Scope(user), "shop", f"sqlite:///{sample}", local=True)
+            await made.sources.add(Scope(user), "shop", f"sqlite:///{sample}", local=True)
         yield made
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.apps.ask.patterns import checked_pattern, filled, fitted, normal, with_examples
+from recollect.apps.ask.patterns import check_pattern, fill_examples, fill_pattern, match_pattern, normalize_question
 from recollect.errors import InvalidInput
 
-BY_REGION = checked_pattern(
+BY_REGION = check_pattern(
     "Sales in {{ region }} for {{year}}",
     "SELECT sum(amount) FROM sales WHERE region = '{{region}}' AND year = {{year}}",
     [{"name": "year", "type": "year", "default": 2024}],
@@ -30,19 +30,19 @@ BY_REGION = checked_pattern(
     ],
 )
 def test_a_question_fits_as_a_whole_or_not(question: str, values: dict[str, str] | None) -> None:
-    assert fitted(BY_REGION, question) == values
+    assert match_pattern(BY_REGION, question) == values
 
 
 def test_a_value_becomes_a_literal_and_nothing_else() -> None:
-    values = fitted(BY_REGION, "sales in x' OR '1'='1 for 2023")
+    values = match_pattern(BY_REGION, "sales in x' OR '1'='1 for 2023")
     assert values is not None
-    assert "region = 'x'' OR ''1''=''1' AND year = 2023" in filled(BY_REGION, values)
+    assert "region = 'x'' OR ''1''=''1' AND year = 2023" in fill_pattern(BY_REGION, values)
 
 
 @given(st.text(max_size=40))
 def test_no_text_leaves_its_literal(text: str) -> None:
     try:
-        made = filled(BY_REGION, {"region": text})
+        made = fill_pattern(BY_REGION, {"region": text})
     except InvalidInput:
         assert "\\" in text or "\0" in text
         return
@@ -56,9 +56,9 @@ def test_no_text_leaves_its_literal(text: str) -> None:
     [("integer", "1; DROP"), ("year", "12"), ("date", "2024-13-01"), ("number", "1e5"), ("text", "\\")],
 )
 def test_a_value_of_another_type_is_refused_by_its_name(kind: str, value: str) -> None:
-    pattern = checked_pattern("since {{day}}", "SELECT {{day}}", [{"name": "day", "type": kind}])
+    pattern = check_pattern("since {{day}}", "SELECT {{day}}", [{"name": "day", "type": kind}])
     with pytest.raises(InvalidInput) as refused:
-        filled(pattern, {"day": value})
+        fill_pattern(pattern, {"day": value})
     assert refused.value.field == "parameters.day"
 
 
@@ -68,17 +68,17 @@ def test_a_value_of_another_type_is_refused_by_its_name(kind: str, value: str) -
 )
 def test_a_pattern_that_makes_no_sense_is_refused(parameters: list[dict[str, Any]], field: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        checked_pattern("sales", "SELECT {{a}}", parameters)
+        check_pattern("sales", "SELECT {{a}}", parameters)
     assert refused.value.field == field
 
 
 def test_a_pattern_can_be_tried_with_examples_and_a_default_fills_a_gap() -> None:
-    assert with_examples(BY_REGION) == "SELECT sum(amount) FROM sales WHERE region = 'x' AND year = 2024"
-    assert filled(BY_REGION, {"region": "North"}).endswith("region = 'North' AND year = 2024")
+    assert fill_examples(BY_REGION) == "SELECT sum(amount) FROM sales WHERE region = 'x' AND year = 2024"
+    assert fill_pattern(BY_REGION, {"region": "North"}).endswith("region = 'North' AND year = 2024")
     with pytest.raises(InvalidInput, match="no value and no default"):
-        filled(BY_REGION, {})
+        fill_pattern(BY_REGION, {})
 
 
 def test_questions_are_alike_whatever_their_case_and_marks() -> None:
-    assert normal(" Sales  by REGION? ") == normal("sales by region") == "sales by region"
-    assert normal("按地区的销售额？") == normal("按地区的销售额")
+    assert normalize_question(" Sales  by REGION? ") == normalize_question("sales by region") == "sales by region"
+    assert normalize_question("按地区的销售额？") == normalize_question("按地区的销售额")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.apps.ask import row_counts
-from recollect.apps.ask.gate.check import passed
-from recollect.apps.ask.row_counts import fetch_rows
+from recollect.apps.ask import source_registry
+from recollect.apps.ask.gate.check import check_sql
 from recollect.apps.ask.semantic.access import EVERYTHING, Access
 from recollect.apps.ask.semantic.draft import draft_model
-from recollect.apps.ask.source_registry import View
+from recollect.apps.ask.source_registry import View, fetch_rows
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sources.source import Source
 from tests.apps.ask.conftest import Opener
@@ -21,7 +20,7 @@ SELECT n, n AS again FROM numbers"""
 async def fetch(source: Source, sql: str, limit: int, access: Access = EVERYTHING) -> Rows:
     catalog = await source.read_catalog()
     view = View(catalog, draft_model(catalog), access)
-    return await fetch_rows(source, view, passed(sql, source.dialect, view.allowed, rows=limit), limit, None)
+    return await fetch_rows(source, view, check_sql(sql, source.dialect, view.allowed, rows=limit), limit, None)
 
 
 @pytest.mark.parametrize(("limit", "count", "is_truncated"), [(49, 49, True), (50, 50, False), (51, 50, False)])
@@ -41,7 +40,7 @@ async def test_limit_of_the_statement_is_not_a_cut(shop: Source) -> None:
 async def test_rows_that_cannot_be_counted_are_still_known_to_be_more(
     shop: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_counts, "COUNT_SECONDS", 0.0)
+    monkeypatch.setattr(source_registry, "COUNT_SECONDS", 0.0)
     found = await fetch(shop, NUMBERS.format(50), 7)
     assert (len(found.rows), found.is_truncated, found.total) == (7, True, None)
     whole = await fetch(shop, NUMBERS.format(7), 7)
@@ -49,7 +48,7 @@ async def test_rows_that_cannot_be_counted_are_still_known_to_be_more(
 
 
 async def test_counting_has_an_end(shop: Source, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_counts, "MAX_COUNT", 30)
+    monkeypatch.setattr(source_registry, "MAX_COUNT", 30)
     found = await fetch(shop, NUMBERS.format(50), 7)
     assert (len(found.rows), found.is_truncated, found.total) == (7, True, None)
 

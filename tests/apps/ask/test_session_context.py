@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from recollect.apps.ask.session_context import SessionContext, read_session_context
+from recollect.apps.ask.question import SessionContext, read_session_context
 from recollect.errors import InvalidInput
 from tests.apps.ask.asking_door import SALES, Door
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.apps.ask.session_context import HEADER, SessionContext, read_session_context
+from recollect.apps.ask.question import HEADER, SessionContext, read_session_context
 from recollect.errors import InvalidInput
 
 VALUES = st.recursive(

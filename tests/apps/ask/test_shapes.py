@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.apps.ask.patterns import filled, fitted, pattern_of
+from recollect.apps.ask.patterns import fill_pattern, make_pattern, match_pattern
 from recollect.apps.ask.question_shape import shape_of
 
 
@@ -53,7 +53,7 @@ def test_a_shape_answers_the_question_it_was_made_of() -> None:
     question, sql = "orders over 50 in Rome", "SELECT 1 FROM o WHERE city = 'Rome' AND total > 50"
     shape = shape_of(question, sql, "sqlite")
     assert shape is not None
-    pattern = pattern_of(shape.prompt, shape.sql, shape.parameters)
-    values = fitted(pattern, "orders over 70 in Oslo")
+    pattern = make_pattern(shape.prompt, shape.sql, shape.parameters)
+    values = match_pattern(pattern, "orders over 70 in Oslo")
     assert values is not None
-    assert filled(pattern, values) == "SELECT 1 FROM o WHERE city = 'Oslo' AND total > 70"
+    assert fill_pattern(pattern, values) == "SELECT 1 FROM o WHERE city = 'Oslo' AND total > 70"

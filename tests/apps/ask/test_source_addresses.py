@@ -20,7 +20,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from recollect import Engine, Scope, connect
 from recollect.apps.ask.semantic.catalog import Catalog
-from recollect.apps.ask.source_registry import Library
+from recollect.apps.ask.source_registry import SourceRegistry
 from recollect.apps.ask.sources.address_rules import LOCAL_RULES, SourceRules, read_rules
 from recollect.apps.ask.sources.host_rules import HostRules, read_host_list
 from recollect.apps.ask.sources.opening import Resolve
@@ -107,9 +107,9 @@ async def engine(settings: Settings) -> AsyncIterator[Engine]:
         yield memory
 
 
-def library_of(engine: Engine, settings: Settings, home: Path, **given: Any) -> Library:
+def library_of(engine: Engine, settings: Settings, home: Path, **given: Any) -> SourceRegistry:
     changed = replace(settings, **given)
-    return Library(engine, changed, read_rules(changed, home))
+    return SourceRegistry(engine, changed, read_rules(changed, home))
 
 
 # Before anything is sent ----------------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ async def test_our_own_server_is_refused_by_its_identity(
         for local in (False, True):
             with pytest.raises(InvalidInput, match="own database server"):
                 await library.add(DANA, "own", dsn, local=local)
-    assert await library.listed(DANA) == []
+    assert await library.find_all(DANA) == []
     await wait_for_no_connection(database)
 
 
@@ -342,7 +342,7 @@ async def test_a_kept_address_is_checked_whenever_it_is_opened(
     stricter = library_of(engine, settings, tmp_path, source_folders="/srv/elsewhere")
     with pytest.raises(InvalidInput, match="RECOLLECT_SOURCE_FOLDERS"):
         await stricter.find(DANA, "network")
-    assert (await stricter.find(DANA, "local")).kept.is_local
+    assert (await stricter.find(DANA, "local")).entry.is_local
     await stricter.close()
 
     strictest = library_of(engine, settings, tmp_path, source_folders="/srv/elsewhere", source_local=False)
@@ -370,12 +370,12 @@ async def test_a_network_caller_cannot_take_over_a_local_source(
     await library.add(DANA, "shop", dsn, local=True)
     with pytest.raises(InvalidInput):
         await library.add(DANA, "shop", dsn)
-    assert (await library.edit(DANA, "shop", access={})).kept.is_local
-    assert (await library.refresh(DANA, "shop"))[0].kept.is_local
+    assert (await library.edit(DANA, "shop", access={})).entry.is_local
+    assert (await library.refresh(DANA, "shop"))[0].entry.is_local
     await library.close()
 
     open_to_all = library_of(engine, settings, tmp_path)
-    assert not (await open_to_all.add(DANA, "shop", dsn)).kept.is_local
+    assert not (await open_to_all.add(DANA, "shop", dsn)).entry.is_local
     await open_to_all.close()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from tempfile import NamedTemporaryFile
 from typing import Any, Literal
 
@@ -47,9 +48,13 @@ class Route:
                 return role in allowed
 
 
+@cache
+def schema() -> dict[str, Any]:
+    return dict(make_app(read_settings({})).openapi())
+
+
 def routes() -> Iterator[Route]:
-    schema = make_app(read_settings({})).openapi()
-    for path, operations in schema["paths"].items():
+    for path, operations in schema()["paths"].items():
         for method, told in operations.items():
             takes_key = any(each["name"] == "Idempotency-Key" for each in told.get("parameters", ()))
             summary = told["description"].partition(".")[0].replace("\n", " ")

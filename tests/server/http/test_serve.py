@@ -3,6 +3,7 @@ what it began when it is told to stop."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -10,6 +11,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -18,6 +20,7 @@ import psycopg
 import pytest
 
 from recollect import Scope, connect_sync
+from recollect.server.serve import prepare
 from recollect.settings import Settings
 from tests.cli.cli_program import PROGRAM, Cli
 
@@ -79,7 +82,7 @@ def running(*options: str, database: str, **environment: str) -> Iterator[Progra
         program.process.stderr.close()
 
 
-def test_told_to_stop_it_finishes_the_request_at_hand(database: str) -> None:
+def test_told_to_stop_it_finishes_and_logs_the_request_at_hand(database: str) -> None:
     said: dict[str, Any] = {"user": "alex", "session": "monday", "turns": TURNS}
     answers: list[int] = []
     with running(database=database) as program, httpx2.Client(base_url=program.url, timeout=60) as http:
@@ -95,6 +98,9 @@ def test_told_to_stop_it_finishes_the_request_at_hand(database: str) -> None:
         assert answers == [201]
         assert program.left() == 0
     assert "Traceback" not in "".join(program.said)
+    lines = [line for line in "".join(program.said).splitlines() if "recollect.operations" in line]
+    assert len(lines) == 2
+    assert all("record 201 role=admin name='local'" in line for line in lines)
 
 
 def wait_for_lock(database: str) -> None:
@@ -116,29 +122,24 @@ def wait_until_closed(url: str) -> None:
 
 
 def test_the_sample_is_loaded_once_by_however_many_processes(database: str, settings: Settings) -> None:
-    dana = Scope("dana", "monday", "sample")
-    counts = []
-    for workers in ("2", "1"):
-        with running("--sample", "--workers", workers, database=database) as program:
-            asked = {"user": "dana", "project": "sample", "text": "sales by region"}
-            assert httpx2.post(f"{program.url}/v1/recall", json=asked, timeout=60).json()["hits"]
-            unnamed = {"question": "Show me sales by region for 2024"}
-            told = httpx2.post(f"{program.url}/answerQuestion", json=unnamed, timeout=60).json()
-            assert len(told["execution_result"]["full"]) == 4
-            assert program.stop() == 0
-        with connect_sync(settings, worker=False) as memory:
-            counts.append((len(memory.history(dana)), len(memory.memories(Scope("dana", project="sample")))))
-        assert "dana and lee" in "".join(program.said)
-    assert counts[0] == counts[1]
-    assert counts[0][0] == 10
-
-
-def test_each_operation_is_told_on_its_log(database: str) -> None:
-    with running(database=database) as program:
-        httpx2.post(f"{program.url}/v1/record", json={"user": "alex", "turns": TURNS}, timeout=60)
+    with running("--sample", "--workers", "2", database=database) as program:
+        asked = {"user": "dana", "project": "sample", "text": "sales by region"}
+        assert httpx2.post(f"{program.url}/v1/recall", json=asked, timeout=60).json()["hits"]
+        unnamed = {"question": "Show me sales by region for 2024"}
+        told = httpx2.post(f"{program.url}/answerQuestion", json=unnamed, timeout=60).json()
+        assert len(told["execution_result"]["full"]) == 4
         assert program.stop() == 0
-    [line] = [line for line in "".join(program.said).splitlines() if "recollect.operations" in line]
-    assert "record 201 role=admin name='local'" in line
+    assert "dana and lee" in "".join(program.said)
+    first = count_sample(settings)
+    assert first[0] == 10
+    asyncio.run(prepare(settings, "127.0.0.1", sample=True))
+    assert count_sample(settings) == first
+
+
+def count_sample(settings: Settings) -> tuple[int, int]:
+    with connect_sync(settings, worker=False) as memory:
+        dana = Scope("dana", "monday", "sample")
+        return len(memory.history(dana)), len(memory.memories(replace(dana, session=None)))
 
 
 def test_an_open_door_to_the_network_is_refused_with_what_to_do(cli: Cli) -> None:

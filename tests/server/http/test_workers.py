@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import cycle, islice
@@ -13,18 +13,22 @@ from typing import Any
 from uuid import uuid4
 
 import psutil  # type: ignore[import-untyped]
+import pytest
 
 from bench.http_load import Client
 from recollect import Grant, Scope, connect_sync
 from recollect.server.serve import listen
 from recollect.settings import Settings
 
+from .loopback import shared_settings
 from .test_serve import Program, running
+
+pytestmark = pytest.mark.xdist_group("workers")  # some share a server
 
 MONDAY = Scope("alex", "monday")
 OF_EACH = 3  # clients of each process
 MOST_CLIENTS = 200
-ALL = {"user": "alex", "session": "monday"}
+UNLIMITED = {"RECOLLECT_RATE_LIMIT": "0"}
 
 
 class Bound(Client):
@@ -73,11 +77,27 @@ class Pair:
 
 @asynccontextmanager
 async def two(database: str, secret: str = "", **environment: str) -> AsyncIterator[Pair]:
-    environment = {"RECOLLECT_RATE_LIMIT": "0", **environment}
+    """A server of this test's own."""
+    with running("--workers", "2", database=database, **UNLIMITED | environment) as program:
+        async with met(program, secret) as pair:
+            yield pair
+
+
+@asynccontextmanager
+async def met(program: Program, secret: str = "") -> AsyncIterator[Pair]:
     headers = {"Authorization": f"Bearer {secret}"} if secret else {}
-    with running("--workers", "2", database=database, **environment) as program:
-        async with AsyncExitStack() as stack:
-            yield Pair(program, await clients_of_both(lambda: Bound(program, headers), stack))
+    async with AsyncExitStack() as stack:
+        yield Pair(program, await clients_of_both(lambda: Bound(program, headers), stack))
+
+
+@pytest.fixture(scope="module")
+def shared(server: str, template: str) -> Iterator[tuple[Program, Settings]]:
+    """A server for the tests that leave it running, each with a session of its own."""
+    with (
+        shared_settings(server, template) as settings,
+        running("--workers", "2", database=settings.dsn, **UNLIMITED) as program,
+    ):
+        yield program, settings
 
 
 async def clients_of_both(make: Callable[[], Bound], stack: AsyncExitStack) -> list[list[Bound]]:
@@ -92,14 +112,14 @@ async def clients_of_both(make: Callable[[], Bound], stack: AsyncExitStack) -> l
     raise AssertionError(f"one process took all: {[len(clients) for clients in found.values()]}")
 
 
-async def record(client: Client, text: str, key: str = "") -> tuple[int, dict[str, Any]]:
-    body = json.dumps({**ALL, "turns": [{"role": "user", "text": text}]}).encode()
+async def record(client: Client, text: str, key: str = "", session: str = "monday") -> tuple[int, dict[str, Any]]:
+    body = json.dumps({"user": "alex", "session": session, "turns": [{"role": "user", "text": text}]}).encode()
     status, answer = await client.send("POST", "/v1/record", body, f"Idempotency-Key: {key or uuid4()}\r\n")
     return status, json.loads(answer)
 
 
-async def read(client: Client) -> list[str]:
-    status, answer = await client.send("GET", "/v1/history?user=alex&session=monday&limit=200")
+async def read(client: Client, session: str) -> list[str]:
+    status, answer = await client.send("GET", f"/v1/history?user=alex&session={session}&limit=200")
     return [turn["text"] for turn in json.loads(answer)["turns"]] if status == 200 else []
 
 
@@ -108,8 +128,9 @@ def log_of(settings: Settings) -> list[str]:
         return [turn.text for turn in memory.history(MONDAY, limit=1000)]
 
 
-async def test_a_key_that_comes_to_both_processes_at_once_is_written_once(database: str, settings: Settings) -> None:
-    async with two(database) as pair:
+async def test_a_key_that_comes_to_both_processes_at_once_is_written_once(shared: tuple[Program, Settings]) -> None:
+    program, settings = shared
+    async with met(program) as pair:
         for n in range(15):
             answers = await asyncio.gather(*(record(client, f"line {n}", f"key-{n}") for client in pair.everybody))
 
@@ -121,14 +142,16 @@ async def test_a_key_that_comes_to_both_processes_at_once_is_written_once(databa
     assert log_of(settings) == [f"line {n}" for n in range(15)]
 
 
-async def test_what_one_process_acknowledged_is_in_the_next_answer_of_the_other(database: str) -> None:
-    async with two(database) as pair:
-        busy = asyncio.create_task(loaded(pair.everybody[2:], lambda client, n: read(client)))
+async def test_what_one_process_acknowledged_is_in_the_next_answer_of_the_other(
+    shared: tuple[Program, Settings],
+) -> None:
+    async with met(shared[0]) as pair:
+        busy = asyncio.create_task(loaded(pair.everybody[2:], lambda client, n: read(client, "tuesday")))
         writers = islice(cycle([(0, 1), (1, 0)]), 30)
         for n, (writer, reader) in enumerate(writers):
-            status, _ = await record(pair.clients[writer][0], f"line {n}")
+            status, _ = await record(pair.clients[writer][0], f"line {n}", session="tuesday")
             assert status == 201
-            assert (await read(pair.clients[reader][0]))[-1] == f"line {n}"
+            assert (await read(pair.clients[reader][0], "tuesday"))[-1] == f"line {n}"
         busy.cancel()
 
 
@@ -206,15 +229,16 @@ async def test_killed_parent_takes_its_workers_along(database: str) -> None:
         listen("127.0.0.1", port).close()
 
 
-async def test_metrics_are_of_both_processes_whichever_is_asked(database: str) -> None:
-    async with two(database) as pair:
+async def test_metrics_are_of_both_processes_whichever_is_asked(shared: tuple[Program, Settings]) -> None:
+    async with met(shared[0]) as pair:
         [one, *_], [other, *_] = pair.clients
+        before = recorded(await metrics(one))
         for n in range(5):
-            await record(one if n % 2 else other, f"line {n}")
+            await record(one if n % 2 else other, f"line {n}", session="wednesday")
 
         told = [await metrics(client) for client in (one, other)]
 
-    assert [recorded(text) for text in told] == [5.0, 5.0]
+    assert [recorded(text) - before for text in told] == [5.0, 5.0]
     assert all(text.count('recollect_work{state="due"}') == 1 for text in told)
 
 

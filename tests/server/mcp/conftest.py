@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -13,10 +14,11 @@ from recollect.bootstrap import open_analyst
 from recollect.settings import Settings
 from tests.cli.conftest import bare_cli
 
-from ..http.conftest import Serve, keys, serve
+from ..http.conftest import keys, open_door, serve
+from ..http.loopback import Served
 from .clients import Connect, over_http, over_stdio
 
-__all__ = ["bare_cli", "keys", "serve"]
+__all__ = ["bare_cli", "keys", "open_door", "serve"]
 PRICES = b"""# Workshop
 
 A tyre change costs 40 euros.
@@ -38,9 +40,9 @@ def alexs(request: pytest.FixtureRequest, database: str) -> Connect:
 
 
 @pytest.fixture
-def alex(serve: Serve) -> Connect:
-    """How alex connects to an open door."""
-    return partial(over_http, serve().url, {"X-User-Id": "alex"})
+def alex(open_door: Served) -> Connect:
+    """How somebody new connects to a server that the tests of a file share."""
+    return partial(over_http, open_door.url, {"X-User-Id": f"alex-{uuid4()}"})
 
 
 @pytest.fixture
@@ -48,7 +50,7 @@ async def sales(settings: Settings, tmp_path: Path) -> None:
     """A database of the default project."""
     make_sample(tmp_path / "sample.db")
     async with connect(settings, worker=False) as engine, open_analyst(engine, settings) as analyst:
-        await analyst.library.add(Scope("alex"), "sales", f"sqlite:///{tmp_path / 'sample.db'}", local=True)
+        await analyst.sources.add(Scope("alex"), "sales", f"sqlite:///{tmp_path / 'sample.db'}", local=True)
 
 
 @pytest.fixture

@@ -97,8 +97,8 @@ async def test_what_others_wrote_comes_as_marked_data(alex: Connect) -> None:
             assert "<|" not in said
 
 
-async def test_a_quoted_document_comes_as_marked_data(alex: Connect, prices: None) -> None:
-    async with alex() as client:
+async def test_a_quoted_document_comes_as_marked_data(serve: Serve, prices: None) -> None:
+    async with over_http(serve().url, {"X-User-Id": "alex"}) as client:
         said = text(await client.call_tool("ask_documents", {"question": "How much is a service?"}))
         assert said.startswith("⟦answer⟧\n")
         assert "120 euros" in said

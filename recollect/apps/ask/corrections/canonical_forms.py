@@ -18,34 +18,24 @@ from sqlglot.optimizer.simplify import Simplifier
 
 GRAIN = "GRAIN"
 WRITTEN = "written"
+# Units by the letters of a format, and by the names of parts of a date.
 FORMATS = {
-    "Y": "year",
-    "Ym": "month",
-    "YW": "week",
-    "GV": "week",
-    "Gv": "week",
-    "Ymd": "day",
-    "YmdH": "hour",
-    "YmdHM": "minute",
-    "m": "month_of_year",
-    "W": "week_of_year",
-    "w": "day_of_week",
-    "d": "day_of_month",
+    "Y": "year", "Ym": "month", "YW": "week", "GV": "week", "Gv": "week", "Ymd": "day", "YmdH": "hour",
+    "YmdHM": "minute", "m": "month_of_year", "W": "week_of_year", "w": "day_of_week", "d": "day_of_month",
     "H": "hour_of_day",
-}
+}  # fmt: skip
 PARTS = {
-    "month": "month_of_year",
-    "week": "week_of_year",
-    "dow": "day_of_week",
-    "isodow": "day_of_week",
-    "day": "day_of_month",
-    "dayofmonth": "day_of_month",
-    "hour": "hour_of_day",
-}
+    "month": "month_of_year", "week": "week_of_year", "dow": "day_of_week", "isodow": "day_of_week",
+    "day": "day_of_month", "dayofmonth": "day_of_month", "hour": "hour_of_day",
+}  # fmt: skip
 TIMES = ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "DATETIME", "TIME")
 MIDNIGHT = re.compile(r"^(\d{4}-\d\d-\d\d)[ T]00:00(?::00(?:\.0+)?)?Z?$")
 PERIOD = re.compile(r"^(\d{4})(?:-(\d\d))?(?:-(\d\d))?$")
 START_OF = re.compile(r"start of (\w+)")
+DATE_PARTS = (
+    *(exp.TimeToStr, exp.TimestampTrunc, exp.DateTrunc, exp.Extract, exp.Anonymous),
+    *(exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day, exp.DayOfMonth, exp.Hour),
+)
 
 
 def canonicalize(query: exp.Query, dialect: str) -> exp.Query:
@@ -199,13 +189,36 @@ def find_grain(expression: exp.Expr) -> tuple[str, exp.Expr] | None:
     return None
 
 
-def _make_grain(unit: str | None, of: exp.Expr, written: exp.Expr) -> exp.Expr:
-    """Return the date part as a GRAIN that keeps what is written, or what is written if it is none of a column."""
+def _rewrite_date_part(node: exp.Expr) -> exp.Expr:
+    """Return the date part of a column as a GRAIN that keeps what is written; anything else as it is."""
+    unit, of = _read_date_part(node)
     if unit is None or is_constant(of):
-        return written
+        return node
     made = exp.Anonymous(this=GRAIN, expressions=[exp.Literal.string(unit), of.copy()])
-    made.meta[WRITTEN] = written.copy()
+    made.meta[WRITTEN] = node.copy()
     return made
+
+
+def _read_date_part(node: exp.Expr) -> tuple[str | None, exp.Expr]:
+    """Return the unit and the expression that is reduced to it; no unit if the node is not a date part."""
+    match node:
+        case exp.TimestampTrunc() | exp.DateTrunc():
+            return node.args["unit"].name.lower(), node.this
+        case exp.Extract():
+            unit = node.this.name.lower()
+            return PARTS.get(unit, unit), node.expression
+        case exp.TimeToStr():
+            letters = "".join(re.findall(r"%-?(\w)", node.args["format"].name.replace("%F", "%Y-%m-%d")))
+            return FORMATS.get(letters), node.this
+        case exp.Cast():
+            return "day" if node.is_type("date") else None, node.this
+        case exp.Date() | exp.TsOrDsToDate():
+            return None if node.args.get("zone") or node.expressions or node.this is None else "day", node.this
+        case exp.Anonymous():  # SQLite's date(column, 'start of month')
+            step = START_OF.fullmatch(node.expressions[1].name.lower()) if len(node.expressions) == 2 else None
+            return step[1] if step and node.name.upper() == "DATE" else None, next(iter(node.expressions), node)
+    unit, of = find_grain(node.this) or ("", node.this)  # sqlglot parses YEAR(column) as YEAR(DATE(column))
+    return PARTS.get(node.key, node.key), of if unit == "day" else node.this
 
 
 def restore_date_parts(node: exp.Expr) -> exp.Expr:
@@ -232,10 +245,8 @@ def _expand_period(node: exp.EQ) -> exp.Expr | None:
 
 
 def _rewrite_cast(node: exp.Expr) -> exp.Expr:
-    kind = node.args["to"].this.name if isinstance(node.args.get("to"), exp.DataType) else ""
-    if kind in TIMES and isinstance(node.this, exp.Literal) and node.this.is_string:
-        return _rewrite_midnight(node.this.copy())
-    return _make_grain("day" if kind == "DATE" else None, node.this, node)
+    is_time = isinstance(node.this, exp.Literal) and node.this.is_string and node.is_type(*TIMES)
+    return _rewrite_midnight(node.this.copy()) if is_time else _rewrite_date_part(node)
 
 
 def _rewrite_midnight(node: exp.Expr) -> exp.Expr:
@@ -244,66 +255,23 @@ def _rewrite_midnight(node: exp.Expr) -> exp.Expr:
 
 
 def _rewrite_date(node: exp.Expr) -> exp.Expr:
-    if node.args.get("zone") or node.expressions or node.this is None:
-        return node
-    if isinstance(node.this, exp.Literal) and PERIOD.match(node.this.name):
-        return _remove_wrapper(node)
-    return _make_grain("day", node.this, node)
-
-
-def _rewrite_format(node: exp.Expr) -> exp.Expr:
-    letters = "".join(re.findall(r"%-?(\w)", node.args["format"].name.replace("%F", "%Y-%m-%d")))
-    return _make_grain(FORMATS.get(letters), node.this, node)
-
-
-def _rewrite_trunc(node: exp.Expr) -> exp.Expr:
-    return _make_grain(node.args["unit"].name.lower(), node.this, node)
-
-
-def _rewrite_extract(node: exp.Expr) -> exp.Expr:
-    unit = node.this.name.lower()
-    return _make_grain(PARTS.get(unit, unit), node.expression, node)
-
-
-def _rewrite_part(node: exp.Expr) -> exp.Expr:
-    """Rewrite YEAR(column) and the like. sqlglot parses YEAR(column) as YEAR(DATE(column))."""
-    unit, of = find_grain(node.this) or ("", node.this)
-    return _make_grain(PARTS.get(node.key, node.key), of if unit == "day" else node.this, node)
-
-
-def _rewrite_start_of(node: exp.Expr) -> exp.Expr:
-    """Rewrite SQLite's date(column, 'start of month')."""
-    if node.name.upper() != "DATE" or len(node.expressions) != 2:
-        return node
-    of, step = node.expressions
-    found = START_OF.fullmatch(step.name.lower())
-    return _make_grain(found[1], of, node) if found else node
+    is_alone = not node.args.get("zone") and not node.expressions and isinstance(node.this, exp.Literal)
+    return _remove_wrapper(node) if is_alone and PERIOD.match(node.this.name) else _rewrite_date_part(node)
 
 
 RULES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
-    exp.Paren: _remove_wrapper,
-    exp.TsOrDsToTimestamp: _remove_wrapper,
-    exp.TsOrDsToDate: _rewrite_date,
+    **dict.fromkeys((exp.Paren, exp.TsOrDsToTimestamp), _remove_wrapper),
+    **dict.fromkeys((exp.Date, exp.TsOrDsToDate), _rewrite_date),
     exp.Between: _rewrite_between,
     exp.In: _rewrite_in,
     exp.Not: _rewrite_not,
     exp.Or: _rewrite_or,
-    exp.And: _compare_with_true,
-    exp.Where: _compare_with_true,
-    exp.Having: _compare_with_true,
-    exp.Join: _compare_with_true,
+    **dict.fromkeys((exp.And, exp.Where, exp.Having, exp.Join), _compare_with_true),
     exp.Is: _rewrite_is,
     exp.Count: _rewrite_count,
     exp.Cast: _rewrite_cast,
     exp.Literal: _rewrite_midnight,
-    exp.Date: _rewrite_date,
-    exp.TimeToStr: _rewrite_format,
-    exp.TimestampTrunc: _rewrite_trunc,
-    exp.DateTrunc: _rewrite_trunc,
-    exp.Extract: _rewrite_extract,
-    **dict.fromkeys((exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day, exp.DayOfMonth, exp.Hour), _rewrite_part),
-    exp.Anonymous: _rewrite_start_of,
-    exp.Add: _sort_operands,
-    exp.Mul: _sort_operands,
+    **dict.fromkeys(DATE_PARTS, _rewrite_date_part),
+    **dict.fromkeys((exp.Add, exp.Mul), _sort_operands),
     **dict.fromkeys(Simplifier.COMPLEMENT_COMPARISONS, _rewrite_comparison),
 }

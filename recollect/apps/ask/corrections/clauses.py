@@ -212,11 +212,8 @@ def _read_rest(select: exp.Select) -> str:
     distinct = select.args.get("distinct") or exp.Distinct()
     found = [*map(select.args.get, NOT_COMPARED), distinct.args.get("on")]
     found += [source.args.get("sample") for source in list_sources(select)]
-    return " ".join(render(node) for nodes in filter(None, found) for node in _as_list(nodes))
-
-
-def _as_list(nodes: exp.Expr | list[exp.Expr]) -> list[exp.Expr]:
-    return nodes if isinstance(nodes, list) else [nodes]
+    lists = (nodes if isinstance(nodes, list) else [nodes] for nodes in filter(None, found))
+    return " ".join(render(node) for nodes in lists for node in nodes)
 
 
 def _read_derived_tables(select: exp.Select, dialect: str) -> dict[str, Clauses]:

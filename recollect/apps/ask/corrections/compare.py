@@ -14,18 +14,19 @@ from itertools import product
 from sqlglot import exp
 
 from recollect.apps.ask.corrections.canonical_forms import canonicalize
-from recollect.apps.ask.corrections.clauses import OUTER, Clauses, Item, list_texts, read_clauses
+from recollect.apps.ask.corrections.clauses import OUTER, Clauses, Item, read_clauses
 from recollect.apps.ask.corrections.compare_columns import (
     Delta,
     Replacements,
     find_column_changes,
     find_table,
+    is_reordered,
     rate_similarity,
     show_items,
 )
-from recollect.apps.ask.corrections.correction import Change
+from recollect.apps.ask.corrections.correction import Change, ChangeKind
+from recollect.apps.ask.corrections.lessons import split_identifier
 from recollect.apps.ask.corrections.query_tree import DERIVED, Schema, parse_pair, rename_tables
-from recollect.apps.ask.corrections.question_words import split_identifier
 
 SECOND_USE = re.compile(r"_\d+$")
 NO_TABLE = re.compile(rf"^{DERIVED}|_\d+$")  # a derived table, or the second use of a table
@@ -139,12 +140,13 @@ def _find_table_changes(before: Clauses, after: Clauses, replaced: Replacements)
 def _find_join_changes(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:
     """Return one change at most. A table that something else in the correction needs is no change of its own."""
     added, removed = after.tables.keys() - before.tables.keys(), before.tables.keys() - after.tables.keys()
+    other_sides = dict(before.tables.items() - after.tables.items()).keys() & after.tables.keys()
     moved = added | removed | replaced.tables
     links = Delta.of(before.links, after.links, replaced)
     is_changed = (
         _has_unused_table(added, after, before)
         or _has_unused_table(removed, before, after)
-        or _has_other_sides(before, after)
+        or (len(before.tables) > 1 and other_sides)
         or any(moved.isdisjoint(item.tables) for item in links.items)
     )
     if not is_changed:
@@ -161,27 +163,15 @@ def _has_unused_table(tables: set[str], clauses: Clauses, other: Clauses) -> boo
     return bool(tables) and not is_used
 
 
-def _has_other_sides(before: Clauses, after: Clauses) -> bool:
-    both = before.tables.keys() & after.tables.keys()
-    return len(before.tables) > 1 and any(before.tables[name] != after.tables[name] for name in both)
-
-
 def _show_joins(clauses: Clauses) -> str:
     tables = [f"{how} {name}".strip() for name, how in clauses.tables.items()]
     return ", ".join(tables) + (f" on {show_items(clauses.links)}" if clauses.links else "")
 
 
 def _find_order_changes(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:
-    new = list_texts(after.order)
-    if [item.text if item.text in new else _replace_order(item, replaced) for item in before.order] == new:
+    if not is_reordered(before.order, after.order, replaced):
         return []
     return [Change("order", find_table(after.order), show_items(before.order), show_items(after.order))]
-
-
-def _replace_order(item: Item, replaced: Replacements) -> str:
-    """Return the text of an ORDER BY item after the replacements; DESC is not part of the expression."""
-    made = replaced.expressions.get(item.text.removesuffix(" DESC"))
-    return (item.replace_columns(replaced.columns) if made is None else made) + item.ending
 
 
 # Conditions -----------------------------------------------------------------------------------------------------------
@@ -194,13 +184,13 @@ def _find_filter_changes(before: Clauses, after: Clauses, replaced: Replacements
     old, new = _group_by_subject(before.conditions), _group_by_subject(after.conditions)
     for subject in (gone.keys() | come.keys()) & old.keys() & new.keys():
         gone.pop(subject, None), come.pop(subject, None)
-        changes.append(_change_filter(old[subject], new[subject]))
+        changes.append(_change_filter("filter_change", old[subject], new[subject]))
     for subject in list(gone):
         nearest = _find_nearest(gone[subject], come)
         if nearest is not None:
-            changes.append(_change_filter(gone.pop(subject), come.pop(nearest)))
-    changes += [Change("filter_removal", find_table(items), _show_filter(items), None) for items in gone.values()]
-    return changes + [Change("filter_addition", find_table(new), None, _show_filter(new)) for new in come.values()]
+            changes.append(_change_filter("filter_change", gone.pop(subject), come.pop(nearest)))
+    changes += [_change_filter("filter_removal", old=items) for items in gone.values()]
+    return changes + [_change_filter("filter_addition", new=items) for items in come.values()]
 
 
 def _find_moved_conditions(delta: Delta) -> list[Change]:
@@ -247,9 +237,6 @@ def _find_nearest(old: Sequence[Item], come: Filters) -> str | None:
     return max(come, key=lambda name: (find_table(come[name]) == table, rate_similarity(name, subject)), default=None)
 
 
-def _change_filter(old: Sequence[Item], new: Sequence[Item]) -> Change:
-    return Change("filter_change", find_table([*new, *old]), _show_filter(old), _show_filter(new))
-
-
-def _show_filter(items: Sequence[Item]) -> str:
-    return " AND ".join(item.shown for item in items)
+def _change_filter(kind: ChangeKind, old: Sequence[Item] = (), new: Sequence[Item] = ()) -> Change:
+    before, after = (" AND ".join(item.shown for item in items) or None for items in (old, new))
+    return Change(kind, find_table([*new, *old]), before, after)

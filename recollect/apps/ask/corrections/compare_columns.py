@@ -29,9 +29,9 @@ class Replacements:
     tables: frozenset[str] = frozenset()  # that took the place of others: their keys follow them
 
     def apply(self, item: Item) -> str:
-        """Return the text of an item after the replacements."""
-        made = self.expressions.get(item.text)
-        return made if made is not None else item.replace_columns(self.columns) if self.columns else item.text
+        """Return the text of an item after the replacements; DESC is not part of the expression."""
+        made = self.expressions.get(item.text.removesuffix(item.ending))
+        return (item.replace_columns(self.columns) if made is None else made) + item.ending
 
     def replace_columns(self, old: Item, new: Item) -> list[Change]:
         """Record and return the columns that `new` has in place of those of `old`."""
@@ -94,8 +94,8 @@ def find_column_changes(before: Clauses, after: Clauses, replaced: Replacements)
     delta = Delta.of(before.projection, after.projection, replaced)
     changes += _find_shown_changes(_drop_grouped(delta, before, after, bool(changes)), replaced)
     is_otherwise_distinct = before.is_distinct != after.is_distinct and before.row_key != after.row_key
-    is_reordered = not delta.items and _is_reordered(before, after, replaced)
-    if not changes and (is_reordered or is_otherwise_distinct):
+    is_moved = not delta.items and is_reordered(before.projection, after.projection, replaced)
+    if not changes and (is_moved or is_otherwise_distinct):
         changes.append(Change("projection", None, show_items(before.projection), show_items(after.projection)))
     return changes
 
@@ -111,9 +111,10 @@ def _drop_grouped(delta: Delta, before: Clauses, after: Clauses, has_changes: bo
     )
 
 
-def _is_reordered(before: Clauses, after: Clauses, replaced: Replacements) -> bool:
-    new = list_texts(after.projection)
-    return [item.text if item.text in new else replaced.apply(item) for item in before.projection] != new
+def is_reordered(before: Sequence[Item], after: Sequence[Item], replaced: Replacements) -> bool:
+    """Whether two lists still differ after the replacements."""
+    new = list_texts(after)
+    return [item.text if item.text in new else replaced.apply(item) for item in before] != new
 
 
 def _find_grouping_changes(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:
@@ -126,8 +127,8 @@ def _find_grouping_changes(before: Clauses, after: Clauses, replaced: Replacemen
         known = list_texts(before.projection)
         delta = Delta(delta.gone, [item for item in delta.come if item.text not in known])
     if delta.items:
-        table = find_table(delta.come or delta.gone)
-        changes.append(Change("grouping", table, show_items(before.grouping), show_items(after.grouping)))
+        shown = show_items(before.grouping), show_items(after.grouping)
+        changes.append(Change("grouping", find_table(delta.come or delta.gone), *shown))
     return changes
 
 

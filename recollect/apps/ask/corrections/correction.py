@@ -60,7 +60,7 @@ def compare_queries(
     """Return the changes from one query to the other. `schema` is tables with their columns, where known: it tells
     which table an unqualified column belongs to."""
     from recollect.apps.ask.corrections.compare import find_changes
-    from recollect.apps.ask.corrections.question_words import add_question_word
+    from recollect.apps.ask.corrections.lessons import add_question_word
 
     try:
         changes = find_changes(generated_sql, corrected_sql, dialect, schema)

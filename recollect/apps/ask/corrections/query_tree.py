@@ -110,6 +110,8 @@ def _inline_ctes(query: exp.Query) -> None:
         bodies: dict[str, exp.Expr] = {}
         for cte in clause.expressions:
             _replace_references(cte, bodies)
+            for name, output in zip(cte.args["alias"].columns, list(cte.this.selects), strict=False):
+                output.replace(exp.alias_(output.unalias().copy(), name.name))
             bodies[cte.alias] = cte.this
         _replace_references(holder, bodies)
 
@@ -163,7 +165,7 @@ def _merge(select: exp.Select, source: exp.Subquery) -> None:
     outputs = {column.alias_or_name: column.unalias() for column in body.expressions if not column.is_star}
     _replace_outputs(select, source, outputs, first)
     if is_alone and outputs and exp.Star in map(type, select.expressions):
-        select.set("expressions", list(map(exp.Expr.copy, body.expressions)))
+        select.set("expressions", body.copy().expressions)
     source.replace(tables[0])
     select.set("joins", [*list_joins(body), *list_joins(select)])
     select.where(body.args.get("where") and body.args["where"].this, copy=False)

@@ -1,24 +1,37 @@
-"""Every node of a statement against the lists: what is not on them is refused, wherever it stands.
+"""Check every node of a statement against the lists in functions.toml: what is not listed is refused.
 
-Called by gate_checks before names are looked at. Besides the kind of a node, its texts are checked: sqlglot writes some
-of them out as they are, so none may hold anything but a plain word.
+`check_nodes` applies RULES to each node, before any name is looked up. Besides the kind of a node, its texts are
+checked, because sqlglot writes some of them out unchanged. Functions that can make much out of little need a literal
+size; functions that are each within bounds multiply where one is applied to the result of another, so `check_growth`
+looks at the whole statement.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
 from sqlglot import exp
 
-from recollect.apps.ask.gate.allow_lists import Lists
-from recollect.apps.ask.gate.bounds import check_size
 from recollect.errors import StatementDenied
 
 MOST_NODES = 6_000
+LONGEST = 1_000  # characters that a function may make out of a number
+MOST_STEPS = 10_000  # rows of a generate_series of numbers
+MOST_GROWTH = 10_000  # times that a value may become longer in a whole statement
+UNKNOWN = 30  # times that a text may become longer where each match is replaced by the value of a column
+BACKSLASH_IS_PLAIN = {"sqlite", "postgres", "duckdb"}  # in '...'
 PLAIN = re.compile(r"[A-Za-z0-9_ ]*")
 UNQUOTED = re.compile(r"[^\W\d][\w$]*")
 ODD_IN_NAME = re.compile(r"[\"`\]\\]")
+WIDTH = re.compile(r"\d+")
+WIDE_FORMAT = re.compile(r"\*|\d{4}|\{[^}]*\{")  # the last: DuckDB takes a width from an argument
+COARSE = re.compile(r"^\s*\d{0,4}\s*(day|week|month|quarter|year|decade|hour)s?\s*$", re.IGNORECASE)
+SERIES = (exp.GenerateSeries, exp.ExplodingGenerateSeries)
 WORDY = (exp.Kwarg, exp.Collate, exp.WindowSpec, exp.Limit)  # where a word is no name of a column
 QUERY = {"with_", "order", "limit", "offset"}
 PARTS: dict[type[exp.Expr], set[str]] = {  # what these may be made of; the rest is locks, samples, pivots, hints
@@ -32,112 +45,276 @@ PARTS: dict[type[exp.Expr], set[str]] = {  # what these may be made of; the rest
     exp.With: {"expressions", "recursive"},
     exp.Star: set(),
 }
-SAID = {"delete": "DELETE", "insert": "INSERT", "update": "UPDATE", "merge": "MERGE", "into": "INTO", "copy": "COPY"}
+STATEMENTS = {"delete", "insert", "update", "merge", "into", "copy"}  # named in a refusal by their first word
+# Functions whose result is as long as all that goes into it; of others, as the longest.
+JOINS = (
+    *(exp.DPipe, exp.Concat, exp.ConcatWs, exp.Format, exp.Array, exp.ArrayConcat, exp.ArrayAppend, exp.ArrayPrepend),
+    *(exp.JSONObject, exp.JSONArray, exp.ArrayToString),
+)
+BUILDER = re.compile(r"_build_|^json_array$")  # the same, by name
+DOUBLES = ("hex", "quote", "json_quote")
 
 
-def check_nodes(tree: exp.Expr, lists: Lists, backslash: bool) -> None:
-    """`backslash`: whether it is an ordinary character in this dialect's strings."""
+@dataclass(frozen=True, slots=True)
+class AllowLists:
+    dialect: str
+    nodes: frozenset[str]
+    types: frozenset[str]
+    words: frozenset[str]
+    functions: frozenset[str]
+    table_functions: Mapping[str, tuple[str, ...]]  # with the columns they return
+
+
+@cache
+def load_allow_lists(dialect: str) -> AllowLists:
+    """Return the lists for a dialect as sqlglot names it."""
+    data = tomllib.loads(files("recollect.apps.ask.gate").joinpath("functions.toml").read_text("utf-8"))
+    functions = data["functions"].get(dialect, [])
+    nodes, types, words = frozenset([*data["nodes"], *functions]), frozenset(data["types"]), frozenset(data["words"])
+    table_functions = {name: tuple(columns) for name, columns in data["table_functions"].get(dialect, {}).items()}
+    return AllowLists(dialect, nodes, types, words, frozenset(functions), table_functions)
+
+
+def check_nodes(tree: exp.Expr, lists: AllowLists) -> None:
+    """Raise StatementDenied for the first node that a rule refuses."""
     for count, node in enumerate(tree.walk(bfs=False)):
         if count > MOST_NODES:
             raise StatementDenied(f"it has more than {MOST_NODES:,} parts; ask for less at once")
-        check_kind(node, lists)
-        check_parts(node, lists.dialect)
-        check_strings(node, backslash)
-        check_size(node)
+        for kind, refuse in RULES:
+            if isinstance(node, kind) and (reason := refuse(node, lists)):
+                raise StatementDenied(reason)
 
 
-def check_kind(node: exp.Expr, lists: Lists) -> None:
-    if stands_in_from(node):
-        name = function_name(node)
-        if name not in lists.table_functions or (node.parent and node.parent.args.get("db")):
-            raise StatementDenied(f"the function {written(node, lists.dialect)} may not stand in FROM")
-    elif isinstance(node, exp.Anonymous):
-        if node.name.lower() not in lists.functions:
-            raise StatementDenied(f"the function {node.name[:60]} is not on the list of allowed functions")
-    elif node.key not in lists.nodes or isinstance(node, exp.Unnest):
-        raise StatementDenied(refusal(node, lists.dialect))
-    elif isinstance(node, exp.Var) and not isinstance(node.parent, WORDY) and node.name.upper() not in lists.words:
-        raise StatementDenied(f"{node.name[:60]} is no part of a time that is known here")
-    elif isinstance(node, exp.DataType) and node.this.name not in lists.types:
-        raise StatementDenied(f"the type {written(node, lists.dialect)} is not on the list of allowed types")
-
-
-def stands_in_from(node: exp.Expr) -> bool:
-    """A function where a table could stand."""
-    if not isinstance(node, exp.Func):
-        return False
+def is_table_function(node: exp.Expr) -> bool:
+    """Whether a node is a function in a place where a table could be."""
     if isinstance(node, exp.Unnest) and isinstance(node.parent, (exp.From, exp.Join)):
         return True
-    return isinstance(node.parent, (exp.Table, exp.Lateral)) and node.arg_key == "this"
+    is_source = isinstance(node.parent, (exp.Table, exp.Lateral)) and node.arg_key == "this"
+    return is_source and isinstance(node, exp.Func)
 
 
-def function_name(node: exp.Expr) -> str:
-    if isinstance(node, (exp.GenerateSeries, exp.ExplodingGenerateSeries)):
+def name_function(node: exp.Expr) -> str:
+    if isinstance(node, SERIES):
         return "generate_series"
     return node.name.lower() if isinstance(node, exp.Anonymous) else node.key
 
 
-def refusal(node: exp.Expr, dialect: str) -> str:
-    text = written(node, dialect)
-    if isinstance(node, exp.Dot):
-        return f"{text}: a function with a schema, or a part of a row, is not allowed"
-    if isinstance(node, (exp.Placeholder, exp.Parameter, exp.SessionParameter)):
-        return f"the placeholder {text} has no value; write the value itself"
-    if isinstance(node, exp.Func):
-        return f"the function {text} is not on the list of allowed functions"
-    return f"{SAID.get(node.key, text)} is not allowed in a statement that only reads"
-
-
-def written(node: exp.Expr, dialect: str = "") -> str:
-    """The node as a person would recognise it, in short."""
+def shorten(node: exp.Expr, dialect: str = "") -> str:
+    """Return the SQL of a node for an error message."""
     text = " ".join(node.sql(dialect, comments=False).split())
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
-def check_parts(node: exp.Expr, dialect: str) -> None:
-    for kind, parts in PARTS.items():
-        if isinstance(node, kind):
-            for name, value in node.args.items():
-                if value and name not in parts:
-                    raise StatementDenied(part_refusal(node, name, value, dialect))
+# Rules: each returns why a node is refused, or nothing ----------------------------------------------------------------
 
 
-def part_refusal(node: exp.Expr, name: str, value: object, dialect: str) -> str:
+def _refuse_kind(node: exp.Expr, lists: AllowLists) -> str | None:
+    if is_table_function(node):
+        is_listed = name_function(node) in lists.table_functions and not (node.parent and node.parent.args.get("db"))
+        return None if is_listed else f"the function {shorten(node, lists.dialect)} may not be used in FROM"
+    if isinstance(node, exp.Anonymous):
+        is_listed = node.name.lower() in lists.functions
+        return None if is_listed else f"the function {node.name[:60]} is not on the list of allowed functions"
+    if node.key in lists.nodes and not isinstance(node, exp.Unnest):
+        return None
+    text = shorten(node, lists.dialect)
+    match node:
+        case exp.Dot():
+            return f"{text}: a function with a schema, or a part of a row, is not allowed"
+        case exp.Placeholder() | exp.Parameter() | exp.SessionParameter():
+            return f"the placeholder {text} has no value; write the value itself"
+        case exp.Func():
+            return f"the function {text} is not on the list of allowed functions"
+    text = node.key.upper() if node.key in STATEMENTS else text
+    return f"{text} is not allowed in a statement that only reads"
+
+
+def _refuse_word(node: exp.Expr, lists: AllowLists) -> str | None:
+    is_known = isinstance(node.parent, WORDY) or node.name.upper() in lists.words
+    return None if is_known else f"{node.name[:60]} is not a known unit of time"
+
+
+def _refuse_type(node: exp.Expr, lists: AllowLists) -> str | None:
+    is_listed = node.this.name in lists.types
+    return None if is_listed else f"the type {shorten(node, lists.dialect)} is not on the list of allowed types"
+
+
+def _refuse_parts(node: exp.Expr, lists: AllowLists) -> str | None:
+    known = next(parts for kind, parts in PARTS.items() if isinstance(node, kind))
+    for name, value in node.args.items():
+        if value and name not in known:
+            return _explain_part(node, name, value, lists.dialect)
+    return None
+
+
+def _explain_part(node: exp.Expr, name: str, value: object, dialect: str) -> str:
     first = value[0] if isinstance(value, list) else value
-    if isinstance(first, exp.Lock):
-        return f"{written(first, dialect)} locks rows; that is not allowed"
-    if isinstance(first, exp.Into):
-        return f"{written(first, dialect)} writes a table; that is not allowed"
     if value == "NATURAL":
         return "NATURAL JOIN hides what is compared; name the columns with ON or USING"
-    said = written(first, dialect) if isinstance(first, exp.Expr) else name.strip("_").upper()
-    return f"{said} is not allowed in {node.key.upper()}"
+    text = shorten(first, dialect) if isinstance(first, exp.Expr) else name.strip("_").upper()
+    if isinstance(first, exp.Lock):
+        return f"{text} locks rows; that is not allowed"
+    if isinstance(first, exp.Into):
+        return f"{text} writes a table; that is not allowed"
+    return f"{text} is not allowed in {node.key.upper()}"
 
 
-def check_strings(node: exp.Expr, backslash: bool) -> None:
-    if isinstance(node, exp.Identifier):
-        check_name(node)
-    elif isinstance(node, exp.Literal):
-        if node.is_string and not backslash and "\\" in node.this:
-            raise StatementDenied(f"the text {node.this[:40]!r} holds a backslash, which databases read differently")
-    elif not isinstance(node, (exp.JSONPathKey, exp.Anonymous)):
-        for text in texts(node):
-            if not PLAIN.fullmatch(text):
-                raise StatementDenied(f"{text[:60]!r} is not a plain word")
+def _refuse_name(node: exp.Expr, lists: AllowLists) -> str | None:
+    if not node.this:
+        return "a name is empty"
+    if not node.args.get("quoted") and not UNQUOTED.fullmatch(node.this):
+        return f"the name {node.this[:60]} needs double quotes"
+    return f"the name {node.this[:60]} holds a quote or a backslash" if ODD_IN_NAME.search(node.this) else None
 
 
-def texts(node: exp.Expr) -> Iterator[str]:
+def _refuse_text(node: exp.Expr, lists: AllowLists) -> str | None:
+    is_plain = not node.is_string or "\\" not in node.this or lists.dialect in BACKSLASH_IS_PLAIN
+    return None if is_plain else f"the text {node.this[:40]!r} holds a backslash, which databases read differently"
+
+
+def _refuse_words(node: exp.Expr, lists: AllowLists) -> str | None:
+    if isinstance(node, (exp.Identifier, exp.Literal, exp.JSONPathKey, exp.Anonymous)):
+        return None
     for value in node.args.values():
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, list):
-            yield from (item for item in value if isinstance(item, str))
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str) and not PLAIN.fullmatch(text):
+                return f"{text[:60]!r} is not a plain word"
+    return None
 
 
-def check_name(name: exp.Identifier) -> None:
-    if not name.this:
-        raise StatementDenied("a name is empty")
-    if not name.quoted and not UNQUOTED.fullmatch(name.this):
-        raise StatementDenied(f"the name {name.this[:60]} needs double quotes")
-    if ODD_IN_NAME.search(name.this):
-        raise StatementDenied(f"the name {name.this[:60]} holds a quote or a backslash")
+def _refuse_length(node: exp.Expr, lists: AllowLists) -> str | None:
+    number = read_number(node.args.get("times") if isinstance(node, exp.Repeat) else node.expression)
+    is_small = number is not None and number <= LONGEST
+    return None if is_small else f"{node.key.upper()} needs a length written as a number, at most {LONGEST:,}"
+
+
+def _refuse_format(node: exp.Expr, lists: AllowLists) -> str | None:
+    if not _is_format(node):
+        return None
+    pattern = _find_pattern(node)
+    is_safe = isinstance(pattern, exp.Literal) and pattern.is_string and not WIDE_FORMAT.search(pattern.this)
+    return None if is_safe else "FORMAT needs a pattern written as a text, without a width of four digits or *"
+
+
+def _refuse_series(node: exp.Expr, lists: AllowLists) -> str | None:
+    """Numbers must be literal and not too far apart; times need a step of an hour or more."""
+    step = node.args.get("step")
+    if isinstance(step, (exp.Interval, exp.Cast)):
+        is_coarse = _is_coarse(step)
+        return None if is_coarse else "GENERATE_SERIES over time needs a step such as INTERVAL '1 day', an hour or more"
+    start, end, by = (read_number(each) for each in (node.args.get("start"), node.args.get("end"), step))
+    if start is None or end is None or (step is not None and not by):
+        return "GENERATE_SERIES needs its bounds and its step written as numbers"
+    is_short = abs(end - start) / abs(by or 1) <= MOST_STEPS
+    return None if is_short else f"GENERATE_SERIES gives more than {MOST_STEPS:,} rows; bring its bounds closer"
+
+
+Kinds = type[exp.Expr] | tuple[type[exp.Expr], ...]
+RULES: tuple[tuple[Kinds, Callable[[exp.Expr, AllowLists], str | None]], ...] = (
+    (exp.Expr, _refuse_kind),
+    (exp.Var, _refuse_word),
+    (exp.DataType, _refuse_type),
+    (tuple(PARTS), _refuse_parts),
+    (exp.Identifier, _refuse_name),
+    (exp.Literal, _refuse_text),
+    (exp.Expr, _refuse_words),
+    ((exp.Repeat, exp.Pad), _refuse_length),
+    ((exp.Format, exp.Anonymous), _refuse_format),
+    (SERIES, _refuse_series),
+)
+
+
+def _is_format(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Format) or (
+        isinstance(node, exp.Anonymous) and node.name.lower() in ("printf", "format")
+    )
+
+
+def _find_pattern(node: exp.Expr) -> object:
+    return node.this if isinstance(node, exp.Format) else next(iter(node.expressions), None)
+
+
+def _is_coarse(step: exp.Expr) -> bool:
+    unit = step.args.get("unit")
+    if not isinstance(step.this, exp.Literal) or (isinstance(step, exp.Cast) and not step.is_type("interval")):
+        return False
+    text = f"{step.this.this} {unit.name if isinstance(unit, exp.Var) else ''}"
+    return COARSE.match(text) is not None and not text.lstrip().startswith("0")
+
+
+def read_number(node: object) -> float | None:
+    """Return the number that a literal is, with its sign; None for anything else."""
+    if isinstance(node, exp.Neg):
+        number = read_number(node.this)
+        return None if number is None else -number
+    return float(node.this) if isinstance(node, exp.Literal) and not node.is_string else None
+
+
+# Growth ---------------------------------------------------------------------------------------------------------------
+
+
+def check_growth(tree: exp.Expr) -> None:
+    """Refuse a statement in which values may become too many times longer, through whatever subqueries and CTEs."""
+    if _rate_query(tree, {}) > MOST_GROWTH:
+        raise StatementDenied(
+            f"it makes a text more than {MOST_GROWTH:,} times longer; use smaller numbers in REPEAT, LPAD and REPLACE,"
+            " and join fewer texts"
+        )
+
+
+def _rate_query(query: exp.Expr, ctes: Mapping[str, float]) -> float:
+    """Return how many times longer than the values it reads the values of a query may be."""
+    known = dict(ctes)
+    clause = query.args.get("with_")
+    for cte in clause.expressions if clause else ():
+        known[cte.alias.lower()] = _rate_query(cte.this, known)
+    if isinstance(query, exp.SetOperation):
+        return max(_rate_query(query.this, known), _rate_query(query.expression, known))
+    own = list(_walk_own_nodes(query))
+    inner = [_rate_query(node, known) for node in own if _is_query(node)]
+    named = [known.get(node.name.lower(), 1.0) for node in own if isinstance(node, exp.Table)]
+    made = [_rate(node) for node in query.iter_expressions() if node is not clause]
+    return max([1.0, *made]) * max([1.0, *inner, *named])
+
+
+def _walk_own_nodes(query: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the nodes of a query without those of queries within it and of its CTEs."""
+    stack = [node for node in query.iter_expressions() if not isinstance(node, exp.With)]
+    while stack:
+        node = stack.pop()
+        yield node
+        if not _is_query(node):
+            stack += node.iter_expressions()
+
+
+def _is_query(node: exp.Expr) -> bool:
+    return isinstance(node, (exp.Select, exp.SetOperation))
+
+
+def _rate(node: exp.Expr) -> float:
+    """Return how many times longer than the values it is made of an expression may be."""
+    if _is_query(node):
+        return 1.0
+    name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
+    inner = map(_rate, node.iter_expressions())
+    whole = sum(inner) if isinstance(node, JOINS) or BUILDER.search(name) else max([1.0, *inner])
+    if _is_format(node):
+        pattern = _find_pattern(node)
+        return whole + sum(map(int, WIDTH.findall(pattern.name if isinstance(pattern, exp.Literal) else "")))
+    match node:
+        case exp.Repeat():
+            return max(1.0, read_number(node.args.get("times")) or 1.0) * whole
+        case exp.Pad():
+            return max(1.0, read_number(node.expression) or 1.0, whole)
+        case exp.Replace() | exp.RegexpReplace():
+            return whole * _rate_replacement(node)
+    return max(1.0, whole) * (2.0 if name in DOUBLES else 1.0)
+
+
+def _rate_replacement(node: exp.Expr) -> float:
+    """Each match may be a single character, unless it is a longer literal."""
+    new, old = node.args.get("replacement"), node.expression
+    if not isinstance(new, exp.Literal):
+        return 1.0 if new is None else UNKNOWN
+    is_plain = isinstance(node, exp.Replace) and isinstance(old, exp.Literal)
+    return max(1.0, len(new.name) / max(1, len(old.name) if is_plain else 1))

@@ -24,6 +24,7 @@ from recollect.apps.ask.interpret.state import State
 from recollect.apps.ask.interpret.words import find_operators
 
 WIDTH = 40
+CONTENT = frozenset(("beyond", "state", "arrival"))  # operators that cannot be left out silently
 Apply = Callable[[State, Link, Linked], Iterator[State]]
 
 
@@ -59,7 +60,7 @@ def skip(state: State, linked: Linked) -> State:
     """Leave a word out; content words cost, and more so if they could have been linked."""
     at, token = state.at, linked.tokens[state.at]
     kinds = {} if token.quote else {operator.kind: operator.value for operator in find_operators([token])}
-    if kinds and "beyond" not in kinds:
+    if kinds and CONTENT.isdisjoint(kinds):
         feature = skipped_operator(kinds, at, linked)
         return state.move(at + 1, *([feature] if feature[1] else []))
     return state.move(at + 1, *skipped_word(kinds, at, linked), skipped=(*state.skipped, at))

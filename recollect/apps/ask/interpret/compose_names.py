@@ -21,6 +21,8 @@ from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.state import Fact, FactKind, State
 
 NAMED = 0.95  # score from which the model itself uses the name
+ROWS = ":rows"  # a superlative of how often something occurs
+HAVING = frozenset(("with", "have", "has", "having"))
 OF_WORDS = DETERMINERS | {"of", "for"}
 
 
@@ -35,6 +37,9 @@ class Name:
     is_below: bool  # a figure of rows that belong to the rows named before
     features: list[Feature]
     changes: dict[str, Any]
+    lead: str = ""  # the word before it
+    is_elsewhere: bool = False  # another table than the rows named beside it
+    worth: Target | None = None  # the column that says what a row is worth
 
     @property
     def rows(self) -> Target:
@@ -79,7 +84,9 @@ def add_use(state: State, link: Link) -> tuple[tuple[int, int, Target], ...]:
 
 def apply_entity(state: State, link: Link, linked: Linked) -> Iterator[State]:
     changes = {"entity": link.target.table, "used": add_use(state, link), "junction": ""}
-    name = Name(state, link, NO_COLUMN, False, False, name_features(link), changes)
+    worth = linked.index.best_of_concept("money", link.target.table)
+    is_amount = "much" in {token.lower for token in linked.tokens[: link.start]}
+    name = Name(state, link, NO_COLUMN, is_amount, False, name_features(link), changes, worth=worth)
     if state.counts:
         yield from count_entity(name)
         return
@@ -92,13 +99,17 @@ def apply_entity(state: State, link: Link, linked: Linked) -> Iterator[State]:
         yield name.move(mention, facts=(*state.facts, limit), numbers=())
     # A negation that reaches past a noun rarely means what comes after it.
     past = [("operator_past_noun", 1.0)] if state.negates else []
-    yield name.move(mention, *past, *([("by_not_group", 3.0)] if is_coordinated(state) else []))
+    yield name.move(mention, *past, *([("by_not_group", 3.0)] if state.groups or is_coordinated(state) else []))
 
 
 def count_entity(name: Name) -> Iterator[State]:
     """`number of X`: a figure, or what the rows are ordered or limited by."""
     state = name.state
     changes: dict[str, Any] = {"counts": False, "last_aggregates": ("count",)}
+    if state.aggregates == ("avg",):
+        # "the average number of orders" is a number of orders per something
+        yield name.move(name.fact("metric", "per", target=name.rows), **changes, aggregates=())
+        return
     if state.order:
         yield name.move(name.order("count", target=name.rows), **changes, order="")
         return
@@ -118,7 +129,7 @@ def compare_count(name: Name) -> Iterator[State]:
 
 def rank_by_count(name: Name) -> Iterator[State]:
     """`the most orders`."""
-    if name.state.superlative in ("desc", "asc"):
+    if name.state.superlative.removesuffix(ROWS) in ("desc", "asc"):
         top = name.top("count", target=name.rows, in_where=name.state.in_where)
         has_ranked = any(fact.kind in ("show", "entity", "group") for fact in name.state.facts)
         yield name.move(top, *([] if has_ranked else [("ranked_nothing", 1.0)]), superlative="", numbers=())
@@ -134,13 +145,24 @@ def require_absence(name: Name) -> Iterator[State]:
         yield name.move(name.fact("exists", is_negated=True, role=name.state.role), negates=0)
 
 
+def measure_rows(name: Name) -> Iterator[State]:
+    """`how much did we invoice`, `the average bill`: the rows are named for what they are worth."""
+    aggregates = name.state.aggregates
+    if name.worth and (aggregates == ("avg",) or (aggregates == ("sum",) and name.is_measure)):
+        yield name.move(name.fact("metric", aggregates[0], target=name.worth), ("rows_measured", 1.0), aggregates=())
+
+
 def count_total(name: Name) -> Iterator[State]:
     """`total orders` is their number."""
     if name.state.aggregates == ("sum",):
         yield name.move(name.fact("metric", "count", target=name.rows), ("counted_total", 1.0), aggregates=())
+    if name.state.aggregates == ("avg",):
+        yield name.move(name.fact("metric", "per", target=name.rows), ("counted_total", 1.0), aggregates=())
 
 
-ENTITY_READINGS: tuple[Reading, ...] = (compare_count, rank_by_count, group_by_entity, require_absence, count_total)
+ENTITY_READINGS: tuple[Reading, ...] = (
+    compare_count, rank_by_count, group_by_entity, require_absence, measure_rows, count_total,
+)  # fmt: skip
 
 
 def apply_column(state: State, link: Link, linked: Linked) -> Iterator[State]:
@@ -148,7 +170,9 @@ def apply_column(state: State, link: Link, linked: Linked) -> Iterator[State]:
     changes = {"used": add_use(state, link), "junction": "", "waits": False}
     info, is_measure = linked.index.column_of(link.target), linked.index.is_measure(link.target)
     is_below = bool(state.entity) and is_figure_of(state.entity, link, linked)
-    name = Name(state, link, info, is_measure, is_below, features, changes)
+    lead = lead_word(linked, link.start)
+    is_elsewhere = link.target.table not in linked.tables_at(link.end) | {state.entity}
+    name = Name(state, link, info, is_measure, is_below, features, changes, lead, is_elsewhere=is_elsewhere)
     found = [following for read in COLUMN_READINGS for following in read(name)]
     yield from found
     if not found or state.negates or state.superlative or is_coordinated(state):
@@ -190,6 +214,9 @@ def find_owners(at: int, linked: Linked) -> set[str]:
 def count_column(name: Name) -> Iterator[State]:
     """Read "number of X": count the different values, add up a measure, or show a column with that name."""
     if not name.state.counts:
+        return
+    if name.info.yes:
+        yield from require_flag(name)
         return
     if name.state.order:
         yield name.move(name.order(), counts=False, order="")
@@ -253,7 +280,7 @@ def order_by_column(name: Name) -> Iterator[State]:
 def rank_by_column(name: Name) -> Iterator[State]:
     """`the highest price`: rows ranked by the column, its maximum, or groups ranked by their sum or count."""
     state = name.state
-    if not state.superlative or ":" in state.superlative or is_pending_figure(state):
+    if not state.superlative or ":" in state.superlative.removesuffix(ROWS) or is_pending_figure(state):
         return
     extra = superlative_features(name)
     changes: dict[str, Any] = {"superlative": "", "groups": False, "numbers": ()}
@@ -329,13 +356,18 @@ def read_plain(name: Name) -> Iterator[State]:
 def sum_measure(name: Name) -> Iterator[State]:
     """A measure that is named loosely ("sales") is summed, or stands for the rows of its table."""
     state, link = name.state, name.link
-    if not name.is_measure or (link.score >= 1 and not name.is_expression):
+    if not name.is_measure:
         return
+    is_exact = link.score >= 1 and not name.is_expression
     # "Sale amount", "units sold" and "how many units did we sell" have one figure, not two.
     is_second = not state.junction and any(fact.kind == "metric" for fact in state.facts)
-    extra = [*name.place, *([("second_figure", 1.0)] if is_second else [])]
+    extra = [
+        *name.place,
+        *([("second_figure", 1.0)] if is_second else []),
+        *([("column_summed", 1.0)] if is_exact else []),
+    ]
     yield name.move(name.fact("metric", "sum", in_where=state.in_where), *extra, **name.opened)
-    if state.entity and link.target.table != state.entity:
+    if state.entity and link.target.table != state.entity and not is_exact:
         # "tracks that were never sold": a verb that stands for rows of another table
         yield name.move(name.fact("exists", target=name.rows, is_negated=bool(state.negates)), negates=0)
 
@@ -348,6 +380,8 @@ def show_column(name: Name) -> Iterator[State]:
         extra.append(("foreign_key_shown", 1.0))
     if name.is_measure and name.link.score < 1:
         extra.append(("measure_listed", 1.0))
+    if name.info.yes:
+        extra.append(("flag_shown", 1.0))
     show = name.fact("show", in_where=state.in_where, junction=state.junction, role=state.role)
     yield name.move(show, *extra, **name.opened)
 
@@ -355,6 +389,20 @@ def show_column(name: Name) -> Iterator[State]:
 def require_missing(name: Name) -> Iterator[State]:
     if name.state.negates and not name.is_expression:
         yield name.move(name.fact("filter", op="is null"), negates=0)
+
+
+def require_present(name: Name) -> Iterator[State]:
+    """`bills with an insurer`: those that have one."""
+    if name.lead in HAVING and not name.is_measure and not name.state.negates:
+        yield name.move(name.fact("filter", op="not null"), ("present_guessed", 1.0))
+
+
+def require_flag(name: Name) -> Iterator[State]:
+    """`active products`: a column of yes and no is a condition."""
+    if name.info.yes:
+        flag = name.fact("filter", op="=" if len(name.info.yes) == 1 else "in", values=name.info.yes,
+                         is_text=name.info.type == "text", is_negated=bool(name.state.negates))  # fmt: skip
+        yield name.move(flag, ("flag_elsewhere", float(name.is_elsewhere)), negates=0)
 
 
 def repeat_condition(name: Name) -> Iterator[State]:
@@ -369,4 +417,6 @@ def wait_for_value(name: Name) -> Iterator[State]:
     yield name.move(None, *extra, **name.opened, waits=True)
 
 
-PLAIN_READINGS: tuple[Reading, ...] = (sum_measure, show_column, require_missing, repeat_condition, wait_for_value)
+PLAIN_READINGS: tuple[Reading, ...] = (
+    sum_measure, show_column, require_missing, require_present, require_flag, repeat_condition, wait_for_value,
+)  # fmt: skip

@@ -84,6 +84,7 @@ def on_aggregate(state: State, link: Link, value: str, linked: Linked) -> Change
 def on_superlative(state: State, link: Link, value: str, linked: Linked) -> Changes:
     # "longest on top, first 4": only one of several can be meant, the other is lost.
     is_other = state.superlative[:1] not in ("", value[0])
+    value = state.superlative if state.superlative.startswith(f"{value}:") else value
     yield {"superlative": value, "compare": "", "groups": False, "features": (("left_over", 1.0),) if is_other else ()}
     if value in ("desc", "asc") and is_ranked(state, link, linked):
         # "spent the most": what is ranked was named before
@@ -106,6 +107,10 @@ def is_ranked(state: State, link: Link, linked: Linked) -> bool:
 def on_compare(state: State, link: Link, value: str, linked: Linked) -> Changes:
     if not state.numbers:
         yield {"compare": value}
+
+
+def on_zero(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    yield {"compare": "=", "numbers": (0.0,), "in_where": True}
 
 
 def on_postfix(state: State, link: Link, value: str, linked: Linked) -> Changes:
@@ -177,7 +182,7 @@ def on_grain(state: State, link: Link, value: str, linked: Linked) -> Changes:
         said = "".join(token.lower for token in linked.tokens[link.start : link.end])
         names_unit = value != "month" or "month" in said or "月" in said
         grain = value if names_unit else linked.vocabulary.grain or value
-        yield {"fact": Fact("grain", link.start, text=grain), "groups": False}
+        yield {"fact": Fact("grain", link.start, text=grain, op="" if names_unit else "trend"), "groups": False}
 
 
 def on_versus(state: State, link: Link, value: str, linked: Linked) -> Changes:
@@ -199,5 +204,6 @@ OPERATORS: dict[str, Handler] = {
     "superlative": on_superlative, "adjective": on_superlative, "compare": on_compare, "postfix": on_postfix,
     "average": on_average, "order": on_order, "group": on_group, "negate": on_negate, "junction": on_junction,
     "like": on_like, "missing": on_missing, "grain": on_grain, "versus": on_versus, "distinct": add_fact,
-    "compute": add_fact, "chart": add_fact, "exists": change_nothing, "follow": change_nothing,
+    "compute": add_fact, "chart": add_fact,
+    "arrival": add_fact, "zero": on_zero, "exists": change_nothing, "follow": change_nothing,
 }  # fmt: skip

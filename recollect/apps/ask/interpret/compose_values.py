@@ -21,7 +21,9 @@ def apply_value(state: State, link: Link, linked: Linked) -> Iterator[State]:
     target = link.target
     features = [("imperfect_value", 1 - link.score), *span_features(link), *beside_features(state, link, linked)]
     role, extra = match_role(state, target, linked)
-    fact = Fact("filter", link.start, target, op=state.like or "=", values=(link.value,), text=link.value, role=role,
+    values = link.spellings or (link.value,)
+    op = state.like or ("in" if len(values) > 1 else "=")
+    fact = Fact("filter", link.start, target, op=op, values=values, text=link.value, role=role,
                 is_negated=bool(state.negates) or is_coordinated_negation(state, target), junction=state.junction,
                 in_where=state.in_where)  # fmt: skip
     facts = [fact]
@@ -140,7 +142,8 @@ def apply_period(state: State, link: Link, linked: Linked) -> Iterator[State]:
     kinds = {fact.kind for fact in state.facts}
     # Periods that are compared are alternatives, whatever stands between them.
     junction = "and" if {"compare", "period"} <= kinds else state.junction
-    fact = Fact("period", link.start, target, op=state.compare, text=link.text, junction=junction,
+    op = state.compare or (link.period.op if link.period else "")
+    fact = Fact("period", link.start, target, op=op, text=link.text, junction=junction,
                 is_negated=bool(state.negates), span=link.period)  # fmt: skip
     is_named = linked.index.column_of(target).is_when
     changes: dict[str, Any] = {
@@ -148,7 +151,9 @@ def apply_period(state: State, link: Link, linked: Linked) -> Iterator[State]:
         "compare": state.compare if state.compare == "between" else "", "waits": state.waits and not is_named,
     }  # fmt: skip
     # "not sold in 2025" excludes no year: the negation belongs to what stands between.
-    past = [("operator_past_noun", 1.0)] if state.negates and link.start - state.negates > 1 else []
+    between = linked.tokens[state.negates : link.start] if state.negates else ()
+    is_past = any(all(each.kind != "where" for each in find_operators([token])) for token in between)
+    past = [("operator_past_noun", 1.0)] if is_past else []
     yield state.move(link.end, *period_features(link, linked), *past, fact=fact, **changes)
 
 
@@ -163,9 +168,10 @@ def apply_definition(state: State, link: Link, linked: Linked) -> Iterator[State
     if link.fragment is None:
         yield state.move(link.end, ("definition_missed", 1), skipped=(*state.skipped, link.start))
         return
+    taught = [("taught", 1.0)] if link.tier else []
     op = "" if link.score >= 1 else "guess"
     fact = Fact("define", link.start, fragment=link.fragment, is_negated=bool(state.negates), text=link.text, op=op)
-    yield state.move(link.end, ("taught", 1), ("imperfect_name", 1 - link.score), fact=fact, negates=0)
+    yield state.move(link.end, *taught, ("imperfect_name", 1 - link.score), fact=fact, negates=0)
 
 
 def apply_role(state: State, link: Link, linked: Linked) -> Iterator[State]:

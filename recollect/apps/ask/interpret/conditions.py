@@ -29,7 +29,9 @@ def add_conditions(work: Work) -> None:
     base = work.base
     for period in merge_periods(work.facts("period")):
         add_period(work, base, period)
-    for fact in work.facts("grain"):
+    grains = work.facts("grain")[int(work.averaged_grain) :]
+    # "The trend by quarter" is one by quarter.
+    for fact in [each for each in grains if not each.op] or grains[:1]:
         add_grain(work, base, fact)
 
 
@@ -48,16 +50,23 @@ def add_having(work: Work, fact: Fact) -> None:
     """Add a condition on a count or a sum: of the related rows of each subject, or of each group."""
     ref = make_ref(fact.target, work.index)
     having = Having(Metric(fact.aggregate, ref), negate(fact.op, fact.is_negated), fact.values)
-    is_of_rows = not work.columns or work.subject in {each.target.table for each in work.facts("entity")}
-    if is_of_rows and not work.groups and is_fan_out(work, ref):
+    is_bare = not (work.columns or work.metrics or work.groups or work.order or work.having)
+    if is_bare and not ref.via and work.index.joins.is_below(ref.table, work.subject):
+        # "Customers who spent over 1000" are shown with what they spent.
+        work.groups, work.metrics, work.having = [Group(Ref(work.subject))], [having.metric], [having]
+    elif is_of_rows(work) and is_fan_out(work, ref):
         work.existence.append(Existence(ref.table, having=having, via=ref.via))
-        return
-    if not work.metrics and not work.groups:
-        work.groups, work.columns = [Group(each) for each in work.columns], []
-    if work.metrics or work.groups:
+    elif work.metrics or work.groups or work.columns:
+        if not work.metrics and not work.groups:
+            work.groups, work.columns = [Group(each) for each in work.columns], []
         work.having.append(having)
     else:
         work.note("left_over")
+
+
+def is_of_rows(work: Work) -> bool:
+    """Whether a condition is about each row of the subject, not about groups."""
+    return not work.groups and (not work.columns or work.subject in work.tables("entity"))
 
 
 def is_fan_out(work: Work, ref: Ref) -> bool:

@@ -20,7 +20,7 @@ PLAIN_COST, LONELY_COST = 2.0, 0.5  # the most that may speak against a plain re
 # Features of readings that are wrong more often than right.
 DOUBTS = (
     "existence_of_mention", "owner_differs", "shown_off_entity", "mixed_tables", "open_unused", "imperfect_value",
-    "no_label", "contradiction", "parallel_guessed", "table_unused", "definition_unsure", "by_not_group",
+    "contradiction", "parallel_guessed", "table_unused", "definition_unsure", "by_not_group",
 )  # fmt: skip
 
 
@@ -102,10 +102,10 @@ def is_likely(decision: Decision, best: Candidate, count: int) -> bool:
     """Return whether the best reading may be answered. A guess needs a high confidence; the only reading is answered
     if nothing speaks against it, because a single choice is no choice."""
     signals = decision.signals or {}
-    if best.guesses:
-        return decision.confidence >= ANSWER
-    if decision.confidence >= SURE:
-        return True
+    if signals["left_over"] >= 1 or any(name == "group_by_row" and amount for name, amount in best.features):
+        return False
+    if best.guesses or decision.confidence >= SURE:
+        return decision.confidence >= (ANSWER if best.guesses else SURE)
     if any(signals[name] for name in ("doubts", "left_over", "empty")):
         return False
     if count == 1:

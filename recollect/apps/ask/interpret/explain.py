@@ -126,6 +126,11 @@ def metric_words(metric: Metric, wording: Wording) -> str:
     what = wording.table(metric.of.table) if metric.aggregate == "count" else wording.column(metric.of)
     is_said = metric.aggregate == "sum" and "total" in what.split()
     text = what[:1].upper() + what[1:] if is_said else wording.say(metric.aggregate, what)
+    if metric.per:
+        text = wording.say("per", lower_first(text), group_words(metric.per, wording))
+    if metric.part:
+        part = Frame(metric.of.table, filters=metric.part.filters, existence=metric.part.existence)
+        return wording.say("rate", lower_first(text), wording.say("comma").join(condition_words(part, wording)))
     if not metric.compute:
         return text
     return wording.say(metric.compute, lower_first(text) if metric.compute == "growth" else text)

@@ -9,10 +9,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import cast
 
 from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, find_moment
-from recollect.apps.ask.interpret.frame import Compute, Filter, Frame, Grain, Group, Metric, Order, Ref
+from recollect.apps.ask.interpret.frame import (
+    Compute,
+    Existence,
+    Filter,
+    Frame,
+    Grain,
+    Group,
+    Metric,
+    Order,
+    Part,
+    Period,
+    Ref,
+)
 from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import score
@@ -30,9 +43,9 @@ def finish(state: State, linked: Linked) -> Iterator[Draft]:
     work.subject = find_subject(work)
     if work.subject:
         yield from finish_work(work)
-        other = replace_figure(work)
-        if other is not None:
-            yield from finish_work(other)
+        for other in (replace_figure(work), average_totals(work), count_values(work)):
+            if other is not None:
+                yield from finish_work(other)
         return
     # "The best month in 2024" names no figure: each figure of money with a date is offered.
     is_dated = bool(work.facts("grain", "period"))
@@ -71,6 +84,30 @@ def replace_figure(work: Work) -> Work | None:
     return made
 
 
+def average_totals(work: Work) -> Work | None:
+    """Return the reading of "average revenue per customer" as one figure: all revenue by the number of customers."""
+    averaged = [fact for fact in work.facts("metric") if fact.aggregate == "avg" and not fact.target.per]
+    grouped = [*work.facts("grain"), *(fact for fact in work.facts("group") if not fact.target.column)]
+    if len(averaged) != 1 or not grouped:
+        return None
+    facts = tuple(replace(each, aggregate="per") if each == averaged[0] else each for each in work.state.facts)
+    made = Work(work.linked, replace(work.state, facts=facts), work.subject)
+    made.note("average_of_totals")
+    return made
+
+
+def count_values(work: Work) -> Work | None:
+    """Return the reading of a column that stands alone as its breakdown: how often each reason occurs."""
+    shown = [fact for fact in work.state.facts if fact.kind == "show"]
+    is_dimension = len(shown) == 1 and work.index.column_of(shown[0].target).role == "dimension"
+    if not is_dimension or work.facts(
+        "entity", "metric", "group", "superlative", "order", "having", "exists", "distinct"
+    ):
+        return None
+    facts = tuple(replace(each, kind="group") if each == shown[0] else each for each in work.state.facts)
+    return Work(work.linked, replace(work.state, facts=facts), work.subject)
+
+
 def finish_work(work: Work) -> Iterator[Draft]:
     state = work.state
     for add in STEPS:
@@ -92,25 +129,67 @@ def find_subject(work: Work) -> str:
     """Return the table that the question is about."""
     counted = [fact for fact in work.facts("metric") if fact.aggregate == "count"]
     later = [*work.facts("show", "metric", "group", "superlative"), *work.facts("entity", "having", "filter", "order")]
-    tables = [fact.target.table for fact in (*counted, *work.named_entities, *later)]
+    # "No-shows per vet" are rows of the table that has no-shows.
+    groups, joins = work.tables("group"), work.index.joins
+    valued = [fact for fact in work.facts("filter") if any(joins.is_below(fact.target.table, each) for each in groups)]
+    is_listed = bool(work.facts("metric", "show", "superlative"))
+    first = [*counted, *work.named_entities, *([] if is_listed else valued)]
+    tables = [fact.target.table for fact in (*first, *later)]
     tables += [fact.fragment.subject for fact in work.facts("define") if fact.fragment]
     return tables[0] if tables else ""
 
 
 def add_metrics(work: Work) -> None:
-    metrics = zip(work.facts("metric"), work.refs("metric"), strict=True)
-    work.metrics = [Metric(fact.aggregate, ref) for fact, ref in metrics]
     work.groups = list(map(Group, work.refs("group")))
+    metrics = zip(work.facts("metric"), work.refs("metric"), strict=True)
+    work.metrics = [make_metric(work, fact, ref) for fact, ref in metrics]
     if work.groups and not work.metrics and not work.facts("superlative", "order", "show"):
         work.metrics.append(Metric("count", Ref(work.subject)))
         # "Orders by channel" can only be counted; without "by" the figure is a guess.
         work.note("default_aggregate", 1 if work.named_entities else 2)
 
 
+def make_metric(work: Work, fact: Fact, ref: Ref) -> Metric:
+    """Return the figure; an average of counts or of totals is divided by what it is asked per."""
+    if fact.aggregate == "avg" and fact.target.per:
+        return Metric("sum", ref, per=Group(Ref(fact.target.per)))
+    is_late = fact.aggregate == "count" and work.state.aggregates == ("avg",)
+    if fact.aggregate != "per" and not is_late:
+        return Metric(fact.aggregate, ref)
+    aggregate = "sum" if ref.column or ref.expression else "count"
+    per = find_per(work, ref.table)
+    work.note("left_over", 0 if per or is_late else 1)
+    return Metric(aggregate, ref, per=per)
+
+
+def find_per(work: Work, table: str) -> Group | None:
+    """Return what a figure is averaged over: the first group, taken out of the groups, or rows that were named."""
+    joins = work.index.joins
+    grains = work.facts("grain")
+    if grains and (moment := find_moment(work, table)):
+        work.averaged_grain = True
+        return Group(moment, cast(Grain, grains[0].text))
+    named = [*work.groups, *(Group(make_ref(fact.target, work.index)) for fact in work.facts("entity"))]
+    for group in named:
+        if joins.is_below(table, group.of.table):
+            work.groups = [each for each in work.groups if each != group]
+            return group
+    return None
+
+
+def add_arrivals(work: Work) -> None:
+    """`new customers this year` are those whose own date is in the period; without one nobody knows what is new."""
+    moment = Ref(work.subject, work.index.tables[work.subject].main_moment)
+    dated = [*(each.of for each in work.periods), *(each.of for each in work.groups if each.grain)]
+    work.note("left_over", bool(work.facts("arrival")) and moment not in dated)
+
+
 def add_shown(work: Work) -> None:
     """Choose the columns to show: those in the question, and the names of the rows beside them."""
     for ref in work.refs("show"):
-        if work.metrics and ref.table not in {group.of.table for group in work.groups if not group.of.column}:
+        if is_date_of_figure(ref, work):
+            work.note("unit_of_figure")
+        elif work.metrics and ref.table not in {group.of.table for group in work.groups if not group.of.column}:
             group_by_shown(work, ref)
         else:
             work.columns.append(ref)
@@ -119,6 +198,13 @@ def add_shown(work: Work) -> None:
         group_by_entity_before(work)
     else:
         show_entities(work)
+
+
+def is_date_of_figure(ref: Ref, work: Work) -> bool:
+    """Whether a date was named for the time of a figure: "owners registered per year"."""
+    counted = [fact for fact in work.facts("superlative") if fact.aggregate]
+    is_dated = work.facts("grain") or (counted and work.facts("period"))
+    return bool(is_dated) and work.index.column_of(ref).role == "moment"
 
 
 def note_shown_tables(work: Work) -> None:
@@ -169,9 +255,11 @@ def show_entities(work: Work) -> None:
 
 def add_trailing_count(work: Work) -> None:
     """`invoices above 10: how many?` counts the subject."""
-    state = work.state
+    state, count = work.state, Metric("count", Ref(work.subject))
     if state.counts and not state.order and not work.metrics:
-        work.metrics, work.columns = [Metric("count", Ref(work.subject))], []
+        work.metrics, work.columns = [count], []
+    elif state.counts and state.junction == "and" and work.metrics[0].of.table == work.subject:
+        work.metrics.append(count)
 
 
 def add_when(work: Work) -> None:
@@ -220,10 +308,29 @@ def rank_groups(work: Work, fact: Fact, ref: Ref) -> None:
         work.groups.append(Group(ref))
         metric = Metric("count", Ref(ref.table))
     move_columns_to_groups(work, metric)
-    if not work.groups and not work.facts("grain"):
+    if not work.groups and not work.facts("grain") and not group_by_person(work, metric):
         work.note("ranked_nothing")
     work.metrics = [metric, *(each for each in work.metrics if each != metric)]
     work.order.append(Order("metric", 0, fact.is_descending))
+
+
+def group_by_person(work: Work, metric: Metric) -> bool:
+    """`who sold the most`: the people whom the counted rows belong to."""
+    joins = work.index.joins
+    if work.linked.tokens[0].lower not in ("who", "谁"):
+        return False
+    people = [*work.index.by_concept.get("person", {}), *work.index.by_concept.get("customer", {})]
+    owners = [
+        each
+        for each in people
+        if each.kind == "entity" and not each.via and joins.is_below(metric.of.table, each.table)
+    ]
+    if owners:
+        near = min(owners, key=lambda each: len(joins.path(metric.of.table, each.table) or ()))
+        work.groups.append(Group(make_ref(near, work.index)))
+        if len(owners) > 1:
+            work.guess(near.table)
+    return bool(owners)
 
 
 def move_columns_to_groups(work: Work, metric: Metric) -> None:
@@ -241,10 +348,12 @@ def resolve_superlative(work: Work, number: int | None) -> None:
     """Find what a superlative without a column orders: a figure, a column of the adjective's concept, a date."""
     direction, _, concept = work.state.superlative.partition(":")
     is_descending = direction in ("desc", "last")
-    if work.metrics and not concept and (work.groups or work.facts("grain")):
+    if work.metrics and concept in ("", "rows") and (work.groups or work.facts("grain")):
         work.order.append(Order("metric", 0, is_descending))
     elif direction in ("last", "first"):
         order_by_date(work, is_descending)
+    elif concept == "rows":
+        rank_by_rows(work, is_descending)
     elif not order_by_concept(work, concept or "money", is_descending, is_guessed=not concept):
         rank_by_money(work, concept or "money", is_descending)
     if work.order:
@@ -284,6 +393,24 @@ def show_rank(work: Work, ref: Ref) -> None:
     if not work.columns and not work.metrics and not work.index.tables[work.subject].label:
         work.columns = [Ref(work.subject), ref]
         work.note("default_label")
+
+
+def rank_by_rows(work: Work, is_descending: bool) -> None:
+    """Rank by how often something occurs: values of a column, or rows by the rows that belong to them."""
+    counted = work.subject if work.columns else find_child(work)
+    if counted:
+        move_columns_to_groups(work, Metric("count", Ref(counted)))
+        work.groups = work.groups or [Group(Ref(work.subject))]
+        work.metrics.insert(0, Metric("count", Ref(counted)))
+        work.order.append(Order("metric", 0, is_descending))
+
+
+def find_child(work: Work) -> str:
+    """Return the table whose rows belong to the subject directly; the first one if there are several."""
+    below = [join.table for join in work.index.model.joins if join.to == work.subject and join.table != work.subject]
+    if len(set(below)) > 1:
+        work.guess(below[0])
+    return below[0] if below else ""
 
 
 def rank_by_money(work: Work, concept: str, is_descending: bool) -> None:
@@ -338,22 +465,41 @@ def order_by_figure(work: Work) -> None:
 def add_compute(work: Work) -> None:
     """Shares and growth change how the first figure is shown."""
     for fact in work.facts("compute"):
-        is_possible = has_parts(work) if fact.text == "share" else bool(work.metrics) and has_grain(work)
+        if fact.text in ("share", "rate") and add_rate(work, fact.text):
+            continue
+        is_possible = (
+            has_parts(work)
+            if fact.text == "share"
+            else fact.text == "growth" and bool(work.metrics) and has_grain(work)
+        )
         if is_possible:
             compute = cast(Compute, fact.text)
-            work.metrics = [replace(work.metrics[0], compute=compute), *work.metrics[1:]]
+            figure = [work.metrics[0]] if compute == "growth" else []
+            work.metrics = [*figure, replace(work.metrics[0], compute=compute), *work.metrics[1:]]
         work.note("left_over", not is_possible)
 
 
 def has_parts(work: Work) -> bool:
-    """Return whether there are groups to take shares of. "What share of orders is shipped" shows the share of each
-    status."""
-    if not work.groups and work.filters:
-        [(first, _), *others] = work.filters
-        work.filters, work.groups, work.columns = others, [Group(first.of)], []
-        work.metrics = work.metrics or [Metric("count", Ref(work.subject))]
-        work.note("share_of_value")
+    """Return whether there are groups to take shares of."""
     return bool(work.metrics and work.groups)
+
+
+def add_rate(work: Work, word: str) -> bool:
+    """`what percentage of orders was cancelled`: the last condition says which part of the figure is meant."""
+    is_split = word == "share" and any(not group.grain for group in work.groups)
+    if is_split or work.having or not (work.filters or work.existence):
+        return False
+    first = work.metrics[0] if work.metrics else Metric("count", Ref(work.subject))
+    if first.aggregate not in ("count", "sum") or first.per:
+        return False
+    if work.existence:
+        part = Part(existence=(work.existence.pop(),))
+    else:
+        last = max(work.filters, key=lambda each: each[1].at)
+        work.filters.remove(last)
+        part = Part(filters=(last[0],))
+    work.metrics, work.columns = [replace(first, compute="rate", part=part)], []
+    return True
 
 
 def has_grain(work: Work) -> bool:
@@ -376,20 +522,52 @@ def add_comparison(work: Work) -> None:
 
 def list_compared(work: Work) -> list[Group]:
     counted = Counter(each.of for each, _ in work.filters if each.op == "=")
-    years = [Group(period.of, "year") for period in work.periods if period.others]
-    return [*years, *(Group(ref) for ref, count in counted.items() if count > 1)]
+    spans = [Group(period.of, compared_grain(period)) for period in work.periods if period.others]
+    return [*spans, *(Group(ref) for ref, count in counted.items() if count > 1)]
+
+
+def compared_grain(period: Period) -> Grain:
+    """Return the unit that tells the ranges apart: the same months of two years differ by year."""
+    starts = [start or "" for start, _ in period.ranges]
+    if len({start[4:] for start in starts}) == 1:
+        return "year"
+    days = (date.fromisoformat(period.end or starts[0]) - date.fromisoformat(starts[0])).days
+    return (
+        "day" if days == 1 else "week" if days == 7 else "month" if days <= 31 else "quarter" if days <= 92 else "year"
+    )
 
 
 def add_left_over(work: Work) -> None:
     """Operators that found no operand cost."""
     state = work.state
-    ordered = (state.superlative, state.superlative and state.numbers, state.order)
-    resolved = sum(map(bool, ordered)) if work.order else 0
-    resolved += bool(state.groups and work.groups)
-    resolved += bool(state.counts and (work.metrics or (state.order and work.order)))
-    resolved += bool(state.compare == "between" and work.periods)
-    work.note("left_over", max(0, state.left_over - resolved - add_threshold(work) + bool(state.negates)))
+    is_lost = bool(state.negates) and not add_absence(work)
+    work.note("left_over", max(0, state.left_over - count_resolved(work) - add_threshold(work) + is_lost))
     work.note("open_unused", state.waits)
+    moments = [each for each in work.groups if not each.grain and work.index.column_of(each.of).role == "moment"]
+    work.note("group_by_measure", len(moments))
+    work.note("left_over", bool(work.groups) and not (work.metrics or work.having))
+
+
+def count_resolved(work: Work) -> int:
+    """Return how many waiting operators have found what they are about after all."""
+    state = work.state
+    ordered = (state.superlative, state.superlative and state.numbers, state.order) if work.order else ()
+    others = (
+        state.groups and work.groups,
+        state.counts and (work.metrics or (state.order and work.order)),
+        state.compare == "between" and work.periods,
+        state.aggregates and any(metric.per for metric in work.metrics),
+    )
+    return sum(map(bool, (*ordered, *others)))
+
+
+def add_absence(work: Work) -> bool:
+    """`procedures that we never perform`: rows that nothing belongs to, whatever the verb is."""
+    child = "" if work.metrics or work.filters or work.existence else find_child(work)
+    if child:
+        work.existence.append(Existence(child, is_negated=True))
+        work.note("absence_guessed")
+    return bool(child)
 
 
 def add_threshold(work: Work) -> int:
@@ -411,5 +589,5 @@ def add_threshold(work: Work) -> int:
 
 STEPS = (
     add_metrics, add_shown, add_trailing_count, add_when, add_superlatives, add_orders, add_conditions,
-    add_definitions, add_compute, add_comparison, add_left_over,
+    add_definitions, add_arrivals, add_compute, add_comparison, add_left_over,
 )  # fmt: skip

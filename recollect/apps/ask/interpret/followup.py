@@ -16,7 +16,7 @@ from recollect.apps.ask.interpret.conditions import add_definitions, find_moment
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Op, Order, Ref
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import Feature, score
-from recollect.apps.ask.interpret.render import base_table
+from recollect.apps.ask.interpret.render import base_table, row_refs
 from recollect.apps.ask.interpret.state import State
 from recollect.apps.ask.interpret.variants import has_twin, merge_by_column
 from recollect.apps.ask.interpret.words import Token, find_operators, longest_operator
@@ -29,6 +29,7 @@ QUESTION_WORDS = frozenset(("how", "what", "which", "who", "list", "show"))
 ADDING = frozenset(("too", "also", "plus", "with"))
 REPLACING = frozenset(("instead", "rather", "换成", "改成"))
 THEM = frozenset((("of", "them"), ("of", "those"), ("of", "these")))
+PRONOUNS = frozenset(("they", "them", "these", "those", "their", "它们", "他们"))
 LISTING = frozenset(("them", "those", "these", "list", "show", "它们", "他们"))
 
 
@@ -117,6 +118,11 @@ def make_draft(change: Change, linked: Linked) -> Draft:
     return Draft(change.frame, features, score(features), change.state, chart, changed=tuple(change.changed))
 
 
+def points_back(tokens: Sequence[Token]) -> bool:
+    """Whether a word stands for the rows of the last answer."""
+    return any(token.lower in PRONOUNS for token in tokens)
+
+
 def cue_strength(tokens: Sequence[Token]) -> tuple[float, bool]:
     """Return how much the question looks like a follow-up (short, without a verb of its own), and whether it has a
     pointing word."""
@@ -148,7 +154,8 @@ def change_frame(state: State, last: Frame, linked: Linked) -> Change | None:
     except CannotFollow:
         return None
     used = {"order", "limit", "group"} & set(change.changed)
-    change.features.append(("left_over", max(0.0, float(state.left_over - change.resolved - len(used)))))
+    left_over = state.left_over + bool(state.negates) - change.resolved - len(used)
+    change.features += [("left_over", max(0.0, float(left_over))), ("open_unused", float(state.waits))]
     return change if change.changed or change.work.facts("chart") else None
 
 
@@ -160,7 +167,8 @@ def change_figure(change: Change) -> None:
     if counts_them(change, metrics):
         # "How many of them ordered": the last rows are counted, those that have what is named.
         change.counted = metrics[0].of.table
-        existence = (*frame.existence, Existence(change.counted))
+        existence = (*frame.existence, Existence(change.counted, is_negated=bool(change.state.negates)))
+        change.resolved += bool(change.state.negates)
         change.set("figure", metrics=(Metric("count", Ref(frame.subject)),), existence=existence, columns=(), groups=())
     elif metrics and change.has_word(ADDING):
         change.set("figure", metrics=(*frame.metrics, *metrics))
@@ -196,14 +204,19 @@ def change_to_share(change: Change) -> None:
 
 
 def change_columns(change: Change) -> None:
-    shows = change.work.refs("show")
-    if shows and change.frame.metrics:
+    shows, frame = change.work.refs("show"), change.frame
+    if shows and frame.metrics and not frame.groups and change.has_word(LISTING):
+        # "List them with their email": the rows that were counted
+        columns = tuple(dict.fromkeys((*row_refs(frame.subject, change.work.index), *shows)))
+        change.set("columns", columns=columns, metrics=())
+    elif shows and change.frame.metrics:
         kept = change.frame.groups if change.is_adding else ()
         change.set("group", groups=(*kept, *map(Group, shows)))
         change.features.append(("plain_beside_aggregate", 1.0))
         change.reach(*shows)
     elif shows:
-        change.set("columns", columns=tuple(shows))
+        kept_columns = change.frame.columns or row_refs(change.frame.subject, change.work.index)
+        change.set("columns", columns=tuple(dict.fromkeys((*(kept_columns if change.is_adding else ()), *shows))))
 
 
 def change_groups(change: Change) -> None:
@@ -216,7 +229,8 @@ def change_groups(change: Change) -> None:
     kept = [each for each in frame.groups if change.is_adding or bool(each.grain) != is_time]
     kept = [] if change.has_word(REPLACING) else kept
     metrics = frame.metrics or (Metric("count", Ref(frame.subject)),)
-    change.set("group", groups=(*kept, *groups), metrics=metrics, columns=())
+    order = (*groups, *kept) if is_time else (*kept, *groups)
+    change.set("group", groups=order, metrics=metrics, columns=())
     change.reach(*(group.of for group in groups))
 
 
@@ -225,6 +239,8 @@ def change_filters(change: Change) -> None:
     pairs = zip(change.work.facts("filter"), change.work.refs("filter"), strict=True)
     filters = [Filter(ref, negate(fact.op, fact.is_negated), fact.values, fact.is_text) for fact, ref in pairs]
     made = merge_by_column(filters)
+    if any(each.op == "not null" for each in made):
+        raise CannotFollow  # "with the name" shows it
     for each in made:
         place_filter(change, each, made)
     change.changed += ["filter"] if made else []

@@ -18,7 +18,7 @@ Op = Literal[
     "> average", "< average", "contains", "starts", "ends", "not contains",
 ]  # fmt: skip
 Grain = Literal["", "hour", "day", "weekday", "week", "month", "quarter", "year"]
-Compute = Literal["", "share", "growth"]
+Compute = Literal["", "share", "growth", "rate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,15 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """`aggregate` is count, count_distinct, sum, avg, min or max. `compute` shows it
-    as a share of the total or as the growth since the row before."""
+    """`aggregate` is count, count_distinct, sum, avg, min or max. `compute` shows it as a share of the total, as the
+    growth since the row before, or as the rate of the rows that meet `part`. `per` divides it by the number of
+    different groups: orders per customer."""
 
     aggregate: str
     of: Ref
     compute: Compute = ""
+    per: Group | None = None
+    part: Part | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,14 @@ class Existence:
     having: Having | None = None
     on: Ref | None = None
     via: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The rows whose rate is asked for."""
+
+    filters: tuple[Filter, ...] = ()
+    existence: tuple[Existence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from recollect.apps.ask.interpret.frame import Ref
@@ -25,8 +25,15 @@ WEAK = frozenset(("of", "the", "and", "in", "for", "to", "is", "a", "if", "no", 
 ROLES = frozenset(("origin", "target"))
 FIGURES = frozenset(("money", "units", "price"))  # concepts of columns, never of rows
 KEY_WORDS = frozenset(("id", "uid", "key", "code", "pk", "uuid"))
+NUMBER_WORDS = KEY_WORDS | {"no", "nr", "num", "number"}
 TYPE_WORDS = frozenset(("date", "time", "at", "on", "dt", "timestamp"))  # say what a column holds, not what it means
 NAME_WORDS = ("name", "名称", "名字")
+VALUE_WORDS = ("value", "size", "total", "amount")
+# Amounts that nobody calls revenue.
+NOT_INCOME = frozenset(
+    map(stem_word, ("refund", "discount", "tax", "shipping", "cost", "budget", "balance", "deposit", "credit"))
+)
+YES, NO = frozenset(("1", "y", "yes", "true", "t")), frozenset(("0", "n", "no", "false", "f"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,8 @@ class ColumnInfo:
     high: float | None = None
     words: Phrase = ()
     concepts: frozenset[str] = frozenset()
+    is_sensitive: bool = False
+    yes: tuple[str, ...] = ()  # the values of a flag that mean yes
 
     @property
     def is_key(self) -> bool:
@@ -92,6 +101,7 @@ class Target:
     expression: str = ""
     aggregate: str = ""
     via: tuple[str, ...] = ()
+    per: str = ""  # the table for each of whose rows the figure is added up: the value of an order with lines
 
 
 NOWHERE = Target("entity", "")  # stands for a target where nothing was named
@@ -147,8 +157,22 @@ class SchemaIndex:
             self.add_name(target, name, score)
         for join in self.model.joins:
             self.add_role(join)
+        for info in self.tables.values():
+            self.add_value_names(info)
         columns = (column for info in self.tables.values() for column in info.columns.values())
         self.roles = ROLES.intersection(concept for column in columns for concept in column.concepts)
+
+    def add_value_names(self, info: TableInfo) -> None:
+        """Name what a row is worth: the "order value" is the order's own amount, or that of its lines together."""
+        own = self.best_of_concept("money", info.name)
+        below = [join.table for join in self.model.joins if join.to == info.name and join.table != info.name]
+        found = [target for table in below if (target := self.best_of_concept("money", table))]
+        best = max(found, key=lambda each: self.by_concept["money"][each], default=None)
+        target = own or (replace(best, per=info.name) if best else None)
+        if target is None:
+            return
+        for word in VALUE_WORDS:
+            self.put((*stem_phrase(info.title), stem_word(word)), target, 0.95)
 
     def add_role(self, join: Join) -> None:
         """Name the table that a key refers to by the role in the key's name ("support rep"), unless that is a table."""
@@ -201,15 +225,24 @@ class SchemaIndex:
         if len(joined) > 3:
             keep_best(self.joined.setdefault(stem_word(joined), {}), target, score - 0.05)
         own = {stem_word(word) for word in draft.table_words(target.table)}
+        self.add_whole_concepts(stems, target, score * 0.9, own)
         for start, end in part_spans(len(stems)):
             part = stems[start:end]
             if len(part) < len(stems) and not set(part) <= WEAK:
                 self.put(part, target, score * part_score(stems, part, start, own, target.kind))
-            self.add_concepts(part, target, score * concept_fit(start, end, len(stems)))
+            fit = 0.6 if NOT_INCOME.intersection(stems) else 1.0
+            self.add_concepts(part, target, score * fit * concept_fit(start, end, len(stems)))
 
     def add_concepts(self, part: Phrase, target: Target, score: float) -> None:
         for concept in load_concepts().get(part, frozenset()):
             if concept not in FIGURES or target.kind != "entity":
+                keep_best(self.by_concept.setdefault(concept, {}), target, score)
+
+    def add_whole_concepts(self, stems: Phrase, target: Target, score: float, own: set[str]) -> None:
+        """Add the concepts that all words of a name have, the table's own name aside: `order_total_amount`."""
+        words = [load_concepts().get((stem,), frozenset()) for stem in stems if stem not in own]
+        for concept in frozenset.intersection(*words) if len(words) > 1 else ():
+            if target.kind != "entity":
                 keep_best(self.by_concept.setdefault(concept, {}), target, score)
 
     def put(self, phrase: Phrase, target: Target, score: float) -> None:
@@ -238,6 +271,10 @@ def concept_fit(start: int, end: int, length: int) -> float:
 def part_score(stems: Phrase, part: Phrase, start: int, own: set[str], kind: Kind) -> float:
     """Return how well a part of a name stands for the whole: best when only the table's own name is missing."""
     missing = {each for each in (*stems[:start], *stems[start + len(part) :]) if each not in WEAK}
+    if set(part) <= own and kind == "column" and set(stems) - set(part) <= NUMBER_WORDS:
+        return 0.4  # "bill" is the row, not its number
+    if not missing:
+        return 0.95
     is_own = set(part) <= own
     for words, score, fits in ((own, 0.92, kind != "entity"), (TYPE_WORDS, 0.9, not is_own), (KEY_WORDS, 0.5, True)):
         if missing and missing <= words and fits:
@@ -280,8 +317,17 @@ def make_column(table: str, column: Column, role: Role) -> ColumnInfo:
         table, column.name, column.type, role, draft.is_year(column),
         any(each != each.strip() for each in texts),
         bool(texts) and all(NUMERIC.fullmatch(each.strip()) for each in texts),
-        to_number(column.low), to_number(column.high), words, concepts,
+        to_number(column.low), to_number(column.high), words, concepts, column.is_sensitive, find_yes(column),
     )  # fmt: skip
+
+
+def find_yes(column: Column) -> tuple[str, ...]:
+    """Return the values of a flag that mean yes; none if the column is no flag."""
+    if column.type == "boolean" or (column.type == "integer" and (column.low, column.high) == ("0", "1")):
+        return ("1",)
+    values = {value.strip().casefold() for value in column.values}
+    is_flag = column.is_complete and len(values) > 1 and values <= YES | NO and bool(values & YES)
+    return tuple(value for value in column.values if value.strip().casefold() in YES) if is_flag else ()
 
 
 def to_number(text: str | None) -> float | None:

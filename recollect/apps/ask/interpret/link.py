@@ -17,6 +17,7 @@ from recollect.apps.ask.interpret.index import (
     NO_COLUMN,
     NOWHERE,
     ROLES,
+    ColumnInfo,
     SchemaIndex,
     Target,
     measure_target,
@@ -47,6 +48,7 @@ GOOD = 0.9  # score from which nothing else needs to be looked up
 JOINED = 6  # letters above which a single word may be two of a name
 MIN_ABBREVIATION, ABBREVIATED = 3, 0.9  # letters of an abbreviation, and how alike it and its word are
 VOWELS = frozenset("aeiou")
+ENDS = frozenset(map(stem_word, ("end", "ended", "left", "deceased", "cancelled", "terminated", "closed", "died")))
 PREFIX = 4  # letters that a shortened word must share with a name
 
 
@@ -96,6 +98,7 @@ class Link:
     tier: int = 0
     target: Target = NOWHERE
     value: str = ""
+    spellings: tuple[str, ...] = ()  # of the value in the data, where there are several
     second: Target | None = None  # the last name, where a person is named by two columns
     second_value: str = ""
     operator: Operator | None = None
@@ -149,6 +152,7 @@ def link_question(
         *link_numbers(tokens),
         *without_contained(list(link_operators(tokens, index))),
         *link_words(tokens, linked),
+        *link_states(tokens, index),
     ]
     found = keep_highest_tier(found)
     found += link_texts(tokens, found)
@@ -273,11 +277,21 @@ def link_values(tokens: Sequence[Token], index: SchemaIndex, values: ValueIndex)
             link = Link(at, end, "value", value_score(tokens, at, end, is_exact), target=target, value=entry.value)
             if link.score > 0:
                 found.setdefault(at, []).append(link)
-                yield link
+        yield from join_spellings(found.get(at, ()))
     pairs = ((first, last) for links in found.values() for first in links for last in found.get(first.end, ()))
     for first, last in pairs:
         if is_person(first, last, index):
             yield replace(first, end=last.end, score=1.0, second=last.target, second_value=last.value)
+
+
+def join_spellings(links: Sequence[Link]) -> Iterator[Link]:
+    """Yield one link for values of a column that the same words name: "No Show" and "no-show"."""
+    groups: dict[tuple[int, Target], list[Link]] = {}
+    for link in links:
+        groups.setdefault((link.end, link.target), []).append(link)
+    for same in groups.values():
+        best = max(same, key=lambda link: link.score)
+        yield replace(best, spellings=tuple(dict.fromkeys(link.value for link in same))) if len(same) > 1 else best
 
 
 def value_score(tokens: Sequence[Token], at: int, end: int, is_exact: bool) -> float:
@@ -375,6 +389,26 @@ def link_words(tokens: Sequence[Token], linked: Linked) -> Iterator[Link]:
     for start, end, stems in spans(tokens):
         for word in by_stems.get(stems, ()):
             yield from word_links(start, end, word, linked)
+
+
+def link_states(tokens: Sequence[Token], index: SchemaIndex) -> Iterator[Link]:
+    """Link words that say what a row lacks: "unpaid" has no payment date, and what is "active" has not ended."""
+    columns = [column for info in index.tables.values() for column in info.columns.values()]
+    for at, token in enumerate(tokens):
+        is_current = any(operator.kind == "state" for operator in find_operators([token]))
+        for column in columns if is_current or token.lower.startswith("un") else ():
+            score = score_lack(token, column, is_current)
+            if score:
+                fragment = Frame(column.table, filters=(Filter(Ref(column.table, column.name), "is null"),))
+                yield Link(at, at + 1, "definition", score, fragment=fragment, text=token.text)
+
+
+def score_lack(token: Token, column: ColumnInfo, is_current: bool) -> float:
+    """Return how clearly a word says that the column is empty; 0 if it does not."""
+    if is_current:
+        return 0.9 if column.role == "moment" and ENDS.intersection(column.words) else 0.0
+    is_named = bool(compare_words(column.words[0], stem_word(token.lower.removeprefix("un"))))
+    return 1.0 if is_named and column.role in ("moment", "foreign") else 0.0
 
 
 def glossary(index: SchemaIndex) -> Iterator[Word]:

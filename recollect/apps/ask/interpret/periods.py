@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Literal
 
 from recollect.apps.ask.interpret.words import Token, read_number
 
-Unit = Literal["day", "week", "month", "quarter", "year"]
+Unit = Literal["day", "week", "month", "quarter", "half", "year"]
 MONTHS = {
     name: number
     for number, names in enumerate(
@@ -27,8 +28,11 @@ UNITS: dict[str, Unit] = {
     "天": "day", "日": "day", "周": "week", "星期": "week", "月": "month", "个月": "month", "季度": "quarter",
     "年": "year",
 }  # fmt: skip
-ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "q1": 1, "q2": 2,
-            "q3": 3, "q4": 4}  # fmt: skip
+ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
+QUARTERS = re.compile(r"(?P<unit>[qh])(?P<number>[1-4])")
+NEXT = {"this": 0, "current": 0, "last": -1, "previous": -1, "past": -1, "prior": -1, "next": 1, "coming": 1}
+DAYS = {"today": 0, "yesterday": -1, "tomorrow": 1}
+UNTIL_NOW = frozenset(("last", "past", "previous", "within", "in", "for", "over"))
 YEARS = range(1900, 2100)
 
 
@@ -42,6 +46,7 @@ class Span:
     end: date
     unit: Unit
     text: str
+    op: str = ""  # "<" where the words name what is before the start: "older than 60 days"
 
 
 def add_months(day: date, months: int) -> date:
@@ -54,7 +59,12 @@ def start_of(day: date, unit: Unit) -> date:
         return day
     if unit == "week":
         return day - timedelta(days=day.weekday())
-    month = {"month": day.month, "quarter": 3 * ((day.month - 1) // 3) + 1, "year": 1}[unit]
+    month = {
+        "month": day.month,
+        "quarter": 3 * ((day.month - 1) // 3) + 1,
+        "half": 1 if day.month < 7 else 7,
+        "year": 1,
+    }[unit]
     return date(day.year, month, 1)
 
 
@@ -62,7 +72,7 @@ def shift(day: date, unit: Unit, count: int) -> date:
     """Return the start of the unit `count` units after the one that begins on `day`."""
     if unit in ("day", "week"):
         return day + timedelta(days=count * (7 if unit == "week" else 1))
-    return add_months(day, count * {"month": 1, "quarter": 3, "year": 12}[unit])
+    return add_months(day, count * {"month": 1, "quarter": 3, "half": 6, "year": 12}[unit])
 
 
 def unit_range(day: date, unit: Unit) -> tuple[date, date]:
@@ -78,8 +88,10 @@ def find_periods(tokens: Sequence[Token], today: date, anchor: date | None = Non
     for at in range(len(tokens)):
         if tokens[at].quote:
             continue
-        for read in (read_iso, read_day, read_month, read_quarter, read_year, read_relative, read_chinese):
-            found += read(tokens, at, today, year)
+        for read in READERS:
+            # There is no February 30, and no year before the first.
+            with suppress(ValueError, OverflowError):
+                found += read(tokens, at, today, year)
         if anchor is not None:
             found += read_anchored(tokens, at, anchor)
     return [each for each in found if each.start < each.end]
@@ -92,6 +104,16 @@ def word(tokens: Sequence[Token], at: int) -> str:
 def year_at(tokens: Sequence[Token], at: int) -> int | None:
     text = word(tokens, at)
     return int(text) if re.fullmatch(r"\d{4}", text) and int(text) in YEARS else None
+
+
+def find_year(tokens: Sequence[Token], at: int, today: date) -> tuple[int | None, int]:
+    """Return the year that "2024", "of 2024" or "last year" names from here on, and where its words end."""
+    at += word(tokens, at) in ("of", "in")
+    if (said := year_at(tokens, at)) is not None:
+        return said, at + 1
+    if word(tokens, at + 1) == "year" and word(tokens, at) in NEXT:
+        return today.year + NEXT[word(tokens, at)], at + 2
+    return None, at
 
 
 def span_text(tokens: Sequence[Token], first: int, last: int) -> str:
@@ -107,10 +129,7 @@ def read_iso(tokens: Sequence[Token], at: int, today: date, year: int | None) ->
     match = re.fullmatch(r"(\d{4})-(\d\d)(?:-(\d\d))?", word(tokens, at))
     if not match:
         return
-    try:
-        day = date(int(match[1]), int(match[2]), int(match[3] or 1))
-    except ValueError:
-        return
+    day = date(int(match[1]), int(match[2]), int(match[3] or 1))
     yield make_span(tokens, at, at + 1, day, "day" if match[3] else "month")
 
 
@@ -121,18 +140,22 @@ def read_year(tokens: Sequence[Token], at: int, today: date, year: int | None) -
 
 
 def read_month(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
-    """`March 2024`, `March of 2024`, `March`."""
+    """`March 2024`, `March of last year`, `March`, `January to October 2026`."""
     name = word(tokens, at)
     is_verb = name in ("may", "mar") and at > 0 and not tokens[at].is_capital
     if name not in MONTHS or is_verb:
         return
-    gap = 2 if word(tokens, at + 1) == "of" else 1
-    said = year_at(tokens, at + gap)
+    said, end = find_year(tokens, at + 1, today)
     if said is not None:
-        yield make_span(tokens, at, at + gap + 1, date(said, MONTHS[name], 1), "month")
+        yield make_span(tokens, at, end, date(said, MONTHS[name], 1), "month")
     elif read_number(word(tokens, at + 1)) is None:
         day = date(year or last_year_of(today, MONTHS[name]), MONTHS[name], 1)
         yield make_span(tokens, at, at + 1, day, "month")
+    until = at + 1 + (word(tokens, at + 1) in ("to", "through", "until"))
+    said, end = find_year(tokens, until + 1, today)
+    if word(tokens, until) in MONTHS and said is not None:
+        first, last = date(said, MONTHS[name], 1), date(said, MONTHS[word(tokens, until)], 1)
+        yield Span(at, end, first, add_months(last, 1), "month", span_text(tokens, at, end))
 
 
 def last_year_of(today: date, month: int) -> int:
@@ -147,43 +170,49 @@ def read_day(tokens: Sequence[Token], at: int, today: date, year: int | None) ->
         said = year_at(tokens, at + 2)
         if month is None or not number:
             continue
-        try:
-            day = date(said or year or last_year_of(today, month), month, int(number[1]))
-        except ValueError:
-            continue
+        day = date(said or year or last_year_of(today, month), month, int(number[1]))
         yield make_span(tokens, at, at + (3 if said else 2), day, "day")
 
 
 def read_quarter(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
-    """`Q1 2024`, `the first quarter of 2024`, `2024 Q1`, `the second quarter`."""
-    number, last = ORDINALS.get(word(tokens, at)), at + 1
-    if number is None:
+    """`Q1 2024`, `H1`, `the first quarter of 2024`, `the second half of last year`."""
+    short, last = QUARTERS.fullmatch(word(tokens, at)), at + 1
+    name, number = (
+        (short["unit"], int(short["number"])) if short else (word(tokens, last), ORDINALS.get(word(tokens, at)))
+    )
+    months = {"q": 3, "quarter": 3, "h": 6, "half": 6}.get(name, 12)
+    if number is None or months * number > 12:
         return
-    if not word(tokens, at).startswith("q"):
-        if word(tokens, last) != "quarter":
-            return
-        last += 1
-    gap = 1 if word(tokens, last) in ("of", "in") else 0
-    said = year_at(tokens, last + gap)
-    if said is not None:
-        last += gap + 1
-    day = date(said or year or today.year, 3 * number - 2, 1)
-    yield make_span(tokens, at, last, day, "quarter")
+    last += not short
+    said, end = find_year(tokens, last, today)
+    day = date(said or year or today.year, months * (number - 1) + 1, 1)
+    yield make_span(tokens, at, end if said is not None else last, day, "quarter" if months == 3 else "half")
 
 
-def read_relative(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
-    """`today`, `last month`, `this year`, `the last 90 days`, `the past six months`, `3 days ago`."""
-    first, second, third = word(tokens, at), word(tokens, at + 1), word(tokens, at + 2)
-    if first in ("today", "yesterday"):
-        day = today - timedelta(days=first == "yesterday")
-        yield make_span(tokens, at, at + 1, day, "day")
-    if second in UNITS and first in ("this", "current", "last", "previous", "past", "prior"):
-        unit = UNITS[second]
-        day = shift(start_of(today, unit), unit, 0 if first in ("this", "current") else -1)
-        yield make_span(tokens, at, at + 2, day, unit)
-    number = read_number(second)
-    if first in ("last", "past", "previous", "within") and number and third in UNITS:
-        yield span_until_today(at, at + 3, today, UNITS[third], int(number), span_text(tokens, at, at + 3))
+def read_near(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
+    """`today`, `last month`, `next year`."""
+    first, unit = word(tokens, at), UNITS.get(word(tokens, at + 1))
+    if first in DAYS:
+        yield make_span(tokens, at, at + 1, today + timedelta(days=DAYS[first]), "day")
+    if unit and first in NEXT:
+        yield make_span(tokens, at, at + 2, shift(start_of(today, unit), unit, NEXT[first]), unit)
+
+
+def read_until_now(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
+    """`the last 90 days`, `in six months`; `older than 60 days` is what was before."""
+    is_before = word(tokens, at) in ("older", "more", "longer") and word(tokens, at + 1) == "than"
+    number_at = at + 2 if is_before else at + 1
+    number, unit, last = read_number(word(tokens, number_at)), UNITS.get(word(tokens, number_at + 1)), number_at + 2
+    if number and unit and (is_before or word(tokens, at) in UNTIL_NOW):
+        span = span_until_today(at, last, today, unit, int(number), span_text(tokens, at, last))
+        yield replace(span, op="<" if is_before else "")
+
+
+def read_same_period(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
+    """`the same period last year`: until the day of the year that is today."""
+    if [token.lower for token in tokens[at : at + 4]] == ["same", "period", "last", "year"]:
+        end = same_day(today, date(today.year - 1, today.month, 1)) + timedelta(days=1)
+        yield Span(at, at + 4, date(today.year - 1, 1, 1), end, "day", span_text(tokens, at, at + 4))
 
 
 def span_until_today(first: int, last: int, today: date, unit: Unit, count: int, text: str) -> Span:
@@ -235,10 +264,7 @@ def read_chinese(tokens: Sequence[Token], at: int, today: date, year: int | None
     while length < match.end():
         length += len(tokens[last].lower)
         last += 1
-    try:
-        yield chinese_span(tokens, at, last, match, today, year)
-    except ValueError:
-        return
+    yield chinese_span(tokens, at, last, match, today, year)
 
 
 def chinese_span(
@@ -269,3 +295,8 @@ def chinese_date(part: Mapping[str, str | None]) -> tuple[date, Unit]:
 
 def first_month(quarter: str) -> int:
     return 3 * int(read_number(quarter) or 1) - 2
+
+
+READERS = (
+    read_iso, read_day, read_month, read_quarter, read_year, read_near, read_until_now, read_same_period, read_chinese,
+)  # fmt: skip

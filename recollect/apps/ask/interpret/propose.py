@@ -15,7 +15,7 @@ from recollect.apps.ask.interpret.frame import Filter, Frame, Period, Ref
 from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.link import DefaultFilter, Linked, find_table
 from recollect.apps.ask.interpret.periods import find_periods
-from recollect.apps.ask.interpret.rank import Features
+from recollect.apps.ask.interpret.rank import Feature, Features, score
 from recollect.apps.ask.interpret.render import CannotRender, base_table, render_frame
 from recollect.apps.ask.interpret.words import tokenize
 from recollect.apps.ask.interpret.work import Draft
@@ -62,12 +62,18 @@ def propose(linked: Linked, *, width: int = WIDTH, most: int = RUN) -> list[Cand
     """Return up to `most` candidates with different SQL, best first."""
     drafts = [draft for state in compose(linked, width) for draft in finish(state, linked)]
     if linked.last is not None:
-        from recollect.apps.ask.interpret.followup import follow_up
+        from recollect.apps.ask.interpret.followup import follow_up, points_back
 
+        if points_back(linked.tokens):
+            drafts = [add_features(draft, ("follow_ignored", 1.0)) for draft in drafts]
         drafts += follow_up(linked, linked.last)
     drafts = [draft for draft in drafts if not leaves_out_taught(draft)] or drafts
     drafts.sort(key=lambda draft: -draft.score)
     return render_drafts((with_defaults(draft, linked) for draft in drafts), linked, most)
+
+
+def add_features(draft: Draft, *features: Feature) -> Draft:
+    return replace(draft, features=(*draft.features, *features), score=draft.score + score(features))
 
 
 def leaves_out_taught(draft: Draft) -> bool:

@@ -38,9 +38,15 @@ WEIGHTS: Mapping[str, float] = {
     "count_then_column": -0.8,
     "ranked_nothing": -2.0,
     "measure_listed": -1.0,
+    "column_summed": -1.2,
+    "flag_shown": -1.0,
+    "flag_elsewhere": -1.5,
+    "rows_measured": -0.3,
+    "absence_guessed": -1.0,
+    "present_guessed": -0.8,
+    "average_of_totals": -0.3,
     "unit_of_figure": 0.2,
     "figure_replaced": -0.5,  # by one that can be split as asked
-    "share_of_value": -0.5,
     "second_figure": -1.5,
     "counted_total": -1.2,
     "named_figure": 1.5,  # the model calls a figure so
@@ -74,13 +80,13 @@ WEIGHTS: Mapping[str, float] = {
     "shown_and_filtered": -1.5,
     "foreign_key_shown": -1.6,
     "default_label": -0.3,
-    "no_label": -1.0,
     "mixed_tables": -0.8,
     # shape
     "join": -0.4,
     "fan_out_join": -0.6,
     "table_unused": -2.4,
     "existence_of_mention": 0.3,
+    "parent_shown": -0.8,
     "existence_of_parent": -1.2,  # every row has one: the condition says nothing
     "plain_beside_aggregate": -1.4,
     "aggregate_grouped_by_entity": -0.2,
@@ -94,6 +100,7 @@ WEIGHTS: Mapping[str, float] = {
     # follow-ups
     "follow_cue": 1.2,
     "follow_without_cue": -1.6,
+    "follow_ignored": -2.0,  # "they" stands for the rows of the last answer
     # results
     "empty_result": -2.8,
     "null_result": -2.0,

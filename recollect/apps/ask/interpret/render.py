@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp, parse_one
 
-from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Group, Having, Metric, Order, Period, Ref
+from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Group, Having, Metric, Order, Part, Period, Ref
 from recollect.apps.ask.interpret.index import SchemaIndex
 from recollect.apps.ask.interpret.joins import Path, Step, is_many_to_one
 from recollect.apps.ask.interpret.words import split_name
@@ -31,6 +31,7 @@ FORMATS = {
     "weekday": "%w",
 }
 PLACE = "place"
+MAX_LISTED = 10  # columns of a list where the question names none
 
 
 class CannotRender(Exception):
@@ -129,6 +130,7 @@ def build_query(frame: Frame, index: SchemaIndex) -> exp.Select:
     shown, keys = grouped_columns(frame, query) if is_grouped else (listed_columns(frame, query), [])
     metrics = [metric_expression(metric, query) for metric in frame.metrics]
     orders = [order_expression(order, frame, metrics, query) for order in frame.order]
+    orders = orders or default_order(frame, shown, metrics)
     havings = [having_expression(each, query) for each in frame.having]
     query.wheres += where_expressions(frame, query)
     pairs = zip(frame.metrics, metrics, strict=True)
@@ -140,6 +142,15 @@ def build_query(frame: Frame, index: SchemaIndex) -> exp.Select:
     if orders and frame.with_ties:
         return keep_ties(select, frame.limit or 1, orders)
     return add_order(select, frame.limit, orders)
+
+
+def default_order(frame: Frame, shown: Sequence[exp.Expr], metrics: Sequence[exp.Expr]) -> list[exp.Ordered]:
+    """Order figures as people read them: by time and other groups as shown, and a single group by its figure."""
+    if not metrics or not frame.groups:
+        return []
+    if len(frame.groups) == 1 and not frame.groups[0].grain and frame.metrics[0].compute != "growth":
+        return [exp.Ordered(this=metrics[0].copy(), desc=True, nulls_first=False)]
+    return [exp.Ordered(this=each.unalias().copy(), nulls_first=True) for each in shown]
 
 
 def repeats_values(frame: Frame, index: SchemaIndex) -> bool:
@@ -265,8 +276,10 @@ def grouped_columns(frame: Frame, query: Query) -> tuple[list[exp.Expr], list[ex
             shown += made
         else:
             # Rows are told apart by their key and shown by their label, unless the frame says what is shown of them.
+            own = key_expressions(group.of, query)
             shown += [] if group.of.table in {ref.table for ref in frame.columns} else made
-            keys += key_expressions(group.of, query)
+            shown += [each for each in own if frame.having and each not in shown]
+            keys += own
     keys += [each for each in labels if each not in keys]
     return shown, [each.unalias() for each in keys]
 
@@ -312,9 +325,15 @@ def grain_expression(moment: exp.Expr, grain: str, dialect: str) -> exp.Expr:
 
 
 def listed_columns(frame: Frame, query: Query) -> list[exp.Expr]:
-    return shown_columns(frame.columns, query) or label_expressions(
-        frame.subject, query.reach(frame.subject), query.index
-    )
+    """Return the columns of a list: those that were named, or what a row of the subject is about."""
+    return shown_columns(frame.columns or row_refs(frame.subject, query.index), query)
+
+
+def row_refs(table: str, index: SchemaIndex) -> tuple[Ref, ...]:
+    """Return the columns that say what a row is about, its label first."""
+    info = index.tables[table]
+    others = (each.name for each in info.columns.values() if not each.is_sensitive)
+    return tuple(Ref(table, name) for name in dict.fromkeys((*info.label, *info.key, *others)))[:MAX_LISTED]
 
 
 def shown_columns(refs: Sequence[Ref], query: Query) -> list[exp.Expr]:
@@ -329,6 +348,11 @@ def shown_columns(refs: Sequence[Ref], query: Query) -> list[exp.Expr]:
 
 
 def metric_expression(metric: Metric, query: Query) -> exp.Expr:
+    made = aggregate_expression(metric, query)
+    return divide_by_groups(made, metric.per, query) if metric.per else made
+
+
+def aggregate_expression(metric: Metric, query: Query) -> exp.Expr:
     query.reach(metric.of.table, metric.of.via)
     # Rows are repeated by a joined table that they do not belong to.
     is_doubled = any(not query.index.joins.belongs(metric.of.table, table) for table, _ in query.aliases)
@@ -347,9 +371,28 @@ def compute(metric: Metric, made: exp.Expr, frame: Frame, query: Query) -> exp.E
     """Return the metric as asked: itself, its share of the total in percent, or its growth in percent."""
     if metric.compute == "growth":
         return growth(made, frame, query)
+    if metric.compute == "rate":
+        return rate(metric, made, query)
     if metric.compute == "share":
         return percentage(made, exp.Window(this=exp.Sum(this=made.copy())), query)
     return made
+
+
+def rate(metric: Metric, made: exp.Expr, query: Query) -> exp.Expr:
+    """Return how much of the figure the rows of the part have, in percent."""
+    part = metric.part or Part()
+    conditions = [guarded_filter(each, query) for each in part.filters]
+    conditions += [existence_expression(each, query) for each in part.existence]
+    amount = number_expression(metric.of, query) if metric.aggregate == "sum" else exp.Literal.number(1)
+    case = exp.Case().when(exp.and_(*conditions), amount).else_(exp.Literal.number(0))
+    return percentage(exp.Sum(this=case), exp.Nullif(this=made, expression=exp.Literal.number(0)), query)
+
+
+def divide_by_groups(made: exp.Expr, group: Group, query: Query) -> exp.Expr:
+    """Return the figure divided by the number of different groups."""
+    keys = group_expressions(group, query) if group.grain or group.of.column else key_expressions(group.of, query)
+    count = exp.Count(this=exp.Distinct(expressions=keys[:1]))
+    return exp.Div(this=exp.Mul(this=exp.Literal.number("1.0"), expression=made), expression=count)
 
 
 def percentage(part: exp.Expr, whole: exp.Expr, query: Query) -> exp.Expr:
@@ -378,7 +421,9 @@ def metric_title(metric: Metric) -> str:
     name = metric.of.name or metric.of.column or ("" if metric.aggregate.startswith("count") else "amount")
     is_said = metric.aggregate == "sum" and "total" in split_name(name)
     title = name if is_said else f"{words[metric.aggregate]} {name}".strip()
-    return {"share": f"{title} %", "growth": f"{title} growth %"}.get(metric.compute, title)
+    if metric.per:
+        title = f"{title} per {metric.per.grain or metric.per.of.column or metric.per.of.table}"
+    return {"share": f"{title} %", "growth": f"{title} growth %", "rate": f"{title} %"}.get(metric.compute, title)
 
 
 def order_expression(order: Order, frame: Frame, metrics: list[exp.Expr], query: Query) -> exp.Ordered:

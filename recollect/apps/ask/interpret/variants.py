@@ -10,12 +10,12 @@ from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Op, Per
 from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.joins import join_name
 from recollect.apps.ask.interpret.rank import Feature
-from recollect.apps.ask.interpret.render import base_table
-from recollect.apps.ask.interpret.work import Work
+from recollect.apps.ask.interpret.render import base_table, row_refs
+from recollect.apps.ask.interpret.work import Work, make_ref
 
 Variant = tuple[Frame, list[Feature]]
 POSITIVE: dict[str, Op] = {"!=": "=", "not in": "in", "not contains": "contains"}
-LISTED: dict[str, Op] = {"=": "in", "!=": "not in"}
+LISTED: dict[str, Op] = {"=": "in", "!=": "not in", "in": "in", "not in": "not in"}
 MOST_KEYS = 3
 
 
@@ -63,7 +63,7 @@ def merge_by_column(filters: Sequence[Filter]) -> tuple[Filter, ...]:
     """Join equalities of one column into a list of values; the same for inequalities."""
     groups: dict[tuple[object, ...], list[Filter]] = {}
     for n, each in enumerate(filters):
-        key = (each.of, each.op, each.is_text) if each.op in LISTED else (n,)
+        key = (each.of, LISTED[each.op], each.is_text) if each.op in LISTED else (n,)
         groups.setdefault(key, []).append(each)
     return tuple(map(merge_values, groups.values()))
 
@@ -93,6 +93,7 @@ def make_positive(each: Filter) -> Filter:
 def place_conditions(frame: Frame, index: SchemaIndex) -> Frame:
     """Move conditions on rows of the many side into existence conditions of that table, one per table."""
     base, shown = base_table(frame, index), {ref.table for ref in frame.shown}
+    shown |= {step.source for table in shown for step in index.joins.path(base, table) or ()}
 
     def is_direct(each: Filter | Period) -> bool:
         """Whether the condition concerns one row for each row of the base, or rows that are shown."""
@@ -140,6 +141,14 @@ def mention_variants(frame: Frame, work: Work) -> Iterator[Variant]:
     base, joins = base_table(frame, work.index), work.index.joins
     unused = find_unused(frame, base, work)
     reached = {each.table: each for each in unused if joins.path(base, each.table, each.via)}
+    parents = [make_ref(each, work.index) for each in reached.values() if joins.belongs(base, each.table, each.via)]
+    if parents and base == frame.subject and not frame.metrics:
+        # "Appointments with pet and vet": every row has one, so it is shown.
+        shown = (*(frame.columns or row_refs(base, work.index)), *parents)
+        yield (
+            replace(frame, columns=shown),
+            [("parent_shown", 1.0), ("table_unused", float(len(unused) - len(parents)))],
+        )
     if reached:
         existence = tuple(Existence(each.table, via=each.via) for each in reached.values())
         below = sum(not joins.belongs(base, each.table, each.via) for each in reached.values())
@@ -217,13 +226,13 @@ def shows_label(frame: Frame, base: str, work: Work) -> bool:
     return not frame.columns and not frame.metrics and not frame.groups
 
 
-def lacks_label(frame: Frame, base: str, work: Work) -> bool:
-    return shows_label(frame, base, work) and not work.index.tables[frame.subject].label
-
-
 def is_grouped_by_row(frame: Frame, base: str, work: Work) -> bool:
     """Whether the figure is one of each single row."""
-    return bool(frame.metrics) and any(group.of.table == base and not group.of.column for group in frame.groups)
+    info = work.index.tables[base]
+    names = ("", *info.label, *info.key) if len(info.key) == 1 else ("",)
+    return bool(frame.metrics) and any(
+        each.of.table == base and each.of.column in names for each in frame.groups if not each.grain
+    )
 
 
 def count_fan_outs(frame: Frame, base: str, work: Work) -> int:
@@ -280,7 +289,7 @@ def has_twin(ref: Ref, tables: set[str], index: SchemaIndex) -> bool:
 
 
 SHAPES: dict[str, Callable[[Frame, str, Work], float]] = {
-    "join": count_joins, "other_owner": count_strays, "default_label": shows_label, "no_label": lacks_label,
+    "join": count_joins, "other_owner": count_strays, "default_label": shows_label,
     "group_by_row": is_grouped_by_row, "fan_out_join": count_fan_outs, "repeated_rows": repeats_rows,
     "shown_and_filtered": count_filtered, "counted_by_name": counts_named_rows,
 }  # fmt: skip

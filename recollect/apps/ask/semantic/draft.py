@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from recollect.apps.ask.interpret.words import Phrase, split_name, stem_word
-from recollect.apps.ask.semantic.catalog import Catalog, Column, ColumnType, Table
-from recollect.apps.ask.semantic.model import Dimension, Entity, Join, Measure, Moment, SemanticModel
+from recollect.apps.ask.semantic.catalog import Catalog, Column, Table
+from recollect.apps.ask.semantic.model import Dimension, Entity, Join, Measure, Moment, MomentType, SemanticModel
 
 ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d.*)?")
 NUMERIC = re.compile(r"[+-]?\d+(\.\d+)?")
@@ -52,7 +52,7 @@ def draft_model(catalog: Catalog) -> SemanticModel:
         for column in table.columns:
             names = name_column(table, column)
             if is_moment(column):
-                kind: ColumnType = "datetime" if column.type == "datetime" else "date"
+                kind: MomentType = "datetime" if column.type == "datetime" else "date"
                 moments.append(Moment(table.name, column.name, names, kind, column.name == main))
             elif is_measure(column) and column.name not in keys:
                 own = name_amount(table, column)
@@ -161,7 +161,10 @@ def find_main_moment(table: Table) -> str:
 
 
 def is_measure(column: Column) -> bool:
-    return column.type in NUMBERS and not is_year(column) and not set(split_name(column.name)) & CODE_WORDS
+    is_flag = column.type == "integer" and (column.low, column.high) == ("0", "1")
+    return (
+        column.type in NUMBERS and not is_flag and not is_year(column) and not set(split_name(column.name)) & CODE_WORDS
+    )
 
 
 def is_year(column: Column) -> bool:
@@ -190,7 +193,9 @@ def find_line_totals(table: Table, catalog: Catalog) -> Iterator[Measure]:
         return
     price = min(prices, key=lambda name: ("unit" not in split_name(name), name))
     tables = {stem_word(table_words(each.name)[-1]) for each in catalog.tables}
-    has_sales = not tables.isdisjoint(map(stem_word, ("sales", "revenue")))
+    parents = [catalog.table(key.table) for key in table.foreign_keys]
+    has_total = any(find_numbers(each, TOTALS) for each in parents if each)
+    has_sales = has_total or not tables.isdisjoint(map(stem_word, ("sales", "revenue")))
     names = ("line total", "line revenue") if has_sales else ("sales", "revenue")
     yield Measure(table.name, f"{quote_name(price)} * {quote_name(quantities[0])}", names)
 

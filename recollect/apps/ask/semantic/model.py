@@ -14,6 +14,7 @@ from typing import Any, Literal
 from recollect.apps.ask.semantic.catalog import Catalog, Column, ColumnType
 
 Aggregate = Literal["sum", "avg", "min", "max", "count", "count_distinct"]
+MomentType = Literal["date", "datetime"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Moment:
     table: str
     column: str
     names: tuple[str, ...]
-    type: ColumnType = "date"
+    type: MomentType = "date"
     is_main: bool = False
 
 

@@ -11,59 +11,55 @@
         joins: [{columns: customer_id, to: customers, to_columns: id, names: buyer}]
         definitions: [{names: open, condition: "status <> 'paid'", meaning: not paid yet}]
 
-Several names, keys or columns are a list, or one text with commas; a dimension or moment that is a text or a list is
-its names. An error names the place in the file. With a catalog, tables, columns and the SQL in the file are checked
-against it and take its spelling. Expressions and conditions use the columns of one row: no subquery, no aggregate, no
-second statement.
+The keys of a part are the fields of its class in model.py. Several names, keys or columns are a list, or one text with
+commas; a dimension or moment that is a text or a list is its names. An error names the place in the file. With a
+catalog, tables, columns and the SQL in the file are checked against it and take its spelling. Expressions and
+conditions use the columns of one row: no subquery, no aggregate, no second statement.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, replace
 from difflib import get_close_matches
-from typing import Any, TypeVar, get_args
+from functools import cache
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from recollect.apps.ask.semantic.catalog import Catalog, ColumnType, Table
-from recollect.apps.ask.semantic.model import (
-    Aggregate,
-    Definition,
-    Dimension,
-    Entity,
-    Join,
-    Measure,
-    Moment,
-    SemanticModel,
-)
+from recollect.apps.ask.semantic.catalog import Catalog, Table
+from recollect.apps.ask.semantic.model import Definition, Dimension, Entity, Join, Measure, Moment, SemanticModel
 from recollect.errors import InvalidInput
-from recollect.values.plain_yaml import read_yaml, write_yaml
+from recollect.values.term_file import read_yaml, write_yaml
 
 ROOT = "model"
 TABLES = f"{ROOT}.tables"
 MAX_CHARS = 5_000_000
 MAX_TEXT = 2_000
 MAX_NAMES = 100
-ENTITY_KEYS = ("names", "key", "label", "description")
-# The keys of each part of a table, in the order they are written. Parts that have a column are written by its name.
-PART_KEYS: Mapping[str, tuple[str, ...]] = {
-    "dimensions": ("column", "names", "type", "description"),
-    "measures": ("expression", "names", "aggregate", "description"),
-    "moments": ("column", "names", "type", "main"),
-    "joins": ("columns", "to", "to_columns", "names"),
-    "definitions": ("names", "condition", "confidence", "meaning", "source"),
+PARTS: Mapping[str, type] = {
+    "dimensions": Dimension,
+    "measures": Measure,
+    "moments": Moment,
+    "joins": Join,
+    "definitions": Definition,
 }
-T = TypeVar("T")
+KEYS = {"is_main": "main"}  # fields that have another name in the file
+
+
+@cache
+def list_keys(kind: type) -> dict[str, tuple[Field[Any], Any]]:
+    """Return the keys that a part has in the file, in the order they are written, each with its field and type."""
+    hints = get_type_hints(kind)
+    return {KEYS.get(each.name, each.name): (each, hints[each.name]) for each in fields(kind) if each.name != "table"}
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A mapping in the file with its place, for errors, and its key, if it is in a mapping itself."""
+    """A mapping in the file, with its place for errors."""
 
     place: str
     data: Mapping[str, Any]
     table: str
-    key: str = ""
 
     def refuse(self, key: str, reason: str) -> InvalidInput:
         return InvalidInput(f"{self.place}.{key}", reason)
@@ -75,36 +71,47 @@ class Section:
                 hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(known)}"
                 raise self.refuse(key, f"is not known here{hint}")
 
-    def text(self, key: str) -> str:
-        return read_text(f"{self.place}.{key}", self.data.get(key))
-
-    def require(self, key: str) -> str:
-        if not (found := self.text(key)):
-            raise self.refuse(key, "is missing")
-        return found
-
-    def texts(self, key: str) -> tuple[str, ...]:
+    def read_texts(self, key: str) -> tuple[str, ...]:
         """Return a list of texts, or the parts of one text with commas."""
         given, place = self.data.get(key), f"{self.place}.{key}"
         if isinstance(given, list | tuple):
             return tuple(read_text(f"{place}[{n}]", each) for n, each in enumerate(given))
-        return tuple(part for each in read_text(place, given).split(",") if (part := each.strip()))
+        return tuple(filter(None, map(str.strip, read_text(place, given).split(","))))
 
-    def names(self, default: str = "", *, is_required: bool = True) -> tuple[str, ...]:
+    def read_names(self, is_required: bool) -> tuple[str, ...]:
         """Return the names in lower case with single spaces, each once."""
-        given = self.texts("names") or (default,)
-        found = tuple(dict.fromkeys(name for each in given if (name := " ".join(each.lower().split()))))
+        folded = (" ".join(each.lower().split()) for each in self.read_texts("names"))
+        found = tuple(dict.fromkeys(filter(None, folded)))
         if is_required and not found:
             raise self.refuse("names", "say at least one name that people use")
         if len(found) > MAX_NAMES:
             raise self.refuse("names", f"{len(found)} names; at most {MAX_NAMES}")
         return found
 
-    def choose(self, key: str, among: Sequence[Any], default: Any) -> Any:
-        given = self.data.get(key)
-        if given is not None and given not in among:
-            raise self.refuse(key, f"{given!r} is not one of {', '.join(among)}")
-        return given or default
+    def read_field(self, key: str, field: Field[Any], hint: Any) -> Any:
+        """Return the value of a field by its type."""
+        is_required = field.default is MISSING
+        if key == "names":
+            return self.read_names(is_required)
+        if hint == tuple[str, ...]:
+            return self.read_texts(key)
+        if get_origin(hint) is Literal or hint in (bool, float):
+            given = self.data.get(key)
+            return field.default if given is None else self.check_value(key, given, hint)
+        text = read_text(f"{self.place}.{key}", self.data.get(key))
+        if is_required and not text:
+            raise self.refuse(key, "is missing")
+        return text or field.default
+
+    def check_value(self, key: str, given: Any, hint: Any) -> Any:
+        """Return true or false, a share, or one of the texts that a field may have."""
+        if hint is bool and not isinstance(given, bool):
+            raise self.refuse(key, "is neither true nor false")
+        if hint is float and (type(given) not in (int, float) or not 0 <= given <= 1):
+            raise self.refuse(key, f"{given!r} is not a number from 0 to 1")
+        if hint not in (bool, float) and given not in get_args(hint):
+            raise self.refuse(key, f"{given!r} is not one of {', '.join(get_args(hint))}")
+        return float(given) if hint is float else given
 
 
 def read_text(place: str, given: object) -> str:
@@ -129,42 +136,31 @@ def read_mapping(place: str, given: object) -> Mapping[str, Any]:
 
 def read_model(source: str | Mapping[str, Any], catalog: Catalog | None = None) -> SemanticModel:
     """Return the model of a file's text, or of its parsed content; checked if the catalog is given."""
-    given = read_mapping(ROOT, _parse_source(source))
+    given = read_mapping(ROOT, source if isinstance(source, Mapping) else _parse_text(source))
     Section(ROOT, given, "").check_keys(("tables",))
-    tables = []
+    found: dict[str, list[Any]] = {"entities": [], **{part: [] for part in PARTS}}
     for name, body in read_mapping(TABLES, given.get("tables")).items():
-        tables.append(Section(f"{TABLES}.{name}", read_mapping(f"{TABLES}.{name}", body), name))
-        tables[-1].check_keys((*ENTITY_KEYS, *PART_KEYS))
-    model = SemanticModel(
-        entities=tuple(_read_entity(table) for table in tables if table.data.get("names") is not None),
-        dimensions=_read_parts(tables, "dimensions", _read_dimension),
-        measures=_read_parts(tables, "measures", _read_measure),
-        moments=_read_parts(tables, "moments", _read_moment),
-        joins=_read_parts(tables, "joins", _read_join),
-        definitions=_read_parts(tables, "definitions", _read_definition),
-    )
+        table = Section(f"{TABLES}.{name}", read_mapping(f"{TABLES}.{name}", body), name)
+        table.check_keys((*list_keys(Entity), *PARTS))
+        if table.data.get("names") is not None:
+            found["entities"].append(_read_part(Entity, table))
+        for part, kind in PARTS.items():
+            for section in _list_sections(table, part):
+                section.check_keys(list(list_keys(kind)))
+                found[part].append(_read_part(kind, section))
+    model = SemanticModel(**{part: tuple(each) for part, each in found.items()})
     return check_model(model, catalog) if catalog else model
 
 
-def _parse_source(source: str | Mapping[str, Any]) -> Any:
-    if isinstance(source, Mapping):
-        return source
-    if len(source) > MAX_CHARS:
-        raise InvalidInput(ROOT, f"{len(source):,} characters; at most {MAX_CHARS:,}")
-    if not source.lstrip("\ufeff \t\r\n").startswith("{"):
-        return read_yaml(ROOT, source)
+def _parse_text(text: str) -> Any:
+    if len(text) > MAX_CHARS:
+        raise InvalidInput(ROOT, f"{len(text):,} characters; at most {MAX_CHARS:,}")
+    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
+        return read_yaml(ROOT, text)
     try:
-        return json.loads(source.lstrip("\ufeff"))
+        return json.loads(text.lstrip("\ufeff"))
     except (ValueError, RecursionError) as error:
         raise InvalidInput(ROOT, f"begins like JSON but is not: {error}") from None
-
-
-def _read_parts(tables: Sequence[Section], part: str, read: Callable[[Section], T]) -> tuple[T, ...]:
-    found = []
-    for section in (section for table in tables for section in _list_sections(table, part)):
-        section.check_keys(PART_KEYS[part])
-        found.append(read(section))
-    return tuple(found)
 
 
 def _list_sections(table: Section, part: str) -> Iterator[Section]:
@@ -172,7 +168,7 @@ def _list_sections(table: Section, part: str) -> Iterator[Section]:
     if isinstance(given, Mapping):
         for name, body in given.items():
             inner = body if isinstance(body, Mapping) else {"names": body}
-            yield Section(f"{place}.{name}", inner, table.table, str(name))
+            yield Section(f"{place}.{name}", _add_key(part, str(name), inner), table.table)
     elif isinstance(given, list | tuple):
         for n, body in enumerate(given):
             yield Section(f"{place}[{n}]", read_mapping(f"{place}[{n}]", body), table.table)
@@ -180,52 +176,23 @@ def _list_sections(table: Section, part: str) -> Iterator[Section]:
         raise InvalidInput(place, "is neither a mapping nor a list")
 
 
-def _read_entity(given: Section) -> Entity:
-    return Entity(given.table, given.names(), given.texts("key"), given.texts("label"), given.text("description"))
+def _add_key(part: str, key: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the body with its key in a mapping: the column, the expression, or the first name if that is given."""
+    match part:
+        case "dimensions" | "moments":
+            return {**body, "column": key}
+        case "joins":
+            return {**body, "columns": body.get("columns") or [key]}
+        case "measures" if body.get("expression") is None:
+            body = {**body, "expression": key}
+    return {**body, "names": body.get("names") or [key]}
 
 
-def _read_dimension(given: Section) -> Dimension:
-    kind = given.choose("type", get_args(ColumnType), "text")
-    return Dimension(given.table, given.key or given.require("column"), given.names(), kind, given.text("description"))
-
-
-def _read_measure(given: Section) -> Measure:
-    """Read a measure. In a mapping, the key is the expression or, if that is given, the first name."""
-    aggregate = given.choose("aggregate", get_args(Aggregate), "sum")
-    is_named = bool(given.key) and given.data.get("expression") is None
-    expression = given.key if is_named else given.require("expression")
-    return Measure(given.table, expression, given.names(given.key), aggregate, given.text("description"))
-
-
-def _read_moment(given: Section) -> Moment:
-    kind = given.choose("type", ("date", "datetime"), "date")
-    main = given.data.get("main", False)
-    if not isinstance(main, bool):
-        raise given.refuse("main", "is neither true nor false")
-    return Moment(given.table, given.key or given.require("column"), given.names(), kind, main)
-
-
-def _read_join(given: Section) -> Join:
-    """Read a join. In a mapping, the key is the column."""
-    columns = given.texts("columns") or tuple(filter(None, [given.key]))
-    to_columns = given.texts("to_columns")
-    if not columns or len(columns) != len(to_columns):
+def _read_part(kind: type, given: Section) -> Any:
+    values = {field.name: given.read_field(key, field, hint) for key, (field, hint) in list_keys(kind).items()}
+    if kind is Join and (not values["columns"] or len(values["columns"]) != len(values["to_columns"])):
         raise InvalidInput(given.place, "needs as many columns as to_columns, at least one")
-    return Join(given.table, columns, given.require("to"), to_columns, given.names(is_required=False))
-
-
-def _read_definition(given: Section) -> Definition:
-    confidence = given.data.get("confidence", 0.8)
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
-        raise given.refuse("confidence", f"{confidence!r} is not a number from 0 to 1")
-    return Definition(
-        given.names(given.key),
-        given.table,
-        given.require("condition"),
-        given.text("source") or "ontology",
-        float(confidence),
-        given.text("meaning"),
-    )
+    return kind(table=given.table, **values)
 
 
 # Checking -------------------------------------------------------------------------------------------------------------
@@ -233,31 +200,30 @@ def _read_definition(given: Section) -> Definition:
 
 def check_model(model: SemanticModel, catalog: Catalog) -> SemanticModel:
     """Return the model with names as the catalog spells them, or raise an InvalidInput for what is not there."""
-    return SemanticModel(
-        entities=tuple(_check_columns(catalog, each, "", "key", "label") for each in model.entities),
-        dimensions=tuple(_check_columns(catalog, each, f"dimensions.{each.column}") for each in model.dimensions),
-        measures=tuple(_check_sql(catalog, each, "measures", each.expression) for each in model.measures),
-        moments=tuple(_check_columns(catalog, each, f"moments.{each.column}") for each in model.moments),
-        joins=tuple(_check_join(catalog, each) for each in model.joins),
-        definitions=tuple(_check_sql(catalog, each, "definitions", each.condition) for each in model.definitions),
-    )
+    checked: dict[str, Any] = {
+        part: tuple(_check_part(catalog, part, each) for each in getattr(model, part)) for part in ("entities", *PARTS)
+    }
+    return SemanticModel(**checked)
 
 
-def _check_columns(catalog: Catalog, each: Any, part: str, *lists: str) -> Any:
-    """Check the column of a part, or its lists of columns."""
+def _check_part(catalog: Catalog, part: str, each: Any) -> Any:
     place = f"{TABLES}.{each.table}"
     table = _find_table(catalog, place, each.table)
-    if part:
-        return replace(each, table=table.name, column=_find_column(table, f"{place}.{part}", each.column))
-    found = {name: _find_columns(table, f"{place}.{name}", getattr(each, name)) for name in lists}
-    return replace(each, table=table.name, **found)
-
-
-def _check_join(catalog: Catalog, each: Join) -> Join:
-    place = f"{TABLES}.{each.table}.joins"
-    made: Join = _check_columns(catalog, each, "", "columns")
-    other = _find_table(catalog, f"{place}.to", each.to)
-    return replace(made, to=other.name, to_columns=_find_columns(other, f"{place}.to_columns", each.to_columns))
+    made = replace(each, table=table.name)
+    match each:
+        case Entity(key=key, label=label):
+            found = {"key": _find_columns(table, f"{place}.key", key)}
+            return replace(made, label=_find_columns(table, f"{place}.label", label), **found)
+        case Dimension(column=column) | Moment(column=column):
+            return replace(made, column=_find_column(table, f"{place}.{part}.{column}", column))
+        case Join():
+            other = _find_table(catalog, f"{place}.joins.to", each.to)
+            columns = _find_columns(table, f"{place}.columns", each.columns)
+            to_columns = _find_columns(other, f"{place}.joins.to_columns", each.to_columns)
+            return replace(made, columns=columns, to=other.name, to_columns=to_columns)
+        case Measure(expression=sql) | Definition(condition=sql):
+            _check_sql(sql, table, f"{place}.{part}.{each.names[0]}", catalog.dialect)
+    return made
 
 
 def _find_table(catalog: Catalog, place: str, name: str) -> Table:
@@ -282,14 +248,12 @@ def _suggest(name: str, known: Sequence[Any]) -> str:
     return f"; did you mean {by_case[found[0]]}?" if found else ""
 
 
-def _check_sql(catalog: Catalog, each: Any, part: str, sql: str) -> Any:
+def _check_sql(sql: str, table: Table, place: str, dialect: str) -> None:
     import sqlglot
     from sqlglot import exp
 
-    table = _find_table(catalog, f"{TABLES}.{each.table}", each.table)
-    place = f"{TABLES}.{each.table}.{part}.{each.names[0]}"
     try:
-        tree, *others = sqlglot.parse(sql, dialect=catalog.dialect)
+        tree, *others = sqlglot.parse(sql, dialect=dialect)
     except sqlglot.errors.SqlglotError as error:
         raise InvalidInput(place, f"{sql!r} is not SQL: {str(error).splitlines()[0]}") from None
     if tree is None or others:
@@ -302,7 +266,6 @@ def _check_sql(catalog: Catalog, each: Any, part: str, sql: str) -> Any:
         if node.table and node.table.casefold() != table.name.rpartition(".")[2].casefold():
             raise InvalidInput(place, f"{node.sql()} is not a column of {table.name}; use its own columns only")
         _find_column(table, place, node.name)
-    return replace(each, table=table.name)
 
 
 # Writing --------------------------------------------------------------------------------------------------------------
@@ -315,23 +278,23 @@ def write_model(model: SemanticModel) -> str:
 
 def dump_model(model: SemanticModel) -> dict[str, Any]:
     """Return the content of the file: tables in the order of the entities, then those that only join others."""
-    tables: dict[str, dict[str, Any]] = {each.table: _dump_part(each, ENTITY_KEYS) for each in model.entities}
-    for part, keys in PART_KEYS.items():
+    tables: dict[str, dict[str, Any]] = {each.table: _dump_part(each) for each in model.entities}
+    for part in PARTS:
         for each in getattr(model, part):
-            table = tables.setdefault(each.table, {})
-            body = _dump_part(each, keys)
-            if "column" in keys:
+            table, body = tables.setdefault(each.table, {}), _dump_part(each)
+            if "column" in body:
                 table.setdefault(part, {})[body.pop("column")] = body
             else:
                 table.setdefault(part, []).append(body)
     return {"tables": tables}
 
 
-def _dump_part(each: Any, keys: Sequence[str]) -> dict[str, Any]:
+def _dump_part(each: Any) -> dict[str, Any]:
     """Return the values that are not empty; several names are one text where a comma cannot be misread."""
     made: dict[str, Any] = {}
-    for key in keys:
-        value = getattr(each, "is_main" if key == "main" else key)
+    kind: type = type(each)
+    for key, (field, _) in list_keys(kind).items():
+        value = getattr(each, field.name)
         if isinstance(value, tuple) and not any("," in name or name != name.strip() for name in value):
             value = ", ".join(value)
         if value or isinstance(value, float):

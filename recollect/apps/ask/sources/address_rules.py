@@ -44,22 +44,13 @@ MYSQL = "mysql+pymysql"  # MySQL and MariaDB
 DUCKDB = "duckdb"
 # A scheme alone means the driver that we bring; heroku and others still write the old name.
 DRIVERS = {
-    "postgresql": POSTGRES,
-    "postgres": POSTGRES,
+    **dict.fromkeys(("postgresql", "postgres"), POSTGRES),
+    **dict.fromkeys(("mysql", "mariadb", "mariadb+pymysql"), MYSQL),
     "sqlite3": "sqlite",
-    "mysql": MYSQL,
-    "mariadb": MYSQL,
-    "mariadb+pymysql": MYSQL,
 }
 # Dialects that sqlglot names otherwise than SQLAlchemy.
 DIALECTS = {"postgresql": "postgres", "mariadb": "mysql", "mssql": "tsql", "csv": "duckdb", "parquet": "duckdb"}
-FILES = {
-    "sqlite": "SQLite",
-    "sqlite+pysqlite": "SQLite",
-    DUCKDB: "DuckDB",
-    "csv": "CSV",
-    "parquet": "Parquet",
-}
+FILES = {"sqlite": "SQLite", "sqlite+pysqlite": "SQLite", DUCKDB: "DuckDB", "csv": "CSV", "parquet": "Parquet"}
 # Files that DuckDB reads as tables, by the scheme of the address: one file, or all such files of a folder.
 TABLE_FILES: Mapping[str, tuple[str, ...]] = {"csv": (".csv", ".tsv"), "parquet": (".parquet",)}
 NUMBER = r"[0-9]{1,9}"
@@ -72,11 +63,8 @@ PARAMETERS: Mapping[str, str] = {
     "channel_binding": "disable|prefer|require",
     "target_session_attrs": "any|read-write|read-only|primary|standby|prefer-standby",
     "connect_timeout": "[1-9]|10",
-    "tcp_user_timeout": NUMBER,
     "keepalives": "0|1",
-    "keepalives_idle": NUMBER,
-    "keepalives_interval": NUMBER,
-    "keepalives_count": NUMBER,
+    **dict.fromkeys(("tcp_user_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count"), NUMBER),
 }
 # Names of files, and options of the session: for local callers. None of them is written to.
 LOCAL_PARAMETERS = ("sslrootcert", "sslcert", "sslkey", "sslcrl", "options", "client_encoding")
@@ -245,58 +233,42 @@ def check_below(path: str, folders: tuple[Path, ...], *, or_equal: bool = False)
 
 
 def check_postgres(url: URL, rules: SourceRules) -> Address:
-    host, port, parameters = read_query(url)
     free: tuple[str, ...] = LOCAL_PARAMETERS if rules.is_local else ()
     free += ENVIRONMENT_PARAMETERS if rules.environment else ()
-    for key, value in parameters.items():
-        check_parameter(key, value, PARAMETERS, free)
-    made = make_address(url, POSTGRES, port, parameters)
+    made = read_server(url, PARAMETERS, free)
     if "=" in made.database or "://" in made.database:
         raise InvalidInput(FIELD, "the database's name may not be a connection string")
     if not made.user and not rules.is_local:
         raise InvalidInput(FIELD, "must name the account, as in postgresql://reader@host/name")
-    if not host or host.startswith(("/", "@")):
-        return replace(made, socket=check_socket(host, rules))
-    return replace(made, host=check_reachable(host, rules.hosts))
+    if not made.host or made.host.startswith(("/", "@")):
+        return replace(made, host="", socket=check_socket(made.host, rules))
+    return replace(made, host=check_reachable(made.host, rules.hosts))
 
 
 def check_mysql(url: URL, rules: SourceRules) -> Address:
     """Return the address of a database on MySQL or MariaDB. PyMySQL would fill in an account and a host of its own."""
-    host, port, parameters = read_query(url)
-    for key, value in parameters.items():
-        check_parameter(key, value, MYSQL_PARAMETERS, MYSQL_LOCAL_PARAMETERS if rules.is_local else ())
-    if not url.username or not url.database or not host:
+    made = read_server(url, MYSQL_PARAMETERS, MYSQL_LOCAL_PARAMETERS if rules.is_local else ())
+    if not made.user or not made.database or not made.host:
         raise InvalidInput(FIELD, "must name the account, the host and the database, as in mysql://reader@host/name")
-    made = make_address(url, MYSQL, port, parameters)
-    if host.startswith("/"):
-        check_socket(str(Path(host).parent), rules)
-        return replace(made, socket=host)
-    return replace(made, host=check_reachable(host, rules.hosts))
+    if made.host.startswith("/"):
+        check_socket(str(Path(made.host).parent), rules)
+        return replace(made, host="", socket=made.host)
+    return replace(made, host=check_reachable(made.host, rules.hosts))
 
 
-def make_address(url: URL, driver: str, port: int | None, parameters: Mapping[str, str]) -> Address:
-    """Return the address of a server, still without its host or socket."""
-    return Address(
-        driver,
-        port=port,
-        user=url.username or "",
-        password=str(url.password or ""),
-        database=url.database or "",
-        parameters=parameters,
-    )
-
-
-def read_query(url: URL) -> tuple[str, int | None, dict[str, str]]:
-    """Return the host, the port and the other parameters. Host and port may be in the query, as libpq allows, but
-    not in two places."""
-    given: dict[str, str] = {}
-    for key, value in url.query.items():
-        if not isinstance(value, str):
-            raise InvalidInput(FIELD, f"gives the parameter {key[:40]!r} twice")
-        given[key] = value
+def read_server(url: URL, listed: Mapping[str, str], free: Sequence[str]) -> Address:
+    """Return the address of a server, whose host or socket is not yet checked. Host and port may be in the query, as
+    libpq allows, but not in two places. Parameters are either listed with their values or free to have any value."""
+    repeated = [key for key, values in url.normalized_query.items() if len(values) > 1]
+    if repeated:
+        raise InvalidInput(FIELD, f"gives the parameter {repeated[0][:40]!r} twice")
+    given = {key: str(value) for key, value in url.query.items()}
     if ("host" in given and url.host) or ("port" in given and url.port is not None):
         raise InvalidInput(FIELD, "gives the host or the port twice")
-    return given.pop("host", url.host or ""), read_port(given.pop("port", url.port)), given
+    host, port = given.pop("host", url.host or ""), read_port(given.pop("port", url.port))
+    check_parameters(given, listed, free)
+    named = url.translate_connect_args(username="user")
+    return Address(url.drivername, **{**named, "host": host, "port": port, "parameters": given})
 
 
 def read_port(given: str | int | None) -> int | None:
@@ -307,12 +279,12 @@ def read_port(given: str | int | None) -> int | None:
     return int(given)
 
 
-def check_parameter(key: str, value: str, listed: Mapping[str, str], free: Sequence[str]) -> None:
-    """Refuse a parameter that is neither listed with this value nor among those that may have any value."""
-    if key in free or (key in listed and re.fullmatch(listed[key], value)):
-        return
-    wrong = "has a value that is not allowed" if key in listed else "is not allowed in an address"
-    raise InvalidInput(FIELD, f"the parameter {key[:40]!r} {wrong}; allowed are {', '.join(listed)}")
+def check_parameters(given: Mapping[str, str], listed: Mapping[str, str], free: Sequence[str]) -> None:
+    """Refuse a parameter that is neither listed with its value nor among those that may have any value."""
+    for key, value in given.items():
+        if key not in free and not (key in listed and re.fullmatch(listed[key], value)):
+            wrong = "has a value that is not allowed" if key in listed else "is not allowed in an address"
+            raise InvalidInput(FIELD, f"the parameter {key[:40]!r} {wrong}; allowed are {', '.join(listed)}")
 
 
 def check_socket(folder: str, rules: SourceRules) -> str:

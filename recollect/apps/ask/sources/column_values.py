@@ -76,12 +76,12 @@ class FoundValue:
     value: str
 
 
-def select_table(name: str) -> Any:
-    """Return a table clause for `table`, or for `schema.table` outside the default schema."""
-    from sqlalchemy import table
+def make_table_clause(name: str, *columns: str) -> Any:
+    """Return a clause for `table`, or for `schema.table` outside the default schema."""
+    from sqlalchemy import column, table
 
     schema, _, own = name.rpartition(".")
-    return table(own, schema=schema or None)
+    return table(own, *map(column, columns), schema=schema or None)
 
 
 # Samples --------------------------------------------------------------------------------------------------------------
@@ -110,9 +110,23 @@ class Sampler:
                 raise
             return None
 
+    def fetch_sample(self, names: Sequence[str], select: Callable[[Any], Any]) -> tuple[list[Any], bool]:
+        """Return the result of a query over these columns of all rows, or else of the first, and whether it is of all
+        rows. `select` makes the query for a table clause."""
+        import sqlalchemy
+
+        table = make_table_clause(self.table.name, *names)
+        found = self.attempt(lambda connection: list(connection.execute(select(table))))
+        if found is not None:
+            return found, True
+        first = sqlalchemy.select(table).limit(FIRST_ROWS).subquery()
+        return self.attempt(lambda connection: list(connection.execute(select(first)))) or [], False
+
 
 def sample_table(engine: Engine, job: Job, role: str | None, table: Table, limits: CatalogLimits) -> Table:
     """Return the table with its number of rows, the distinct values of texts, and the ranges of numbers and times."""
+    from sqlalchemy import func, select
+
     table = replace(table, columns=tuple(map(_mark_sensitive, table.columns)))
     sampler = Sampler(engine, job, role, table, limits)
     estimate = sampler.attempt(lambda connection: estimate_rows(connection, table.name))
@@ -120,7 +134,8 @@ def sample_table(engine: Engine, job: Job, role: str | None, table: Table, limit
         known = sampler.attempt(lambda connection: read_statistics(connection, table.name)) or {}
         columns = (_use_statistics(each, limits, *known.get(each.name, ([], []))) for each in table.columns)
         return replace(table, rows=estimate, columns=tuple(columns))
-    rows = sampler.attempt(lambda connection: _count_rows(connection, table.name))
+    count = select(func.count()).select_from(make_table_clause(table.name))
+    rows = sampler.attempt(lambda connection: int(connection.execute(count).scalar_one()))
     ranged = [column.name for column in table.columns if column.type in RANGED and not column.is_sensitive]
     ranges = _read_ranges(sampler, ranged)
     columns = (_sample_column(sampler, column, ranges, rows) for column in table.columns)
@@ -130,12 +145,6 @@ def sample_table(engine: Engine, job: Job, role: str | None, table: Table, limit
 def _mark_sensitive(column: Column) -> Column:
     is_sensitive = is_named_sensitive(column.name)
     return replace(column, is_sensitive=True, values=(), is_complete=False) if is_sensitive else column
-
-
-def _count_rows(connection: Connection, name: str) -> int:
-    from sqlalchemy import func, select
-
-    return int(connection.execute(select(func.count()).select_from(select_table(name))).scalar_one())
 
 
 def _sample_column(sampler: Sampler, column: Column, ranges: Mapping[str, tuple[str, str]], rows: int | None) -> Column:
@@ -149,7 +158,8 @@ def _sample_column(sampler: Sampler, column: Column, ranges: Mapping[str, tuple[
 
 def _sample_text(sampler: Sampler, column: Column, rows: int | None) -> Column:
     limits = sampler.limits
-    seen, is_complete = _try_values(sampler, column.name)
+    found, is_complete = _read_values(sampler, column.name)
+    seen, is_complete = found[: limits.most_values], is_complete and len(found) <= limits.most_values
     if has_sensitive_values(column.name, seen):
         return replace(column, is_sensitive=True)
     kept = drop_sensitive(column.name, [value for value in seen if len(value) <= limits.longest_value])
@@ -160,29 +170,18 @@ def _sample_text(sampler: Sampler, column: Column, rows: int | None) -> Column:
     return replace(made, low=low, high=high)
 
 
-def _try_values(sampler: Sampler, name: str) -> tuple[list[str], bool]:
-    """Return distinct values, of all rows or else of the first, and whether these are all."""
-    most = sampler.limits.most_values
-    found = sampler.attempt(lambda connection: _read_values(connection, sampler, name))
-    if found is not None:
-        return found[:most], len(found) <= most
-    found = sampler.attempt(lambda connection: _read_values(connection, sampler, name, first_rows=True))
-    return (found or [])[:most], False
+def _read_values(sampler: Sampler, name: str) -> tuple[list[str], bool]:
+    """Return distinct values, at most one more than wanted, each at most one character longer than wanted, and whether
+    they are of all rows."""
+    from sqlalchemy import String, cast, func, select
 
-
-def _read_values(connection: Connection, sampler: Sampler, name: str, *, first_rows: bool = False) -> list[str]:
-    """Return distinct values, at most one more than wanted, each at most one character longer than wanted."""
-    from sqlalchemy import String, cast, column, func, select
-
-    own: Any = column(name)
-    rows: Any = select_table(sampler.table.name)
-    if first_rows:
-        rows = select(own).select_from(rows).limit(FIRST_ROWS).subquery()
+    def select_values(rows: Any) -> Any:
         own = rows.c[name]
-    text = own if connection.dialect.name == "sqlite" and not first_rows else cast(own, String)
-    start = func.substr(text, 1, sampler.limits.longest_value + 1).label("value")
-    query = select(start).distinct().select_from(rows).where(own.is_not(None)).limit(sampler.limits.most_values + 1)
-    return [str(value) for value in connection.execute(query).scalars() if value is not None and str(value).strip()]
+        start = func.substr(cast(own, String), 1, sampler.limits.longest_value + 1)
+        return select(start).distinct().where(own.is_not(None)).limit(sampler.limits.most_values + 1)
+
+    found, is_whole = sampler.fetch_sample([name], select_values)
+    return [str(value) for (value,) in found if value is not None and str(value).strip()], is_whole
 
 
 def _read_ranges(sampler: Sampler, names: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -195,15 +194,13 @@ def _read_ranges(sampler: Sampler, names: Sequence[str]) -> dict[str, tuple[str,
 
 
 def _read_ends(sampler: Sampler, names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    from sqlalchemy import column, func, select
+    from sqlalchemy import func, select
 
-    def query(connection: Connection, rows: Any) -> list[Any]:
-        wanted: list[Any] = [end(column(name)) for name in names for end in (func.min, func.max)]
-        return list(connection.execute(select(*wanted).select_from(rows)).one())
+    def select_ends(rows: Any) -> Any:
+        return select(*(end(rows.c[name]) for name in names for end in (func.min, func.max)))
 
-    table = select_table(sampler.table.name)
-    first = select(*map(column, names)).select_from(table).limit(FIRST_ROWS).subquery()
-    row = sampler.attempt(lambda each: query(each, table)) or sampler.attempt(lambda each: query(each, first)) or []
+    found, _ = sampler.fetch_sample(names, select_ends)
+    row = found[0] if found else ()
     ends = zip(names, row[::2], row[1::2], strict=False)
     return {name: (str(convert_value(low)), str(convert_value(high))) for name, low, high in ends if low is not None}
 
@@ -234,24 +231,21 @@ def _use_statistics(column: Column, limits: CatalogLimits, common: list[str], bo
 
 def infer_types(engine: Engine, job: Job, role: str | None, table: Table) -> Table:
     """Return a SQLite table whose columns without a type (expressions in views) have the type of their first value."""
+    from sqlalchemy import func, select
+
     unknown = [column.name for column in table.columns if not column.native]
     if not unknown or job.is_over:
         return table
+    rows, stored = make_table_clause(table.name, *unknown), dict[str, ColumnType]()
     try:
         with read_only(engine, job.part(2.0), role) as connection:
-            stored = {name: _read_first_type(connection, table.name, name) for name in unknown}
+            for name in unknown:
+                query = select(func.typeof(rows.c[name])).where(rows.c[name].is_not(None)).limit(1)
+                stored[name] = STORED.get(str(connection.execute(query).scalar()), "other")
     except QueryFailed:
         return table
     columns = (replace(column, type=stored.get(column.name, column.type)) for column in table.columns)
     return replace(table, columns=tuple(columns))
-
-
-def _read_first_type(connection: Connection, table: str, name: str) -> ColumnType:
-    from sqlalchemy import column, func, select
-
-    own: Any = column(name)
-    query = select(func.typeof(own)).select_from(select_table(table)).where(own.is_not(None)).limit(1)
-    return STORED.get(str(connection.execute(query).scalar()), "other")
 
 
 # Lookup ---------------------------------------------------------------------------------------------------------------
@@ -297,7 +291,7 @@ def _match_column(connection: Connection, table: str, name: str, wanted: list[st
     where: Any = fold(cast(own, String)).in_(wanted)
     if rule is not None:  # it was parsed when it was given; a colon in it is not a parameter
         where = and_(text("(" + rule.replace(":", "\\:") + ")"), where)
-    return select(own).distinct().select_from(select_table(table)).where(where).limit(MAX_FOUND)
+    return select(own).distinct().select_from(make_table_clause(table)).where(where).limit(MAX_FOUND)
 
 
 # Sensitive values -----------------------------------------------------------------------------------------------------
@@ -308,11 +302,9 @@ def is_named_sensitive(name: str) -> bool:
     words = split_name(name)
     text = f" {' '.join(words)} "
     listed = (f" {each} " if each.isascii() else each for each in (*SECRETS, *PERSONAL))
-    return any(each in text for each in listed) or any(map(_has_joined_name, words))
-
-
-def _has_joined_name(word: str) -> bool:
-    return word.startswith(JOINED) or word.endswith(JOINED)
+    return any(each in text for each in listed) or any(
+        word.startswith(JOINED) or word.endswith(JOINED) for word in words
+    )
 
 
 def has_sensitive_values(name: str, values: Sequence[str]) -> bool:

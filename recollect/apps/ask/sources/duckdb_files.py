@@ -41,25 +41,14 @@ LOCKS: Mapping[str, bool] = {"enable_external_access": False, "lock_configuratio
 PATTERN = re.compile(r"[*?\[\]{}]")  # DuckDB would read such a name as a pattern
 ODD_IN_NAME = re.compile(r"[.\"`\\\x00-\x1f]")
 FindFile = Callable[[str], Path]
+# SQLAlchemy's types that have another name in DuckDB; those of the same name are found by it.
 TYPES: dict[str, type[types.TypeEngine[Any]]] = {
-    "BOOLEAN": types.BOOLEAN,
-    "TINYINT": types.SMALLINT,
-    "UTINYINT": types.SMALLINT,
-    "SMALLINT": types.SMALLINT,
+    **dict.fromkeys(("TINYINT", "UTINYINT"), types.SMALLINT),
     "USMALLINT": types.INTEGER,
-    "INTEGER": types.INTEGER,
-    "UINTEGER": types.BIGINT,
-    "BIGINT": types.BIGINT,
-    "UBIGINT": types.BIGINT,
-    "HUGEINT": types.BIGINT,
-    "UHUGEINT": types.BIGINT,
-    "FLOAT": types.FLOAT,
-    "DOUBLE": types.DOUBLE,
-    "VARCHAR": types.VARCHAR,
-    "DATE": types.DATE,
-    "TIME": types.TIME,
-    "UUID": types.UUID,
+    **dict.fromkeys(("UINTEGER", "UBIGINT", "HUGEINT", "UHUGEINT"), types.BIGINT),
 }
+SAME_TYPES = ("BOOLEAN", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "VARCHAR", "DATE", "TIME", "UUID")
+TYPES |= {name: getattr(types, name) for name in SAME_TYPES}
 DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 TEXT = re.compile(r"'((?:[^']|'')*)'")
 
@@ -133,19 +122,19 @@ def make_duckdb_opener(address: Address, find_file: FindFile, find_folder: FindF
 
 
 def open_database(path: Path) -> duckdb.DuckDBPyConnection:
-    made = duckdb.connect(str(path), read_only=True, config=dict(SETTINGS))
-    lock_settings(made)
-    return made
+    return lock_settings(duckdb.connect(str(path), read_only=True, config=dict(SETTINGS)))
 
 
-def lock_settings(driver: duckdb.DuckDBPyConnection) -> None:
-    """Lock the file system and the settings. Connections to one file share a database, which may be locked already."""
+def lock_settings(driver: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """Lock the file system and the settings, and return the connection. Connections to one file share a database, which
+    may be locked already."""
     for setting, value in LOCKS.items():
         with suppress(duckdb.InvalidInputException):
             driver.execute(f"SET {setting} = {str(value).lower()}")
     for setting, value in LOCKS.items():
         if driver.execute("SELECT current_setting(?)", [setting]).fetchall() != [(value,)]:
             raise NotConnected(f"DuckDB does not take {setting} = {value}")
+    return driver
 
 
 class LoadedFiles:
@@ -199,8 +188,7 @@ def load_tables(files: Sequence[Path], kind: str) -> duckdb.DuckDBPyConnection:
             )
         except duckdb.CatalogException:
             raise NotConnected(f"two files would be the table {name}; rename {file.name}") from None
-    lock_settings(made)
-    return made
+    return lock_settings(made)
 
 
 # Dialect --------------------------------------------------------------------------------------------------------------
@@ -245,25 +233,22 @@ class DuckDBDialect(DefaultDialect):
         sql = "SELECT schema_name FROM duckdb_schemas() WHERE database_name = current_database() AND NOT internal"
         return sorted({"main", *(row[0] for row in connection.exec_driver_sql(sql))})
 
+    def _read(self, connection: Any, wanted: str, source: str, where: str, schema: str | None, *values: str) -> Any:
+        """Return rows of one of the functions that describe the database, for one schema."""
+        sql = f"SELECT {wanted} FROM {source}() WHERE database_name = current_database() AND schema_name = ? AND "
+        return connection.exec_driver_sql(sql + where, (schema or "main", *values)).all()
+
     def get_table_names(self, connection: Any, schema: str | None = None, **_: Any) -> list[str]:
-        return self._names(connection, "duckdb_tables()", "table_name", schema)
+        rows = self._read(connection, "table_name", "duckdb_tables", "NOT internal ORDER BY 1", schema)
+        return [row[0] for row in rows]
 
     def get_view_names(self, connection: Any, schema: str | None = None, **_: Any) -> list[str]:
-        return self._names(connection, "duckdb_views()", "view_name", schema)
-
-    def _names(self, connection: Any, source: str, column: str, schema: str | None) -> list[str]:
-        sql = (
-            f"SELECT {column} FROM {source} WHERE database_name = current_database() AND schema_name = ?"
-            " AND NOT internal ORDER BY 1"
-        )
-        return [row[0] for row in connection.exec_driver_sql(sql, (schema or "main",))]
+        rows = self._read(connection, "view_name", "duckdb_views", "NOT internal ORDER BY 1", schema)
+        return [row[0] for row in rows]
 
     def get_columns(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> list[Any]:
-        sql = (
-            "SELECT column_name, data_type, is_nullable, comment FROM duckdb_columns() WHERE"
-            " database_name = current_database() AND schema_name = ? AND table_name = ? ORDER BY column_index"
-        )
-        rows = connection.exec_driver_sql(sql, (schema or "main", table_name))
+        wanted, where = "column_name, data_type, is_nullable, comment", "table_name = ? ORDER BY column_index"
+        rows = self._read(connection, wanted, "duckdb_columns", where, schema, table_name)
         return [
             {"name": name, "type": read_type(kind), "nullable": nullable, "default": None, "comment": comment}
             for name, kind, nullable, comment in rows
@@ -290,22 +275,16 @@ class DuckDBDialect(DefaultDialect):
         return [{"name": None, "column_names": list(columns)} for columns, _, _ in found]
 
     def _constraints(self, connection: Any, table_name: str, schema: str | None, kind: str) -> list[Any]:
-        sql = (
-            "SELECT constraint_column_names, referenced_table, referenced_column_names FROM duckdb_constraints() WHERE"
-            " database_name = current_database() AND schema_name = ? AND table_name = ? AND constraint_type = ?"
-        )
-        return list(connection.exec_driver_sql(sql, (schema or "main", table_name, kind)))
+        wanted = "constraint_column_names, referenced_table, referenced_column_names"
+        where = "table_name = ? AND constraint_type = ?"
+        return list(self._read(connection, wanted, "duckdb_constraints", where, schema, table_name, kind))
 
     def get_indexes(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> list[Any]:
         return []
 
     def get_table_comment(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> Any:
-        sql = (
-            "SELECT comment FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = ?"
-            " AND table_name = ?"
-        )
-        row = connection.exec_driver_sql(sql, (schema or "main", table_name)).first()
-        return {"text": row[0] if row else None}
+        rows = self._read(connection, "comment", "duckdb_tables", "table_name = ?", schema, table_name)
+        return {"text": rows[0][0] if rows else None}
 
 
 def read_type(text: str) -> types.TypeEngine[Any]:

@@ -18,18 +18,8 @@ MOST_ADDRESSES = 4  # of one name that are tried
 NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*\.?")
 # What C libraries read as an IPv4 address, in fewer parts, octal or hexadecimal.
 NUMERIC = re.compile(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+))*\.?")
-PRIVATE: tuple[IpNetwork, ...] = tuple(
-    ip_network(each)
-    for each in (
-        "127.0.0.0/8",
-        "10.0.0.0/8",
-        "172.16.0.0/12",
-        "192.168.0.0/16",
-        "100.64.0.0/10",
-        "::1/128",
-        "fc00::/7",
-    )
-)
+PRIVATE_NETWORKS = "127.0.0.0/8 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 ::1/128 fc00::/7"
+PRIVATE: tuple[IpNetwork, ...] = tuple(map(ip_network, PRIVATE_NETWORKS.split()))
 # IPv6 that a gateway turns into the IPv4 address of its last bytes.
 TRANSLATED = IPv6Network("64:ff9b::/96")
 COMPATIBLE = IPv6Network("::/96")
@@ -47,15 +37,12 @@ class HostList:
 
     def has_name(self, host: str) -> bool:
         name = host.lower().rstrip(".")
-        return name in self.names or any(f"*.{tail}" in self.names for tail in parent_names(name))
+        parts = name.split(".")
+        patterns = {"*." + ".".join(parts[start:]) for start in range(1, len(parts))}
+        return not self.names.isdisjoint({name, *patterns})
 
     def has_address(self, address: IpAddress) -> bool:
-        return any(address in network for network in self.networks if network.version == address.version)
-
-
-def parent_names(name: str) -> list[str]:
-    parts = name.split(".")
-    return [".".join(parts[start:]) for start in range(1, len(parts))]
+        return any(address in network for network in self.networks)
 
 
 def read_host_list(text: str) -> HostList:
@@ -102,7 +89,7 @@ def classify(address: IpAddress) -> Kind:
     inner = find_inner(address)
     if inner is not None:
         return classify(inner)
-    if any(address in network for network in PRIVATE if network.version == address.version):
+    if any(address in network for network in PRIVATE):
         return "private"
     is_site_local = isinstance(address, IPv6Address) and address.is_site_local
     odd = (address.is_multicast, address.is_link_local, address.is_reserved, address.is_unspecified, is_site_local)

@@ -147,13 +147,13 @@ def make_connection(address: Address) -> MySQLConnection:
         read_timeout=CONNECT_SECONDS,
         write_timeout=CONNECT_SECONDS,
         ssl_disabled=mode == "disable" or bool(address.socket),
-        ssl=tls_context(address) if mode in ("require", "verify-full") else None,
+        ssl=make_tls_context(address) if mode in ("require", "verify-full") else None,
     )
     made.address = address
     return made
 
 
-def tls_context(address: Address) -> ssl.SSLContext:
+def make_tls_context(address: Address) -> ssl.SSLContext:
     """Return a context that checks the server's certificate if the address says verify-full."""
     context = ssl.create_default_context(cafile=address.parameters.get("sslrootcert"))
     if address.parameters["sslmode"] != "verify-full":

@@ -30,29 +30,16 @@ Resolve: TypeAlias = Callable[[str], Sequence[str]]
 THREADS = 4  # statements at one time; each has its connection
 LONGEST_VALUE = 10_000_000  # bytes of one value in SQLite, so that no function call fills the memory
 FOLD = "recollect_lower"  # SQLite's own function handles A to Z only
-READING = frozenset(
-    (
-        sqlite3.SQLITE_SELECT,
-        sqlite3.SQLITE_READ,
-        sqlite3.SQLITE_FUNCTION,
-        sqlite3.SQLITE_RECURSIVE,
-        sqlite3.SQLITE_TRANSACTION,
-    )
-)
+READING = {
+    *(sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION),
+    *(sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_TRANSACTION),
+}
 # What reflection uses; none of them changes anything, whatever its argument.
-PRAGMAS = frozenset(
-    (
-        "table_info",
-        "table_xinfo",
-        "table_list",
-        "index_list",
-        "index_info",
-        "index_xinfo",
-        "foreign_key_list",
-        "database_list",
-    )
-)
-FORBIDDEN_FUNCTIONS = frozenset(("load_extension", "writefile", "readfile", "edit", "fts3_tokenizer"))
+PRAGMAS = {
+    *("table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo"),
+    *("foreign_key_list", "database_list"),
+}
+FORBIDDEN_FUNCTIONS = {"load_extension", "writefile", "readfile", "edit", "fts3_tokenizer"}
 
 
 def resolve_host(host: str) -> list[str]:
@@ -162,11 +149,13 @@ def find_file(file: str, rules: SourceRules) -> Path:
     """Return the file to open, with all links followed; it must be below one of the folders, unless the caller is
     local."""
     path = find_place(file, rules)
-    if path.is_file():
-        return path
-    if rules.is_local:
-        raise InvalidInput(FIELD, f"there is no file {path}; check the path (an absolute one has four slashes)")
-    raise NotConnected(f"{path} is not a file")
+    if not path.is_file():
+        raise explain_missing_file(path) if rules.is_local else NotConnected(f"{path} is not a file")
+    return path
+
+
+def explain_missing_file(path: Path) -> InvalidInput:
+    return InvalidInput(FIELD, f"there is no file {path}; check the path (an absolute one has four slashes)")
 
 
 def find_place(place: str, rules: SourceRules) -> Path:
@@ -175,7 +164,7 @@ def find_place(place: str, rules: SourceRules) -> Path:
     if rules.is_local:
         path = Path(place).expanduser()
         if not path.exists():
-            raise InvalidInput(FIELD, f"there is no file {path}; check the path (an absolute one has four slashes)")
+            raise explain_missing_file(path)
         return path.absolute()
     try:
         path = Path(place).resolve(strict=True)
@@ -222,12 +211,11 @@ def open_sqlite(address: Address, rules: SourceRules, file: Path | None) -> sqli
 
 def authorize(action: int, first: str | None, second: str | None, database: str | None, trigger: str | None) -> int:
     """Return whether a part of a statement may run. SQLite calls this for every part."""
-    if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in FORBIDDEN_FUNCTIONS:
-        return sqlite3.SQLITE_DENY
-    is_reading = action in READING or (action == sqlite3.SQLITE_PRAGMA and is_reading_pragma(first or "", second))
+    is_reading = action in READING
+    if action == sqlite3.SQLITE_FUNCTION:
+        is_reading = (second or "").lower() not in FORBIDDEN_FUNCTIONS
+    elif action == sqlite3.SQLITE_PRAGMA:
+        pragma = (first or "").lower()
+        # SQLAlchemy reads the isolation level when it first connects; setting it has a value.
+        is_reading = pragma in PRAGMAS or (pragma == "read_uncommitted" and second is None)
     return sqlite3.SQLITE_OK if is_reading else sqlite3.SQLITE_DENY
-
-
-def is_reading_pragma(pragma: str, value: str | None) -> bool:
-    """Whether a pragma reads. SQLAlchemy reads the isolation level when it first connects; setting it has a value."""
-    return pragma.lower() in PRAGMAS or (pragma.lower() == "read_uncommitted" and value is None)

@@ -26,29 +26,19 @@ NOWHERE = "/dev/null/none"  # no file can be there; an empty name would mean the
 # An empty value counts as given: libpq does not look further. `service` cannot be emptied, but a service file only
 # fills in what is not given.
 NEUTRAL: Mapping[str, str] = {
-    "user": "",
-    "password": "",
+    **dict.fromkeys(("user", "password", "dbname", "host", "hostaddr", "client_encoding", "options"), ""),
+    **dict.fromkeys(("sslkey", "sslrootcert", "sslcrl", "sslcrldir", "requirepeer", "gsslib"), ""),
     "passfile": NOWHERE,
     "channel_binding": "prefer",
     "connect_timeout": str(CONNECT_SECONDS),
-    "dbname": "",
-    "host": "",
-    "hostaddr": "",
     "port": "5432",
-    "client_encoding": "",
-    "options": "",
     "application_name": "recollect",
     "sslmode": "prefer",
     "sslnegotiation": "postgres",
     "sslcompression": "0",
     "sslcert": NOWHERE,
-    "sslkey": "",
     "sslcertmode": "disable",
-    "sslrootcert": "",
-    "sslcrl": "",
-    "sslcrldir": "",
     "sslsni": "1",
-    "requirepeer": "",
     "require_auth": "scram-sha-256,md5,password,none",
     "min_protocol_version": "3.0",
     "max_protocol_version": "3.0",
@@ -56,7 +46,6 @@ NEUTRAL: Mapping[str, str] = {
     "ssl_max_protocol_version": "",
     "gssencmode": "disable",
     "krbsrvname": "postgres",
-    "gsslib": "",
     "gssdelegation": "0",
     "target_session_attrs": "any",
     "load_balance_hosts": "disable",
@@ -131,9 +120,11 @@ def read_identity(driver: Any) -> ServerIdentity | None:
 
 def read_columns(connection: Connection, schema: str | None) -> set[tuple[str, str]] | None:
     """Return the (table, column) pairs that this role may read, or None if the database is not PostgreSQL."""
+    from sqlalchemy import text
+
     if connection.dialect.name != "postgresql":
         return None
-    return {(row[0], row[1]) for row in run_query(connection, READABLE, schema=schema)}
+    return {(row[0], row[1]) for row in connection.execute(text(READABLE), {"schema": schema})}
 
 
 def estimate_rows(connection: Connection, table: str) -> int | None:
@@ -149,16 +140,12 @@ def read_statistics(connection: Connection, table: str) -> dict[str, tuple[list[
 
 def query_table(connection: Connection, sql: str, table: str) -> list[Any]:
     """Return the rows of a query about one table; none if the database is not PostgreSQL."""
+    from sqlalchemy import text
+
     if connection.dialect.name != "postgresql":
         return []
     schema, _, name = table.rpartition(".")
-    return run_query(connection, sql, schema=schema or None, name=name)
-
-
-def run_query(connection: Connection, sql: str, **values: Any) -> list[Any]:
-    from sqlalchemy import text
-
-    return list(connection.execute(text(sql), values))
+    return list(connection.execute(text(sql), {"schema": schema or None, "name": name}))
 
 
 def register_date_loaders(driver: Any) -> None:

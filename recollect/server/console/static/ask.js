@@ -66,7 +66,7 @@
       if (asked.dataset.ask) closeClarification(asked.closest(".open"));
     } catch (problem) {
       words.className = "problem";
-      words.textContent = problem.message || "The server did not respond. Try again.";
+      words.textContent = problem instanceof TypeError ? "The server did not respond. Try again." : problem.message;
       status.textContent = words.textContent;
       made.classList.remove("pending");
       if (asked === form && !box.value) box.value = text;

@@ -88,7 +88,7 @@
       }
     } catch (problem) {
       drafts[1].words.className = "problem";
-      drafts[1].words.textContent = problem.message || "The server did not respond. Try again.";
+      drafts[1].words.textContent = problem instanceof TypeError ? "The server did not respond. Try again." : problem.message;
       box.value = text;
     } finally {
       form.classList.remove("busy");

@@ -82,4 +82,9 @@ document.addEventListener("click", closeSheets);
 document.addEventListener("keydown", closeSheets);
 ready(document);
 document.querySelector(".navigation [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+const here = new URL(location.href);
+if (here.searchParams.has("notice")) {
+  here.searchParams.delete("notice"); // a reloaded page does not show it again
+  history.replaceState(history.state, "", here);
+}
 window.recollect = { put, ready, parse, FRAGMENT };

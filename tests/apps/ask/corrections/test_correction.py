@@ -220,3 +220,14 @@ def test_date_parts_are_compared_in_each_dialect(dialect: str) -> None:
 
 def test_true_is_one_in_mysql() -> None:
     assert compare_queries(where("paid = TRUE"), where("paid = 1"), "mysql").equivalent
+
+
+def test_a_subquery_read_whole_is_the_query_inside_it() -> None:
+    inside = "SELECT id FROM orders WHERE amount > 100"
+    assert kinds(f"SELECT * FROM ({inside}) AS big", inside) == []
+    assert kinds(f"WITH big AS ({inside}) SELECT * FROM big", inside) == []
+
+
+def test_columns_named_by_a_cte_are_those_inside_it() -> None:
+    renamed = "WITH t(x, y) AS (SELECT id, amount FROM orders) SELECT x FROM t WHERE y > 50"
+    assert kinds(renamed, "SELECT id FROM orders WHERE amount > 50") == []

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.apps.ask.corrections.correction import compare_queries
-from recollect.apps.ask.corrections.lessons import draw_lessons
-from recollect.apps.ask.corrections.question_words import load_vocabulary
+from recollect.apps.ask.corrections.lessons import draw_lessons, load_vocabulary
 from recollect.errors import InvalidInput
 from recollect.values.lesson import Lesson
 

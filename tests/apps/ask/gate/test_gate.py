@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from recollect.apps.ask.gate.check import Allowed, StatementDenied, passed, tables_of
+from recollect.apps.ask.gate.check import Allowed, StatementDenied, check_sql, list_tables
 from recollect.errors import InvalidInput
 from tests.apps.ask.gate.gate_shop import DIALECTS, all_tables, some_columns, statements
 
@@ -17,7 +17,7 @@ ATTACKS = [(dialect, *attack) for dialect in DIALECTS for attack in statements("
 def test_hostile_statements_are_refused_with_the_offending_part() -> None:
     def refusal(sql: str, dialect: str) -> str:
         try:
-            return f"passed: {passed(sql, dialect, some_columns(dialect)).sql}"
+            return f"passed: {check_sql(sql, dialect, some_columns(dialect)).sql}"
         except StatementDenied as error:
             return str(error)
 
@@ -61,12 +61,14 @@ def test_hostile_statements_are_refused_with_the_offending_part() -> None:
     ],
 )
 def test_each_name_is_bound_to_what_it_was_checked_as(sql: str, rendered: str) -> None:
-    assert passed(sql, "postgres", some_columns("postgres")).sql == f"{rendered} LIMIT 100"
+    assert check_sql(sql, "postgres", some_columns("postgres")).sql == f"{rendered} LIMIT 100"
 
 
 def test_a_double_quoted_text_of_sqlite_never_reads_a_hidden_column() -> None:
     """The database knows customers.email; this person does not see it, so here it is a text like any other."""
-    made = passed('SELECT id FROM customers WHERE name = "email" OR name = "it\'s"', "sqlite", some_columns("sqlite"))
+    made = check_sql(
+        'SELECT id FROM customers WHERE name = "email" OR name = "it\'s"', "sqlite", some_columns("sqlite")
+    )
     assert "'email'" in made.sql
     assert "'it''s'" in made.sql
     assert "customers.email" not in made.columns
@@ -90,14 +92,14 @@ def test_a_double_quoted_text_of_sqlite_never_reads_a_hidden_column() -> None:
     ],
 )
 def test_the_rows_are_capped_at_the_end_of_the_statement(limit: str, capped: str) -> None:
-    given = passed(f"SELECT id FROM orders {limit}", "postgres", all_tables("postgres"), rows=7)
+    given = check_sql(f"SELECT id FROM orders {limit}", "postgres", all_tables("postgres"), rows=7)
     assert given.sql == f"SELECT id FROM orders {capped}"
 
 
 def test_it_tells_which_tables_and_columns_are_read_in_order_of_first_use() -> None:
     sql = """WITH paid AS (SELECT customer_id, amount FROM orders WHERE status = 'paid')
              SELECT c.name, sum(amount) FROM paid JOIN customers c ON c.id = customer_id GROUP BY c.name"""
-    given = passed(sql, "postgres", all_tables("postgres"))
+    given = check_sql(sql, "postgres", all_tables("postgres"))
     assert given.tables == ("orders", "customers")
     assert set(given.columns) == {
         "orders.customer_id",
@@ -119,38 +121,41 @@ def test_it_tells_which_tables_and_columns_are_read_in_order_of_first_use() -> N
 )
 def test_a_table_is_found_by_its_schema_or_in_the_default_one(table: str, default: str | None, written: str) -> None:
     allowed = Allowed({"sales.visits": {"page", "id"}}, default)
-    assert passed(f"SELECT page FROM {table}", "postgres", allowed).sql == f"SELECT page FROM {written} LIMIT 100"
-    assert passed(f"SELECT * FROM {table} v", "postgres", allowed).columns == ("sales.visits.id", "sales.visits.page")
+    assert check_sql(f"SELECT page FROM {table}", "postgres", allowed).sql == f"SELECT page FROM {written} LIMIT 100"
+    assert check_sql(f"SELECT * FROM {table} v", "postgres", allowed).columns == (
+        "sales.visits.id",
+        "sales.visits.page",
+    )
 
 
 @pytest.mark.parametrize(("table", "default"), [("visits", None), ("visits", "public"), ("other.visits", "sales")])
 def test_a_table_of_another_schema_is_not_found(table: str, default: str | None) -> None:
     with pytest.raises(StatementDenied, match=r"visits is not among those you may see"):
-        passed(f"SELECT id FROM {table}", "postgres", Allowed({"sales.visits": ["id"]}, default))
+        check_sql(f"SELECT id FROM {table}", "postgres", Allowed({"sales.visits": ["id"]}, default))
 
 
 def test_a_table_without_visible_columns_can_be_counted_and_nothing_more() -> None:
     allowed = Allowed({"orders": ()})
-    assert passed("SELECT count(*) FROM orders", "sqlite", allowed).columns == ()
+    assert check_sql("SELECT count(*) FROM orders", "sqlite", allowed).columns == ()
     for sql in ("SELECT * FROM orders", "SELECT id FROM orders"):
         with pytest.raises(StatementDenied):
-            passed(sql, "sqlite", allowed)
+            check_sql(sql, "sqlite", allowed)
 
 
 def test_a_statement_that_is_too_long_is_refused_unread() -> None:
     with pytest.raises(StatementDenied, match=r"20,0\d\d characters"):
-        passed(f"SELECT '{'x' * 20_000}'", "sqlite", all_tables("sqlite"))
+        check_sql(f"SELECT '{'x' * 20_000}'", "sqlite", all_tables("sqlite"))
 
 
 def test_a_backslash_in_a_mysql_text_ends_nothing() -> None:
     """MySQL reads \\' as a quote inside the text; what runs has no backslash, whatever the server's mode is."""
-    given = passed("SELECT 'a\\' FROM secrets -- '", "mysql", all_tables("mysql"))
+    given = check_sql("SELECT 'a\\' FROM secrets -- '", "mysql", all_tables("mysql"))
     assert given.sql == "SELECT 'a'' FROM secrets -- ' LIMIT 100"
 
 
 def test_an_unknown_dialect_is_the_caller_s_mistake() -> None:
     with pytest.raises(InvalidInput, match="klingon"):
-        passed("SELECT 1", "klingon", all_tables("sqlite"))
+        check_sql("SELECT 1", "klingon", all_tables("sqlite"))
 
 
 @pytest.mark.parametrize(
@@ -167,7 +172,7 @@ def test_an_unknown_dialect_is_the_caller_s_mistake() -> None:
     ],
 )
 def test_the_tables_of_a_stored_statement_are_told_as_written(sql: str, tables: tuple[str, ...]) -> None:
-    assert sorted(tables_of(sql, "postgres")) == sorted(tables)
+    assert sorted(list_tables(sql, "postgres")) == sorted(tables)
 
 
 def test_the_gate_does_not_import_sqlglot_before_it_is_needed() -> None:

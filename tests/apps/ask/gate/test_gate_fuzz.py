@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from psycopg import errors
 from sqlglot import exp, parse_one
 
-from recollect.apps.ask.gate.check import StatementDenied, passed
+from recollect.apps.ask.gate.check import StatementDenied, check_sql
 from tests.apps.ask.gate.gate_grammar import statement
 from tests.apps.ask.gate.gate_shop import (
     DIALECTS,
@@ -52,7 +52,7 @@ often = settings(max_examples=bound(100, 2_000), deadline=None, suppress_health_
 
 def let_through(sql: str, dialect: str) -> str | None:
     try:
-        return passed(sql, dialect, some_columns(dialect)).sql
+        return check_sql(sql, dialect, some_columns(dialect)).sql
     except StatementDenied as denied:
         check_sentence(str(denied))
         return None

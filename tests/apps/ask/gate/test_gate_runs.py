@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from recollect.apps.ask.gate.check import passed
+from recollect.apps.ask.gate.check import check_sql
 from recollect.apps.ask.sources.mysql import SQL_MODE
 from tests.apps.ask.gate.gate_shop import all_tables, duckdb_shop, schema, sqlite_shop, statements
 from tests.apps.ask.shop_data import mysql_owner
@@ -39,13 +39,13 @@ def test_sqlite_answers_rendered_statements_as_the_originals() -> None:
     shop = sqlite_shop()
     shop.execute("PRAGMA query_only = ON")
     for sql in statements("gate_legitimate.toml", "sqlite"):
-        rendered = passed(sql, "sqlite", all_tables("sqlite"), rows=MANY).sql
+        rendered = check_sql(sql, "sqlite", all_tables("sqlite"), rows=MANY).sql
         assert rows(shop, rendered) == rows(shop, sql), rendered
 
 
 def test_postgres_answers_rendered_statements_as_the_originals(postgres: psycopg.Connection) -> None:
     for sql in statements("gate_legitimate.toml", "postgres"):
-        rendered = passed(sql, "postgres", all_tables("postgres"), rows=MANY).sql
+        rendered = check_sql(sql, "postgres", all_tables("postgres"), rows=MANY).sql
         with postgres.transaction(force_rollback=True):
             expected = rows(postgres, sql.encode())
         with postgres.transaction(force_rollback=True):
@@ -55,7 +55,7 @@ def test_postgres_answers_rendered_statements_as_the_originals(postgres: psycopg
 def test_duckdb_answers_rendered_statements_as_the_originals() -> None:
     with duckdb_shop() as shop:
         for sql in statements("gate_legitimate.toml", "duckdb"):
-            rendered = passed(sql, "duckdb", all_tables("duckdb"), rows=MANY).sql
+            rendered = check_sql(sql, "duckdb", all_tables("duckdb"), rows=MANY).sql
             assert rows(shop, rendered) == rows(shop, sql), rendered
 
 
@@ -76,7 +76,7 @@ def mysql_cursor(mysql: str) -> Iterator[Any]:
 def test_mysql_answers_rendered_statements_as_the_originals(mysql_cursor: Any) -> None:
     for sql in statements("gate_legitimate.toml", "mysql"):
         answers = []
-        for each in (sql, passed(sql, "mysql", all_tables("mysql"), rows=MANY).sql):
+        for each in (sql, check_sql(sql, "mysql", all_tables("mysql"), rows=MANY).sql):
             mysql_cursor.execute(each)
             answers.append(mysql_cursor.fetchall())
         assert answers[0] == answers[1], sql

@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from recollect.apps.ask.gate.check import Allowed, passed
+from recollect.apps.ask.gate.check import Allowed, check_sql
 from recollect.apps.ask.interpret import (
     Candidate,
     Decision,
@@ -75,7 +75,7 @@ class Shop:
     def run(self, sql: str) -> tuple[tuple[Any, ...], ...]:
         """Pass the gate, then run: as every path does."""
         tables = {table.name: [column.name for column in table.columns] for table in self.catalog.tables}
-        checked = passed(sql, "sqlite", Allowed(tables), rows=100)
+        checked = check_sql(sql, "sqlite", Allowed(tables), rows=100)
         connection = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
         try:
             return tuple(connection.execute(checked.sql).fetchall())

@@ -32,7 +32,7 @@ def test_year_before_counts_from_the_last_period(shop: Shop, last: Frame) -> Non
 @pytest.mark.parametrize("question", ["by month", "按月"])
 def test_grain_keeps_figure_and_period(shop: Shop, last: Frame, question: str) -> None:
     frame = shop.best(question, last).frame
-    assert frame.groups[-1].grain == "month"
+    assert frame.groups[0].grain == "month"
     assert (frame.metrics, frame.periods) == (last.metrics, last.periods)
 
 

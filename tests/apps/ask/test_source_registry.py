@@ -1,4 +1,4 @@
-"""The library: what the ontology tells of a source is what every role may see, and goes with it."""
+"""The registry: what the ontology tells of a source is what every role may see, and goes with it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from recollect import Engine, Scope, connect
 from recollect.apps.ask.sample import make_sample
-from recollect.apps.ask.source_registry import Library
+from recollect.apps.ask.source_registry import SourceRegistry
 from recollect.apps.ask.sources.address_rules import read_rules
 from recollect.errors import InvalidInput, RecollectError
 from recollect.providers.fake import FakeEmbedder
@@ -27,9 +27,9 @@ async def engine(settings: Settings) -> AsyncIterator[Engine]:
 
 
 @pytest.fixture
-async def library(engine: Engine, settings: Settings, tmp_path: Path) -> AsyncIterator[Library]:
+async def registry(engine: Engine, settings: Settings, tmp_path: Path) -> AsyncIterator[SourceRegistry]:
     make_sample(tmp_path / "shop.db")
-    one = Library(engine, settings, read_rules(settings, tmp_path))
+    one = SourceRegistry(engine, settings, read_rules(settings, tmp_path))
     await one.add(DANA, "shop", f"sqlite:///{tmp_path / 'shop.db'}")
     yield one
     await one.close()
@@ -39,24 +39,26 @@ async def told(engine: Engine) -> set[str]:
     return {term.name for term in await engine.terms.find(DANA, kind="table", limit=1000)}
 
 
-async def test_the_ontology_tells_nobody_of_a_table_that_some_may_not_see(engine: Engine, library: Library) -> None:
+async def test_the_ontology_tells_nobody_of_a_table_that_some_may_not_see(
+    engine: Engine, registry: SourceRegistry
+) -> None:
     assert "employees" in await told(engine)
 
-    await library.edit(DANA, "shop", access={"user": {"tables": ["sales", "regions"]}, "data": {}})
+    await registry.edit(DANA, "shop", access={"user": {"tables": ["sales", "regions"]}, "data": {}})
 
     assert await told(engine) == {"sales", "regions"}
     assert not (await engine.resolve(DANA, "employees")).is_resolved
 
 
-async def test_a_source_that_is_dropped_takes_its_terms_along(engine: Engine, library: Library) -> None:
-    await library.drop(DANA, "shop")
+async def test_a_source_that_is_dropped_takes_its_terms_along(engine: Engine, registry: SourceRegistry) -> None:
+    await registry.drop(DANA, "shop")
 
     assert await told(engine) == set()
-    assert await library.listed(DANA) == []
+    assert await registry.find_all(DANA) == []
 
 
-async def test_hidden_columns_are_not_told_either(engine: Engine, library: Library) -> None:
-    await library.edit(DANA, "shop", access={"user": {"hidden": {"employees": ["salary"]}}})
+async def test_hidden_columns_are_not_told_either(engine: Engine, registry: SourceRegistry) -> None:
+    await registry.edit(DANA, "shop", access={"user": {"hidden": {"employees": ["salary"]}}})
     columns = {term.name for term in await engine.terms.find(DANA, kind="column", limit=5000)}
     assert "employees.title" in columns
     assert "employees.salary" not in columns
@@ -71,10 +73,12 @@ def make_islands(path: Path, *names: str) -> str:
     return f"sqlite:///{path}"
 
 
-async def test_values_that_differ_in_blanks_can_be_added(engine: Engine, library: Library, tmp_path: Path) -> None:
+async def test_values_that_differ_in_blanks_can_be_added(
+    engine: Engine, registry: SourceRegistry, tmp_path: Path
+) -> None:
     dsn = make_islands(tmp_path / "blanks.db", "North", "North ", " North", "North\n", "\u3000", "South")
 
-    shelf = await library.add(DANA, "blanks", dsn)
+    shelf = await registry.add(DANA, "blanks", dsn)
 
     values = {term.name for term in await engine.terms.find(DANA, search="islands.name", kind="value", limit=100)}
     assert {"islands.name=North", "islands.name=South"} <= values
@@ -84,7 +88,7 @@ async def test_values_that_differ_in_blanks_can_be_added(engine: Engine, library
 
 
 async def test_adding_that_fails_leaves_nothing_behind(
-    engine: Engine, library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, registry: SourceRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The terms are written with the source or not at all, also where the ontology has no room left."""
     monkeypatch.setattr("recollect.values.term.MAX_TERMS", len(await engine.terms.find(DANA, limit=20_000)) + 1)
@@ -92,14 +96,14 @@ async def test_adding_that_fails_leaves_nothing_behind(
     before = await told(engine)
 
     with pytest.raises(InvalidInput, match="more than"):
-        await library.add(DANA, "more", dsn)
+        await registry.add(DANA, "more", dsn)
 
-    assert [source.name for source in await library.listed(DANA)] == ["shop"]
+    assert [source.name for source in await registry.find_all(DANA)] == ["shop"]
     assert await told(engine) == before
 
 
 async def test_a_failed_write_of_terms_keeps_no_source(
-    engine: Engine, library: Library, tmp_path: Path, database: str
+    engine: Engine, registry: SourceRegistry, tmp_path: Path, database: str
 ) -> None:
     """The database itself refuses the terms: the source that was sent in the same transaction is gone too."""
     with psycopg.connect(database, autocommit=True) as owner:
@@ -107,6 +111,6 @@ async def test_a_failed_write_of_terms_keeps_no_source(
     dsn = make_islands(tmp_path / "more.db", "Skye", "Mull")
 
     with pytest.raises(RecollectError, match="no_skye"):
-        await library.add(DANA, "more", dsn)
+        await registry.add(DANA, "more", dsn)
 
-    assert [source.name for source in await library.listed(DANA)] == ["shop"]
+    assert [source.name for source in await registry.find_all(DANA)] == ["shop"]

@@ -1,0 +1,186 @@
+"""One statement on its way through the gate: text to tree, nodes, names, cost, row cap, and the tree to text again.
+
+Called by check.py. Whatever goes wrong on the way is a refusal: a statement that was not understood is not run.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
+from sqlglot.parser import Parser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from recollect.apps.ask.gate.check import Allowed, CheckedSql
+from recollect.apps.ask.gate.cost import cap_rows, check_joins, check_recursion
+from recollect.apps.ask.gate.names import Binder
+from recollect.apps.ask.gate.nodes import AllowLists, check_growth, check_nodes, load_allow_lists
+from recollect.apps.ask.gate.scopes import VisibleTables
+from recollect.apps.ask.sql_text import write_sql
+from recollect.errors import InvalidInput, StatementDenied
+
+MOST_CHARS = 20_000
+MOST_TOKENS = 4_000
+DEEPEST = 40  # open brackets, and CASE inside CASE
+ARROW_READS_JSON = {"postgres", "redshift", "sqlite", "mysql"}
+FIRST = {TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN}
+OPENS = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
+CLOSES = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+ODD = re.compile(r"['\"`\\]")
+
+# Its warnings quote the customer's statements; the errors that matter are raised here.
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
+
+
+def check_statement(sql: str, dialect: str, allowed: Allowed, rows: int) -> CheckedSql:
+    """Return the statement to run, or raise StatementDenied whatever sqlglot makes of the text."""
+    try:
+        reader = Dialect.get_or_raise(dialect)
+    except ValueError as error:
+        raise InvalidInput("dialect", f"{dialect[:40]!r} is not a dialect of SQL that is known here") from error
+    try:
+        return _check(sql, reader, load_allow_lists(dialect), allowed, rows)
+    except StatementDenied:
+        raise
+    except RecursionError as error:
+        raise StatementDenied("it is nested too deeply; make it simpler") from error
+    # sqlglot raises errors of many kinds for hostile text; none of them may become a statement that runs
+    except Exception as error:
+        raise StatementDenied(f"it cannot be understood ({type(error).__name__}); make it simpler") from error
+
+
+def _check(sql: str, reader: Dialect, lists: AllowLists, allowed: Allowed, rows: int) -> CheckedSql:
+    tree = parse_statement(sql, reader)
+    check_nodes(tree, lists)
+    check_recursion(tree)
+    check_growth(tree)
+    binder = Binder(VisibleTables(allowed, lists.dialect), lists, sql)
+    binder.bind_query(tree, None, {})
+    # Nothing that names data may have escaped the binder, wherever sqlglot put it.
+    for node in tree.find_all(exp.Column, exp.Table):
+        if id(node) not in binder.bound:
+            raise StatementDenied(f"{node.sql()[:60]} stands where no name is expected")
+    check_joins(binder.scopes)
+    full = _write_checked(tree, reader, lists)
+    text = _write_checked(cap_rows(tree, rows), reader, lists)
+    return CheckedSql(text, tuple(binder.tables), tuple(binder.columns), full)
+
+
+def _write_checked(tree: exp.Expr, reader: Dialect, lists: AllowLists) -> str:
+    """Return the SQL of a tree. It is read once more: it must be made of allowed parts, and where a text in it has
+    quotes or backslashes it must be the very same tree, so that no string can end early."""
+    text = write_sql(tree, reader, comments=False, unsupported_level=ErrorLevel.RAISE)
+    again = parse_statement(text, reader)
+    check_nodes(again, lists)
+    is_odd = any(ODD.search(node.name) for node in tree.find_all(exp.Literal, exp.JSONPathKey))
+    if is_odd and again != tree:
+        raise StatementDenied("a quote or a backslash in one of its texts cannot be passed on safely")
+    return text
+
+
+# Text to tree ---------------------------------------------------------------------------------------------------------
+
+
+def parse_statement(sql: str, dialect: Dialect) -> exp.Expr:
+    """Return the tree of the one statement in the text; StatementDenied if there is none or more than one."""
+    if len(sql) > MOST_CHARS:
+        raise StatementDenied(f"it has {len(sql):,} characters; at most {MOST_CHARS:,} are accepted")
+    if control := CONTROL.search(sql):
+        raise StatementDenied(f"it has the invisible character U+{ord(control[0]):04X}; take it out")
+    try:
+        tokens = dialect.tokenize(sql)
+    except SqlglotError as error:
+        raise StatementDenied(f"it cannot be read as SQL: {str(error)[:120]}") from error
+    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+        tokens.pop()
+    _check_tokens(tokens, sql)
+    try:
+        parser = _make_parser_class(type(dialect))(dialect=dialect, error_level=ErrorLevel.IMMEDIATE)
+        trees = parser.parse(tokens, sql)
+    except SqlglotError as error:
+        raise StatementDenied(_explain_error(error, tokens, sql)) from error
+    if len(trees) != 1 or trees[0] is None:
+        raise StatementDenied("give exactly one statement")
+    return trees[0]
+
+
+@cache
+def _make_parser_class(dialect: type[Dialect]) -> type[Parser]:
+    """sqlglot takes `f(data -> 'key')` for a function literal; in these dialects the arrow only ever reads JSON."""
+    base: type[Parser] = dialect.parser_class
+    if dialect.__name__.lower() not in ARROW_READS_JSON:
+        return base
+    lambdas = {kind: build for kind, build in base.LAMBDAS.items() if kind is not TokenType.ARROW}
+    return type(base.__name__, (base,), {"LAMBDAS": lambdas})
+
+
+def _check_tokens(tokens: Sequence[Token], sql: str) -> None:
+    if not tokens:
+        raise StatementDenied("there is no statement; begin with SELECT or WITH")
+    if tokens[0].token_type not in FIRST:
+        raise StatementDenied(f"it begins with {tokens[0].text[:40].upper()}; only SELECT and WITH are accepted")
+    if len(tokens) > MOST_TOKENS:
+        raise StatementDenied(f"it has {len(tokens):,} words and signs; at most {MOST_TOKENS:,} are accepted")
+    depth = 0
+    for place, token in enumerate(tokens):
+        depth += (token.token_type in OPENS) - (token.token_type in CLOSES)
+        if depth > DEEPEST:
+            near = sql[token.start : token.start + 20]
+            raise StatementDenied(f"it is nested more than {DEEPEST} levels deep at {near!r}")
+        if token.token_type is TokenType.SEMICOLON:
+            after = tokens[place + 1].text.upper()  # there is one: semicolons at the end were dropped
+            raise StatementDenied(f"it holds more than one statement: after the semicolon comes {after[:40]}")
+        _check_token(token, sql)
+
+
+def _check_token(token: Token, sql: str) -> None:
+    if token.token_type in (TokenType.L_BRACE, TokenType.BLOCK_START):
+        template = TEMPLATE.match(sql, token.start)
+        part = template[0] if template else token.text
+        raise StatementDenied(f"the placeholder {part[:60]} has no value; write the value itself")
+    for comment in token.comments:
+        if comment.startswith(("!", "M!", "+")):
+            raise StatementDenied(f"the comment /*{comment[:30]} is an instruction to the database; take it out")
+
+
+def _explain_error(error: SqlglotError, tokens: Sequence[Token], sql: str) -> str:
+    for token in tokens:
+        if token.token_type is TokenType.PLACEHOLDER:
+            return f"the placeholder {sql[token.start : token.start + 10]} has no value; write the value itself"
+    reason = str(error)[:200]
+    if isinstance(error, ParseError) and error.errors:
+        first = error.errors[0]
+        reason = f"{first['description']} at {first['highlight']!r}, line {first['line']}, column {first['col']}"
+    return f"it cannot be read as SQL: {reason}"
+
+
+# Tables of a stored statement -----------------------------------------------------------------------------------------
+
+
+def find_tables(sql: str, dialect: str) -> tuple[str, ...]:
+    """Return the tables that a statement names, as written, without its CTEs; none if it cannot be parsed."""
+    try:
+        tree = parse_statement(sql, Dialect.get_or_raise(dialect))
+    except (StatementDenied, SqlglotError, RecursionError, ValueError):
+        return ()
+    named = [table for table in tree.find_all(exp.Table, bfs=False) if isinstance(table.this, exp.Identifier)]
+    return tuple(dict.fromkeys(".".join(part.name for part in each.parts) for each in named if not _is_cte(each)))
+
+
+def _is_cte(table: exp.Table) -> bool:
+    """Whether a WITH around a table gives it its name; inside the CTE of that name only if it is recursive."""
+    node: exp.Expr | None = None if table.args.get("db") else table
+    while node:
+        clause = node.args.get("with_") or exp.With(expressions=[])
+        for cte in clause.expressions:
+            if cte.alias.lower() == table.name.lower():
+                return bool(clause.args.get("recursive")) or table.find_ancestor(exp.CTE) is not cte
+        node = node.parent
+    return False
