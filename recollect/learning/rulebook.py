@@ -108,7 +108,12 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 
 def read_rulebook(table: Mapping[str, Any]) -> Rulebook:
     """Return the rulebook of a data file; a mistake in our own file is a plain exception."""
-    aliases = {word: (category, key) for category, words in table["aliases"].items() for word, key in words.items()}
+    aliases = {
+        word: (category, key)
+        for category, keys in table["aliases"].items()
+        for key, words in keys.items()
+        for word in words
+    }
     macros = dict(table["macros"]) | {"alias": "|".join(sorted(map(re.escape, aliases), key=len, reverse=True))}
     value: dict[str, Any] = {
         name: expand_macros(given, macros) if isinstance(given, str) else given

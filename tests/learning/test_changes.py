@@ -1,0 +1,64 @@
+"""Changes of mind: which earlier statement a later message replaces or ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.learning.changes import LIKELY, find_outdated
+
+CHANGED = (
+    ("I work at the bakery on Quay Street", "I left the bakery, now I drive a tram for the city"),
+    ("Choir practice is on Tuesdays at seven", "they moved choir practice to Thursdays because of the scouts"),
+    ("我在广告公司做文案", "文案我不干了，上个月跳槽去了出版社当编辑"),
+)
+UNCHANGED = (
+    ("I work at the bakery on Quay Street", "if I worked at a tram depot instead of the bakery, I would earn more"),
+    ("Choir practice is on Tuesdays at seven", "what is a good warm-up for altos?"),
+    ("I drive a Skoda Octavia", "nice weather today"),
+    ("我在广告公司做文案", "今天中午吃了面"),
+)
+
+
+@pytest.mark.parametrize(("old", "new"), CHANGED)
+def test_later_message_outdates_earlier_statement(old: str, new: str) -> None:
+    [change] = find_outdated([old, new])
+
+    assert (change.message, change.by) == (0, 1)
+    assert change.probability > 2 * LIKELY
+
+
+@pytest.mark.parametrize(("old", "new"), UNCHANGED)
+def test_hypothesis_question_or_other_matter_changes_nothing(old: str, new: str) -> None:
+    assert find_outdated([old, new]) == []
+
+
+def test_only_the_statement_about_the_matter_is_outdated() -> None:
+    [change] = find_outdated(
+        [
+            "I am a carpenter. My brother sells flowers in Galway.",
+            "my brother sold the flowers shop in Galway, he drives now",
+        ]
+    )
+
+    assert change.statement == "My brother sells flowers in Galway."
+
+
+def test_last_of_several_changes_holds() -> None:
+    said = [
+        "the wedding budget is 18,000 euros",
+        "we raised the wedding budget to 21,000 euros now",
+        "the wedding budget changed again, it is 23,000 euros now",
+    ]
+
+    first = next(change for change in find_outdated(said) if change.message == 0)
+
+    assert first.by == 2
+
+
+def test_question_supports_a_message_that_shares_no_word() -> None:
+    said = ["I take sertraline 50mg", "the psychiatrist bumped me up, it is 100 now"]
+
+    before = find_outdated(said)
+    after = find_outdated(said, [0.0, 2.0])
+
+    assert after[0].probability > max([LIKELY, *(change.probability for change in before)])
