@@ -241,12 +241,12 @@ def find_ended(message: str, known: Sequence[Memory]) -> list[Memory]:
 
 
 def score_memory(new: Message, memory: Memory) -> float:
-    """Return how probably a message ends a memory. It must name the value, or whom or what it is of."""
+    """Return how probably a message ends a memory: it says that something ended or was wrong, and names the value."""
     words = list_topic_words(memory.value)
-    if words.isdisjoint(new.now) or not new.own.ends + new.own.changes + new.own.corrects:
+    if words.isdisjoint(new.now) or not new.own.ends + new.own.corrects:
         return 0.0
-    old = Statement(memory.text, words, words, frozenset(), get_gist(memory.value).negated, new.people, False, False)
-    return estimate_change(old, new)
+    named = min(len(words & new.now) / len(words), MOST_OVERLAP)
+    return 1 / (1 + math.exp(-(BIAS + weigh(replace(new.own, overlap=named)))))
 
 
 def cut_to_change(text: str) -> str:
