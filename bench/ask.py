@@ -5,14 +5,16 @@ confidence against the accuracy, and CPU per question. Failures are shown for th
 the others stay unread, and so do folders named heldout, closed or unread. Only unread databases may be used to fit the
 confidence (`--fit`).
 
-A folder has questions.jsonl, one question a line: "db", "question", "gold_sql" (empty if the question must not be
-answered), "gold_also", "ordered", "today"; and followups.jsonl, where a line has "db" and "steps", a list of questions.
+A folder has its databases as .sqlite, .sql or .sql.gz; questions.jsonl, one question a line: "db", "question",
+"gold_sql" (empty if the question must not be answered), "gold_also", "ordered", "today"; and followups.jsonl, where a
+line has "db" and "steps", a list of questions.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import gzip
 import importlib.util
 import json
 import sqlite3
@@ -184,7 +186,10 @@ async def measure_folder(folder: Path, only: Sequence[str]) -> list[Asked]:
         for db in dict.fromkeys(db for db, _ in chains):
             if only and db not in only:
                 continue
-            con = scorer.connect(folder, db)
+            packed = folder / f"{db}.sql.gz"
+            if packed.exists():
+                (Path(scratch) / f"{db}.sql").write_bytes(gzip.decompress(packed.read_bytes()))
+            con = scorer.connect(scratch if packed.exists() else folder, db)
             path = folder / f"{db}.sqlite"
             if not path.exists():
                 path = Path(scratch) / f"{db}.sqlite"
