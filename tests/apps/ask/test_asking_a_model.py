@@ -151,7 +151,7 @@ def test_a_tie_becomes_choices_that_can_be_answered(talking: Door, script: Scrip
     asked = talking.sql(VAGUE)
     assert (asked["sql"], asked["needs_clarification"]) == ("", True)
     [clarification] = asked["clarifications"]
-    assert len(clarification["choices"]) == 3
+    assert len(clarification["choices"]) >= 3  # three statements of the model, and what the rules read
     chosen = {"clarification_id": clarification["id"], "choice": "2", "user_id": "john", "execute": True}
     answer = talking.post(f"{SALES}/text2sql/clarify", **chosen)
     assert answer["metadata"]["execution_result"]["full"] == [{"n": 2}]
