@@ -157,10 +157,9 @@ def print_with(
         def run(*, json: bool, **given: Any) -> None:
             names = {each.name: given.pop(each.name) for each in options}
             with show_spinner(spinner) if spinner else nullcontext(), ExitStack() as stack:
-                result = function(Command(stack, json, names), **given)
-                result = asyncio.run(result) if isinstance(result, Coroutine) else result
+                result = finish(function(Command(stack, json, names), **given))
             if json and show:
-                print_json({key: [convert(each) for each in result]} if key else convert(result))
+                print_json({key: list(map(convert, result))} if key else convert(result))
             elif show:
                 show(stdout_console(), result)
             if is_failed(result):
@@ -171,6 +170,11 @@ def print_with(
         return run
 
     return decorate
+
+
+def finish(result: Any) -> Any:
+    """Return the result of a command, which may be a coroutine."""
+    return asyncio.run(result) if isinstance(result, Coroutine) else result
 
 
 def echo(describe: Callable[[Any], str]) -> Callable[[Console, Any], None]:
