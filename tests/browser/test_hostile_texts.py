@@ -93,7 +93,7 @@ def notes(console: Served, tmp_path: Path) -> None:
 async def test_rows_errors_and_input_are_escaped(console: Served, new_page: NewPage) -> None:
     page = await new_page(console.url)
     await page.goto("/console/ask?source=notes")
-    for question in ("number of notes by body", f"how many notes {PAYLOADS[12]}", PAYLOADS[17]):
+    for question in ("show the body of all notes", f"how many notes {PAYLOADS[12]}", PAYLOADS[17]):
         answered = page.locator("article.asked:not(.pending)")
         there = await answered.count()
         await page.get_by_label("Question", exact=True).fill(question)

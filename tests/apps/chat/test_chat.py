@@ -98,7 +98,7 @@ async def test_memory_keeps_within_its_budget(make: Make, memory: Engine, alex: 
     assert 0 < answer.memory.hits_used <= MAX_TURNS < answer.memory.hits_found
     assert count_tokens(remembered) <= answer.memory.tokens <= BUDGET
     assert max(map(len, remembered.splitlines())) <= TURN_CHARS + len("[99] user: ")
-    assert answer.memory.truncated
+    assert not answer.memory.truncated  # six turns were asked for, and they fit
 
 
 def test_of_a_long_history_the_end_is_told_and_no_apology() -> None:
