@@ -166,7 +166,7 @@ class MemoryReader:
         return await self.engine.resolve_all(scope, terms, definitions=dict(definitions)) if terms else ()
 
     async def resolve_without_user(self, scope: Scope, ask: Ask) -> tuple[Resolution, ...]:
-        """Return what words mean where nobody's memory takes part: what the session and the glossary say."""
+        """Return what words mean by the session and the glossary alone, without any user's memory."""
         definitions = ask.context.definitions if ask.context else {}
         work = self._resolve(scope, ask.question, definitions)
         found = await try_memory("the glossary could not be asked", work, None)

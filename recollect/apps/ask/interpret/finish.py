@@ -178,7 +178,7 @@ def find_per(work: Work, table: str) -> Group | None:
 
 
 def add_arrivals(work: Work) -> None:
-    """`new customers this year` are those whose own date is in the period; without one nobody knows what is new."""
+    """Note "new" ("new customers this year") as left over, unless a period or group is on the rows' own date."""
     moment = Ref(work.subject, work.index.tables[work.subject].main_moment)
     dated = [*(each.of for each in work.periods), *(each.of for each in work.groups if each.grain)]
     work.note("left_over", bool(work.facts("arrival")) and moment not in dated)

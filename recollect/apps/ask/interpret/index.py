@@ -29,7 +29,7 @@ NUMBER_WORDS = KEY_WORDS | {"no", "nr", "num", "number"}
 TYPE_WORDS = frozenset(("date", "time", "at", "on", "dt", "timestamp"))  # say what a column holds, not what it means
 NAME_WORDS = ("name", "名称", "名字")
 VALUE_WORDS = ("value", "size", "total", "amount")
-# Amounts that nobody calls revenue.
+# Amounts that are not called revenue.
 NOT_INCOME = frozenset(
     map(stem_word, ("refund", "discount", "tax", "shipping", "cost", "budget", "balance", "deposit", "credit"))
 )
