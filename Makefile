@@ -9,6 +9,8 @@ BROWSER := .venv/browser
 MARIADB := .venv/mariadb
 TYPESCRIPT := clients/typescript
 CORPUS ?= build/documents
+# Many tests wait for servers: two workers a core keep the cores busy.
+WORKERS ?= $(shell echo $$((2 * $$(nproc))))
 # What does not need the other is done at once.
 MAKEFLAGS += --jobs=3
 # Many tests start programs of ours: compiled once, not each time.
@@ -57,7 +59,7 @@ complexity: install
 test: types pytest  ## everything CI runs
 
 pytest: style layers complexity $(BROWSER)/chromium $(MARIADB)/ready $(TYPESCRIPT)/node_modules/.bin/tsc
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n $(WORKERS)
 
 test-long: $(BROWSER)/chromium $(MARIADB)/ready  ## the property tests with many more examples: an hour or so
 	RECOLLECT_TEST_LONG=1 $(BIN)/pytest -n auto -m "long or hypothesis" --timeout 7200

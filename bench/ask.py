@@ -7,7 +7,8 @@ confidence (`--fit`).
 
 A folder has its databases as .sqlite, .sql or .sql.gz; questions.jsonl, one question a line: "db", "question",
 "gold_sql" (empty if the question must not be answered), "gold_also", "ordered", "today"; and followups.jsonl, where a
-line has "db" and "steps", a list of questions.
+line has "db" and "steps", a list of questions. A list of rows for which the question names no columns is judged by its
+rows: all of their columns count as shown.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from recollect.apps.ask.gate.check import Allowed, check_sql
+from recollect.apps.ask.gate import Allowed, check_sql
 from recollect.apps.ask.interpret import (
     Candidate,
     Decision,
@@ -40,7 +42,11 @@ from recollect.apps.ask.interpret import (
     decide,
     link_question,
     propose,
+    render_frame,
 )  # fmt: skip
+from recollect.apps.ask.interpret.decide import CHOICES
+from recollect.apps.ask.interpret.frame import Ref
+from recollect.apps.ask.meanings import find_vague_word, suggest_meanings
 from recollect.apps.ask.semantic.catalog import Catalog
 from recollect.apps.ask.semantic.draft import draft_model
 from recollect.apps.ask.sources.address_rules import LOCAL_RULES
@@ -116,18 +122,22 @@ async def open_database(path: Path) -> Opened:
 
 async def interpret(
     opened: Opened, question: str, last: Frame | None = None, vocabulary: Vocabulary | None = None,
-    today: date | None = None,
+    today: date | None = None, is_last_sure: bool = True,
 ) -> tuple[Decision, list[Candidate], float]:  # fmt: skip
     """Link, propose, run and decide, as a host would."""
     began = time.process_time()
-    linked = link_question(question, opened.index, vocabulary, today=today, last=last)
-    if linked.lookups:
-        found = await look_up(opened, linked.lookups)
-        if found:
-            linked = link_question(question, opened.index, vocabulary, today=today, last=last, values=found)
+    link = partial(link_question, question, opened.index, vocabulary, today=today, last=last, is_last_sure=is_last_sure)
+    linked = link()
+    if linked.lookups and (found := await look_up(opened, linked.lookups)):
+        linked = link(values=found)
     candidates = propose(linked)
     results = {candidate.id: await run(opened, candidate) for candidate in candidates}
     decision = decide(candidates, results)
+    word, most = find_vague_word(decision, linked)
+    if most:  # suggested meanings of a word take places among the choices
+        meant = [each.candidate for each in suggest_meanings(word, decision.candidates[0].frame.subject, linked)][:most]
+        decision = replace(decision, candidates=(*decision.candidates[: CHOICES - len(meant)], *meant))
+        candidates += meant
     return decision, candidates, time.process_time() - began
 
 
@@ -213,33 +223,47 @@ class Judge:
     sources: Sequence[sqlite3.Connection]
     is_read: bool
 
-    def find_right(self, question: Mapping[str, Any], candidates: Sequence[Candidate]) -> dict[str, bool]:
+    def find_right(
+        self, question: Mapping[str, Any], candidates: Sequence[Candidate], index: SchemaIndex
+    ) -> dict[str, bool]:
         if not question["gold_sql"]:
             return {}
         golds = [question["gold_sql"], *question.get("gold_also", [])]
         allowed = self.scorer.allowed(self.sources, golds, question.get("ordered", True))
-        return {each.id: is_right(self.scorer, self.con, allowed, each.sql) for each in candidates}
+        return {
+            each.id: is_right(self.scorer, self.con, allowed, each.sql)
+            or is_right(self.scorer, self.con, allowed, list_whole_rows(each, index))
+            for each in candidates
+        }
+
+
+def list_whole_rows(candidate: Candidate, index: SchemaIndex) -> str:
+    """Return the statement with all columns of a list whose columns nobody named: its rows are what is judged."""
+    frame = candidate.frame
+    if frame.metrics or frame.columns or frame.groups:
+        return candidate.sql
+    columns = index.tables[frame.subject].columns
+    return render_frame(replace(frame, columns=tuple(Ref(frame.subject, name) for name in columns)), index)
 
 
 async def ask_chain(opened: Opened, db: str, chain: Sequence[Mapping[str, Any]], judge: Judge) -> list[Asked]:
     """Ask the questions of a conversation one after the other."""
     asked: list[Asked] = []
-    last: Frame | None = None
+    last, is_sure = None, True
     for each in chain:
         today = date.fromisoformat(each["today"]) if each.get("today") else None
-        decision, candidates, cpu = await interpret(opened, each["question"], last, today=today)
-        right, gold = judge.find_right(each, candidates), each["gold_sql"] or "(must not be answered)"
+        decision, candidates, cpu = await interpret(opened, each["question"], last, today=today, is_last_sure=is_sure)
+        right, gold = judge.find_right(each, candidates, opened.index), each["gold_sql"] or "(must not be answered)"
         made = Asked(db, each["question"], decision, candidates, right, cpu, gold, not each["gold_sql"], judge.is_read)
         asked.append(made)
-        last = next_frame(made, last)
+        last, is_sure = next_frame(made, last), made.top_right or made.decision.kind in ("answer", "assume")
     return asked
 
 
 def next_frame(asked: Asked, last: Frame | None) -> Frame | None:
-    """Return what the conversation goes on from: the answer, or the choice that a user would take."""
+    """Return what the conversation goes on from: the choice that a user would take, or the best interpretation."""
     chosen = [each for each in asked.decision.candidates if asked.right.get(each.id)]
-    answered = asked.decision.candidates[:1] if asked.decision.kind in ("answer", "assume") else ()
-    return next((each.frame for each in (*chosen, *answered)), last)
+    return next((each.frame for each in (*chosen, *asked.decision.candidates[:1])), last)
 
 
 def read_lines(file: Path) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""`python -m bench ask-model URL MODEL --questions FOLDER`: questions of spider_dev10, answered with a language model.
+"""`python -m bench ask-model URL MODEL --questions FOLDER --database NAME`: questions of spider_dev10 to a model.
 
 Compares three ways with the same model: a plain prompt (CREATE TABLEs, three rows per table, the question, "SQL only"),
 one sample of ours (the cheap mode), and ours with candidates and repair. Reports execution accuracy (ask_score.py) and
@@ -11,9 +11,10 @@ import asyncio
 import hashlib
 import importlib.util
 import json
+import random
 import sqlite3
 import tempfile
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, closing
 from dataclasses import asdict, dataclass, field, replace
@@ -118,15 +119,12 @@ def load_scorer(folder: Path) -> Any:
     return module
 
 
-def choose_questions(folder: Path, per_database: int) -> list[dict[str, Any]]:
-    """Return some questions of each database, evenly spread over its list."""
+def choose_questions(folder: Path, databases: Sequence[str], count: int, seed: int) -> list[dict[str, Any]]:
+    """Return some questions of these databases by chance, those of one database together: a server keeps its prompt."""
     lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    by_database = defaultdict[str, list[dict[str, Any]]](list)
-    for each in map(json.loads, lines):
-        by_database[each["db"]].append(each)
-    return [
-        each[at * len(each) // per_database] for each in by_database.values() for at in range(per_database)
-    ]  # fmt: skip
+    questions = [each for each in map(json.loads, lines) if each["db"] in databases]
+    chosen = random.Random(seed).sample(questions, min(count, len(questions)))
+    return sorted(chosen, key=lambda each: str(each["db"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +173,7 @@ class Run:
             right = bool(answer.sql) and is_right(self.scorer, con, golds, answer.full_sql or answer.sql)
             calls = len(self.model.spent)
             self.asked.append(Asked(question["id"], way, answer.sql, right, read, written, calls, answer.confidence))
-            stderr_console().print(
-                f"{question['id']} {way}: {'right' if right else 'wrong'}, {calls} calls", markup=False
-            )
+        stderr_console().print(f"{len(self.asked) // len(ways)} questions asked", markup=False)
 
     async def ask_ours(self, database: str, path: Path, question: str, way: Way) -> Answer:
         """Ask in a project of its own, without memory; nothing is asked back, as by a plain prompt."""
@@ -190,7 +186,13 @@ class Run:
 
 
 async def measure_ways(
-    home: str, url: str, model: str, folder: Path, replies: Path, count: int, ways: Sequence[Way]
+    home: str,
+    url: str,
+    model: str,
+    folder: Path,
+    replies: Path,
+    questions: Sequence[dict[str, Any]],
+    ways: Sequence[Way],
 ) -> list[Asked]:
     reasoner = KeptReplies(OpenAIReasoner(url, model, timeout=SECONDS), replies)
     async with AsyncExitStack() as stack:
@@ -198,7 +200,7 @@ async def measure_ways(
         engine = await stack.enter_async_context(connect(settings, worker=False))
         analyst = await stack.enter_async_context(open_analyst(engine, settings, reasoner))
         run = Run(reasoner, analyst, load_scorer(folder), folder)
-        for question in choose_questions(folder, count):
+        for question in questions:
             await run.measure(question, ways)
     return run.asked
 
@@ -208,27 +210,31 @@ def ask_model(
     model: Annotated[str, typer.Argument(help="Name of the model there.")],
     questions: Annotated[Path, typer.Option(help="Folder with questions.jsonl and its databases.", exists=True)],
     replies: Annotated[Path, typer.Option(help="File in which the model's replies are kept.")],
-    per_database: Annotated[int, typer.Option(min=1, help="Questions of each database.")] = 4,
+    database: Annotated[list[str], typer.Option(help="A database to ask; may be repeated.")],
+    count: Annotated[int, typer.Option(min=1, help="Questions, chosen by chance.")] = 48,
+    seed: Annotated[int, typer.Option(help="What chance starts from.")] = 1,
+    part: Annotated[str, typer.Option(help="Only the chosen questions of this database.")] = "",
     way: Annotated[Way | None, typer.Option(help="Only this way.")] = None,
     json: Json = False,
 ) -> None:
     """Compare a plain prompt with ours, cheap and full, by execution accuracy and tokens."""
     ways: tuple[Way, ...] = (way,) if way else get_args(Way)
+    chosen = [each for each in choose_questions(questions, database, count, seed) if part in ("", each["db"])]
     with tempfile.TemporaryDirectory() as home:
         Path(home).chmod(0o755)  # the embedded server may run as another user
-        asked = asyncio.run(measure_ways(home, url, model, questions, replies, per_database, ways))
+        asked = asyncio.run(measure_ways(home, url, model, questions, replies, chosen, ways))
     rows = list[dict[str, Any]]()
     for each in ways:
-        part = [one for one in asked if one.way == each]
+        same = [one for one in asked if one.way == each]
         rows.append({
             "way": each,
-            "right": sum(one.is_right for one in part),
-            "asked": len(part),
-            "calls": sum(one.calls for one in part),
-            "input_tokens": sum(one.input_tokens for one in part),
-            "output_tokens": sum(one.output_tokens for one in part),
-            "sure_and_right": sum(one.is_right for one in part if one.confidence >= 0.9),
-            "sure": sum(one.confidence >= 0.9 for one in part),
+            "right": sum(one.is_right for one in same),
+            "asked": len(same),
+            "calls": sum(one.calls for one in same),
+            "input_tokens": sum(one.input_tokens for one in same),
+            "output_tokens": sum(one.output_tokens for one in same),
+            "sure_and_right": sum(one.is_right for one in same if one.confidence >= 0.9),
+            "sure": sum(one.confidence >= 0.9 for one in same),
         })  # fmt: skip
     if json:
         print_json({"ways": rows, "questions": [asdict(one) for one in asked]})

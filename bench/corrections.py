@@ -22,7 +22,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from bench.evaluation import read_numbered_lines, share
-from recollect.apps.ask.corrections.correction import ChangeKind, Correction, compare_queries
+from recollect.apps.ask.corrections import ChangeKind, Correction, compare_queries
 from recollect.apps.ask.corrections.lessons import draw_lessons
 from recollect.cli.options import Json
 from recollect.cli.output import make_text, print_json, stdout_console

@@ -28,7 +28,7 @@ from recollect.cli.tables import make_table
 from recollect.engine import Engine
 from recollect.errors import Unauthorized
 from recollect.settings import Settings
-from recollect.values.api_key import Grant, NewKey
+from recollect.values.identity import Grant, NewKey
 from recollect.values.query import Query
 from recollect.values.scope import Scope, uuid7
 

@@ -21,7 +21,7 @@ from typing import Annotated
 import psycopg
 import typer
 
-from bench.faults import open_folder
+from bench.fault_system import open_folder
 from bench.http_load import Client, run_server
 from recollect.cli.options import Json
 from recollect.cli.output import FAILED, print_json

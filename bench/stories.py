@@ -33,7 +33,7 @@ from recollect.values.query import Query
 from recollect.values.scope import Scope, uuid7
 
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
-REFUSALS = (ENGLISH.unknown, CHINESE.unknown)
+REFUSALS = (ENGLISH.unknown, CHINESE.unknown, ENGLISH.unsure, CHINESE.unsure)
 # How a line says that a value does not hold any more, or perhaps not.
 ENDED = re.compile(
     r"^(?:\[\d+\] )?(?:no longer|earlier|不再|以前)|no current value|\(until \d|\((?:maybe )?outdated"

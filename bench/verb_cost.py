@@ -280,12 +280,14 @@ class VerbBenchmark:
 
     async def _multiply(self, scope: Scope, copies: int) -> None:
         """Copy a user's rows to other users, each written within its own scope."""
-        options = "-c role=recollect_app -c search_path=recollect,public"
+        # As the owner: the application's role may not create temporary tables.
+        options = "-c search_path=recollect,public"
         async with await AsyncConnection.connect(self._dsn, autocommit=True, options=options) as connection:
             async with connection.transaction():
                 await connection.execute("SELECT open_scope(%s)", [scope.id])
                 for table in COPIED_TABLES:
-                    await connection.execute(f"CREATE TEMPORARY TABLE my_{table} AS TABLE {table}".encode())
+                    own = f"SELECT * FROM {table} WHERE scope_id = '{scope.id}'"
+                    await connection.execute(f"CREATE TEMPORARY TABLE my_{table} AS {own}".encode())
             for _ in range(copies):
                 user = f"other-{len(self._users)}"
                 self._scope(user)

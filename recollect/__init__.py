@@ -43,10 +43,8 @@ if TYPE_CHECKING:
     from recollect.errors import UnsupportedFile as UnsupportedFile
     from recollect.settings import Settings as Settings
     from recollect.sync import SyncEngine as SyncEngine
-    from recollect.values.api_key import ApiKey as ApiKey
-    from recollect.values.api_key import Grant as Grant
-    from recollect.values.api_key import NewKey as NewKey
     from recollect.values.audit import Audit as Audit
+    from recollect.values.audit import Explanation as Explanation
     from recollect.values.audit import Receipt as Receipt
     from recollect.values.conversation import Conversation as Conversation
     from recollect.values.conversation import Episode as Episode
@@ -58,9 +56,11 @@ if TYPE_CHECKING:
     from recollect.values.document import DocumentQuery as DocumentQuery
     from recollect.values.document import Passage as Passage
     from recollect.values.document import Upload as Upload
-    from recollect.values.explanation import Explanation as Explanation
+    from recollect.values.identity import ApiKey as ApiKey
     from recollect.values.identity import Credentials as Credentials
+    from recollect.values.identity import Grant as Grant
     from recollect.values.identity import Identity as Identity
+    from recollect.values.identity import NewKey as NewKey
     from recollect.values.lesson import Lesson as Lesson
     from recollect.values.memory import Memory as Memory
     from recollect.values.query import Context as Context
@@ -85,12 +85,10 @@ _MODULES = {
         *("Unauthorized", "Forbidden", "ReasonerFailed", "ReasonerConfused", "TooLarge", "UnsupportedFile"),
         *("StatementDenied", "SourceUnavailable", "QueryFailed", "QuotaExceeded", "MissingExtra", "PromptTooLong"),
     ),
-    "values.api_key": ("ApiKey", "Grant", "NewKey"),
-    "values.audit": ("Audit", "Receipt"),
+    "values.audit": ("Audit", "Explanation", "Receipt"),
     "values.conversation": ("Conversation", "Episode", "Recorded", "Turn"),
     "values.data_source": ("DataSource",),
-    "values.explanation": ("Explanation",),
-    "values.identity": ("Credentials", "Identity"),
+    "values.identity": ("ApiKey", "Credentials", "Grant", "Identity", "NewKey"),
     "values.lesson": ("Lesson",),
     "values.document": ("ChunkHit", "Document", "DocumentQuery", "Passage", "Upload"),
     "values.memory": ("Memory",),

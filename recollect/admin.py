@@ -17,37 +17,40 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import namedtuple_row, tuple_row
 
-from recollect.bootstrap import build_dependencies, find_server, prepare_schema
-from recollect.errors import SchemaMismatch, StoreUnavailable
+from recollect.bootstrap import build_dependencies, describe_unreachable, find_server, get_home, prepare_schema
+from recollect.errors import SchemaMismatch
 from recollect.flows.maintain import run_upkeep
 from recollect.learning.upkeep import UpkeepSummary
 from recollect.ports import SystemClock
 from recollect.settings import Settings
 from recollect.store.backup import Manifest as Manifest
 from recollect.store.backup import Progress, ignore_progress, make_backup, restore_backup
-from recollect.store.connection import APP_ROLE, add_session_options, open_database, start_pooled
-from recollect.store.database import first_line, queries, translate_error
-from recollect.store.distribute import SHARDS, Step, plan_distribution, run_plan
-from recollect.store.embedded import attach, default_home
+from recollect.store.connection import APP_ROLE, add_session_options, build_pooled_start, open_database
+from recollect.store.database import queries, translate_error
+from recollect.store.embedded import attach
 from recollect.store.embedded import read_status as read_embedded_status
 from recollect.store.embedded_files import locate_site
 from recollect.store.migrate import (
     EXTENSIONS,
     OLDEST_SERVER,
+    SHARDS,
     Difference,
     Owner,
     SchemaStatus,
+    Step,
     check_owner,
     migrate_and_repair,
+    plan_distribution,
     read_differences,
     read_facts,
     read_status,
+    run_plan,
     vacuum_tables,
 )
 from recollect.store.store import Store
 from recollect.values.scope import Scope, project_scope_id
 from recollect.values.work import WorkStatus
-from recollect.worker.worker import DocumentWorker, Worker, run_until
+from recollect.worker import DocumentWorker, Worker, run_until
 
 HIDDEN_PARAMETERS = ("password", "sslpassword", "connect_timeout")  # secrets, and what only we added
 
@@ -116,13 +119,9 @@ async def database_status(settings: Settings) -> DatabaseStatus:
 
 
 def embedded_status(settings: Settings) -> Embedded:
-    home = embedded_home(settings)
+    home = get_home(settings)
     current = read_embedded_status(home)
     return Embedded(str(home), current.running, current.pid, current.users, is_new=current.version is None)
-
-
-def embedded_home(settings: Settings) -> Path:
-    return Path(settings.home) if settings.home else default_home()
 
 
 async def stop(settings: Settings) -> Embedded:
@@ -135,7 +134,7 @@ async def stop(settings: Settings) -> Embedded:
 
     embedded = await asyncio.to_thread(embedded_status, settings)
     if embedded.running:
-        await asyncio.to_thread(release, embedded_home(settings))
+        await asyncio.to_thread(release, get_home(settings))
     return await asyncio.to_thread(embedded_status, settings)
 
 
@@ -236,7 +235,7 @@ async def connect_application(dsn: str, settings: Settings) -> AsyncIterator[Own
             yield connection
             return
         async with connection.transaction():
-            name, parameters = start_pooled(settings)
+            name, parameters = build_pooled_start(settings)
             # Its columns have one name, which named rows cannot have.
             await connection.cursor(row_factory=tuple_row).execute(queries()[name], parameters)
             yield connection
@@ -248,10 +247,7 @@ async def open_connection(dsn: str) -> AsyncIterator[Owner]:
     try:
         connection = await AsyncConnection.connect(dsn, autocommit=True, row_factory=namedtuple_row)
     except psycopg.OperationalError as error:
-        raise StoreUnavailable(
-            f"PostgreSQL does not answer ({first_line(error)}); check MEMORY_DB_CONNECTION_STRING, or unset it to use"
-            " the embedded server"
-        ) from error
+        raise describe_unreachable(error) from error
     async with connection:
         try:
             yield connection
@@ -360,10 +356,11 @@ async def check_role(app_dsn: str, settings: Settings, tables: Sequence[Any]) ->
 
 def check_access(kind: str, differences: Sequence[Difference], detail: str) -> Check:
     """Compare roles, row-level security, policies or grants with access.sql; `detail` is shown if all are right."""
-    repairable = [each.problem for each in differences if each.kind == kind and each.remedy]
-    others = [each.problem for each in differences if each.kind == kind and not each.remedy]
-    problems = [f"{join_problems(repairable)}: {MIGRATE}"] if repairable else []
-    problems += [f"{join_problems(others)}: move or drop it"] if others else []
+    found: dict[str, list[str]] = {MIGRATE: [], "move or drop it": []}
+    for each in differences:
+        if each.kind == kind:
+            found[MIGRATE if each.remedy else "move or drop it"].append(each.problem)
+    problems = [f"{join_problems(listed)}: {advice}" for advice, listed in found.items() if listed]
     return Check(kind, not problems, "; ".join(problems) or detail)
 
 

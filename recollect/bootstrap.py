@@ -13,31 +13,28 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from recollect.engine import Engine
-from recollect.errors import InvalidSetting, StoreUnavailable
-from recollect.extras import require_extra
-from recollect.flows.background_tasks import BackgroundTasks
-from recollect.flows.dependencies import Dependencies
+from recollect.errors import InvalidSetting, StoreUnavailable, require_extra
+from recollect.flows.dependencies import BackgroundTasks, Dependencies, Quota
 from recollect.flows.embed import Embedding, Policy
-from recollect.flows.quota import Quota
 from recollect.flows.request_log import RequestLog, UsageCounter
-from recollect.ports import Clock, Embedder, FileReader, Reasoner, SystemClock, Upstream
-from recollect.providers.jwt import token_reader
+from recollect.ports import Clock, Embedder, Reasoner, SystemClock, Upstream
+from recollect.providers.jwt import make_token_reader
 from recollect.settings import Settings, read_settings
 from recollect.store.connection import (
     APP_ROLE,
     EmbeddedServer,
-    embedded_server,
     make_database,
+    make_embedded_server,
     normalize_dsn,
     open_database,
 )
-from recollect.store.database import first_line
-from recollect.store.embedded import default_home
+from recollect.store.database import get_first_line
+from recollect.store.embedded import get_default_home
 from recollect.store.migrate import SchemaStatus, prepare
 from recollect.store.store import Store
 from recollect.sync import SyncEngine
 from recollect.values.sensitive_data import mask_logs
-from recollect.worker.worker import DocumentWorker, UpkeepWorker, Worker
+from recollect.worker import DocumentWorker, UpkeepWorker, Worker, cancel_tasks
 
 if TYPE_CHECKING:
     from recollect.apps.ask.analyst import Analyst
@@ -138,7 +135,7 @@ async def close_at_exit(application: T, model: Any) -> AsyncIterator[T]:
 
 def get_home(settings: Settings) -> Path:
     """Return Recollect's folder on this machine, as an absolute path."""
-    return (Path(settings.home) if settings.home else default_home()).resolve()
+    return (Path(settings.home) if settings.home else get_default_home()).resolve()
 
 
 def connect_sync(settings: Settings | None = None, **given: Any) -> SyncEngine:
@@ -154,7 +151,9 @@ async def build_dependencies(
     reasoner: Reasoner | None = None,
 ) -> Dependencies:
     """Return what an engine works with; the stack closes it in the right order."""
-    tokens = token_reader(settings)
+    from recollect.providers.files.reader import ConfinedReader
+
+    tokens = make_token_reader(settings)
     admin_dsn, app_dsn, server = await find_server(stack, settings)
     await prepare_schema(admin_dsn)
     store = Store(await open_database(app_dsn, settings, server))
@@ -178,7 +177,7 @@ async def build_dependencies(
         usage,
         background_tasks,
         clock,
-        make_file_reader(),
+        ConfinedReader(),
         Quota(settings, store.report),
         tokens,
         cache=cache,
@@ -191,22 +190,26 @@ async def find_server(stack: AsyncExitStack, settings: Settings) -> tuple[str, s
         dsn = normalize_dsn("MEMORY_DB_CONNECTION_STRING", settings.dsn)
         admin = normalize_dsn("MEMORY_DB_ADMIN_CONNECTION_STRING", settings.admin_dsn) if settings.admin_dsn else dsn
         return admin, dsn, None
-    server = embedded_server(settings)
+    server = make_embedded_server(settings)
     superuser = await asyncio.to_thread(server.start)
     stack.push_async_callback(asyncio.to_thread, server.stop)
     admin = await make_database(superuser)
     return admin, make_conninfo(admin, user=APP_ROLE), server
 
 
-async def prepare_schema(admin_dsn: str, *, migrate: bool = True) -> SchemaStatus:
+async def prepare_schema(admin_dsn: str) -> SchemaStatus:
     """Check the server, apply pending migrations and return the schema's status."""
     try:
-        return await prepare(admin_dsn, migrate=migrate)
+        return await prepare(admin_dsn)
     except psycopg.OperationalError as error:
-        raise StoreUnavailable(
-            f"PostgreSQL does not answer ({first_line(error)}); check MEMORY_DB_CONNECTION_STRING, or unset it to use"
-            " the embedded server"
-        ) from error
+        raise describe_unreachable(error) from error
+
+
+def describe_unreachable(error: psycopg.OperationalError) -> StoreUnavailable:
+    return StoreUnavailable(
+        f"PostgreSQL does not answer ({get_first_line(error)}); check MEMORY_DB_CONNECTION_STRING, or unset it to use"
+        " the embedded server"
+    )
 
 
 async def make_cache(stack: AsyncExitStack, settings: Settings, store: Store) -> TurnCache | None:
@@ -218,12 +221,6 @@ async def make_cache(stack: AsyncExitStack, settings: Settings, store: Store) ->
     cache = await open_cache(settings.redis_url, settings.redis_ttl)
     stack.push_async_callback(cache.close)
     return TurnCache(cache, store)
-
-
-def make_file_reader() -> FileReader:
-    from recollect.providers.files.reader import ConfinedReader
-
-    return ConfinedReader()
 
 
 def make_embedder(settings: Settings) -> Embedder | None:
@@ -302,11 +299,7 @@ async def run_workers(*workers: Worker | UpkeepWorker | DocumentWorker) -> Async
     try:
         yield
     finally:
-        # More than once if need be: a statement that fails while it is being cancelled swallows the cancellation.
-        while unfinished := [task for task in tasks if not task.done()]:
-            for task in unfinished:
-                task.cancel()
-            await asyncio.wait(unfinished, timeout=0.5)
+        await cancel_tasks(tasks)
         for each in workers:
             if isinstance(each, Worker):
                 await each.finish()

@@ -1,4 +1,5 @@
-"""Engine: the public API. Each method checks its arguments and calls one function of flows/. Servers and applications
+"""Engine: the public API. Each method checks its arguments and calls one function of flows/, or of
+the store if there is nothing to decide. Servers and applications
 use nothing below this module."""
 
 from __future__ import annotations
@@ -7,7 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iter
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, overload
-from uuid import UUID
 
 from recollect.deadline import Deadline, deadline
 from recollect.errors import InvalidInput
@@ -20,25 +20,22 @@ from recollect.flows import ontology as _ontology
 from recollect.flows import reason as _reason
 from recollect.flows import recall as _recall
 from recollect.flows import record as _record
-from recollect.flows import resolve as _resolve
-from recollect.flows import search_documents as _search_documents
 from recollect.flows import teach as _teach
 from recollect.flows.dependencies import Dependencies
 from recollect.flows.embed import Vectors
+from recollect.flows.request_log import build_message_row
 from recollect.flows.teach import MemoryFilter
-from recollect.values.api_key import ApiKey, Grant, KeyId, NewKey
-from recollect.values.audit import Audit, Receipt
+from recollect.values.audit import Audit, Explanation, Outcome, Receipt
 from recollect.values.conversation import Conversation, Episode, Recorded, Turn, TurnLike
 from recollect.values.data_source import DataSource, ServerIdentity
 from recollect.values.document import ChunkHit, Document, DocumentId, DocumentQuery, DocumentStatus, Passage, Upload
-from recollect.values.explanation import Explanation, Outcome
-from recollect.values.identity import Credentials, Identity
+from recollect.values.identity import ApiKey, Credentials, Grant, Identity, KeyId, NewKey
 from recollect.values.lesson import Lesson, Owner
 from recollect.values.memory import Memory, MemoryKind, Status
 from recollect.values.query import Context, Query, Recall
 from recollect.values.report import Report
 from recollect.values.resolution import Brief, Briefing, Resolution
-from recollect.values.scope import MemoryId, RequestId, Scope
+from recollect.values.scope import MemoryId, RequestId, Scope, parse_id
 from recollect.values.term import ImportReport, Term, TermKind
 from recollect.values.work import Health
 
@@ -65,15 +62,11 @@ class Engine:
 
     async def recall(self, scope: Scope, query: Query | str) -> Recall:
         """Return the turns relevant to a question, best first, each with an explanation."""
-        if not self._deps.settings.enabled:
-            return _recall.recall_nothing(as_query(query))
         return await _recall.recall(self._deps, as_scope(scope), as_query(query))
 
     async def context(self, scope: Scope, query: Query | str) -> Context:
         """Return text for a prompt: relevant memories, episodes and turns and the latest turns, cited, within the
         query's token budget."""
-        if not self._deps.settings.enabled:
-            return _recall.build_empty_context(as_query(query))
         return await _recall.build_context(self._deps, as_scope(scope), as_query(query))
 
     async def history(self, scope: Scope, *, limit: int = 50, before: int | None = None) -> list[Turn]:
@@ -101,9 +94,7 @@ class Engine:
         self, scope: Scope, terms: Sequence[str], *, definitions: Mapping[str, str] | None = None
     ) -> list[Resolution]:
         """Resolve many terms in one round trip."""
-        if not self._deps.settings.enabled:
-            return _resolve.resolve_definitions(terms, definitions)
-        return await _resolve.resolve(self._deps, as_scope(scope), terms, definitions)
+        return await _ontology.resolve(self._deps, as_scope(scope), terms, definitions)
 
     async def standalone(self, question: str, previous: Sequence[str]) -> str:
         """Return a follow-up rewritten so that it can be understood without the user's `previous` messages, oldest
@@ -223,11 +214,13 @@ class Engine:
         await _maintain.settle(self._deps, as_scope(scope))
 
 
-class Terms:
-    """The terms of a project: what its tables, columns, values and words mean."""
-
+class VerbGroup:
     def __init__(self, deps: Dependencies) -> None:
         self._deps = deps
+
+
+class Terms(VerbGroup):
+    """The terms of a project: what its tables, columns, values and words mean."""
 
     async def load(self, scope: Scope, source: str | Mapping[str, Any], *, replace: bool = False) -> ImportReport:
         """Import tables, columns, values, relationships and a glossary from YAML, JSON or a mapping; `replace` removes
@@ -249,15 +242,12 @@ class Terms:
         await _ontology.drop_term(self._deps, as_scope(scope), name, kind)
 
 
-class Sources:
+class Sources(VerbGroup):
     """The data sources of a project: databases that its users query."""
-
-    def __init__(self, deps: Dependencies) -> None:
-        self._deps = deps
 
     async def find(self, scope: Scope) -> list[DataSource]:
         """Return the project's data sources, without catalogs and models."""
-        return await _ontology.list_data_sources(self._deps, as_scope(scope))
+        return await self._deps.store.data_sources.list_sources(as_scope(scope).project_id)
 
     async def get(self, scope: Scope, name: str) -> DataSource:
         """Return one data source, with its catalog and model."""
@@ -284,11 +274,8 @@ class Sources:
         return await _ontology.count_askers(self._deps, as_scope(scope), shape)
 
 
-class Documents:
+class Documents(VerbGroup):
     """The documents of a user and of their project."""
-
-    def __init__(self, deps: Dependencies) -> None:
-        self._deps = deps
 
     async def add(self, scope: Scope, upload: Upload, *, owner: Owner = "user") -> Document:
         """Store a file, which a worker then reads. The same bytes are one document; if reading them failed before, they
@@ -327,14 +314,11 @@ class Documents:
         """Return the passages relevant to a question from the user's and the project's documents, best first, each with
         an explanation."""
         asked = query if isinstance(query, DocumentQuery) else DocumentQuery(query)
-        return await _search_documents.search_documents(self._deps, as_scope(scope), asked)
+        return await _documents.search_documents(self._deps, as_scope(scope), asked)
 
 
-class Keys:
+class Keys(VerbGroup):
     """API keys, and the identity of the caller that presents one."""
-
-    def __init__(self, deps: Dependencies) -> None:
-        self._deps = deps
 
     async def identify(self, credentials: Credentials | None) -> Identity:
         """Return the identity that these credentials belong to. While no key exists and no tokens are configured, every
@@ -352,26 +336,21 @@ class Keys:
 
     async def find(self, project: str | None = None) -> list[ApiKey]:
         """Return the keys of a project, or all keys, including revoked and expired ones, oldest first."""
-        return await _identify.list_keys(self._deps, project)
+        return await self._deps.store.keys.list_keys(project)
 
     async def revoke(self, key: KeyId | str, *, project: str | None = None, by: str = "local") -> ApiKey:
         """Revoke a key: at once in this process, within half a minute in others. With a project, only one of its
         keys."""
-        return await _identify.revoke_key(self._deps, KeyId(as_uuid("key", key, "key")), project, by)
+        return await _identify.revoke_key(self._deps, KeyId(parse_id("key", key, "key")), project, by)
 
 
-class Runtime:
+class Runtime(VerbGroup):
     """Calls for applications and servers that are built on the engine."""
-
-    def __init__(self, deps: Dependencies) -> None:
-        self._deps = deps
 
     async def brief(self, scope: Scope, wanted: Brief) -> Briefing:
         """Return the end of the session, the memories of user and project and the meaning of a question's words, in one
         round trip."""
-        if not self._deps.settings.enabled:
-            return _resolve.brief_without_memory(wanted)
-        return await _resolve.brief(self._deps, as_scope(scope), wanted)
+        return await _ontology.brief(self._deps, as_scope(scope), wanted)
 
     def deadline(self) -> AbstractContextManager[Deadline]:
         """Bound how long the calls inside, each made with `run_in_time`, wait for the memory database."""
@@ -385,11 +364,17 @@ class Runtime:
         """Add the outcome of a request, such as the model and its latency, to the request's metrics."""
         await self._deps.request_log.record_outcome(as_scope(scope).id, as_request_id(request_id), outcome)
 
+    async def record_message(self, scope: Scope, text: str, outcome: Outcome) -> None:
+        """Add a row to the metrics for a message that was answered without a search."""
+        scope = as_scope(scope)
+        self._deps.request_log.add(scope.id, build_message_row(scope, text, self._deps.clock.now(), outcome))
+
     async def run_once(
-        self, scope: Scope, key: str, body: bytes, work: Callable[[], Awaitable[Any]]
+        self, scope: Scope, key: str, body: bytes, work: Callable[[bool], Awaitable[Any]]
     ) -> tuple[Any, bool]:
         """Run some work once per idempotency key; return its answer and whether it was replayed. `body` is a digest of
-        the request; `work` returns a JSON value."""
+        the request. `work` returns a JSON value; its argument says whether an earlier attempt may have been carried
+        out without an answer."""
         return await _record.run_once(self._deps, as_scope(scope), key, body, work)
 
     async def embed(self, texts: Sequence[str]) -> Vectors | None:
@@ -398,11 +383,11 @@ class Runtime:
 
     async def server_identity(self) -> ServerIdentity:
         """Return which PostgreSQL server and database this engine uses."""
-        return await _ontology.get_server_identity(self._deps)
+        return await self._deps.store.data_sources.server_identity()
 
     async def retry_work(self) -> int:
         """Retry parked work of all projects; return the number of conversations."""
-        return await _maintain.retry_work(self._deps)
+        return await self._deps.store.work.retry_parked()
 
 
 def as_scope(scope: Scope) -> Scope:
@@ -422,24 +407,15 @@ def as_lesson(lesson: Lesson | str) -> Lesson:
 
 
 def as_request_id(value: RequestId | str) -> RequestId:
-    return RequestId(as_uuid("request_id", value, "request"))
+    return RequestId(parse_id("request_id", value, "request"))
 
 
 def as_memory_id(value: MemoryId | str) -> MemoryId:
     """Parse an id, or the `memory:<id>` form used in citations."""
     if isinstance(value, str):
         value = value.removeprefix("memory:")
-    return MemoryId(as_uuid("memory", value, "memory"))
+    return MemoryId(parse_id("memory", value, "memory"))
 
 
 def as_document_id(value: DocumentId | str) -> DocumentId:
-    return DocumentId(as_uuid("document", value, "document"))
-
-
-def as_uuid(field: str, value: object, noun: str) -> UUID:
-    if isinstance(value, UUID):
-        return value
-    try:
-        return UUID(value)  # type: ignore[arg-type]
-    except (ValueError, TypeError, AttributeError):
-        raise InvalidInput(field, f"{value!r} is not a {noun} id") from None
+    return DocumentId(parse_id("document", value, "document"))

@@ -1,29 +1,5 @@
 """Every error Recollect raises, and what a person does about it.
 
-    RecollectError
-    ├── InvalidInput          a value a caller gave; names the field
-    │   ├── StatementDenied   an SQL statement that the gate does not let through; names the offending part
-    │   ├── TooLarge          an uploaded file has too many bytes
-    │   └── UnsupportedFile   an uploaded file is of a kind that is not read; says which are
-    ├── InvalidSetting        a value from the environment; names the setting
-    ├── MissingExtra          a feature needs packages that are not installed; names the extra to install
-    ├── Unauthorized          we do not know who calls: no key or token, or one that is not good
-    ├── Forbidden             we know, and that identity may not do this; says what role it takes
-    ├── NotFound              no such thing in this scope (another's thing counts as none)
-    ├── Conflict              the same idempotency key came with another body
-    │   └── Outdated          what is known was changed by another meanwhile; repeat the request
-    ├── RateLimited           too many requests by one caller; says when to come back
-    ├── QuotaExceeded         a user or project may store no more; says which limit, and what to do
-    ├── StoreUnavailable      PostgreSQL does not answer, or not in time
-    │   └── EmbeddedServerFailed   our own server would not start; says why
-    ├── SourceUnavailable     a data source of the SQL host cannot be opened or does not answer; says why
-    ├── QueryFailed           a data source refused or broke off a statement; carries what it said
-    ├── SchemaMismatch        the database is older or newer than this release, or lacks an extension
-    ├── EmbedderFailed        the embedder did not answer; recall goes on without vectors
-    └── ReasonerFailed        the language model did not answer; what it was to learn from can be tried again
-        └── ReasonerConfused  it answered, but even asked twice not in the form it was asked for
-            └── PromptTooLong it cannot read so much at once; what it is sent is cut to fit
-
 Each interface maps `code` to its own status (HTTP, exit code); the message says what to do next.
 Driver errors are translated where they cross into our code (store/, providers/), nowhere else.
 """
@@ -31,6 +7,7 @@ Driver errors are translated where they cross into our code (store/, providers/)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 
 def describe_missing_extra(feature: str, extra: str, modules: Sequence[str] = ()) -> str:
@@ -186,3 +163,19 @@ class ReasonerConfused(ReasonerFailed):
 
 class PromptTooLong(ReasonerConfused):
     """The model's context window is too small for what it was sent; send less."""
+
+
+# The modules that are imported unconditionally. pyproject.toml has the versions.
+MODULES = {
+    "ask": ("sqlalchemy", "sqlglot"),
+    "charts": ("vl_convert",),
+    "cli": ("typer", "rich"),
+    "server": ("fastapi", "uvicorn", "httptools", "jinja2", "prometheus_client", "pygments", "multipart"),
+}
+
+
+def require_extra(extra: str, feature: str) -> None:
+    """Raise MissingExtra, which names the extra, if one of its modules is not installed."""
+    missing = [module for module in MODULES[extra] if find_spec(module) is None]
+    if missing:
+        raise MissingExtra(describe_missing_extra(feature, extra, missing))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from recollect.values.blocks import Batch, Failure, Finished
+    from recollect.values.document import Batch, Failure, Finished
 
 
 class Embedder(Protocol):

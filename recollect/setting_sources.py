@@ -68,7 +68,7 @@ def find_settings(environ: Mapping[str, str] | None, variables: Mapping[str, str
     named = {**env_file, **around}.get(CONFIG_FILE)
     config = read_toml(choose_file(named.text if named else None, config_name, CONFIG_FILE), variables)
     known = {*variables.values(), *ANYWHERE}
-    found = [*((name, at) for name, at in around.items() if name not in ENVIRONMENT_ONLY)]
+    found = [(name, at) for name, at in around.items() if name not in ENVIRONMENT_ONLY]
     unknown = [(name, at) for name, at in (*found, *env_file.items(), *config.items()) if name not in known]
     return SettingTexts({**config, **env_file, **around}, unknown)
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from functools import partial
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 from recollect.errors import InvalidSetting
 from recollect.setting_sources import ENVIRONMENT_ONLY, SettingText, find_settings
@@ -389,6 +389,13 @@ class SettingsTrace:
     warnings: Sequence[str]
 
 
+def format_setting(value: object) -> str:
+    """Return a value as it is written in the environment."""
+    if isinstance(value, bool):
+        return str(int(value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def read_settings(environ: Mapping[str, str] | None = None, **given: Any) -> Settings:
     """Return settings from the environment and the files of the working directory; `given` values win. With an
     `environ` argument, only files that it names are read."""
@@ -398,22 +405,19 @@ def read_settings(environ: Mapping[str, str] | None = None, **given: Any) -> Set
 def trace_settings(environ: Mapping[str, str] | None = None, **given: Any) -> SettingsTrace:
     """Return the settings with the source of each value."""
     hints = get_type_hints(Settings)
-    variables = {f.name: f.metadata["env"] for f in fields(Settings)}
+    by_variable = {f.metadata["env"]: f for f in fields(Settings)}
+    variables = {f.name: env for env, f in by_variable.items()}
     findings = find_settings(environ, variables)
     found = {
-        env: findings.values[env] for name, env in variables.items() if env in findings.values and name not in given
+        env: findings.values[env] for env, f in by_variable.items() if env in findings.values and f.name not in given
     }
-    values = {
-        f.name: _read(f, hints[f.name], found[f.metadata["env"]])
-        for f in fields(Settings)
-        if f.metadata["env"] in found
-    }
+    values = {by_variable[env].name: _read(by_variable[env], hints, text) for env, text in found.items()}
     settings = Settings(**{**values, **given})
-    for f in fields(Settings):
+    for env, f in by_variable.items():
         try:
             _check(f, hints[f.name], getattr(settings, f.name))
         except ValueError as error:
-            raise InvalidSetting(f.metadata["env"], f"{error}{_format_place(found.get(f.metadata['env']))}") from None
+            raise InvalidSetting(env, f"{error}{_format_place(found.get(env))}") from None
     return SettingsTrace(settings, found, [_describe_unknown(name, at, variables) for name, at in findings.unknown])
 
 
@@ -433,10 +437,9 @@ def _describe_unknown(name: str, at: SettingText, variables: Mapping[str, str]) 
     return f"{name} ({at.place}) is not a setting{hint}"
 
 
-def _read(f: Field[Any], kind: Any, found: SettingText) -> Any:
-    kind = get_args(kind)[0] if get_origin(kind) is not None else kind
+def _read(f: Field[Any], hints: Mapping[str, Any], found: SettingText) -> Any:
     try:
-        return _READERS[kind](found.text.strip())
+        return _READERS[hints[f.name]](found.text.strip())
     except ValueError as error:
         problem = f"{error}; it means: {f.metadata['meaning']}{_format_place(found)}"
         raise InvalidSetting(f.metadata["env"], problem) from None

@@ -84,6 +84,7 @@ class SyncRuntime(Waiting):
     brief = wait_for(Runtime.brief)
     count_use = wait_for(Runtime.count_use)
     record_outcome = wait_for(Runtime.record_outcome)
+    record_message = wait_for(Runtime.record_message)
     embed = wait_for(Runtime.embed)
     run_once = wait_for(Runtime.run_once)
     server_identity = wait_for(Runtime.server_identity)

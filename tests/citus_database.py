@@ -17,8 +17,7 @@ from psycopg.rows import namedtuple_row
 from psycopg.sql import SQL, Identifier
 
 from recollect.store.backup import ignore_progress
-from recollect.store.distribute import plan_distribution, run_plan
-from recollect.store.migrate import prepare
+from recollect.store.migrate import plan_distribution, prepare, run_plan
 
 CITUS = os.environ.get("RECOLLECT_TEST_CITUS", "")
 

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from bench.debian_packages import unpack_packages
+
 PACKAGES = ("pgbouncer", "libc-ares2", "libevent-2.1-7")
 CONFIG = """
 [databases]
@@ -35,13 +37,10 @@ def find_program(folder: Path) -> tuple[Path, dict[str, str]]:
     known = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     if known:
         return Path(known), {}
-    root = folder / "root"
     try:
-        subprocess.run(["apt-get", "download", *PACKAGES], cwd=folder, check=True, capture_output=True, timeout=60)
-        for package in folder.glob("*.deb"):
-            subprocess.run(["dpkg", "-x", package, root], check=True, capture_output=True)
-    except (OSError, subprocess.SubprocessError) as error:
-        reason = f"there is no pgbouncer and its package cannot be fetched: {error}"
+        root = unpack_packages(PACKAGES, folder)
+    except OSError as error:
+        reason = f"there is no pgbouncer: {error}"
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
     libraries = ":".join(str(path) for path in (root / "usr" / "lib").glob("*-linux-gnu"))
     return root / "usr" / "sbin" / "pgbouncer", {"LD_LIBRARY_PATH": libraries}

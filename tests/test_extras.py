@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.extras import MODULES
+from recollect.errors import MODULES
 from tests.docs.pages import ROOT
 
 # Python imports sitecustomize before it runs the program.

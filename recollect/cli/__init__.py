@@ -1,4 +1,4 @@
-"""The command line: the engine's verbs, a tour (`demo`), and administration (`db`, `keys`, `work`).
+"""The command line: the engine's verbs, and administration (`db`, `keys`, `work`).
 
 app.py puts the commands together; each other module has one verb or group. Results go to stdout, everything else to
 stderr (output.py). A verb's module imports the engine only when the verb runs, so that `recollect --help` loads neither
@@ -8,8 +8,7 @@ numpy nor the database driver.
 import sys
 from collections.abc import Sequence
 
-from recollect.errors import MissingExtra
-from recollect.extras import require_extra
+from recollect.errors import MissingExtra, require_extra
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,9 +12,7 @@ from typer.main import get_command
 
 from recollect.cli import ask, db, docs, log, memories, operate
 from recollect.cli.chat import chat
-from recollect.cli.demo import demo
 from recollect.cli.output import FAILED, print_error, report_error, report_usage
-from recollect.cli.recall import context, explain, recall
 from recollect.errors import RecollectError
 
 HELP = (
@@ -36,12 +34,21 @@ app = typer.Typer(
 )
 COMMANDS = {
     "Remember": (
-        *(log.record, recall, context, memories.resolve, chat, ask.ask, log.conversations, log.rename, log.history),
+        *(
+            log.record,
+            memories.recall,
+            memories.context,
+            memories.resolve,
+            chat,
+            ask.ask,
+            log.conversations,
+            log.rename,
+            log.history,
+        ),
         log.episodes,
     ),
     "Teach": (memories.learn, memories.correct, log.mark),
-    "Explain, export and erase": (explain, log.export, log.forget, log.audit, log.rejections),
-    "Try": (demo,),
+    "Explain, export and erase": (memories.explain, log.export, log.forget, log.audit, log.rejections),
     "Operate": (
         *(operate.serve, operate.mcp, operate.settings, operate.worker, operate.maintain, operate.report),
         operate.stats,

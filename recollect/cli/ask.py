@@ -13,16 +13,17 @@ from __future__ import annotations
 import asyncio
 import base64
 import json as json_module  # `json` is an option
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
-from recollect.cli.options import SESSION_SCOPE, Command, Yes, confirm, print_with
+from recollect.cli.options import SESSION_SCOPE, Command, Yes, argument, confirm, print_with
 from recollect.cli.output import (
     open_application,
     print_json,
@@ -33,7 +34,7 @@ from recollect.cli.output import (
     show_spinner,
     stdout_console,
 )
-from recollect.cli.tables import make_table
+from recollect.cli.tables import Column, make_table, show_list
 from recollect.errors import InvalidInput, RecollectError
 from recollect.values.data_source import DataSource
 from recollect.values.scope import Scope
@@ -48,12 +49,7 @@ DEFAULT_ROWS = 100
 CSV_ROWS = 10_000
 SHOWN_ROWS = 50
 PNG = b"\x89PNG"
-Question = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="QUESTION", help="The question; without it, one question per line is read.", show_default=False
-    ),
-]
+Question = Annotated[str | None, argument("QUESTION", "The question; without it, one question per line is read.")]
 Source = Annotated[str | None, typer.Option("--source", help="The database.", show_default="the one that matches")]
 MaxRows = Annotated[
     int | None,
@@ -195,55 +191,85 @@ def show_rows(result: Rows, headers: Sequence[str], title: str) -> None:
 
 
 async def run_ask_command(asking: Conversation, line: str) -> None:
+    name, _, rest = line.partition(" ")
+    command = ASK_COMMANDS.get(name.lower())
+    if command is None or not await command(asking, rest.strip()):
+        print_note(COMMANDS)
+
+
+async def show_sql(asking: Conversation, rest: str) -> bool:
+    print_text(asking.last.sql if asking.last else "no question was asked yet")
+    return True
+
+
+async def choose_source(asking: Conversation, rest: str) -> bool:
+    asking.source = rest or None
+    return True
+
+
+async def correct_answer(asking: Conversation, sql: str) -> bool:
     from recollect.apps.ask import teaching
 
-    command, _, rest = line.partition(" ")
-    analyst, scope, last = asking.analyst, asking.scope, asking.last
-    match command.lower():
-        case "/sql":
-            print_text(last.sql if last else "no question was asked yet")
-        case "/source":
-            asking.source = rest.strip() or None
-        case "/correct" | "/good" | "/bad" as name if last is None or not last.sql:
-            print_note(f"there is no SQL to {'correct' if name == '/correct' else 'rate'} yet", "yellow")
-        case "/correct" if rest.strip() and last:
-            done = (last.source, "admin", last.question, last.sql)
-            taught = await teaching.correct(analyst, scope, *done, rest.strip())
-            if taught.correction.equivalent:
-                print_text("Both queries are equivalent: nothing to learn; the answer counts as correct.")
-            for memory in taught.memories:
-                print_text(f"learned ({memory.kind}): {memory.key}: {memory.value}")
-        case "/good" | "/bad" as rating if last:
-            done = (last.source, "admin", last.question, last.sql)
-            await teaching.rate(analyst, scope, *done, good=rating == "/good")
-            good, bad = "Saved: the same question gets this SQL.", "Noted: this SQL will not be used again."
-            print_text(good if rating == "/good" else bad)
-        case "/mean" if "=" in rest:
-            term, meaning = map(str.strip, rest.split("=", 1))
-            question = last.question if last else ""
-            learned = await teaching.learn_meaning(analyst, scope, asking.source, term, meaning, question)
-            print_text(f"learned (for the {learned.scope}): {learned.term}: {learned.meaning}")
-        case _:
-            print_note(COMMANDS)
+    last = asking.last
+    if last is None or not last.sql:
+        print_note("there is no SQL to correct yet", "yellow")
+        return True
+    if not sql:
+        return False
+    done = (last.source, "admin", last.question, last.sql)
+    taught = await teaching.correct(asking.analyst, asking.scope, *done, sql)
+    if taught.correction.equivalent:
+        print_text("Both queries are equivalent: nothing to learn; the answer counts as correct.")
+    for memory in taught.memories:
+        print_text(f"learned ({memory.kind}): {memory.key}: {memory.value}")
+    return True
+
+
+async def rate_answer(good: bool, asking: Conversation, rest: str) -> bool:
+    from recollect.apps.ask import teaching
+
+    last = asking.last
+    if last is None or not last.sql:
+        print_note("there is no SQL to rate yet", "yellow")
+        return True
+    await teaching.rate(asking.analyst, asking.scope, last.source, "admin", last.question, last.sql, good=good)
+    print_text("Saved: the same question gets this SQL." if good else "Noted: this SQL will not be used again.")
+    return True
+
+
+async def define_word(asking: Conversation, definition: str) -> bool:
+    from recollect.apps.ask import teaching
+
+    term, equals, meaning = map(str.strip, definition.partition("="))
+    if not equals:
+        return False
+    question = asking.last.question if asking.last else ""
+    learned = await teaching.learn_meaning(asking.analyst, asking.scope, asking.source, term, meaning, question)
+    print_text(f"learned (for the {learned.scope}): {learned.term}: {learned.meaning}")
+    return True
+
+
+# Each returns whether its arguments were understood.
+ASK_COMMANDS: Mapping[str, Callable[[Conversation, str], Awaitable[bool]]] = {
+    "/sql": show_sql,
+    "/source": choose_source,
+    "/correct": correct_answer,
+    "/good": partial(rate_answer, True),
+    "/bad": partial(rate_answer, False),
+    "/mean": define_word,
+}
 
 
 # `recollect sources` -------------------------------------------------------------------------------------------------
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the database.", show_default=False)]
-Dsn = Annotated[
-    str,
-    typer.Argument(
-        metavar="DSN",
-        help="sqlite:///path, csv:///folder, postgresql://user:${PASSWORD}@host/name, ...",
-        show_default=False,
-    ),
-]
-File = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="YAML or JSON; - reads stdin.", show_default=False)]
+Name = Annotated[str, argument("NAME", "Name of the database.")]
+Dsn = Annotated[str, argument("DSN", "sqlite:///path, csv:///folder, postgresql://user:${PASSWORD}@host/name, ...")]
+File = Annotated[Path | None, argument("[FILE]", "YAML or JSON; - reads stdin.")]
 sources = typer.Typer(help="The databases of a project.", no_args_is_help=True)
 
 
 @asynccontextmanager
-async def open_library() -> AsyncIterator[SourceRegistry]:
+async def open_sources() -> AsyncIterator[SourceRegistry]:
     from recollect.bootstrap import open_analyst
 
     async with open_application(open_analyst, worker=False) as (_, analyst):
@@ -260,23 +286,19 @@ def describe_source(source: DataSource) -> dict[str, Any]:
     }
 
 
-def show_sources(console: Console, found: Sequence[DataSource]) -> None:
-    rows = [(each.name, each.masked_dsn, each.dialect, f"{each.updated_at:%Y-%m-%d %H:%M}") for each in found]
-    console.print(make_table("name", "address", "dialect", "read", rows=rows))
+show_sources = show_list("name", ("address", "masked_dsn"), "dialect", ("read", "updated_at"))
 
 
-def describe_tables(shelf: OpenSource) -> dict[str, Any]:
-    tables = {each.name: [column.name for column in each.columns] for each in shelf.catalog.tables}
-    return describe_source(shelf.entry) | {"tables": tables}
+def describe_tables(opened: OpenSource) -> dict[str, Any]:
+    tables = {each.name: [column.name for column in each.columns] for each in opened.catalog.tables}
+    return describe_source(opened.entry) | {"tables": tables}
 
 
-def show_tables(console: Console, shelf: OpenSource) -> None:
-    table = make_table("table", "rows", "columns", "names")
-    for each in shelf.catalog.tables:
-        names = next((entity.names for entity in shelf.model.entities if entity.table == each.name), ())
-        rows = "" if each.rows is None else f"{each.rows:,}"
-        table.add_row(each.name, rows, str(len(each.columns)), ", ".join(names[:3]))
-    console.print(table)
+def show_tables(console: Console, opened: OpenSource) -> None:
+    names = {entity.table: entity.names[:3] for entity in reversed(opened.model.entities)}
+    width: Column = ("columns", lambda table: len(table.columns))
+    show = show_list(("table", "name"), "rows", width, ("names", lambda table: names.get(table.name)))
+    show(console, opened.catalog.tables)
 
 
 print_tables = print_with(show_tables, convert=describe_tables)
@@ -286,36 +308,36 @@ print_tables = print_with(show_tables, convert=describe_tables)
 @print_tables
 async def add_source(command: Command, name: Name, dsn: Dsn) -> OpenSource:
     """Connect a database, read its schema and draft a semantic model. The database is never changed."""
-    async with open_library() as library:
+    async with open_sources() as registry:
         with show_spinner("reading the database"):
-            return await library.add(command.scope, name, dsn, local=True)
+            return await registry.add(command.scope, name, dsn, local=True)
 
 
 @sources.command("list")
 @print_with(show_sources, key="datasources", convert=describe_source)
 async def list_sources(command: Command) -> list[DataSource]:
     """List the databases of the project."""
-    async with open_library() as library:
-        return await library.find_all(command.scope)
+    async with open_sources() as registry:
+        return await registry.find_all(command.scope)
 
 
 @sources.command("show")
 @print_tables
 async def show_source(command: Command, name: Name) -> OpenSource:
     """Show the tables of a database and their names."""
-    async with open_library() as library:
-        return await library.find(command.scope, name)
+    async with open_sources() as registry:
+        return await registry.find(command.scope, name)
 
 
 @sources.command("refresh")
 @print_tables
 async def refresh(command: Command, name: Name) -> OpenSource:
     """Read the schema of a database again."""
-    async with open_library() as library:
-        shelf, has_changed = await library.refresh(command.scope, name)
+    async with open_sources() as registry:
+        opened, has_changed = await registry.refresh(command.scope, name)
     if not command.as_json:
         typer.echo("the schema has changed" if has_changed else "the schema is unchanged")
-    return shelf
+    return opened
 
 
 @sources.command("model")
@@ -324,12 +346,12 @@ async def model(command: Command, name: Name, file: File = None) -> None:
     """Print the semantic model as YAML; with a file, replace it."""
     from recollect.apps.ask.semantic.model_file import dump_model, write_model
 
-    async with open_library() as library:
+    async with open_sources() as registry:
         if file is not None:
-            await library.edit(command.scope, name, model=read_text(file))
+            await registry.edit(command.scope, name, model=read_text(file))
             report_change(command, name, f"has the model of {file}")
             return
-        written = (await library.find(command.scope, name)).model
+        written = (await registry.find(command.scope, name)).model
     print_json(dump_model(written)) if command.as_json else typer.echo(write_model(written), nl=False)
 
 
@@ -337,15 +359,15 @@ async def model(command: Command, name: Name, file: File = None) -> None:
 @print_with(None)
 async def access(command: Command, name: Name, file: File = None) -> None:
     """Print the access rules of each role as JSON; with a file, replace them."""
-    async with open_library() as library:
+    async with open_sources() as registry:
         if file is None:
-            print_json(dict((await library.find(command.scope, name)).entry.access))
+            print_json(dict((await registry.find(command.scope, name)).entry.access))
             return
         try:
             rules = json_module.loads(read_text(file))
         except ValueError:
             raise InvalidInput("access", f"{file} is not JSON") from None
-        await library.edit(command.scope, name, access=rules)
+        await registry.edit(command.scope, name, access=rules)
     report_change(command, name, f"has the rules of {file}")
 
 
@@ -354,8 +376,8 @@ async def access(command: Command, name: Name, file: File = None) -> None:
 async def drop(command: Command, name: Name, yes: Yes = False) -> None:
     """Remove a database from the project. The database itself is not changed."""
     confirm(f"Remove the data source {name}", yes)
-    async with open_library() as library:
-        await library.drop(command.scope, name)
+    async with open_sources() as registry:
+        await registry.drop(command.scope, name)
     report_change(command, name, "is removed")
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from recollect.apps.chat.message import Answer, Ask
-from recollect.cli.options import SESSION_SCOPE, Command, SearchScope, print_with
+from recollect.cli.options import SESSION_SCOPE, Command, SearchScope, argument, print_with
 from recollect.cli.output import (
     FAILED,
     open_application,
@@ -26,7 +26,7 @@ from recollect.cli.output import (
     replace_control_chars,
     stdout_console,
 )
-from recollect.cli.tables import format_time, make_explanation_tree, make_table, show_receipt
+from recollect.cli.tables import make_explanation_tree, show_list, show_receipt
 from recollect.errors import RecollectError
 from recollect.values.memory import Memory
 from recollect.values.query import Reach
@@ -37,12 +37,7 @@ if TYPE_CHECKING:
     from recollect.apps.chat.assistant import Assistant
     from recollect.engine import Engine
 
-Message = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="MESSAGE", help="The message; without it, one message per line is read.", show_default=False
-    ),
-]
+Message = Annotated[str | None, argument("MESSAGE", "The message; without it, one message per line is read.")]
 COMMANDS = "/why  /facts  /forget [NUMBER]  /session [NAME or new]  /exit"
 
 
@@ -62,15 +57,11 @@ class Chat:
 async def chat(command: Command, message: Message = None, scope: SearchScope = "auto") -> None:
     """Talk to an assistant with memory. Without a language model it answers from memory alone. Commands: /why, /facts,
     /forget, /session, /exit."""
-    await run_prompt(command.scope, message, cast("Reach", scope), command.as_json)
-
-
-async def run_prompt(scope: Scope, message: str | None = None, reach: Reach = "auto", as_json: bool = False) -> None:
-    """Answer one message, or each line that is typed; all in one session."""
     from recollect.bootstrap import open_assistant
 
+    as_json = command.as_json
     async with open_application(open_assistant) as (engine, assistant):
-        current = Chat(engine, assistant, scope, reach)
+        current = Chat(engine, assistant, command.scope, cast("Reach", scope))
         if message is not None:
             if message.strip():
                 await send_message(current, message, as_json)
@@ -127,14 +118,13 @@ async def explain_reply(chat: Chat, rest: str) -> None:
 
 async def list_facts(chat: Chat, rest: str) -> None:
     chat.facts = await chat.engine.memories(chat.scope)
-    if not chat.facts:
-        print_text("Nothing is known about you yet.")
-        return
-    rows = [
-        (str(number), memory.kind, memory.text, format_time(memory.valid_from), ", ".join(memory.refs[:2]))
-        for number, memory in enumerate(chat.facts, 1)
-    ]
-    stdout_console().print(make_table("#", "kind", "known", "since", "from", rows=rows))
+    numbers = {memory.id: number for number, memory in enumerate(chat.facts, 1)}
+    show = show_list(
+        *(("#", lambda memory: numbers[memory.id]), "kind", ("known", "text"), ("since", "valid_from")),
+        ("from", lambda memory: memory.refs[:2]),
+        empty="Nothing is known about you yet.",
+    )
+    show(stdout_console(), chat.facts)
 
 
 async def forget(chat: Chat, rest: str) -> None:
@@ -158,8 +148,8 @@ async def choose_session(chat: Chat, rest: str) -> None:
         chat.last = None
         print_text("New session." if chat.scope.session is None else f"In session {rest}.")
         return
-    table = make_table("", "session", "name", "questions", "last")
-    for each in await chat.engine.conversations(chat.scope, limit=20):
-        mark = "*" if each.session == chat.scope.session else ""
-        table.add_row(mark, each.session, each.name, str(each.interactions), format_time(each.updated_at))
-    stdout_console().print(table)
+    show = show_list(
+        *(("", lambda each: "*" if each.session == chat.scope.session else ""), "session", "name"),
+        *(("questions", "interactions"), ("last", "updated_at")),
+    )
+    show(stdout_console(), await chat.engine.conversations(chat.scope, limit=20))

@@ -3,7 +3,7 @@ needs no key itself: it has the database."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 from rich.console import Console
 
-from recollect.cli.options import PROJECT, Command, Project, echo, make_scope, print_with
+from recollect.cli.options import PROJECT, Command, Project, argument, echo, make_scope, print_with
 from recollect.cli.output import make_progress, make_text
-from recollect.cli.tables import format_day, format_time, make_fact_table, make_table
+from recollect.cli.tables import format_day, make_fact_table, show_list
 from recollect.settings import read_settings
-from recollect.values.api_key import ROLES, ApiKey, Grant, NewKey, Role
+from recollect.values.identity import ROLES, ApiKey, Grant, NewKey, Role
 
 if TYPE_CHECKING:
     from recollect.admin import DatabaseStatus, Embedded, Manifest, Migrated
@@ -66,8 +66,7 @@ def describe_migration(result: Migrated) -> str:
 
 def show_checks(console: Console, result: dict[str, Any]) -> None:
     marks = {True: make_text("ok", "green"), False: make_text("NOT OK", "bold red")}
-    rows = [(marks[item.ok], item.name, item.detail) for item in result["checks"]]
-    console.print(make_table("", "check", "", rows=rows))
+    show_list(("", lambda item: marks[item.ok]), ("check", "name"), (" ", "detail"))(console, result["checks"])
 
 
 def summarize_backup(file: Path, manifest: Manifest) -> dict[str, Any]:
@@ -189,7 +188,7 @@ Days = Annotated[
 ]
 All = Annotated[bool, typer.Option("--all", help="Include revoked and expired keys.")]
 Only = Annotated[str | None, typer.Option("--project", "-p", help="Only keys of this project.", show_default="all")]
-Id = Annotated[str, typer.Argument(metavar="ID", help="As `recollect keys list` prints it.", show_default=False)]
+Id = Annotated[str, argument("ID", "As `recollect keys list` prints it.")]
 
 
 def show_new_key(_: Console, new: NewKey) -> None:
@@ -197,17 +196,15 @@ def show_new_key(_: Console, new: NewKey) -> None:
     typer.echo("recollect: save the key now, it is not shown again", err=True)
 
 
-def show_keys(console: Console, keys: Sequence[ApiKey]) -> None:
-    if not keys:
-        typer.echo("There are no keys; create one with `recollect keys create --role user --user NAME`.")
-        return
-    now = datetime.now(UTC)
-    table = make_table("id", "key", "name", "role", "project", "user", "created", "last used", "state")
-    for key in keys:
-        state = key.problem(now) or (f"until {format_day(key.expires_at)}" if key.expires_at else "good")
-        names = (key.name, key.role, key.project or "every", key.user or "")
-        table.add_row(str(key.id), key.shown, *names, format_day(key.created_at), format_time(key.last_used_at), state)
-    console.print(table)
+def describe_state(key: ApiKey) -> str:
+    return key.problem(datetime.now(UTC)) or (f"until {format_day(key.expires_at)}" if key.expires_at else "good")
+
+
+show_keys = show_list(
+    *("id", ("key", "shown"), "name", "role", ("project", lambda key: key.project or "every"), "user"),
+    *(("created", lambda key: format_day(key.created_at)), ("last used", "last_used_at"), ("state", describe_state)),
+    empty="There are no keys; create one with `recollect keys create --role user --user NAME`.",
+)
 
 
 @keys.command()

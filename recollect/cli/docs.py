@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from recollect.cli.options import SESSION_SCOPE, Command, Yes, confirm, echo, print_with
+from recollect.cli.options import SESSION_SCOPE, Command, Yes, argument, confirm, echo, print_with
 from recollect.cli.output import (
     make_progress,
     open_application,
@@ -24,7 +24,7 @@ from recollect.cli.output import (
     read_line,
     show_spinner,
 )
-from recollect.cli.tables import make_table
+from recollect.cli.tables import show_list
 from recollect.values.document import Document, Passage, Upload
 from recollect.values.scope import Scope
 from recollect.values.serialization import to_json
@@ -35,14 +35,9 @@ if TYPE_CHECKING:
     from recollect.sync import SyncEngine
     from recollect.values.lesson import Owner
 
-Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="The files to add.", show_default=False)]
-Id = Annotated[str, typer.Argument(metavar="ID", help="The document.", show_default=False)]
-Text = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="QUESTION", help="The question; without it, one question per line is read.", show_default=False
-    ),
-]
+Files = Annotated[list[Path], argument("FILE...", "The files to add.")]
+Id = Annotated[str, argument("ID", "The document.")]
+Text = Annotated[str | None, argument("QUESTION", "The question; without it, one question per line is read.")]
 Shared = Annotated[bool, typer.Option("--shared", help="For all users of the project.")]
 Title = Annotated[str, typer.Option("--title", help="Title of the document.", show_default="the file's name")]
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Leave reading to a worker.")]
@@ -60,7 +55,7 @@ app = typer.Typer(help="Documents, and questions to them.", no_args_is_help=True
 
 
 @asynccontextmanager
-async def open_library() -> AsyncIterator[Librarian]:
+async def open_documents() -> AsyncIterator[Librarian]:
     from recollect.bootstrap import open_librarian
 
     async with open_application(open_librarian, worker=False) as (_, librarian):
@@ -71,12 +66,10 @@ def describe_document(document: Document) -> dict[str, Any]:
     return {**{name: getattr(document, name) for name in SHAPE}, "failure": document.sentence}
 
 
-def show_documents(console: Console, documents: Sequence[Document]) -> None:
-    table = make_table("id", "title", "status", "pages", "chunks", "")
-    for each in documents:
-        detail = each.sentence or ("shared" if each.owner == "project" else "")
-        table.add_row(str(each.id), each.title, each.status, str(each.pages), str(each.chunks), detail)
-    console.print(table)
+show_documents = show_list(
+    *("id", "title", "status", "pages", "chunks"),
+    ("", lambda each: each.sentence or ("shared" if each.owner == "project" else "")),
+)
 
 
 @app.command("add")
@@ -129,7 +122,7 @@ async def ask(
     from recollect.apps.documents.question import Question
 
     scope, documents = command.scope, tuple(only) if only else None
-    async with open_library() as librarian:
+    async with open_documents() as librarian:
         while (text := question or await asyncio.to_thread(read_line, "? ")) is not None:
             with show_spinner("reading"):
                 answer = await librarian.query(scope, Question(text, documents=documents, top_k=top, mmr=mmr))
@@ -181,7 +174,7 @@ def show(command: Command, document: Id, start: Start = None, end: End = None) -
 async def remove(command: Command, document: Id, yes: Yes = False) -> dict[str, Any]:
     """Erase a document and everything derived from it."""
     confirm(f"Erase document {document}", yes)
-    async with open_library() as librarian:
+    async with open_documents() as librarian:
         receipt = await librarian.drop(command.scope, document)
     return {"document": document, "rows": dict(receipt.rows)}
 
@@ -190,5 +183,5 @@ async def remove(command: Command, document: Id, yes: Yes = False) -> dict[str, 
 @print_with(echo(lambda made: f"{made['memories']} new memories of answers"))
 async def backfill(command: Command) -> dict[str, int]:
     """Make memories from logged answers that have none yet. Repeating it adds nothing; forgotten ones come back."""
-    async with open_library() as librarian:
+    async with open_documents() as librarian:
         return {"memories": await librarian.backfill(command.scope)}

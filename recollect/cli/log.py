@@ -12,16 +12,18 @@ from __future__ import annotations
 import asyncio
 import json as json_text
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from recollect.cli.options import (
     SESSION_SCOPE,
@@ -29,14 +31,15 @@ from recollect.cli.options import (
     Project,
     User,
     Yes,
+    argument,
     confirm,
     echo,
     make_scope,
     parse_time,
     print_with,
 )
-from recollect.cli.output import make_progress, make_text, open_engine, print_json, read_text, replace_control_chars
-from recollect.cli.tables import format_time, show_history, show_receipt, show_rows
+from recollect.cli.output import make_progress, make_text, open_engine, print_json, read_text
+from recollect.cli.tables import show_history, show_list, show_receipt
 from recollect.errors import InvalidInput
 from recollect.settings import read_settings
 from recollect.values.audit import Audit
@@ -58,9 +61,7 @@ EXPORT_FIELDS = ("kind", "index")
 DERIVED_KINDS = ("conversation", "episode", "memory", "evidence", "request", "rejection", "audit")
 NO_TIME = datetime(1, 1, 1, tzinfo=UTC)
 
-Text = Annotated[
-    str | None, typer.Argument(metavar="TEXT", help="The message; - reads JSON lines from stdin.", show_default=False)
-]
+Message = Annotated[str | None, argument("TEXT", "The message; - reads JSON lines from stdin.")]
 File = Annotated[
     Path | None,
     typer.Option("--file", "-f", help="JSON lines with role, text, speaker, at, data, high_value, session."),
@@ -75,11 +76,11 @@ Key = Annotated[str | None, typer.Option("--key", help="Idempotency key: repeati
 Limit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of messages, the latest.")]
 SessionLimit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of sessions, the latest.")]
 Offset = Annotated[int, typer.Option(help="Skip this many of the latest, to page backwards.")]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The new name.", show_default=False)]
+Name = Annotated[str, argument("NAME", "The new name.")]
 Before = Annotated[int | None, typer.Option(help="Only messages before this index, to page backwards.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", dir_okay=False, help="Write to this file, not stdout.")]
 EpisodeLimit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of episodes, from the oldest.")]
-Ref = Annotated[str, typer.Argument(metavar="REF", help="A message, such as monday#3.", show_default=False)]
+Ref = Annotated[str, argument("REF", "A message, such as monday#3.")]
 HighValue = Annotated[bool, typer.Option("--high-value/--no-high-value", help="Set or remove the mark.")]
 MemoryId = Annotated[
     str | None, typer.Option("--memory", metavar="ID", help="Erase only this memory and its evidence.")
@@ -100,7 +101,7 @@ Sessions = dict[str | None, list[Turn]]
 )
 def record(
     command: Command,
-    text: Text = None,
+    text: Message = None,
     file: File = None,
     role: RoleName = "user",
     speaker: Speaker = None,
@@ -192,13 +193,10 @@ def history(command: Command, limit: Limit = 50, before: Before = None) -> dict[
     return {"session": session, "turns": command.engine.history(command.scope, limit=limit, before=before)}
 
 
-def show_conversations(_: Console, conversations: Sequence[Conversation]) -> None:
-    for each in conversations:
-        line = f"{each.session}  {each.updated_at:%Y-%m-%d}  {each.turns} turns  {each.name}"
-        typer.echo(replace_control_chars(line))
-
-
-@print_with(show_conversations, key="conversations")
+@print_with(
+    show_list("session", ("last message", "updated_at"), ("messages", "turns"), "name"),
+    key="conversations",
+)
 def conversations(command: Command, limit: SessionLimit = 50, offset: Offset = 0) -> list[Conversation]:
     """List a user's sessions, latest first."""
     return command.engine.conversations(command.scope, limit=limit, offset=offset)
@@ -211,13 +209,14 @@ def rename(command: Command, name: Name) -> Conversation:
     return command.engine.rename(command.scope, name)
 
 
-def show_episodes(console: Console, episodes: Sequence[Episode]) -> None:
-    rows = [(each.ref, format_time(each.said_from), format_time(each.said_to), each.text) for each in episodes]
-    headings = ("source", "from (UTC)", "to", "summary")
-    show_rows(console, headings, rows, "No session is long enough for a summary yet.")
-
-
-@print_with(show_episodes, key="episodes", options=SESSION_SCOPE)
+@print_with(
+    show_list(
+        *(("source", "ref"), ("from (UTC)", "said_from"), ("to", "said_to"), ("summary", "text")),
+        empty="No session is long enough for a summary yet.",
+    ),
+    key="episodes",
+    options=SESSION_SCOPE,
+)
 def episodes(command: Command, limit: EpisodeLimit = 100) -> list[Episode]:
     """Show the episodes, which are summaries of long sessions, oldest first."""
     return command.engine.episodes(command.scope, limit=limit)
@@ -289,35 +288,34 @@ def forget(command: Command, memory_id: MemoryId = None, purge: Purge = False, y
     return {"receipt": receipt, "purged": asyncio.run(admin.purge(settings)) if purge else None}
 
 
-def show_audit(console: Console, entries: Sequence[Audit]) -> None:
-    def format_detail(name: str, value: object) -> str:
-        """Return a value; of counts per table only those above zero."""
+def format_details(entry: Audit) -> Text:
+    """Return the details of an entry; of counts per table only those above zero."""
+    details = []
+    for name, value in entry.detail.items():
         if isinstance(value, Mapping):
             value = "; ".join(f"{table} {rows}" for table, rows in value.items() if rows)
-        return f"{name} {value}"
-
-    rows = [
-        (
-            *(format_time(entry.at), entry.actor, entry.action, entry.subject),
-            make_text(", ".join(format_detail(*each) for each in entry.detail.items()), "dim"),
-        )
-        for entry in entries
-    ]
-    show_rows(console, ("when (UTC)", "who", "action", "subject", "detail"), rows, "Nothing was changed.")
+        details.append(f"{name} {value}")
+    return make_text(", ".join(details), "dim")
 
 
-@print_with(show_audit, key="audit")
+@print_with(
+    show_list(
+        *(("when (UTC)", "at"), ("who", "actor"), "action", "subject", ("detail", format_details)),
+        empty="Nothing was changed.",
+    ),
+    key="audit",
+)
 def audit(command: Command, owner: OwnerName = "user") -> list[Audit]:
     """Show the audit log: who changed or erased what, and when; never the content."""
     return command.engine.audit(command.scope, owner=cast("Owner", owner))
 
 
-def show_rejections(console: Console, counted: dict[str, Mapping[str, int]]) -> None:
-    rows = [(name, f"{times:,}") for name, times in counted["rejections"].items()]
-    show_rows(console, ("not remembered because", "times"), rows, "Nothing was rejected.")
+show_reasons = show_list(
+    ("not remembered because", itemgetter(0)), ("times", itemgetter(1)), empty="Nothing was rejected."
+)
 
 
-@print_with(show_rejections)
+@print_with(lambda console, counted: show_reasons(console, [*counted["rejections"].items()]))
 def rejections(command: Command) -> dict[str, Any]:
     """Count what was not remembered, by reason."""
     return {"rejections": command.engine.rejections(command.scope)}

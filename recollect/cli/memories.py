@@ -1,5 +1,6 @@
 """`recollect learn`, `correct` and `recollect memory`: list, teach, correct and erase memories; `recollect resolve` and
-`recollect ontology`: what words mean, and the project's tables, columns and values.
+`recollect ontology`: what words mean, and the project's tables, columns and values; `recollect recall`, `context` and
+`explain`: what is relevant to a question, and why.
 
 A memory is given by its id, as `recollect memory list` prints it, or as `memory:<id>`, as contexts cite it.
 """
@@ -12,27 +13,51 @@ from pathlib import Path
 from typing import Annotated, Any, cast, get_args
 
 import typer
-from rich.console import Console
 
-from recollect.cli.options import AsOf, Command, Yes, confirm, echo, print_with
-from recollect.cli.output import make_text, read_text
-from recollect.cli.tables import make_table, shorten, show_memories, show_receipt, show_rows
-from recollect.values.audit import Receipt
+from recollect.cli.options import (
+    SCOPE,
+    SESSION_SCOPE,
+    AsOf,
+    Command,
+    Exclude,
+    HitKinds,
+    Question,
+    Recency,
+    SearchScope,
+    Yes,
+    argument,
+    confirm,
+    echo,
+    print_with,
+)
+from recollect.cli.output import make_text, read_text, replace_control_chars, stderr_console, stdout_console
+from recollect.cli.tables import (
+    describe_context,
+    make_explanation_tree,
+    shorten,
+    show_list,
+    show_memories,
+    show_notes,
+    show_recall,
+    show_receipt,
+)
+from recollect.values.audit import Explanation, Receipt
 from recollect.values.lesson import Lesson, Owner
 from recollect.values.memory import Memory, MemoryKind, Status
+from recollect.values.query import Context, Kind, Query, Reach, Recall
 from recollect.values.resolution import Resolution
 from recollect.values.term import KINDS as TERM_KINDS
 from recollect.values.term import MAX_TERMS, ImportReport, Term, TermKind
 from recollect.values.term_file import dump_ontology, write_yaml
 
 KINDS = "|".join(get_args(MemoryKind))
-Id = Annotated[str, typer.Argument(metavar="ID", help="The id from `recollect memory list`.", show_default=False)]
-Text = Annotated[str, typer.Argument(metavar="TEXT", help="What to remember.", show_default=False)]
-Value = Annotated[str, typer.Argument(metavar="VALUE", help="The correct value.", show_default=False)]
+Id = Annotated[str, argument("ID", "The id from `recollect memory list`.")]
+Text = Annotated[str, argument("TEXT", "What to remember.")]
+Value = Annotated[str, argument("VALUE", "The correct value.")]
 DefinedTerm = Annotated[str | None, typer.Option("--term", help="The word that TEXT defines.")]
 AboutQuestion = Annotated[str | None, typer.Option("--question", help="The question that TEXT answered.")]
 Key = Annotated[str | None, typer.Option("--key", help="What it is about.", show_default="note")]
-Kind = Annotated[str | None, typer.Option("--kind", metavar=KINDS, help="Kind of memory.", show_default="note")]
+KindName = Annotated[str | None, typer.Option("--kind", metavar=KINDS, help="Kind of memory.", show_default="note")]
 NewOwner = Annotated[
     str | None,
     typer.Option("--owner", metavar="user|project", help="Who it belongs to.", show_default="by the wording"),
@@ -70,7 +95,7 @@ def learn(
     term: DefinedTerm = None,
     question: AboutQuestion = None,
     key: Key = None,
-    kind: Kind = None,
+    kind: KindName = None,
     owner: NewOwner = None,
     pending: Pending = False,
 ) -> Memory:
@@ -155,20 +180,17 @@ def forget(command: Command, memory_id: Id, yes: Yes = False) -> Receipt:
 # Words and the ontology -----------------------------------------------------------------------------------------------
 
 KIND_NAMES = "|".join(TERM_KINDS)
-Words = Annotated[list[str], typer.Argument(metavar="TERM...", help="The words to resolve.", show_default=False)]
+Words = Annotated[list[str], argument("TERM...", "The words to resolve.")]
 Define = Annotated[
     list[str] | None,
     typer.Option("--define", "-d", metavar="TERM=MEANING", help="What a word means in this session; repeatable."),
 ]
-File = Annotated[Path, typer.Argument(metavar="FILE", help="YAML or JSON; - reads stdin.", show_default=False)]
+File = Annotated[Path, argument("FILE", "YAML or JSON; - reads stdin.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Remove terms that are not in the file.")]
-Search = Annotated[str | None, typer.Argument(metavar="[SEARCH]", help="Words to search for.", show_default=False)]
+Search = Annotated[str | None, argument("[SEARCH]", "Words to search for.")]
 OnlyKind = Annotated[str | None, typer.Option("--kind", metavar=KIND_NAMES, help="Only this kind.")]
 TermLimit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of terms.")]
-Name = Annotated[
-    str,
-    typer.Argument(metavar="NAME", help="A word, a table, table.column, or table.column=value.", show_default=False),
-]
+Name = Annotated[str, argument("NAME", "A word, a table, table.column, or table.column=value.")]
 TermKindName = Annotated[str, typer.Option("--kind", metavar=KIND_NAMES, help="Kind of term.")]
 Description = Annotated[str | None, typer.Option("--description", help="Meaning of the term.")]
 Synonyms = Annotated[list[str] | None, typer.Option("--synonym", metavar="WORD", help="A synonym; repeatable.")]
@@ -177,23 +199,19 @@ Sql = Annotated[str | None, typer.Option("--sql", help="SQL of the term.")]
 ontology = typer.Typer(help="The ontology: the project's tables, columns, values and glossary.")
 
 
-def show_resolutions(console: Console, resolutions: Sequence[Resolution]) -> None:
-    table = make_table("term", "meaning", "tier", "sure", "why")
-    for each in resolutions:
-        meaning = make_text(shorten(each.meaning)) if each.meaning else make_text("unknown", "yellow")
-        sure = f"{each.confidence:.2f}" if each.is_resolved else ""
-        table.add_row(each.term, meaning, each.tier or "", sure, make_text(each.why, "dim"))
-    console.print(table)
-
-
-def show_terms(console: Console, terms: Sequence[Term]) -> None:
-    rows = [
-        (term.kind, term.name, *map(shorten, (term.description, ", ".join(term.synonyms), term.sql or "")))
-        for term in terms
-    ]
-    show_rows(console, ("kind", "name", "meaning", "synonyms", "SQL"), rows, "No such term.")
-
-
+show_resolutions = show_list(
+    "term",
+    ("meaning", lambda each: shorten(each.meaning) if each.meaning else make_text("unknown", "yellow")),
+    "tier",
+    ("sure", lambda each: each.confidence if each.is_resolved else None),
+    ("why", lambda each: make_text(each.why, "dim")),
+)
+show_terms = show_list(
+    *("kind", "name", ("meaning", lambda term: shorten(term.description))),
+    ("synonyms", lambda term: shorten(", ".join(term.synonyms))),
+    ("SQL", lambda term: shorten(term.sql or "")),
+    empty="No such term.",
+)
 IMPORTED = "{0.added:,} added, {0.changed:,} changed, {0.removed:,} removed, {0.unchanged:,} unchanged"
 
 
@@ -261,3 +279,96 @@ def parse_definitions(options: Sequence[str] | None) -> dict[str, str]:
         if not (term.strip() and equals and meaning.strip()):
             raise typer.BadParameter(f"{term + equals + meaning!r} is not TERM=MEANING", param_hint="--define")
     return {term.strip(): meaning.strip() for term, _, meaning in pairs}
+
+
+# Recall ---------------------------------------------------------------------------------------------------------------
+
+HitLimit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of hits.")]
+Budget = Annotated[int, typer.Option("--budget", "-b", help="Maximum number of tokens.")]
+Fallback = Annotated[int, typer.Option(help="Turns to return at least: when little matches, the best of the rest.")]
+MaxTurns = Annotated[int | None, typer.Option(help="Maximum number of recalled turns.", show_default="as many as fit")]
+TurnChars = Annotated[int, typer.Option(help="Longer turns are shortened to an excerpt.")]
+Recent = Annotated[
+    int | None, typer.Option(help="Latest turns of the session to add.", show_default="MEMORY_MAX_HISTORY_MESSAGES")
+]
+RequestId = Annotated[str, argument("REQUEST_ID", "The request id that recall and context print.")]
+
+
+@print_with(show_recall, options=SESSION_SCOPE)
+def recall(
+    command: Command,
+    question: Question,
+    scope: SearchScope = "auto",
+    limit: HitLimit = 10,
+    fallback: Fallback = 0,
+    as_of: AsOf = None,
+    recency: Recency = 0.0,
+    exclude: Exclude = None,
+    define: Define = None,
+    kind: HitKinds = None,
+) -> Recall:
+    """Find messages, memories, episodes and terms relevant to a question, each with an explanation."""
+    query = make_query(
+        question, scope, kind, exclude, define, as_of=as_of, limit=limit, fallback=fallback, recency=recency
+    )
+    return command.engine.recall(command.scope, query)
+
+
+@print_with(lambda _, packed: show_context(packed), options=SESSION_SCOPE)
+def context(
+    command: Command,
+    question: Question,
+    budget: Budget = 2000,
+    scope: SearchScope = "auto",
+    max_turns: MaxTurns = None,
+    turn_chars: TurnChars = 600,
+    recent: Recent = None,
+    as_of: AsOf = None,
+    recency: Recency = 0.0,
+    exclude: Exclude = None,
+    define: Define = None,
+    kind: HitKinds = None,
+) -> Context:
+    """Build text for a prompt: relevant memories and messages with citations, within a token budget."""
+    limits = {"budget": budget, "max_turns": max_turns, "turn_chars": turn_chars, "recent": recent}
+    query = make_query(question, scope, kind, exclude, define, as_of=as_of, recency=recency, **limits)
+    return command.engine.context(command.scope, query)
+
+
+@print_with(
+    lambda console, explanation: console.print(make_explanation_tree(explanation)), options=(*SCOPE, SESSION_SCOPE[0])
+)
+def explain(command: Command, request_id: RequestId) -> Explanation:
+    """Explain what a past recall or context found."""
+    return command.engine.explain(command.scope, request_id)
+
+
+def make_query(
+    question: str,
+    scope: str,
+    kinds: list[str] | None,
+    exclude: list[str] | None,
+    define: list[str] | None,
+    **options: Any,
+) -> Query:
+    return Query(
+        question,
+        cast("Reach", scope),
+        cast("tuple[Kind, ...]", tuple(kinds or get_args(Kind))),
+        exclude=tuple(exclude or ()),
+        definitions=parse_definitions(define),
+        **options,
+    )
+
+
+def show_context(packed: Context) -> None:
+    """Print only the text to stdout, unchanged, so that it can be piped into a prompt; the rest goes to stderr."""
+    console = stderr_console()
+    if packed.text:
+        typer.echo(replace_control_chars(packed.text) if stdout_console().is_terminal else packed.text)
+        console.print()
+    else:
+        console.print("Nothing is remembered about it.")
+    show_notes(console, packed.recall)
+    for line in describe_context(packed):
+        console.print(make_text(line, "dim"), soft_wrap=True)

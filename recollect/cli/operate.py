@@ -14,9 +14,9 @@ from rich.console import Console
 
 from recollect.cli.options import PROJECT, Command, Project, Session, User, echo, make_scope, print_with
 from recollect.cli.output import make_text, replace_control_chars, show_spinner, stderr_console
-from recollect.cli.tables import TextTable, format_counts, format_time, make_fact_table, make_table
-from recollect.extras import require_extra
-from recollect.settings import Settings, read_settings, trace_settings
+from recollect.cli.tables import TextTable, format_counts, format_time, make_fact_table, make_table, show_list
+from recollect.errors import require_extra
+from recollect.settings import Settings, format_setting, read_settings, trace_settings
 from recollect.values.serialization import to_json
 
 if TYPE_CHECKING:
@@ -107,17 +107,18 @@ Concurrency = Annotated[
 ]
 
 
+show_troubles = show_list(
+    *("conversation", ("tries", "attempts"), "parked", ("failed", "failed_at"), ("next try", "next_try"), "error")
+)
+
+
 def show_work_status(console: Console, status: WorkStatus) -> None:
     counts = (status.due, status.leased, status.failing, status.parked)
     row = (*(f"{count:,}" for count in counts), f"{status.lag:,.0f} s")
     console.print(make_table("due", "in progress", "failing", "parked", "oldest waits", rows=[row]))
     console.print(f"documents: {status.documents_waiting:,} to read, {status.documents_failed:,} failed")
     if status.troubles:
-        table = make_table("conversation", "tries", "parked", "failed", "next try", "error")
-        for trouble in status.troubles:
-            names = (str(trouble.conversation), str(trouble.attempts), ", ".join(trouble.parked))
-            table.add_row(*names, format_time(trouble.failed_at), format_time(trouble.next_try), trouble.error)
-        console.print(table)
+        show_troubles(console, status.troubles)
 
 
 @work.command()
@@ -192,16 +193,11 @@ def show_settings(console: Console, listed: dict[str, Any]) -> None:
     for row in listed["settings"]:
         origin = row["file"] or row["source"]
         place = f"{origin}, line {row['line']}" if row["line"] else origin
-        value = make_text(format_value(row["value"]), "bold" if row["changed"] else "")
+        value = make_text(format_setting(row["value"]), "bold" if row["changed"] else "")
         table.add_row(row["variable"], value, place, row["meaning"])
     console.print(table if table.rows else "All settings have their defaults.")
     for warning in listed["warnings"]:
         stderr_console().print(make_text(f"warning: {warning}", "yellow"))
-
-
-def format_value(value: object) -> str:
-    """Return a value as it is written in the environment."""
-    return str(int(value)) if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 @print_with(show_settings, options=())
@@ -231,13 +227,11 @@ def settings(command: Command, changed: Changed = False) -> dict[str, Any]:
 Most = Annotated[int, typer.Option("--limit", "-n", min=1, max=100_000, help="Number of users, the largest first.")]
 
 
-def show_stats(console: Console, found: Sequence[UserStats]) -> None:
-    names = ("conversations", "turns", "memories", "documents", "vectors", "bytes", "due")
-    table = make_table("user", *names, "waiting since")
-    for each in found:
-        counts = (f"{getattr(each, name):,}" for name in names)
-        table.add_row(each.user or "(project)", *counts, format_time(each.oldest))
-    console.print(table)
+show_stats = show_list(
+    ("user", lambda each: each.user or "(project)"),
+    *("conversations", "turns", "memories", "documents", "vectors", "bytes", "due"),
+    ("waiting since", "oldest"),
+)
 
 
 @print_with(show_stats, key="users", options=PROJECT, spinner="counting")
@@ -310,7 +304,7 @@ def report(command: Command, days: Days = 7, html: HtmlFile = None) -> tuple[Rep
     with show_spinner("counting"):
         result = engine.report(command.project, days=days)
     if html:
-        from recollect.apps.reports.page import render_page
+        from recollect.apps.reports import render_page
 
         try:
             html.write_text(render_page(result), encoding="utf-8")

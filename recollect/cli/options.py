@@ -21,14 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from recollect.cli.output import (
-    FAILED,
-    open_engine,
-    print_json,
-    replace_control_chars,
-    show_spinner,
-    stdout_console,
-)
+from recollect.cli.output import FAILED, open_engine, print_json, replace_control_chars, show_spinner, stdout_console
 from recollect.errors import InvalidInput
 from recollect.settings import read_settings
 from recollect.values.scope import Scope
@@ -48,6 +41,11 @@ def parse_time(text: str | datetime) -> datetime:
         raise typer.BadParameter(f"{text!r} is not an ISO time such as 2026-05-01T14:30") from None
 
 
+def argument(metavar: str, help_text: str) -> Any:
+    """Return a positional argument that is shown under its name in the help."""
+    return typer.Argument(metavar=metavar, help=help_text, show_default=False)
+
+
 User = Annotated[
     str | None,
     typer.Option("--user", "-u", envvar="RECOLLECT_USER", help="The user.", show_default="your login name"),
@@ -59,12 +57,12 @@ Project = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
 
-Question = Annotated[str, typer.Argument(metavar="QUESTION", help="What to search for.", show_default=False)]
+Question = Annotated[str, argument("QUESTION", "What to search for.")]
 SearchScope = Annotated[
     str,
     typer.Option("--scope", metavar="auto|session|user", help="Where to search; auto starts with the session."),
 ]
-Kinds = Annotated[
+HitKinds = Annotated[
     list[str] | None,
     typer.Option("--kind", metavar="turn|memory|episode", help="Only this kind; repeatable.", show_default="all"),
 ]

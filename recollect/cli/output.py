@@ -68,9 +68,9 @@ def make_text(text: str, style: str = "") -> Text:
     return Text(replace_control_chars(text), style=style)
 
 
-def print_text(text: str, style: str = "") -> None:
+def print_text(text: str) -> None:
     """Print a result."""
-    stdout_console().print(make_text(text, style))
+    stdout_console().print(make_text(text))
 
 
 def print_note(text: str, style: str = "dim") -> None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from operator import attrgetter
+from typing import Any
 
 from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.style import StyleType
 from rich.table import Table
+from rich.text import Text
 from rich.tree import Tree
 
 from recollect.cli.output import make_text
-from recollect.values.audit import Receipt
-from recollect.values.conversation import Turn
-from recollect.values.explanation import ExplainedHit, ExplainedMemory, Explanation
+from recollect.values.audit import ExplainedHit, ExplainedMemory, Explanation, Receipt
 from recollect.values.memory import Memory
 from recollect.values.query import Context, Hit, Recall
 
@@ -44,9 +45,42 @@ def make_table(*headings: str, rows: Iterable[Row] = (), title: str | None = Non
     return table
 
 
-def show_rows(console: Console, headings: Sequence[str], rows: Sequence[Row], empty: str) -> None:
-    """Print a table, or `empty` if there are no rows."""
-    console.print(make_table(*headings, rows=rows) if rows else empty)
+Column = str | tuple[str, str | Callable[[Any], Any]]
+
+
+def show_list(*columns: Column, empty: str = "", copied: bool = False) -> Callable[[Console, Sequence[Any]], None]:
+    """Return a function that prints values as a table, or `empty` if there are none. A column is the name of an
+    attribute, or a heading with an attribute or with a function of the value. With `copied` the first is not folded."""
+    named = dict((each, each) if isinstance(each, str) else each for each in columns)
+    readers = [attrgetter(source) if isinstance(source, str) else source for source in named.values()]
+
+    def show(console: Console, values: Sequence[Any]) -> None:
+        if not values and empty:
+            console.print(empty)
+            return
+        table = make_table(*named, rows=([format_cell(read(value)) for read in readers] for value in values))
+        table.columns[0].no_wrap = copied
+        console.print(table)
+
+    return show
+
+
+def format_cell(value: Any) -> RenderableType:
+    """Return a value as a cell: a time in minutes, a number with separators, a share with two digits."""
+    match value:
+        case None:
+            return ""
+        case Text():
+            return value
+        case datetime():
+            return format_time(value)
+        case float():
+            return f"{value:.2f}"
+        case int():
+            return f"{value:,}"
+        case tuple() | list():
+            return ", ".join(map(str, value))
+    return str(value)
 
 
 def make_fact_table(facts: Mapping[str, str]) -> TextTable:
@@ -127,26 +161,20 @@ def reason_cells(text: str, why: str, is_wide: bool) -> tuple[RenderableType, ..
     return cells if is_wide else (Group(*cells),)
 
 
-def show_memories(console: Console, memories: Sequence[Memory]) -> None:
-    if not memories:
-        console.print("No memories.")
-        return
-    table = make_table("id", "kind", "key", "value", "sure", "from", "to", "source")
-    table.columns[0].no_wrap = True  # so that it can be copied
-    for memory in memories:
-        reason = f": {memory.reason}" if memory.reason else ""
-        status = "" if memory.status == "active" else f" ({memory.status}{reason})"
-        table.add_row(
-            str(memory.id),
-            memory.kind,
-            memory.key,
-            make_text(shorten(memory.value)) + make_text(status, "dim"),
-            f"{memory.confidence:.2f}",
-            format_day(memory.valid_from),
-            format_day(memory.valid_to),
-            format_origin(memory),
-        )
-    console.print(table)
+def format_memory_value(memory: Memory) -> Text:
+    reason = f": {memory.reason}" if memory.reason else ""
+    status = "" if memory.status == "active" else f" ({memory.status}{reason})"
+    return make_text(shorten(memory.value)) + make_text(status, "dim")
+
+
+show_memories = show_list(
+    *("id", "kind", "key", ("value", format_memory_value), ("sure", "confidence")),
+    ("from", lambda memory: format_day(memory.valid_from)),
+    ("to", lambda memory: format_day(memory.valid_to)),
+    ("source", format_origin),
+    empty="No memories.",
+    copied=True,
+)
 
 
 def show_notes(console: Console, recall: Recall) -> None:
@@ -164,9 +192,9 @@ def describe_context(context: Context) -> list[str]:
     return [", ".join(facts), f"request {context.request_id}"]
 
 
-def show_history(console: Console, turns: Sequence[Turn]) -> None:
-    rows = [(turn.ref, format_time(turn.at), turn.speaker or turn.role, turn.text) for turn in turns]
-    console.print(make_table("source", "when (UTC)", "who", "text", rows=rows))
+show_history = show_list(
+    ("source", "ref"), ("when (UTC)", "at"), ("who", lambda turn: turn.speaker or turn.role), "text"
+)
 
 
 def show_receipt(console: Console, receipt: Receipt, verb: str = "Forgotten", heading: str = "rows erased") -> None:

@@ -9,10 +9,8 @@ is a miss.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from hashlib import blake2b
 from typing import TypeVar
 from uuid import UUID
@@ -21,11 +19,11 @@ import msgspec
 import numpy as np
 
 from recollect.ports import Cache, CacheCounts
-from recollect.recall.candidates import Candidates, Ints
+from recollect.recall.bm25 import Candidates, Ints
 from recollect.store.question_context import ContextLookup, QuestionContext
 from recollect.store.store import Store
 from recollect.store.wire_format import Vectors
-from recollect.values.conversation import Role, Turn, Window
+from recollect.values.conversation import Turn, Window
 from recollect.values.scope import ConversationId, ScopeId
 
 T = TypeVar("T")
@@ -60,7 +58,7 @@ class TurnCache:
         window = found.window
         self._count_lookup(window if window and window.continues(kept) else None)
         if window and window.turns and not (kept and window.continues(kept) and window.turns[-1] == kept.turns[-1]):
-            self._write(scope, {name: encode_window(window)})
+            self._write(scope, {name: _encode(window)})
         return found
 
     async def read_turns(self, scope: ScopeId, rows: Ints, found: Candidates, most_chars: int) -> list[Turn]:
@@ -74,7 +72,7 @@ class TurnCache:
         read = await self.store.load_turns(scope, [(place.conversation, place.index) for place in missing], most_chars)
 
         names = {place.ref: place.name for place in missing}
-        bodies = {names[turn.ref]: encode_turn(turn) for turn in read}
+        bodies = {names[turn.ref]: _encode(turn) for turn in read}
         self._write(scope, {name: body for name, body in bodies.items() if len(body) <= MAX_TURN_BYTES})
         return [*kept.values(), *read]
 
@@ -85,7 +83,7 @@ class TurnCache:
 
     def write_vector(self, scope: ScopeId, model: str, text: str, vector: Vectors) -> None:
         if vector.dtype == np.float32:
-            self._write(scope, {f"q:{hash_texts(model, text)}": encode_vector(vector)})
+            self._write(scope, {f"q:{hash_texts(model, text)}": vector.astype("<f4").tobytes()})
 
     async def drop(self, scope: ScopeId) -> None:
         """Remove a scope's entries. Forgotten or redacted text would not be served again, but it must not stay
@@ -133,39 +131,20 @@ def locate_turns(rows: Ints, found: Candidates) -> list[TurnLocation]:
     """Return the locations of some rows. The time is part of the name: after a restore of an older database state,
     another turn may get the same index."""
     columns = (found.conversation[rows].tolist(), found.turn[rows].tolist(), found.said_at[rows].tolist())
-    return [_locate_turn(found, number, index, at) for number, index, at in zip(*columns, strict=True)]
-
-
-def _locate_turn(found: Candidates, number: int, index: int, at: float) -> TurnLocation:
-    conversation = found.conversations[number]
-    blanked = found.redactions.get(conversation, 0)
-    name = f"t:{conversation.hex}:{index}:{blanked}:{at:.6f}"
-    return TurnLocation(conversation, index, f"{found.sessions[number]}#{index}", name)
+    located = []
+    for number, index, at in zip(*columns, strict=True):
+        conversation = found.conversations[number]
+        name = f"t:{conversation.hex}:{index}:{found.redactions.get(conversation, 0)}:{at:.6f}"
+        located.append(TurnLocation(conversation, index, f"{found.sessions[number]}#{index}", name))
+    return located
 
 
 CHECKSUM_BYTES = 8  # bytes
 
 
-class CachedTurn(msgspec.Struct, array_like=True, frozen=True):
-    role: Role
-    text: str
-    speaker: str | None
-    at: datetime
-    data: str | None  # JSON: the numbers in it may be larger than msgspec's
-    high_value: bool
-    session: str
-    index: int
-
-
-class CachedWindow(msgspec.Struct, array_like=True, frozen=True):
-    conversation: UUID
-    redactions: int
-    turns: list[CachedTurn]
-
-
 _encode = msgspec.json.Encoder().encode
-_turn = msgspec.json.Decoder(CachedTurn)
-_window = msgspec.json.Decoder(CachedWindow)
+_turn = msgspec.json.Decoder(Turn)
+_window = msgspec.json.Decoder(Window)
 
 
 def add_checksum(owner: UUID, name: str, body: bytes) -> bytes:
@@ -183,31 +162,25 @@ def _compute_checksum(owner: UUID, name: str, body: bytes) -> bytes:
     return blake2b(b"%b%b\0%b" % (owner.bytes, name.encode(), body), digest_size=CHECKSUM_BYTES).digest()
 
 
-def encode_turn(turn: Turn) -> bytes:
-    return _encode(_to_cached(turn))
-
-
 def decode_turn(body: bytes) -> Turn | None:
     try:
-        return _from_cached(_turn.decode(body))
+        turn = _turn.decode(body)
     except ValueError:
         return None
-
-
-def encode_window(window: Window) -> bytes:
-    return _encode(CachedWindow(window.conversation, window.redactions, [_to_cached(turn) for turn in window.turns]))
+    return turn if is_of_log(turn) else None
 
 
 def decode_window(body: bytes) -> Window | None:
     try:
-        kept = _window.decode(body)
-        return Window(ConversationId(kept.conversation), kept.redactions, [_from_cached(turn) for turn in kept.turns])
+        window = _window.decode(body)
     except ValueError:
         return None
+    return window if all(map(is_of_log, window.turns)) else None
 
 
-def encode_vector(vector: Vectors) -> bytes:
-    return vector.astype("<f4").tobytes()
+def is_of_log(turn: Turn) -> bool:
+    """Return whether a turn has what the log adds to it."""
+    return turn.at is not None and turn.session is not None and turn.index is not None
 
 
 def decode_vector(body: bytes) -> Vectors | None:
@@ -220,19 +193,3 @@ def decode_vector(body: bytes) -> Vectors | None:
 def hash_texts(*parts: str) -> str:
     """Return a short name for texts that are too long or too personal to be one."""
     return blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
-
-
-def _to_cached(turn: Turn) -> CachedTurn:
-    """Convert a turn of the log, which has a session, an index and a time."""
-    assert turn.at is not None
-    assert turn.session is not None
-    assert turn.index is not None
-    data = None if turn.data is None else json.dumps(turn.data)
-    return CachedTurn(turn.role, turn.text, turn.speaker, turn.at, data, turn.high_value, turn.session, turn.index)
-
-
-def _from_cached(kept: CachedTurn) -> Turn:
-    data = None if kept.data is None else json.loads(kept.data)
-    if not isinstance(data, dict | None):
-        raise ValueError("a turn's data is a mapping")
-    return Turn(kept.role, kept.text, kept.speaker, kept.at, data, kept.high_value, kept.session, kept.index)

@@ -77,7 +77,9 @@ async def add_evidence(
         changes = await run_in_thread(extend, tail, new) if len(new) > FEW else extend(tail, new)
         if changes is not None:
             return Decision(version, [memory for memory, _ in tail.active], new, changes, also)
-        return await decide(deps, holder, list({said.key for said in new}), build_addition(new, *also))
+        return await decide(
+            deps, holder, list({said.key for said in new}), lambda known: Amendment(new, known.evidence, also)
+        )
 
     return await write_decision(deps, holder, decided, actor, read)
 
@@ -118,7 +120,3 @@ async def write_decision(
                 raise
             await asyncio.sleep(random.uniform(0, min(LONGEST_PAUSE, PAUSE * 2**attempt)))
     raise AssertionError("unreachable")
-
-
-def build_addition(new: Sequence[Evidence], *also: Statement) -> Amend:
-    return lambda known: Amendment(new, known.evidence, also)

@@ -9,6 +9,7 @@ and never replace them.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import timedelta
@@ -22,8 +23,8 @@ from recollect.learning.document_turns import asks_documents, select_for_summary
 from recollect.learning.rules import rulebooks
 from recollect.learning.summary import Summary, summarize_by_quoting
 from recollect.providers.model_gate import background
+from recollect.recall.lexemes import count_tokens
 from recollect.recall.sketch import embedded_text
-from recollect.recall.tokens import count_tokens
 from recollect.store.work import release_statement
 from recollect.threads import run_in_thread
 from recollect.values.conversation import Episode, Turn, find_due_ranges
@@ -127,11 +128,13 @@ async def compress(deps: Dependencies, job: Job, newest: Sequence[Turn]) -> Job:
     for first, last in find_due_episodes(deps, job, newest):
         turns = await deps.store.work.load_turns(job, first, last)
 
+        started = time.perf_counter()
         episode = build_episode(deps, job, turns, await summarize(deps, turns))
+        model_ms = round((time.perf_counter() - started) * 1000) if deps.summariser else None
         vectors, model = await embed_episode(deps, episode)
 
         after = replace(job, episodes=last + 1)
-        await deps.store.episodes.add(job, after, episode, vectors, model)
+        await deps.store.episodes.add(job, after, episode, vectors, model, model_ms)
         job = after
     return job
 

@@ -1,7 +1,10 @@
-"""Documents: store, list, read and drop them. Workers read the files (read_document.py).
+"""Documents: store, list, read, search and drop them. Workers read the files (read_document.py).
 
 A document belongs to a user or to their project, whose users share it; the caller checks who may add to the project. An
 upload is first written to a temporary file, so that no database connection waits for the uploader.
+
+A search analyzes the question and embeds it once; one round trip per scope finds candidates by words and by meaning;
+one adds missing cosines; recall/document_rank.py ranks; a last one loads the texts.
 """
 
 from __future__ import annotations
@@ -9,21 +12,41 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import AsyncIterable, AsyncIterator, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import BinaryIO, get_args
+from typing import BinaryIO, cast, get_args
+
+import numpy as np
 
 from recollect.errors import InvalidInput, NotFound, TooLarge, UnsupportedFile
 from recollect.flows.dependencies import Dependencies
-from recollect.store.documents import NewDocument
+from recollect.recall.bm25 import Floats, Ints
+from recollect.recall.document_rank import (
+    CANDIDATES,
+    Ranked,
+    Shelf,
+    Words,
+    accept_spellings,
+    describe_arms,
+    find_unheard,
+    rank_chunks,
+    score_words,
+    select_by_words,
+    vary_chunks,
+)
+from recollect.recall.question import Question, analysed_part, read_question
+from recollect.recall.spelling import SIMILAR, with_spellings
+from recollect.store.documents import ChunkArms, ChunkCandidates, ChunkKey, NewDocument, build_shelf, unpack_postings
 from recollect.store.upkeep import Usage
 from recollect.values.audit import AuditEntry, Receipt
-from recollect.values.blocks import Chunk
 from recollect.values.document import (
+    Chunk,
+    ChunkHit,
     Document,
     DocumentId,
+    DocumentQuery,
     DocumentStatus,
     Passage,
     Upload,
@@ -61,7 +84,7 @@ async def add_document(deps: Dependencies, scope: Scope, upload: Upload, owner: 
         entry = AuditEntry(get_actor(scope, owner), "added", f"document:{new.id}", {"size": size})
         document, is_new = await deps.store.documents.add(holder, new, iter_pieces(file), entry, deps.clock.now())
     if is_new:
-        deps.wake_ups.add_document(holder, document.id)
+        deps.new_documents.add(holder, document.id)
     return replace(document, owner=owner)
 
 
@@ -193,3 +216,126 @@ def list_owners(owner: Owner | None) -> tuple[Owner, ...]:
 
 def get_holder_id(scope: Scope, owner: Owner) -> ScopeId:
     return scope.id if owner == "user" else scope.project_id
+
+
+VARIED = 50  # candidates among which variety is looked for
+Near = tuple[float, Floats | None]  # a chunk's cosine and, where asked for, its vector
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSearch:
+    """The candidates of all scopes together."""
+
+    arms: ChunkArms
+    holders: Sequence[tuple[ScopeId, Owner]]
+    found: Sequence[ChunkCandidates]  # per holder
+    shelf: Shelf
+    words: Words
+
+
+async def search_documents(deps: Dependencies, scope: Scope, query: DocumentQuery) -> list[ChunkHit]:
+    question = read_question(analysed_part(query.text))
+    vector, model, _ = await deps.embedding.embed_question(query.text, scope.id)
+    holders = [(get_holder_id(scope, owner), owner) for owner in list_owners(query.owner)]
+    only = cast("tuple[DocumentId, ...] | None", query.documents)
+
+    looked = await search_scopes(deps, holders, ChunkArms(question.lexemes, vector, model, only, CANDIDATES))
+    if misspelt := find_unheard(question, looked.words):
+        question, looked = await search_similar_words(deps, looked, question, misspelt)
+
+    chunk, near = await load_candidates(deps, looked, query.mmr is not None)
+    found = rank_chunks(looked.words, chunk, np.array([near[number][0] for number in chunk.tolist()]))
+    rows = choose_rows(found, near, query)
+
+    texts = await load_chunks(deps, looked, found.chunk[rows].tolist())
+    keys = {row: looked.shelf.key(int(found.chunk[row])) for row in rows}
+    return [build_hit(looked, found, row, question, texts[key]) for row, key in keys.items() if key in texts]
+
+
+async def search_scopes(
+    deps: Dependencies, holders: Sequence[tuple[ScopeId, Owner]], wanted: ChunkArms
+) -> DocumentSearch:
+    found = await asyncio.gather(*(deps.store.chunks.search(holder, wanted) for holder, _ in holders))
+    shelf = build_shelf(found)
+    return DocumentSearch(
+        wanted, holders, found, shelf, score_words(shelf, unpack_postings(shelf, found), wanted.terms)
+    )
+
+
+async def search_similar_words(
+    deps: Dependencies, looked: DocumentSearch, question: Question, misspelt: Sequence[str]
+) -> tuple[Question, DocumentSearch]:
+    """Search again with similar words that the documents contain, if there are any."""
+    similar: dict[str, str] = {}
+    for holder, _ in looked.holders:
+        similar |= await deps.store.chunks.find_similar_words(holder, misspelt, SIMILAR)
+    similar = accept_spellings(question, looked.words, similar)
+    if not similar:
+        return question, looked
+    question = with_spellings(question, similar)
+    # Results of the first search, by other words and by meaning, stay.
+    new = replace(looked.arms, terms=sorted({*similar.values()} - {*looked.arms.terms}), vector=None)
+    reading = (
+        deps.store.chunks.add_words(holder, new, old)
+        for (holder, _), old in zip(looked.holders, looked.found, strict=True)
+    )
+    found = await asyncio.gather(*reading)
+    words = score_words(looked.shelf, unpack_postings(looked.shelf, found), question.lexemes)
+    return question, replace(looked, found=found, words=words)
+
+
+async def load_candidates(deps: Dependencies, looked: DocumentSearch, whole: bool) -> tuple[Ints, dict[int, Near]]:
+    """Return the numbers of the chunks that either arm found, and the cosine of each."""
+    near: dict[int, Near] = {}
+    for each in looked.found:
+        for document, index, cosine in each.nearest:
+            if (number := looked.shelf.number(document, index)) is not None:
+                near[number] = (cosine, None)
+    chunk = np.union1d(select_by_words(looked.words), np.fromiter(near, np.int64, len(near))).astype(np.int64)
+    if looked.arms.vector is not None:
+        missing = [number for number in chunk.tolist() if whole or number not in near]
+        near |= await load_cosines(deps, looked, missing, whole)
+    return chunk, {number: near.get(number, (np.nan, None)) for number in chunk.tolist()}
+
+
+async def load_cosines(
+    deps: Dependencies, looked: DocumentSearch, numbers: Sequence[int], whole: bool
+) -> dict[int, Near]:
+    near: dict[int, Near] = {}
+    for n, keys in looked.shelf.by_holder(numbers).items():
+        found = await deps.store.chunks.load_cosines(looked.holders[n][0], keys, looked.arms, whole)
+        near |= {number: found[key] for key in found if (number := looked.shelf.number(*key)) is not None}
+    return near
+
+
+def choose_rows(found: Ranked, near: Mapping[int, Near], query: DocumentQuery) -> list[int]:
+    """Return the rows of the candidates to return, in order."""
+    most = min(query.limit, len(found.chunk))
+    vectors = [near[number][1] for number in found.chunk[: max(VARIED, most)].tolist()]
+    lengths = [len(vector) for vector in vectors if vector is not None]
+    if query.mmr is None or not lengths:
+        return list(range(most))
+    table = np.stack([np.zeros(lengths[0]) if vector is None else vector for vector in vectors])
+    return vary_chunks(found.score[: len(vectors)], table, query.limit, query.mmr)
+
+
+async def load_chunks(
+    deps: Dependencies, looked: DocumentSearch, numbers: Sequence[int]
+) -> dict[ChunkKey, tuple[Document, Chunk]]:
+    texts: dict[ChunkKey, tuple[Document, Chunk]] = {}
+    for n, keys in looked.shelf.by_holder(numbers).items():
+        texts |= await deps.store.chunks.load_chunks(*looked.holders[n], keys)
+    return texts
+
+
+def build_hit(
+    looked: DocumentSearch, found: Ranked, row: int, question: Question, text: tuple[Document, Chunk]
+) -> ChunkHit:
+    opinions, matched = describe_arms(looked.words, found, row, question.respelt)
+    return ChunkHit(
+        *text,
+        score=round(float(found.score[row]), 4),
+        arms=opinions,
+        parts={"bm25": round(float(found.words[row]), 4), "vector": round(float(found.meaning[row]), 4)},
+        words=tuple(question.surface.get(word, word) for word in matched),
+    )

@@ -17,7 +17,6 @@ from recollect.learning.reconcile import MARK
 from recollect.recall.sketch import sketch
 from recollect.store.erasure import OWN_NAME, Erased, RewrittenTurn, TurnWithValue
 from recollect.values.audit import Receipt
-from recollect.values.conversation import Turn
 from recollect.values.lesson import Owner
 from recollect.values.scope import MemoryId, Scope
 
@@ -82,13 +81,10 @@ def _match_whole_words(value: str) -> str:
 
 
 def rewrite_turn(said: TurnWithValue, pattern: str) -> RewrittenTurn:
-    """Return a turn before and after redaction, with its new search data."""
-    after = blank_turn(said.turn, pattern, said.is_ground)
-    return RewrittenTurn(said.conversation, said.turn, after, sketch(after))
-
-
-def blank_turn(turn: Turn, pattern: str, is_ground: bool) -> Turn:
-    """Return the turn without the value; a turn that the memory rests on in other words loses all its text."""
+    """Return a turn before and after redaction, with its new search data. A turn that the memory rests on in other
+    words loses all its text."""
+    turn = said.turn
     text, times = re.subn(pattern, MARK, turn.text, flags=re.IGNORECASE)
     speaker = None if turn.speaker and re.search(pattern, turn.speaker, re.IGNORECASE) else turn.speaker
-    return replace(turn, text=MARK if is_ground and not times else text, speaker=speaker, data=None)
+    after = replace(turn, text=MARK if said.is_ground and not times else text, speaker=speaker, data=None)
+    return RewrittenTurn(said.conversation, turn, after, sketch(after))

@@ -14,8 +14,20 @@ from typing import NoReturn
 from recollect.deadline import deadline
 from recollect.errors import InvalidInput, NotFound, Unauthorized
 from recollect.flows.dependencies import Dependencies
-from recollect.values.api_key import MARK, ApiKey, Grant, KeyId, NewKey, generate_key, parse_key
-from recollect.values.identity import LOCAL, ClaimNames, Credentials, Identity, read_identity
+from recollect.values.identity import (
+    LOCAL,
+    MARK,
+    ApiKey,
+    ClaimNames,
+    Credentials,
+    Grant,
+    Identity,
+    KeyId,
+    NewKey,
+    generate_key,
+    parse_key,
+    read_identity,
+)
 from recollect.values.scope import MAX_NAME, ScopeId, uuid7
 from recollect.values.text import check_text
 
@@ -120,10 +132,6 @@ async def create_key(deps: Dependencies, grant: Grant, by: str) -> NewKey:
     new = generate_key(KeyId(uuid7()), grant, check_text("by", by, MAX_NAME), now)
     await deps.store.keys.add(new)
     return new
-
-
-async def list_keys(deps: Dependencies, project: str | None) -> list[ApiKey]:
-    return await deps.store.keys.list_keys(project)
 
 
 async def revoke_key(deps: Dependencies, key: KeyId, project: str | None, by: str) -> ApiKey:

@@ -20,8 +20,7 @@ from recollect.learning.evidence import build_evidence, build_retractions, drop_
 from recollect.learning.extract import extract
 from recollect.learning.reconcile import reconcile
 from recollect.learning.rules import rulebooks
-from recollect.recall.lexemes import lexemes
-from recollect.recall.tokens import count_tokens
+from recollect.recall.lexemes import count_tokens, lexemes
 from recollect.store.database import Statement
 from recollect.store.memories import Holder, Known, Lookup
 from recollect.store.work import advance_statement, move_learned

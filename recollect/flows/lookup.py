@@ -12,9 +12,8 @@ from uuid import UUID
 from recollect.errors import InvalidInput, NotFound
 from recollect.flows.dependencies import Dependencies
 from recollect.flows.documents import iter_chunks
-from recollect.values.audit import Audit
+from recollect.values.audit import REQUEST_COLUMNS, Audit, Explanation, build_explanation
 from recollect.values.conversation import Conversation, Episode, Turn
-from recollect.values.explanation import REQUEST_COLUMNS, Explanation, build_explanation
 from recollect.values.lesson import Owner
 from recollect.values.memory import Memory
 from recollect.values.query import check_choice, check_range
@@ -58,12 +57,8 @@ async def export_user(deps: Dependencies, scope: Scope) -> AsyncIterator[str]:
         yield _format_line("conversation", asdict(conversation))
         async for turn in deps.store.iter_turns(scope.id, conversation):
             yield _format_line("turn", asdict(turn))
-    for episode in await deps.store.episodes.list_episodes(scope.id, None, EVERYTHING):
-        yield _format_line("episode", asdict(episode))
-    for memory in await deps.store.memories.list_memories(scope.id, limit=EVERYTHING):
-        yield _format_line("memory", {"memory_kind": memory.kind, **asdict(memory)})
-    for said in await deps.store.memories.list_evidence(scope.id):
-        yield _format_line("evidence", {"memory_kind": said.kind, **asdict(said)})
+    async for line in export_known(deps, scope):
+        yield line
     async for line in export_documents(deps, scope):
         yield line
     for row in await deps.store.list_requests(scope.id):
@@ -72,6 +67,16 @@ async def export_user(deps: Dependencies, scope: Scope) -> AsyncIterator[str]:
         yield _format_line("rejection", {"day": day, "reason": reason, "count": count})
     for entry in await deps.store.memories.list_audit(scope.id):
         yield _format_line("audit", asdict(entry))
+
+
+async def export_known(deps: Dependencies, scope: Scope) -> AsyncIterator[str]:
+    """Yield the user's episodes, memories and evidence."""
+    for episode in await deps.store.episodes.list_episodes(scope.id, None, EVERYTHING):
+        yield _format_line("episode", asdict(episode))
+    for memory in await deps.store.memories.list_memories(scope.id, limit=EVERYTHING):
+        yield _format_line("memory", {"memory_kind": memory.kind, **asdict(memory)})
+    for said in await deps.store.memories.list_evidence(scope.id):
+        yield _format_line("evidence", {"memory_kind": said.kind, **asdict(said)})
 
 
 async def export_documents(deps: Dependencies, scope: Scope) -> AsyncIterator[str]:
@@ -100,14 +105,11 @@ async def explain_request(deps: Dependencies, scope: Scope, request_id: RequestI
 
 async def load_used_memories(deps: Dependencies, scope: Scope, used: Sequence[Mapping[str, Any]]) -> list[Memory]:
     """Return the memories that a request used, with every value ever stored under their keys."""
-    ids = {tier: [as_memory_id(hit["source"]) for hit in used if hit["tier"] == tier] for tier in ("user", "project")}
-    holders = {"user": scope.id, "project": scope.project_id}
-    stories = [await deps.store.memories.load_histories(holders[tier], found) for tier, found in ids.items() if found]
-    return [memory for story in stories for memory in story]
-
-
-def as_memory_id(source: str) -> MemoryId:
-    return MemoryId(UUID(source.removeprefix("memory:")))
+    found: list[Memory] = []
+    for holder, tier in ((scope.id, "user"), (scope.project_id, "project")):
+        ids = [MemoryId(UUID(hit["source"].removeprefix("memory:"))) for hit in used if hit["tier"] == tier]
+        found += await deps.store.memories.load_histories(holder, ids) if ids else []
+    return found
 
 
 async def list_episodes(deps: Dependencies, scope: Scope, limit: int) -> list[Episode]:

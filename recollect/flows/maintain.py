@@ -21,7 +21,7 @@ from recollect.flows.dependencies import Dependencies
 from recollect.flows.derive import derive
 from recollect.flows.read_document import get_document_model, read_document
 from recollect.learning.upkeep import DecayRule, UpkeepLimits, UpkeepSummary
-from recollect.recall.chapters import TURNS
+from recollect.recall.fuse import TURNS
 from recollect.store.store import Store
 from recollect.store.upkeep import START
 from recollect.values.document import DocumentId
@@ -71,10 +71,6 @@ async def settle_documents(deps: Dependencies, holder: ScopeId) -> None:
 async def is_being_read(deps: Dependencies, holder: ScopeId, document: DocumentId) -> bool:
     found = await deps.store.documents.find(holder, document, "user")
     return found is not None and found.status == "processing"
-
-
-async def retry_work(deps: Dependencies) -> int:
-    return await deps.store.work.retry_parked()
 
 
 log = logging.getLogger("recollect.upkeep")

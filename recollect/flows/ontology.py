@@ -1,23 +1,28 @@
-"""Ontology and data sources: the terms of a project, from a file or one by one, and the databases that the project
-queries.
+"""What words mean: the terms of a project, from a file or one by one, the databases that it queries, and `resolve`.
 
 A change reads what is stored, compares, and writes the difference with one audit entry; if it changed meanwhile, this
 is repeated. Nothing is written if nothing differs. All of it belongs to the project; the caller checks permissions.
+One round trip reads everything about some terms, however many; values/resolution.py decides what they mean.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from recollect.errors import InvalidInput, NotFound, Outdated
 from recollect.flows.dependencies import Dependencies
+from recollect.flows.reason import rewrite_followup
+from recollect.recall.lexemes import lexemes
 from recollect.store.memories import Holder
 from recollect.store.terms import KnownTerms, term_statements
 from recollect.values.audit import AuditEntry
-from recollect.values.data_source import DataSource, ServerIdentity, check_data_source
+from recollect.values.data_source import DataSource, check_data_source
+from recollect.values.query import check_range
+from recollect.values.resolution import Brief, Briefing, Resolution, resolve_terms
 from recollect.values.scope import MemoryId, Scope
 from recollect.values.sensitive_data import mask_text
 from recollect.values.term import (
@@ -32,10 +37,12 @@ from recollect.values.term import (
     compare_terms,
     find_parts,
     is_part_of,
+    stem_name,
 )
 from recollect.values.term_file import read_ontology
 from recollect.values.text import check_text
 
+T = TypeVar("T")
 TRIES = 8
 
 
@@ -59,8 +66,7 @@ async def list_terms(
 ) -> list[Term]:
     if search is not None:
         search = check_text("search", search, MAX_NAME).strip()
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_TERMS:
-        raise InvalidInput("limit", f"{limit!r} is not a number from 1 to {MAX_TERMS:,}")
+    check_range("limit", limit, 1, MAX_TERMS)
     return await deps.store.terms.list_terms(scope.project_id, search, check_kind(kind), limit)
 
 
@@ -121,29 +127,28 @@ async def change_ontology(
 ) -> TermChanges:
     """Decide on what is stored and write the changes; repeat if another writer was faster."""
     holder = Holder(scope.project_id, scope.project, None)
-    attempt = 1
-    while True:
+
+    async def change() -> TermChanges:
         known = await read()
         changes = decide(known)
-        if not changes.put and not changes.drop:
-            return changes
-        try:
+        if changes.put or changes.drop:
             entry = AuditEntry(scope.user, action, subject, count_changes(changes.report))
             await deps.store.terms.write(holder, known.version, changes, entry, deps.clock.now())
-        except Outdated:
-            if attempt == TRIES:
-                raise
-            attempt += 1
-        else:
-            return changes
+        return changes
+
+    return await repeat_outdated(change)
+
+
+async def repeat_outdated(change: Callable[[], Awaitable[T]]) -> T:
+    """Run the change; run it again if another writer was faster."""
+    for _ in range(TRIES - 1):
+        with suppress(Outdated):
+            return await change()
+    return await change()
 
 
 def count_changes(report: ImportReport) -> dict[str, int]:
     return {"added": report.added, "changed": report.changed, "removed": report.removed}
-
-
-async def list_data_sources(deps: Dependencies, scope: Scope) -> list[DataSource]:
-    return await deps.store.data_sources.list_sources(scope.project_id)
 
 
 async def get_data_source(deps: Dependencies, scope: Scope, name: str) -> DataSource:
@@ -168,19 +173,18 @@ async def put_data_source(
         source = replace(source, catalog=mask_catalog(source.catalog))
     entry = AuditEntry(scope.user, "connected", f"data source:{source.name}", {"fingerprint": source.fingerprint})
     holder = Holder(scope.project_id, scope.project, None)
-    attempt = 1
-    while True:
+
+    async def change() -> DataSource:
         known = await deps.store.terms.load_all(scope.project_id)
         changes = plan_term_changes(known.terms, wanted, hidden)
-        entries = [entry, *audit_changes(scope, changes)]
+        entries = [entry]
+        if changes.put or changes.drop:
+            entries.append(AuditEntry(scope.user, "imported", "ontology", count_changes(changes.report)))
         now = deps.clock.now()
         written = term_statements(holder, known.version, changes, now)
-        try:
-            return await deps.store.data_sources.put(scope.project_id, source, entries, now, written)
-        except Outdated:
-            if attempt == TRIES:
-                raise
-            attempt += 1
+        return await deps.store.data_sources.put(scope.project_id, source, entries, now, written)
+
+    return await repeat_outdated(change)
 
 
 def plan_term_changes(
@@ -193,12 +197,6 @@ def plan_term_changes(
     removed = {term.id for term in gone}
     changes = compare_terms([term for term in known if term.id not in removed], wanted, replace_all=False)
     return replace(changes, drop=gone, report=replace(changes.report, removed=len(gone)))
-
-
-def audit_changes(scope: Scope, changes: TermChanges) -> list[AuditEntry]:
-    if not changes.put and not changes.drop:
-        return []
-    return [AuditEntry(scope.user, "imported", "ontology", count_changes(changes.report))]
 
 
 def mask_catalog(catalog: Any) -> Any:
@@ -217,10 +215,6 @@ async def drop_data_source(deps: Dependencies, scope: Scope, name: str) -> None:
     await deps.store.data_sources.drop(scope.project_id, name, entry, deps.clock.now())
 
 
-async def get_server_identity(deps: Dependencies) -> ServerIdentity:
-    return await deps.store.data_sources.server_identity()
-
-
 async def count_askers(deps: Dependencies, scope: Scope, shape: str) -> int:
     """Record who asked a question of this shape, of which only a digest is stored; return how many users have."""
     digest = hashlib.sha256(shape.encode()).digest()
@@ -232,3 +226,76 @@ def count_use(deps: Dependencies, scope: Scope, memories: Iterable[MemoryId]) ->
     noted = list(memories)
     for holder in (scope.id, scope.project_id):
         deps.usage.add(holder, noted)
+
+
+MOST_RESOLVED = 100
+MAX_TERM_CHARS = 200
+MAX_DEFINITIONS = 1_000
+MAX_DEFINITION = 10_000
+
+
+async def resolve(
+    deps: Dependencies, scope: Scope, terms: Sequence[str], definitions: Mapping[str, str] | None = None
+) -> list[Resolution]:
+    """Return one resolution per term, in their order. `definitions` are this session's own and win."""
+    asked = check_terms(terms)
+    own = check_definitions(definitions)
+    if not deps.settings.enabled:  # definitions in the request itself still count
+        return resolve_terms(asked, own, (), (), ())
+
+    stems = sorted({stem_name(term) for term in asked})
+    told = await deps.store.terms.load_meanings(scope.id, scope.project_id, stems)
+
+    found = resolve_terms(asked, own, told.user, told.project, told.terms)
+    count_resolution_use(deps, scope, found)
+    return found
+
+
+def count_resolution_use(deps: Dependencies, scope: Scope, found: Sequence[Resolution]) -> None:
+    for holder, tier in ((scope.id, "user"), (scope.project_id, "project")):
+        deps.usage.add(holder, [said.memory for said in found if said.tier == tier and said.memory])
+
+
+def check_terms(terms: object) -> list[str]:
+    if isinstance(terms, str | bytes | Mapping) or not isinstance(terms, Sequence):
+        raise InvalidInput("terms", f"must be a list of strings, got {type(terms).__name__}")
+    if not terms:
+        raise InvalidInput("terms", "give at least one term")
+    if len(terms) > MOST_RESOLVED:
+        raise InvalidInput("terms", f"{len(terms):,} at once; at most {MOST_RESOLVED}")
+    return [check_text(f"terms[{n}]", term, MAX_TERM_CHARS) for n, term in enumerate(terms)]
+
+
+def check_definitions(definitions: object) -> dict[str, str]:
+    if definitions is None:
+        return {}
+    if not isinstance(definitions, Mapping):
+        raise InvalidInput("definitions", f"must be a mapping of terms to meanings, got {type(definitions).__name__}")
+    if len(definitions) > MAX_DEFINITIONS:
+        raise InvalidInput("definitions", f"{len(definitions):,} at once; at most {MAX_DEFINITIONS:,}")
+    return {
+        check_text("definitions", term, MAX_TERM_CHARS): check_text(f"definitions[{term!r}]", meaning, MAX_DEFINITION)
+        for term, meaning in definitions.items()
+    }
+
+
+async def brief(deps: Dependencies, scope: Scope, wanted: Brief) -> Briefing:
+    """Return what an application needs before it answers a question."""
+    asked = check_terms(wanted.terms) if wanted.terms else []
+    own = check_definitions(wanted.definitions)
+    if not deps.settings.enabled:
+        return Briefing(wanted.question, resolved=resolve_terms(asked, own, (), (), ()))
+
+    stems = sorted({stem_name(term) for term in asked})
+    read = await deps.store.question_context.read_briefing(scope, wanted, stems, deps.clock.now())
+
+    previous = [turn.text for turn in read.turns if turn.role == "user"]
+    alone = await rewrite_followup(deps.reasoner, wanted.question, previous)
+    resolved, facts = None, read.facts
+    if alone == wanted.question:
+        resolved = resolve_terms(asked, own, read.told.user, read.told.project, read.told.terms)
+        count_resolution_use(deps, scope, resolved)
+    elif wanted.facts and (words := lexemes(alone)):
+        facts = await deps.store.question_context.find_facts(scope.project_id, words, wanted.facts)
+    deps.usage.add(scope.project_id, [memory.id for memory in facts])
+    return Briefing(alone, read.turns, read.own, read.shared, resolved, read.is_summarized, facts)

@@ -16,17 +16,23 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO
 
 from recollect.errors import EmbedderFailed, Outdated, RecollectError
 from recollect.flows.dependencies import Dependencies
 from recollect.flows.embed import Vectors
 from recollect.recall.chunking import Packing
-from recollect.recall.postings import Run, embedded_chunk, words_of
-from recollect.store.chunks import Page
-from recollect.store.documents import Renewal, Totals
-from recollect.values.blocks import Batch, Block, Chunk, Failure, Finished, is_blank
-from recollect.values.document import DocumentFailure, DocumentId, DocumentJob
+from recollect.recall.document_rank import Run, count_chunk_words, get_embedded_text
+from recollect.store.documents import Page, Renewal, Totals
+from recollect.values.document import (
+    Batch,
+    Block,
+    Chunk,
+    DocumentFailure,
+    DocumentId,
+    DocumentJob,
+    Failure,
+    Finished,
+)
 from recollect.values.scope import ScopeId
 from recollect.values.sensitive_data import mask_text
 from recollect.values.work import get_retry_pause
@@ -97,7 +103,9 @@ async def index_file(deps: Dependencies, job: DocumentJob, model: int | None) ->
         await deps.store.documents.clear(build_renewal(deps, job))
     # The file has no name on disk, so nothing is left behind however the process ends.
     with TemporaryFile() as file:
-        await fetch_file(deps, job, file)
+        async for piece in deps.store.documents.iter_pieces(job):
+            file.write(piece)
+        file.flush()
         indexing = Indexing(deps, job, model)
         async with aclosing(deps.files.read(Path(f"/dev/fd/{file.fileno()}"), job.source)) as items:
             async for item in items:
@@ -110,12 +118,6 @@ async def index_file(deps: Dependencies, job: DocumentJob, model: int | None) ->
                         log.info("document %s: %s (%s)", job.id, item.reason, item.detail)
                         return await fail_document(deps, job, item.reason)
     return True
-
-
-async def fetch_file(deps: Dependencies, job: DocumentJob, file: IO[bytes]) -> None:
-    async for piece in deps.store.documents.iter_pieces(job):
-        file.write(piece)
-    file.flush()
 
 
 @dataclass(slots=True)
@@ -135,7 +137,9 @@ class Indexing:
     run: Run = field(default_factory=Run)
 
     async def take(self, batch: Batch) -> None:
-        blocks = mask_blocks(batch.blocks) if self.deps.settings.mask_sensitive else batch.blocks
+        blocks = batch.blocks
+        if self.deps.settings.mask_sensitive:  # before chunks, words and vectors are made of them
+            blocks = [replace(block, text=mask_text(block.text)) for block in blocks]
         self.held += await asyncio.to_thread(cut_chunks, self.packing, blocks)
         self.progress = min(ALMOST, batch.done / batch.total) if batch.total else 0.0
         while len(self.held) >= PAGE:
@@ -173,7 +177,7 @@ class Indexing:
         if self.model is None or not chunks:
             return None
         try:
-            vectors, self.model = await self.deps.embedding.embed_texts([embedded_chunk(chunk) for chunk in chunks])
+            vectors, self.model = await self.deps.embedding.embed_texts([get_embedded_text(chunk) for chunk in chunks])
         except EmbedderFailed as error:
             log.warning("document %s is found by words only for now: %s", self.job.id, error)
             self.model = None
@@ -181,18 +185,13 @@ class Indexing:
         return vectors
 
 
-def mask_blocks(blocks: Sequence[Block]) -> list[Block]:
-    """Return the blocks without sensitive data, before chunks, words and vectors are made of them."""
-    return [replace(block, text=mask_text(block.text)) for block in blocks]
-
-
 def cut_chunks(packing: Packing, blocks: Sequence[Block]) -> list[Chunk]:
-    return [chunk for block in blocks if not is_blank(block.text) for chunk in packing.take(block)]
+    return [chunk for block in blocks for chunk in packing.take(block)]
 
 
 def add_words(chunks: Sequence[Chunk], title: str, run: Run) -> None:
     for chunk in chunks:
-        run.add(words_of(chunk, title))
+        run.add(count_chunk_words(chunk, title))
 
 
 async def add_vectors(deps: Dependencies, job: DocumentJob, model: int | None) -> bool:
@@ -202,7 +201,7 @@ async def add_vectors(deps: Dependencies, job: DocumentJob, model: int | None) -
         return False
     try:
         while chunks := await deps.store.chunks.list_unembedded(job.scope, job.id, model, PAGE):
-            vectors, model = await deps.embedding.embed_texts([embedded_chunk(chunk) for chunk in chunks])
+            vectors, model = await deps.embedding.embed_texts([get_embedded_text(chunk) for chunk in chunks])
             await deps.store.chunks.add_vectors(build_renewal(deps, job), chunks, vectors, model)
     except EmbedderFailed as error:
         log.warning("document %s waits for its vectors: %s", job.id, error)

@@ -2,8 +2,7 @@
 
 Instructions go into the system message, the conversation into the user message, between markers. The answer is decoded
 into a type; one that cannot be decoded is sent back once with the error, and then given up. Claims about a user pass
-the checks of learning/claims.py. No database connection is held here. msgspec is imported at the first question, so a
-process without a model does not load it.
+the checks of learning/claims.py. No database connection is held here.
 
 A rewritten follow-up is used only if it keeps the words of the question and adds none that the user did not write;
 otherwise, and without a model, the rules of recall/followup.py rewrite. A model that fails never raises there.
@@ -15,6 +14,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
+
+import msgspec
 
 from recollect.errors import ReasonerConfused, ReasonerFailed
 from recollect.learning.quote_location import blank_foreign_text, number_turns
@@ -133,8 +134,6 @@ async def ask_structured(
 
 def decode_reply(text: str, kind: type[T]) -> tuple[T | None, str]:
     """Return the value, or what is wrong with the text."""
-    import msgspec
-
     try:
         return msgspec.json.decode(find_json(text), type=kind, strict=False), ""
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
@@ -151,8 +150,6 @@ def find_json(text: str) -> str:
 def build_schema(kind: type) -> dict[str, Any]:
     """Return the JSON schema as strict servers want it: one object without references, each property required, no
     others."""
-    import msgspec
-
     [whole], parts = msgspec.json.schema_components([kind], ref_template="{name}")
     return dict(make_strict(whole, parts))
 
@@ -214,12 +211,8 @@ def is_faithful(text: str, question: str, previous: Sequence[str]) -> bool:
     if not text or len(text) > 2 * MAX_CHARS:
         return False
     said = list_words(question).union(*map(list_words, previous))
-    return list_own_words(question) <= list_words(text) <= said
-
-
-def list_own_words(question: str) -> set[str]:
-    """Return the question's words without those that only mark it as a follow-up."""
-    return list_words(OPENING_ZH.sub("", question)) - OPENING_WORDS
+    own = list_words(OPENING_ZH.sub("", question)) - OPENING_WORDS  # without words that only mark a follow-up
+    return own <= list_words(text) <= said
 
 
 def list_words(text: str) -> set[str]:

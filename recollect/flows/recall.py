@@ -17,16 +17,15 @@ from recollect.flows.request_log import build_request_row
 from recollect.learning.asked_keys import find_asked_keys
 from recollect.learning.changes import find_outdated
 from recollect.learning.rules import rulebooks
-from recollect.recall.answer_ranking import rate_support
-from recollect.recall.candidates import Candidates
-from recollect.recall.chapters import best_chapters
-from recollect.recall.fuse import Fused, Weights, fuse
-from recollect.recall.memory_ranking import LEAST, chosen_episodes, speaking, weighed, weighed_episode
+from recollect.recall.answer_ranking import Relevance, add_similarity, list_question_words, list_words, rate_relevance
+from recollect.recall.bm25 import Candidates
+from recollect.recall.fuse import Fused, Weights, fuse, select_chapters
+from recollect.recall.memory_ranking import LEAST, score_episode, score_memories, select_episodes, select_relevant
 from recollect.recall.pack import pack
 from recollect.recall.question import Question, analysed_part, read_question
 from recollect.recall.question_terms import terms_in
-from recollect.recall.rank import Choice, asks_itself, choose, find_statements, made_hits
-from recollect.recall.spelling import SIMILAR, choose_spellings, swapped_letters, unknown_words, with_spellings
+from recollect.recall.rank import Choice, build_hits, choose, find_statements, is_question_itself
+from recollect.recall.spelling import SIMILAR, choose_spellings, find_unknown_words, swap_letters, with_spellings
 from recollect.store.memories import Lookup
 from recollect.store.question_context import ContextLookup, QuestionContext
 from recollect.store.store import Arms
@@ -57,6 +56,8 @@ MOST_UNCOVERED = 500  # turns without a chapter, from which on chapters are writ
 
 async def recall(deps: Dependencies, scope: Scope, query: Query) -> Recall:
     """Return the relevant turns, memories and episodes, and log the request."""
+    if not deps.settings.enabled:
+        return recall_nothing(query)
     started = time.perf_counter()
     query = mask_query(deps, query)
     found, _ = await search_memory(deps, scope, query, query.limit)
@@ -99,8 +100,8 @@ async def search_memory(
     choice = choose(found, fused, question, query, scope.session, limit, budget, around.overtaken)
 
     turns = await load_turns(deps, scope, choice, found) if len(choice.rows) else []
-    hits = made_hits(turns, found, fused, question, choice, scope.session)
-    others = [hit for hit in hits if not asks_itself(hit, query, choice)]
+    hits = build_hits(turns, found, fused, question, choice, scope.session)
+    others = [hit for hit in hits if not is_question_itself(hit, query, choice)]
     recall = Recall(
         request_id=RequestId(uuid7()),
         query=query,
@@ -147,15 +148,14 @@ def add_known(
 ) -> Recall:
     """Add memories and episodes to a recall. A context also gets all important memories."""
     hits = [
-        *weighed(around.mine, "user", question, look.keys, look.terms),
-        *weighed(around.project, "project", question, look.keys, look.terms),
+        *score_memories(around.mine, "user", question, look.keys, look.terms),
+        *score_memories(around.project, "project", question, look.keys, look.terms),
     ]
-    memories = speaking(sorted(hits, key=lambda hit: -hit.score))
+    memories = select_relevant(sorted(hits, key=lambda hit: -hit.score))
     if for_context:
-        spoken = {hit.memory.id for hit in memories}
-        memories += [hit for hit in hits if hit.memory.is_always_on and hit.memory.id not in spoken]
+        memories += find_always_on(hits, memories)
     episodes = [
-        weighed_episode(episode, "session" if episode.session == scope.session else "user", cosine, shared, question)
+        score_episode(episode, "session" if episode.session == scope.session else "user", cosine, shared, question)
         for episode, cosine, shared in around.episodes
     ]
     resolved = resolve_used(
@@ -165,7 +165,13 @@ def add_known(
         [memory for memory, _ in around.project],
         around.terms,
     )
-    return replace(recall, memories=memories, episodes=chosen_episodes(episodes), resolved=resolved)
+    return replace(recall, memories=memories, episodes=select_episodes(episodes), resolved=resolved)
+
+
+def find_always_on(hits: Sequence[MemoryHit], matching: Sequence[MemoryHit]) -> list[MemoryHit]:
+    """Return the important memories that are not among the matching ones."""
+    listed = {hit.memory.id for hit in matching}
+    return [hit for hit in hits if hit.memory.is_always_on and hit.memory.id not in listed]
 
 
 async def load_turns(deps: Dependencies, scope: Scope, choice: Choice, found: Candidates) -> list[Turn]:
@@ -181,10 +187,10 @@ async def score_turns(
     misspell."""
     found, is_giant = await load_candidates(deps, scope, arms, weights)
     fused = fuse(found, question, weights)
-    unknown, outweigh = unknown_words(question, fused, find_statements(found, exclude))
+    unknown, outweigh = find_unknown_words(question, fused, find_statements(found, exclude))
     # A message in a conversation is searched as it was typed; a plain query only if most of it was never said.
     unknown = [] if is_giant or not (exclude or outweigh) else unknown
-    tried = [*unknown, *(swapped for word in unknown for swapped in swapped_letters(word))]
+    tried = [*unknown, *(swapped for word in unknown for swapped in swap_letters(word))]
     similar = await deps.store.find_similar_words(scope.id, tried, unknown, SIMILAR) if unknown else {}
     spellings = choose_spellings(unknown, similar, outweigh)
     if not spellings:
@@ -205,18 +211,22 @@ async def load_candidates(deps: Dependencies, scope: Scope, arms: Arms, weights:
     chapters, uncovered = await deps.store.score_chapters(scope.id, arms)
     if sum(last - first + 1 for _, first, last in uncovered) > MOST_UNCOVERED:
         deps.background_tasks.start(scope.id, write_chapters(deps.store, scope.id))
-    runs = best_chapters(chapters, weights, MOST_CHAPTERS) + uncovered
+    runs = select_chapters(chapters, weights, MOST_CHAPTERS) + uncovered
     return await deps.store.score_within(scope.id, arms, runs), True
 
 
 async def build_context(deps: Dependencies, scope: Scope, query: Query) -> Context:
     """Return text for a prompt: what recall found and the session's last turns, within the token budget."""
+    if not deps.settings.enabled:
+        return Context(recall_nothing(query), "", (), 0)
     started = time.perf_counter()
     query = mask_query(deps, query)
     count = deps.settings.history if query.recent is None else query.recent
     # One more than requested, because the last may be the question itself.
     found, turns = await search_memory(deps, scope, query, MAX_HITS, query.budget, recent=count and count + 1)
 
+    if query.fallback and found.hits:
+        found = await compare_words(deps, found)
     if query.as_of is None:
         hits = mark_outdated(found)
         found = replace(found, hits=hits, memories=mark_memories(found.memories, hits))
@@ -229,15 +239,32 @@ async def build_context(deps: Dependencies, scope: Scope, query: Query) -> Conte
     return packed
 
 
+async def compare_words(deps: Dependencies, recall: Recall) -> Recall:
+    """Return the recall with the similarity of each hit's words to the question's, if a local embedder has vectors of
+    words."""
+    embedder = deps.embedding.embedder
+    if embedder is None or not embedder.is_local:
+        return recall
+    words = list({*list_question_words(recall), *(word for hit in recall.hits for word in list_words(hit.text))})
+    vectors = await deps.embedding.embed_for_comparison(words)
+    return recall if vectors is None else add_similarity(recall, dict(zip(words, vectors, strict=True)))
+
+
 def mark_outdated(recall: Recall) -> list[Hit]:
     """Return the hits; those of the user that a later one of them may replace or end say so."""
     said = [hit for hit in recall.hits[:MOST_COMPARED] if hit.turn.role == "user" and hit.turn.at is not None]
     said.sort(key=lambda hit: (hit.turn.at, hit.turn.index))
     found: dict[str, list[Outdated]] = {}
-    for change in find_outdated([hit.text for hit in said], rate_support(recall, said)):
+    for change in find_outdated([hit.text for hit in said], rate_hits(recall, said)):
         mark = Outdated(change.statement, said[change.by].source, round(change.probability, 4))
         found.setdefault(said[change.message].source, []).append(mark)
     return [replace(hit, outdated=tuple(found.get(hit.source, ()))) for hit in recall.hits]
+
+
+def rate_hits(recall: Recall, said: Sequence[Hit]) -> list[Relevance]:
+    """Return how relevant the hits are; in a context for a model, where a note may be wrong, all are equal."""
+    relevance = rate_relevance(recall, said)
+    return relevance if recall.query.fallback else [replace(each, score=0.0) for each in relevance]
 
 
 def mark_memories(memories: Sequence[MemoryHit], hits: Sequence[Hit]) -> list[MemoryHit]:
@@ -259,9 +286,10 @@ def count_context_use(deps: Dependencies, scope: Scope, hits: Sequence[Hit | Mem
 def select_recent(turns: Sequence[Turn], query: Query, count: int) -> list[Turn]:
     """Return the end of the session, without the question itself."""
     said = [turn for turn in turns if query.as_of is None or (turn.at and turn.at <= query.as_of)]
-    if said and said[-1].role == "user" and said[-1].text == query.text:
+    if said and (said[-1].role, said[-1].text) == ("user", query.text):
         said.pop()
-    return [turn for turn in said if turn.ref not in query.exclude][-count:] if count else []
+    shown = [turn for turn in said if turn.ref not in query.exclude]
+    return shown[-count:] if count else []
 
 
 NOTE = "memory is turned off (MEMORY_ENABLED=0), so nothing is recalled"
@@ -269,7 +297,3 @@ NOTE = "memory is turned off (MEMORY_ENABLED=0), so nothing is recalled"
 
 def recall_nothing(query: Query) -> Recall:
     return Recall(RequestId(uuid7()), query, (), 0, {}, "session", None, "none", {}, (NOTE,))
-
-
-def build_empty_context(query: Query) -> Context:
-    return Context(recall_nothing(query), "", (), 0)

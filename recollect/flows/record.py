@@ -2,8 +2,9 @@
 
 `record` stores its answer in the transaction that appends. `run_once` runs work that has its own transaction: a process
 that dies before its answer is stored leaves a key without an answer, and after a while the same request runs the work
-again. That is safe, because these writes change nothing when repeated. (Creating an API key is the exception: then
-there are two, and nobody has the first one's secret.)
+again. That is safe, because these writes change nothing when repeated, and the work is told that it is a repetition: an
+erasure that finds nothing left to erase has succeeded. (Creating an API key is the exception: then there are two, and
+nobody has the first one's secret.)
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from recollect.deadline import run_in_time
-from recollect.errors import Conflict, InvalidInput, NotFound
+from recollect.errors import Conflict, InvalidInput, NotFound, RecollectError, StoreUnavailable
 from recollect.flows.dependencies import Dependencies
 from recollect.flows.derive import derive
 from recollect.recall.sketch import Flag, Sketch, sketch
@@ -93,7 +95,7 @@ async def record(
     else:
         recorded = await deps.store.append_once(scope.id, new, idempotency_key, body)
     if deps.settings.async_storage:
-        deps.wake_ups.add_conversation(scope.id, recorded.conversation.id)
+        deps.new_conversations.add(scope.id, recorded.conversation.id)
     else:
         await derive(deps, scope.id, recorded.conversation.id)
     return recorded
@@ -180,21 +182,20 @@ PAUSE = 0.05  # seconds between two checks
 
 
 async def run_once(
-    deps: Dependencies, scope: Scope, key: str, body: bytes, work: Callable[[], Awaitable[Any]]
+    deps: Dependencies, scope: Scope, key: str, body: bytes, work: Callable[[bool], Awaitable[Any]]
 ) -> tuple[Any, bool]:
     """Return the answer, and whether it was given before. A request that comes while the first one runs waits for
-    it."""
+    it. `work` is told whether an earlier attempt under this key may have been carried out."""
     key = check_text("Idempotency-Key", key, MAX_NAME)
     for _ in range(LOOKS):
         now = deps.clock.now()
-        first = await run_in_time(deps.store.claim_key(scope.id, key, body, now, now - ABANDONED))
-        if first is None:
-            return await _run_and_store(deps, scope, key, work), False
-        first_body, answer = first
-        if first_body != body:
+        claim = await run_in_time(deps.store.claim_key(scope.id, key, body, now, now - ABANDONED))
+        if claim.is_taken:
+            return await _run_and_store(deps, scope, key, partial(work, claim.is_repetition)), False
+        if claim.body != body:
             raise Conflict(f"idempotency key {key!r} was used for another request; use a new key for this one")
-        if answer is not None:
-            return answer, True
+        if claim.answer is not None:
+            return claim.answer, True
         await asyncio.sleep(PAUSE)
     raise Conflict(f"the request with idempotency key {key!r} is still running; retry in a moment")
 
@@ -202,8 +203,11 @@ async def run_once(
 async def _run_and_store(deps: Dependencies, scope: Scope, key: str, work: Callable[[], Awaitable[Any]]) -> Any:
     try:
         answer = await work()
-    except BaseException:  # also when cancelled: the key must be free for another try
-        await run_in_time(deps.store.release_key(scope.id, key))
+    except BaseException as error:  # also when cancelled: the key must be free for another try
+        if isinstance(error, RecollectError) and not isinstance(error, StoreUnavailable):
+            await run_in_time(deps.store.release_key(scope.id, key))
+        else:  # a commit that got no answer may have happened
+            await run_in_time(deps.store.leave_key(scope.id, key, deps.clock.now() - 2 * ABANDONED))
         raise
     await run_in_time(deps.store.store_answer(scope.id, key, json.dumps(answer, default=str)))
     return answer

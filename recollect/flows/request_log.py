@@ -6,38 +6,78 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
 from recollect.errors import RecollectError
 from recollect.ports import Clock
 from recollect.recall.lexemes import lexemes
 from recollect.store.store import Store
-from recollect.values.explanation import Outcome
-from recollect.values.query import Context, Hit, MemoryHit, Recall
-from recollect.values.scope import MemoryId, RequestId, Scope, ScopeId
+from recollect.values.audit import Outcome
+from recollect.values.query import MAX_QUERY_CHARS, Context, Hit, MemoryHit, Recall
+from recollect.values.scope import MemoryId, RequestId, Scope, ScopeId, uuid7
 
 log = logging.getLogger("recollect.requests")
 WRITE_PAUSE = 0.2  # seconds in which rows gather
+USAGE_PAUSE = 1.0  # seconds in which counts gather
 MAX_BUFFERED = 10_000  # rows buffered while the database is down; the oldest are dropped first
 
 
-class RequestLog:
-    """Buffers one row per request and writes them in the background."""
+class BackgroundWriter(ABC):
+    """Gathers what is to be written for a moment, then writes all of it. A failure must never break an answer: what
+    was gathered stays until the next use tries again."""
+
+    pause = WRITE_PAUSE
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._rows: deque[tuple[ScopeId, dict[str, Any]]] = deque(maxlen=MAX_BUFFERED)
         self._writer: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
+
+    @abstractmethod
+    async def flush(self) -> None:
+        """Write everything gathered so far. Raises if the database is down."""
+
+    @abstractmethod
+    def describe_rest(self) -> str:
+        """Return what is not written yet, for the log."""
+
+    async def close(self) -> None:
+        if self._writer is not None:
+            self._writer.cancel()
+        await self._try_flush()
+
+    def _start_writing(self) -> None:
+        if self._writer is None or self._writer.done():
+            self._writer = asyncio.create_task(self._write_soon())
+
+    async def _write_soon(self) -> None:
+        await asyncio.sleep(self.pause)
+        await self._try_flush()
+
+    async def _try_flush(self) -> None:
+        try:
+            await self.flush()
+        except RecollectError as error:
+            log.warning("not written yet: %s: %s", self.describe_rest(), error)
+
+
+class RequestLog(BackgroundWriter):
+    """Buffers one row per request."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._rows: deque[tuple[ScopeId, dict[str, Any]]] = deque(maxlen=MAX_BUFFERED)
 
     def add(self, scope: ScopeId, row: dict[str, Any]) -> None:
         """Buffer a row; returns at once."""
         self._rows.append((scope, row))
-        if self._writer is None or self._writer.done():
-            self._writer = asyncio.create_task(self._write_soon())
+        self._start_writing()
 
     async def record_outcome(self, scope: ScopeId, request: RequestId, outcome: Outcome) -> None:
         """Update the request's row, whether still buffered or already written."""
@@ -45,6 +85,7 @@ class RequestLog:
             "model": outcome.model,
             "latency_llm_ms": outcome.latency_ms,
             "error_stage": outcome.error_stage,
+            "hits_used": outcome.hits_used,
         }
         for owner, row in self._rows:
             if owner == scope and row["id"] == request:
@@ -54,7 +95,6 @@ class RequestLog:
             await self._store.record_outcome(scope, {"id": request, **values})
 
     async def flush(self) -> None:
-        """Write everything buffered so far, unless the database is down."""
         async with self._writing:
             while self._rows:
                 scope = self._rows[0][0]
@@ -65,24 +105,38 @@ class RequestLog:
                 self._rows.clear()
                 self._rows.extend(kept)
 
-    async def close(self) -> None:
-        if self._writer is not None:
-            self._writer.cancel()
-        try:
-            await self.flush()
-        except RecollectError as error:
-            log.warning("%d requests were not logged: %s", len(self._rows), error)
-
-    async def _write_soon(self) -> None:
-        await asyncio.sleep(WRITE_PAUSE)
-        try:
-            await self.flush()
-        except RecollectError as error:
-            # Metrics must never break an answer; the rows stay until the next request tries again.
-            log.warning("requests are not being logged: %s", error)
+    def describe_rest(self) -> str:
+        return f"{len(self._rows)} requests"
 
 
 MOST_TRACED = 50  # hits
+MESSAGE = "message"  # the verb of a row for a message that needed no search
+
+
+def build_message_row(scope: Scope, text: str, now: datetime, outcome: Outcome) -> dict[str, Any]:
+    """Return the row of a message that was answered without a search."""
+    counts = ("fts_hits", "trgm_hits", "vector_hits", "hits_found", "hits_used", "context_items", "estimated_tokens")
+    return {
+        "id": RequestId(uuid7()),
+        "project": scope.project,
+        "user": scope.user,
+        "session": scope.session,
+        "created_at": now,
+        "verb": MESSAGE,
+        "query": text[:MAX_QUERY_CHARS],
+        "scope_used": "session",
+        **dict.fromkeys((*counts, "budget_tokens", "latency_retrieval_ms"), 0),
+        "used_fallback": False,
+        "retrieval_path": "none",
+        "truncated": False,
+        "latency_llm_ms": outcome.latency_ms,
+        "model": outcome.model,
+        "error_stage": outcome.error_stage,
+        "trace": msgspec.json.encode(EMPTY_TRACE).decode(),
+    }
+
+
+EMPTY_TRACE: dict[str, Any] = {"widened": None, "notes": [], "terms": {}, "hits": [], "packed": None, "left_out": None}
 
 
 def build_request_row(
@@ -114,14 +168,8 @@ def build_request_row(
         "latency_llm_ms": None,
         "model": None,
         "error_stage": "retrieval" if recall.notes else None,
-        "trace": encode_trace(build_trace(recall, context)),
+        "trace": msgspec.json.encode(build_trace(recall, context)).decode(),
     }
-
-
-def encode_trace(value: dict[str, Any]) -> str:
-    import msgspec
-
-    return msgspec.json.encode(value).decode()
 
 
 def build_trace(recall: Recall, context: Context | None) -> dict[str, Any]:
@@ -135,8 +183,16 @@ def build_trace(recall: Recall, context: Context | None) -> dict[str, Any]:
         "hits": [trace_hit(hit, asked) for hit in recall.hits[:MOST_TRACED]],
         "memories": [trace_memory(hit, asked) for hit in recall.memories[:MOST_TRACED]],
         "episodes": [hit.source for hit in recall.episodes],
-        "packed": [line.source for line in context.lines] if context else None,
-        "left_out": [[out.source, out.reason] for out in context.left_out] if context else None,
+        **trace_context(context),
+    }
+
+
+def trace_context(context: Context | None) -> dict[str, Any]:
+    if context is None:
+        return {"packed": None, "left_out": None}
+    return {
+        "packed": [line.source for line in context.lines],
+        "left_out": [[out.source, out.reason] for out in context.left_out],
     }
 
 
@@ -163,29 +219,27 @@ def trace_hit(hit: Hit, asked: str) -> dict[str, Any]:
     }
 
 
-USAGE_PAUSE = 1.0  # seconds in which counts gather
 MAX_COUNTED = 10_000  # memories counted at a time; while there are so many, others go uncounted
 
 
-class UsageCounter:
-    """Counts used memories and writes the counts in the background, one statement per scope."""
+class UsageCounter(BackgroundWriter):
+    """Counts used memories; writes one statement per scope."""
+
+    pause = USAGE_PAUSE
 
     def __init__(self, store: Store, clock: Clock) -> None:
-        self._store = store
+        super().__init__(store)
         self._clock = clock
         self._used: dict[ScopeId, Counter[MemoryId]] = {}
         self._size = 0
-        self._writer: asyncio.Task[None] | None = None
-        self._writing = asyncio.Lock()
 
     def add(self, scope: ScopeId, memories: Iterable[MemoryId]) -> None:
         """Count some memories; returns at once."""
         self._add(scope, Counter(memories))
-        if self._used and (self._writer is None or self._writer.done()):
-            self._writer = asyncio.create_task(self._write_soon())
+        if self._used:
+            self._start_writing()
 
     async def flush(self) -> None:
-        """Write everything counted so far, unless the database is down."""
         async with self._writing:
             while self._used:
                 scope = next(iter(self._used))
@@ -197,13 +251,8 @@ class UsageCounter:
                     self._add(scope, used)
                     raise
 
-    async def close(self) -> None:
-        if self._writer is not None:
-            self._writer.cancel()
-        try:
-            await self.flush()
-        except RecollectError as error:
-            log.warning("the use of %d memories was not counted: %s", self._size, error)
+    def describe_rest(self) -> str:
+        return f"the use of {self._size} memories"
 
     def _add(self, scope: ScopeId, used: Counter[MemoryId]) -> None:
         counted = self._used.get(scope, Counter())
@@ -213,11 +262,3 @@ class UsageCounter:
                 counted[memory] += count
         if counted:
             self._used[scope] = counted
-
-    async def _write_soon(self) -> None:
-        await asyncio.sleep(USAGE_PAUSE)
-        try:
-            await self.flush()
-        except RecollectError as error:
-            # Counting must never break an answer; the counts stay until the next use tries again.
-            log.warning("uses of memories are not being counted: %s", error)

@@ -41,14 +41,25 @@ async def learn(
             for lesson in owned.values()
         ]
 
-        if ending:
-            amend = end_and_add(ending, new, scope.user, now)
-            keys = list(dict.fromkeys(each.key for each in new))
-            changes = await change_memories(deps, holder, keys, amend, actor=get_actor(holder, scope))
-        else:
-            changes = await add_evidence(deps, holder, new, actor=get_actor(holder, scope))
+        changes = await write_lessons(deps, scope, holder, new, ending, now)
         learned |= dict(zip(owned, await load_supported(deps, holder, new, changes), strict=True))
     return [learned[place] for place in range(len(lessons))]
+
+
+async def write_lessons(
+    deps: Dependencies,
+    scope: Scope,
+    holder: Holder,
+    new: Sequence[Evidence],
+    ending: Collection[MemoryId],
+    now: datetime,
+) -> Changes:
+    """Add the evidence of lessons, and end memories in the same change."""
+    actor = get_actor(holder, scope)
+    if not ending:
+        return await add_evidence(deps, holder, new, actor=actor)
+    keys = list(dict.fromkeys(each.key for each in new))
+    return await change_memories(deps, holder, keys, end_and_add(ending, new, scope.user, now), actor=actor)
 
 
 def end_and_add(ending: Collection[MemoryId], new: Sequence[Evidence], author: str, now: datetime) -> Amend:
@@ -113,7 +124,8 @@ async def correct_memory(
 
 async def close_memory(deps: Dependencies, scope: Scope, memory: MemoryId, owner: Owner | None = None) -> Memory:
     """End a memory."""
-    holder, old = await find_settled(deps, scope, memory, owner)
+    holder, old = await find_memory(deps, scope, memory, owner)
+    check_settled(old)
     done = build_evidence_about(old, "completes", scope.user, deps.clock.now())
     await add_evidence(deps, holder, [done], actor=get_actor(holder, scope))
     return (await find_memory(deps, scope, memory))[1]
@@ -224,18 +236,9 @@ async def find_memory(
     raise NotFound(f"there is no memory {memory} of {' or '.join(whose[each] for each in owners)}")
 
 
-async def find_settled(
-    deps: Dependencies, scope: Scope, memory: MemoryId, owner: Owner | None = None
-) -> tuple[Holder, Memory]:
-    """Return a memory that is not pending: a later approval would undo the change."""
-    holder, known = await find_memory(deps, scope, memory, owner)
-    check_settled(known)
-    return holder, known
-
-
 def check_settled(known: Memory) -> None:
-    """Refuse pending and replaced memories. A key with one value at a time can still be corrected through an older
-    value."""
+    """Refuse pending memories, since a later approval would undo the change, and replaced ones. A key with one value at
+    a time can still be corrected through an older value."""
     if known.status == "pending":
         raise InvalidInput("memory", f"{known.id} is pending; approve or reject it first")
     if known.replaced_by is not None and not is_single(known.kind, known.key):

@@ -2,46 +2,45 @@
 Needs the extra `recollect[anthropic]`.
 
     view                   shows a file with numbered lines, or a folder
-    create                 stores a new file (anthropic_files.py)
+    create                 stores a new file
     str_replace, insert    store a new version; the old one ends and stays in the history
     rename                 moves a file to another path; old versions keep their paths
     delete                 forgets a file with all its versions
 
 All files belong to one user. `Files` implements the commands for both tools. A mistake of Claude's is a ToolError,
 which the SDK's tool runner passes on to it; other errors are raised, and the runner logs them.
+
+A file is a note with the key `file:/memories/<path>`. Its text is in the note's data; the note's value is the path and
+the beginning of the text, which recall and people read. Folders are not stored: a folder exists if a file is below it.
+A file keeps its `id` when it is renamed, so that deleting it finds all versions. The id is a number, because masking of
+sensitive data could change a string.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
-from dataclasses import replace
-from typing import Any, Concatenate, ParamSpec
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeGuard
+from urllib.parse import unquote
 
 from recollect.engine import Engine
 from recollect.errors import InvalidInput
-from recollect.integrations.anthropic_files import (
-    ROOT,
-    File,
-    count_lines,
-    find_lines,
-    insert_text,
-    is_below,
-    list_parents,
-    make_file,
-    make_lesson,
-    move_file,
-    parse_path,
-    render_change,
-    render_file,
-    render_folder,
-    select_files,
-    select_latest,
+from recollect.integrations.engine_loop import (
+    Adapter,
+    EngineLoop,
+    awaiting,
+    forget_versions,
+    make_note,
+    make_note_key,
+    read_memories,
+    read_notes,
 )
-from recollect.integrations.engine_loop import EngineLoop, forget_versions, read_memories
-from recollect.sync import SyncEngine
+from recollect.sync import SyncEngine, wait_for
+from recollect.values.lesson import MAX_DATA_CHARS, Lesson
 from recollect.values.memory import Memory, Status
-from recollect.values.scope import Scope
+from recollect.values.scope import Scope, uuid7
 
 try:
     from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
@@ -55,9 +54,158 @@ StrReplace = beta.BetaMemoryTool20250818StrReplaceCommand
 Insert = beta.BetaMemoryTool20250818InsertCommand
 Delete = beta.BetaMemoryTool20250818DeleteCommand
 Rename = beta.BetaMemoryTool20250818RenameCommand
-P = ParamSpec("P")
 PAGE_SIZE = 10_000
 ACTIVE: tuple[Status, ...] = ("active",)
+
+ROOT = "/memories"
+PREFIX = "file:"
+DATA = "anthropic"  # key of the file in the note's data
+# Just too low to be in every context: a file is recalled when it is relevant, and is pruned last.
+IMPORTANCE = 0.49
+MAX_PATH_CHARS = 500
+MAX_LEVELS = 2  # shown of a folder
+UNITS = ("B", "K", "M")
+CONTEXT_LINES = 2  # shown before and after a change
+NUMBER_WIDTH = 6  # of line numbers
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    path: str
+    text: str
+    id: int
+    version: int
+    memory: Memory | None = None
+
+    @property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+    @property
+    def size(self) -> int:
+        return len(self.text.encode(errors="surrogatepass"))
+
+    @property
+    def is_current(self) -> bool:
+        return self.memory is not None and self.memory.status == "active"
+
+    @property
+    def keys(self) -> set[str]:
+        """The keys of the stored version and of the next one."""
+        return {make_note_key(PREFIX + self.path)} | ({self.memory.key} if self.memory else set())
+
+
+def parse_path(path: str) -> str:
+    """Return a normalized path; a path outside /memories is an error."""
+    if path != ROOT and not path.startswith(f"{ROOT}/"):
+        raise ToolError(f"path: must start with {ROOT}, got: {path}")
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if any(is_parent_reference(part) for part in parts):
+        raise ToolError(f"path: {path} would escape the {ROOT} directory")
+    if len(path) > MAX_PATH_CHARS:
+        raise ToolError(f"path: {len(path):,} characters; at most {MAX_PATH_CHARS}")
+    return "/" + "/".join(parts)
+
+
+def is_parent_reference(part: str) -> bool:
+    """Whether a part is `..`, also as %2e%2e or with a backslash, which other systems may interpret."""
+    while (plain := unquote(part)) != part:
+        part = plain
+    return ".." in part.replace("\\", "/").split("/")
+
+
+def is_below(path: str, folder: str) -> bool:
+    return path.startswith(f"{folder}/")
+
+
+def list_parents(path: str) -> list[str]:
+    """Return the folders above a path, without the root."""
+    parts = path.split("/")
+    return ["/".join(parts[:end]) for end in range(3, len(parts))]
+
+
+def make_lesson(file: File, earlier: Iterable[File]) -> Lesson:
+    """Return the next version of a file; `earlier` are the versions under its keys."""
+    version = 1 + max([file.version, *(other.version for other in earlier)])
+    data = {DATA: {"path": file.path, "text": file.text, "file": file.id, "version": version}}
+    written = len(json.dumps(data, ensure_ascii=False))
+    if written > MAX_DATA_CHARS:
+        raise ToolError(
+            f"{file.path}: the file would have {len(file.text):,} characters, {written:,} as it is stored, and at most "
+            f"{MAX_DATA_CHARS:,} can be; nothing was changed. Split it into several files"
+        )
+    return make_note(make_note_key(PREFIX + file.path), f"{file.path}: {file.text}", IMPORTANCE, version, data)
+
+
+def select_files(memories: Iterable[Memory]) -> list[File]:
+    return [
+        File(fields["path"], fields["text"], fields["file"], fields["version"], memory)
+        for memory, fields in read_notes(memories, PREFIX, DATA)
+    ]
+
+
+def select_latest(memories: Iterable[Memory]) -> dict[str, File]:
+    """Return files by path. Of several active versions the highest counts: another process may be ending the others."""
+    return {file.path: file for file in sorted(select_files(memories), key=lambda file: file.version)}
+
+
+def render_folder(folder: str, known: Iterable[File]) -> str:
+    """Return the entries of a folder, two levels deep, with sizes; a folder has the size of its files."""
+    inside = [file for file in known if is_below(file.path, folder)]
+    sizes: dict[str, int] = {}
+    for file in inside:
+        parts = file.path.removeprefix(f"{folder}/").split("/")
+        for place in list_entries(parts):
+            sizes[place] = sizes.get(place, 0) + file.size
+    ordered = sorted(sizes, key=lambda place: place.split("/"))
+    lines = [f"{format_size(sizes[place])}\t{folder}/{place}" for place in ordered]
+    total = f"{format_size(sum(file.size for file in inside))}\t{folder}"
+    header = f"Here're the files and directories up to 2 levels deep in {folder}, excluding hidden items:"
+    return "\n".join([header, total, *lines])
+
+
+def list_entries(parts: Sequence[str]) -> list[str]:
+    """Return the entries of a file in a listing: its folders, each with a slash, and itself, unless hidden."""
+    places = []
+    for depth, part in enumerate(parts[:MAX_LEVELS], start=1):
+        if part.startswith("."):
+            break
+        places.append("/".join(parts[:depth]) + ("/" if depth < len(parts) else ""))
+    return places
+
+
+def format_size(size: int) -> str:
+    value, unit = float(size), 0
+    while value >= 1024 and unit < len(UNITS) - 1:
+        value, unit = value / 1024, unit + 1
+    return f"{value:.1f}".removesuffix(".0") + UNITS[unit]
+
+
+def render_file(path: str, lines: Sequence[str], wanted: object) -> str:
+    """Return the numbered lines of a file, or of a range [first, last]; -1 is the end."""
+    first, last = wanted if is_range(wanted) else (1, -1)
+    first, last = max(first, 1), len(lines) if last == -1 else last
+    return f"Here's the content of {path} with line numbers:\n" + number_lines(lines, first, last)
+
+
+def is_range(wanted: object) -> TypeGuard[tuple[int, int]]:
+    return isinstance(wanted, list) and len(wanted) == 2 and all(isinstance(number, int) for number in wanted)
+
+
+def number_lines(lines: Sequence[str], first: int, last: int) -> str:
+    return "\n".join(
+        f"{number:{NUMBER_WIDTH}}\t{line}" for number, line in enumerate(lines[first - 1 : last], start=first)
+    )
+
+
+def insert_text(text: str, number: object, added: str) -> str:
+    """Return the text with `added` after a line. The result ends with a newline."""
+    lines = text.removesuffix("\n").split("\n") if text else []
+    if not isinstance(number, int) or not 0 <= number <= len(lines):
+        valid_range = f"It should be within the range [0, {len(lines)}]."
+        raise ToolError(f"Invalid `insert_line` parameter: {number}. {valid_range}")
+    lines.insert(number, added.removesuffix("\n"))
+    return "\n".join(lines) + "\n"
 
 
 class Files:
@@ -81,7 +229,7 @@ class Files:
         path, text = read_path(command), read_text(command, "file_text")
         async with self._lock:
             check_free(path, await self._read_files(), f"File {path} already exists")
-            await self._write(make_file(path, text))
+            await self._write(File(path, text, id=uuid7().int, version=0))
         return f"File created successfully at: {path}"
 
     async def str_replace(self, command: StrReplace) -> str:
@@ -92,18 +240,14 @@ class Files:
             changed = replace(file, text=file.text.replace(old, new))
             await self._write(changed)
         message = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
-        return f"{message}\n{render_change(changed.lines, line)}"
+        return f"{message}\n{number_lines(changed.lines, max(line - CONTEXT_LINES, 1), line + CONTEXT_LINES)}"
 
     async def insert(self, command: Insert) -> str:
         path, added = read_path(command), read_text(command, "insert_text")
         number = getattr(command, "insert_line", None)
         async with self._lock:
             file = await self._file(path)
-            text = insert_text(file.text, number, added) if isinstance(number, int) else None
-            if text is None:
-                valid_range = f"It should be within the range [0, {count_lines(file.text)}]."
-                raise ToolError(f"Invalid `insert_line` parameter: {number}. {valid_range}")
-            await self._write(replace(file, text=text))
+            await self._write(replace(file, text=insert_text(file.text, number, added)))
         return f"The file {path} has been edited."
 
     async def delete(self, command: Delete) -> str:
@@ -124,7 +268,9 @@ class Files:
             check_free(new, files, f"The destination {new} already exists")
             if is_below(new, old):
                 raise ToolError(f"Cannot move {old} into itself")
-            for file in move_files(chosen, old, new):
+            # A path that would become too long is an error before any file is written.
+            moved = [replace(file, path=parse_path(new + file.path.removeprefix(old))) for file in chosen]
+            for file in moved:
                 await self._write(file)
         return f"Successfully renamed {old} to {new}"
 
@@ -146,7 +292,8 @@ class Files:
         raise make_missing_error(path)
 
     async def _write(self, file: File) -> None:
-        """Store the new version before ending the old one: an interruption must not lose the file."""
+        """Store the new version before ending the old one, which has another key after a rename: an interruption must
+        not lose the file."""
         before = await self._versions(file.keys)
         try:
             await self._engine.learn(self._scope, make_lesson(file, before))
@@ -180,10 +327,7 @@ def read_text(command: object, name: str) -> str:
 
 
 def read_path(command: object, name: str = "path") -> str:
-    try:
-        return parse_path(read_text(command, name))
-    except InvalidInput as error:
-        raise ToolError(str(error)) from None
+    return parse_path(read_text(command, name))
 
 
 def check_free(path: str, files: Mapping[str, File], problem: str) -> None:
@@ -202,17 +346,12 @@ def select_at_or_below(path: str, files: Mapping[str, File]) -> list[File]:
     return found
 
 
-def move_files(chosen: Iterable[File], old: str, new: str) -> list[File]:
-    """Return the moved files; a path that would become too long is an error before any is written."""
-    try:
-        return [move_file(file, old, new) for file in chosen]
-    except InvalidInput as error:
-        raise ToolError(str(error)) from None
-
-
 def find_only_line(file: File, part: str) -> int:
     """Return the line of the only occurrence of a part."""
-    lines = find_lines(file.text, part)
+    lines, at = [], file.text.find(part)
+    while at >= 0:
+        lines.append(file.text.count("\n", 0, at) + 1)
+        at = file.text.find(part, at + max(len(part), 1)) if at < len(file.text) else -1
     if not lines:
         raise ToolError(f"No replacement was performed, old_str `{part}` did not appear verbatim in {file.path}.")
     if len(lines) > 1:
@@ -230,7 +369,7 @@ def list_memories(files: Iterable[File]) -> list[Memory]:
     return [file.memory for file in files if file.memory is not None]
 
 
-class EngineTool:
+class EngineTool(Adapter):
     """What both tools have: the engine and the files of one user."""
 
     def __init__(
@@ -242,24 +381,8 @@ class EngineTool:
         cache_control: beta.BetaCacheControlEphemeralParam | None = None,
     ) -> None:
         super().__init__(cache_control=cache_control)  # type: ignore[call-arg]
-        self._loop = EngineLoop(engine)
-        self._files = Files(self._loop.engine, Scope(user, project=project))
-
-
-def wait_for(verb: Callable[Concatenate[Files, P], Coroutine[Any, Any, str]]) -> Callable[Concatenate[Any, P], str]:
-    def wait(tool: EngineTool, /, *args: P.args, **kwargs: P.kwargs) -> str:
-        return tool._loop.wait(verb(tool._files, *args, **kwargs))
-
-    return wait
-
-
-def run(
-    verb: Callable[Concatenate[Files, P], Coroutine[Any, Any, str]],
-) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, str]]:
-    async def call(tool: EngineTool, /, *args: P.args, **kwargs: P.kwargs) -> str:
-        return await tool._loop.run(verb(tool._files, *args, **kwargs))
-
-    return call
+        self._engine_loop = EngineLoop(engine)
+        self._target = Files(self._engine_loop.engine, Scope(user, project=project))
 
 
 class RecollectMemoryTool(EngineTool, BetaAbstractMemoryTool):
@@ -277,10 +400,10 @@ class RecollectMemoryTool(EngineTool, BetaAbstractMemoryTool):
 class AsyncRecollectMemoryTool(EngineTool, BetaAsyncAbstractMemoryTool):
     """For `AsyncAnthropic`. With the engine of `connect`, create the tool where the engine was opened."""
 
-    view = run(Files.view)
-    create = run(Files.create)
-    str_replace = run(Files.str_replace)
-    insert = run(Files.insert)
-    delete = run(Files.delete)
-    rename = run(Files.rename)
-    clear_all_memory = run(Files.clear)
+    view = awaiting(Files.view)
+    create = awaiting(Files.create)
+    str_replace = awaiting(Files.str_replace)
+    insert = awaiting(Files.insert)
+    delete = awaiting(Files.delete)
+    rename = awaiting(Files.rename)
+    clear_all_memory = awaiting(Files.clear)

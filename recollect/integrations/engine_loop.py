@@ -1,26 +1,31 @@
 """One engine for async and sync callers. An engine belongs to the event loop it was opened on; `EngineLoop` sends work
-to that loop from any thread, so that no adapter needs a second implementation."""
+to that loop from any thread, so that no adapter needs a second implementation. What several adapters need is here too:
+reading and forgetting, and values stored as notes."""
 
 from __future__ import annotations
 
 import asyncio
 import atexit
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+import hashlib
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, suppress
-from typing import Any, ParamSpec, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, NotFound
-from recollect.sync import SyncEngine
+from recollect.sync import SyncEngine, Waiting
 from recollect.values.conversation import Turn
+from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
 from recollect.values.memory import Memory, MemoryKind, Status
-from recollect.values.scope import Scope
+from recollect.values.scope import MAX_NAME, Scope
 
 P = ParamSpec("P")
 T = TypeVar("T")
 PAGE_SIZE = 1000
 MEMORY_PAGE_SIZE = 10_000
+VERSION_CHARS = 20  # of a note's text, for its version
 
 
 class EngineLoop:
@@ -50,6 +55,27 @@ class EngineLoop:
                 "call", "this thread runs the engine's event loop; await the async version of the method"
             )
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
+class Adapter(Waiting):
+    """An object of another library's shape. `_target` has its methods as coroutines, which run on the engine's loop."""
+
+    _engine_loop: EngineLoop
+
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._engine_loop.wait(work)
+
+
+def awaiting(
+    verb: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """Return an adapter's method that awaits a method of its target, from any loop."""
+
+    @wraps(verb)
+    async def run(adapter: Adapter, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await adapter._engine_loop.run(verb(adapter._target, *args, **kwargs))
+
+    return run
 
 
 class OwnEngine(SyncEngine):
@@ -130,3 +156,27 @@ async def read_turns(engine: Engine, scope: Scope, least: int | None = None) -> 
             break
         turns = page + turns
     return turns
+
+
+# Values of other libraries as notes -----------------------------------------------------------------------------------
+#
+# A note's data has the value under the library's name; its text is what recall and people read. The text ends in a
+# version, "(v2)": evidence with equal text is merged into one memory, and two versions of a value must stay separate.
+
+
+def make_note_key(path: str) -> str:
+    """Return the key of a note; a digest of the path if that is too long."""
+    prefix = path.partition(":")[0]
+    return path if len(path) <= MAX_NAME else f"{prefix}:{hashlib.sha256(path.encode()).hexdigest()}"
+
+
+def make_note(key: str, text: str, importance: float, version: int, data: Mapping[str, Any]) -> Lesson:
+    text = text[: MAX_VALUE_CHARS - VERSION_CHARS].strip()
+    return Lesson(f"{text} (v{version})", key, importance=importance, owner="user", data=data)
+
+
+def read_notes(memories: Iterable[Memory], prefix: str, library: str) -> Iterator[tuple[Memory, Mapping[str, Any]]]:
+    """Yield the notes of a library, each with the value it stores."""
+    for memory in memories:
+        if memory.key.startswith(prefix) and library in (memory.data or {}):
+            yield memory, (memory.data or {})[library]

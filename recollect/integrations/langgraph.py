@@ -14,24 +14,31 @@ stores. All gets of a user are one read; all puts of a user are one read and one
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import starmap
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from recollect.engine import Engine
 from recollect.errors import InvalidInput
-from recollect.integrations.engine_loop import EngineLoop, forget_versions, read_memories
+from recollect.integrations.engine_loop import (
+    EngineLoop,
+    forget_versions,
+    make_note,
+    make_note_key,
+    read_memories,
+    read_notes,
+)
 from recollect.recall.lexemes import lexemes
-from recollect.recall.memory_ranking import weighed
+from recollect.recall.memory_ranking import score_memories
 from recollect.recall.question import read_question
 from recollect.sync import SyncEngine
-from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
+from recollect.values.lesson import Lesson
 from recollect.values.memory import Memory, Status
-from recollect.values.scope import MAX_NAME, Scope
+from recollect.values.scope import Scope
 
 try:
     from langgraph.store.base import (
@@ -54,6 +61,7 @@ PAGE_SIZE = 10_000
 ACTIVE: tuple[Status, ...] = ("active",)
 Items = Mapping[str, "StoredItem"]  # by the memory's key, the last changed first
 Put = tuple[PutOp, Mapping[str, Any]]
+ITEM_FIELDS = ("namespace", "key", "value", "created_at", "updated_at")
 AnyOp = TypeVar("AnyOp")
 
 
@@ -111,14 +119,15 @@ class RecollectStore(BaseStore):
     async def _answer(self, scope: Scope, op: Op, items: Items) -> Result:
         match op:
             case GetOp():
-                item = items.get(make_key(op.namespace, op.key))
-                await self._engine.runtime.count_use(scope, [item.memory.id] if item else [])
-                return make_item(item)
+                if (item := items.get(make_key(op.namespace, op.key))) is None:
+                    return None
+                await self._engine.runtime.count_use(scope, [item.memory.id])
+                return Item(**{name: getattr(item, name) for name in ITEM_FIELDS})
             case SearchOp():
                 found = search_items(list(items.values()), op)
                 await self._engine.runtime.count_use(scope, [item.memory.id for item, _ in found])
                 return [
-                    SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
+                    SearchItem(**{name: getattr(item, name) for name in ITEM_FIELDS}, score=score)
                     for item, score in found
                 ]
             case ListNamespacesOp():
@@ -208,23 +217,9 @@ def select_namespaces(items: Sequence[StoredItem], op: ListNamespacesOp) -> list
     return sorted(found)[op.offset : op.offset + op.limit]
 
 
-def make_item(item: StoredItem | None) -> Item | None:
-    if item is None:
-        return None
-    return Item(
-        value=item.value,
-        key=item.key,
-        namespace=item.namespace,
-        created_at=item.created_at,
-        updated_at=item.updated_at,
-    )
-
-
 # Items as memories, and back ------------------------------------------------------------------------------------------
 #
-# An item (namespace, key, dict) is a note with the key `item:<namespace>/<key>`. The dict is in the note's data, and
-# its text is the note's value, which recall and people read. The text ends in a version, "(v2)": evidence with equal
-# text is merged into one memory, and two versions of an item must stay separate.
+# An item (namespace, key, dict) is a note with the key `item:<namespace>/<key>`.
 #
 # Items are not important enough to be in every context, only in those they are relevant to; upkeep does not prune
 # them. Of several active notes of an item the highest version counts: another process may be about to end the others.
@@ -240,7 +235,6 @@ OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
     "$gte": operator.ge,
     "$lte": operator.le,
 }
-MAX_TEXT_CHARS = MAX_VALUE_CHARS - 20  # leaves room for the version
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +258,8 @@ class StoredItem:
 
 
 def make_key(namespace: Namespace, key: str) -> str:
-    """Return a unique key of an item; a digest if it would be too long."""
-    path = PREFIX + "/".join(part.replace("%", "%25").replace("/", "%2F") for part in (*namespace, key))
-    return path if len(path) <= MAX_NAME else PREFIX + hashlib.sha256(path.encode()).hexdigest()
+    """Return a unique key of an item."""
+    return make_note_key(PREFIX + "/".join(part.replace("%", "%25").replace("/", "%2F") for part in (*namespace, key)))
 
 
 def make_lesson(op: PutOp, value: Mapping[str, Any], known: Items, place: int = 0) -> Lesson:
@@ -279,12 +272,11 @@ def make_lesson(op: PutOp, value: Mapping[str, Any], known: Items, place: int = 
         item["created_at"] = old.created_at.isoformat()
     if place:
         item["place"] = place
-    text = select_text(op, value)[:MAX_TEXT_CHARS].strip() or NOT_INDEXED
-    return Lesson(f"{text} (v{version})", key, importance=IMPORTANCE, owner="user", data={DATA: item})
+    text = select_text(op, value).strip() or NOT_INDEXED
+    return make_note(key, text, IMPORTANCE, version, {DATA: item})
 
 
-def parse_item(memory: Memory) -> StoredItem:
-    fields = (memory.data or {})[DATA]
+def parse_item(memory: Memory, fields: Mapping[str, Any]) -> StoredItem:
     created = fields.get("created_at")
     return StoredItem(
         namespace=tuple(fields["namespace"]),
@@ -298,14 +290,10 @@ def parse_item(memory: Memory) -> StoredItem:
     )
 
 
-def is_item(memory: Memory) -> bool:
-    return memory.key.startswith(PREFIX) and DATA in (memory.data or {})
-
-
 def select_latest(memories: Iterable[Memory]) -> list[StoredItem]:
     """Return the items among active memories, each once, the last changed first."""
     newest: dict[str, StoredItem] = {}
-    for item in map(parse_item, filter(is_item, memories)):
+    for item in starmap(parse_item, read_notes(memories, PREFIX, DATA)):
         known = newest.get(item.memory.key)
         if known is None or (item.version, item.updated_at) > (known.version, known.updated_at):
             newest[item.memory.key] = item
@@ -341,7 +329,7 @@ def rank_items(items: Sequence[StoredItem], query: str) -> list[tuple[StoredItem
     question = read_question(query)
     words = frozenset(question.lexemes)
     shared = [(item.memory, [word for word in lexemes(item.text) if word in words]) for item in items]
-    score = {hit.memory.id: hit.score for hit in weighed(shared, "user", question, (), ()) if hit.score > 0}
+    score = {hit.memory.id: hit.score for hit in score_memories(shared, "user", question, (), ()) if hit.score > 0}
     found = [(item, score.get(item.memory.id)) for item in items]
     return sorted(found, key=lambda pair: -(pair[1] or 0.0))
 

@@ -17,7 +17,7 @@ from typing import Any, get_args
 
 from recollect.engine import Engine
 from recollect.integrations.engine_loop import EngineLoop, describe_calls, read_turns
-from recollect.recall.tokens import count_tokens
+from recollect.recall.lexemes import count_tokens
 from recollect.sync import SyncEngine
 from recollect.values.conversation import Role, Turn
 from recollect.values.query import MAX_QUERY_CHARS, Query

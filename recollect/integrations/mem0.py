@@ -13,15 +13,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Self
 
 from recollect.bootstrap import connect
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, NotFound
-from recollect.integrations.engine_loop import EngineLoop, OwnEngine, forget_session, forget_versions, read_memories
+from recollect.integrations.engine_loop import (
+    Adapter,
+    EngineLoop,
+    OwnEngine,
+    forget_session,
+    forget_versions,
+    read_memories,
+)
 from recollect.integrations.mem0_facts import (
     DATA,
     Fact,
@@ -44,15 +50,13 @@ from recollect.recall.lexemes import lexemes
 from recollect.recall.memory_ranking import LEAST
 from recollect.recall.question import read_question
 from recollect.recall.word_lists import REQUEST_WORDS
-from recollect.sync import SyncEngine
+from recollect.sync import SyncEngine, wait_for
 from recollect.values.conversation import Turn
 from recollect.values.lesson import Lesson
 from recollect.values.memory import Memory as MemoryValue
 from recollect.values.query import Query
 from recollect.values.scope import MemoryId, Scope
 
-P = ParamSpec("P")
-T = TypeVar("T")
 Results = dict[str, list[Fact]]
 log = logging.getLogger("recollect")
 SESSION_PAGE_SIZE = 200
@@ -301,39 +305,27 @@ class AsyncMemory:
         await self.close()
 
 
-def make_sync(
-    verb: Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate[Memory, P], T]:
-    """Return a blocking version of a method."""
-
-    @wraps(verb)
-    def wait(memory: Memory, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return memory._loop.wait(verb(memory._memory, *args, **kwargs))
-
-    return wait
-
-
-class Memory:
+class Memory(Adapter):
     """Blocking version, on the given SyncEngine or its own. Call `close`, or use `with`."""
 
     def __init__(self, engine: SyncEngine | None = None, *, project: str = "default", **settings: Any) -> None:
         self._engine = engine or OwnEngine(connect(**settings))
-        self._loop = EngineLoop(self._engine)
-        self._memory = AsyncMemory(self._loop.engine, project=project)
+        self._engine_loop = EngineLoop(self._engine)
+        self._target = AsyncMemory(self._engine_loop.engine, project=project)
 
     @classmethod
     def from_config(cls, config_dict: Mapping[str, Any]) -> Self:
         return cls(**read_config(config_dict))
 
-    add = make_sync(AsyncMemory.add)
-    search = make_sync(AsyncMemory.search)
-    get_all = make_sync(AsyncMemory.get_all)
-    get = make_sync(AsyncMemory.get)
-    update = make_sync(AsyncMemory.update)
-    delete = make_sync(AsyncMemory.delete)
-    delete_all = make_sync(AsyncMemory.delete_all)
-    history = make_sync(AsyncMemory.history)
-    reset = make_sync(AsyncMemory.reset)
+    add = wait_for(AsyncMemory.add)
+    search = wait_for(AsyncMemory.search)
+    get_all = wait_for(AsyncMemory.get_all)
+    get = wait_for(AsyncMemory.get)
+    update = wait_for(AsyncMemory.update)
+    delete = wait_for(AsyncMemory.delete)
+    delete_all = wait_for(AsyncMemory.delete_all)
+    history = wait_for(AsyncMemory.history)
+    reset = wait_for(AsyncMemory.reset)
 
     def close(self) -> None:
         if isinstance(self._engine, OwnEngine):

@@ -19,7 +19,7 @@ from uuid import UUID
 
 from recollect.errors import InvalidInput
 from recollect.values.conversation import Turn
-from recollect.values.memory import Memory
+from recollect.values.memory import Memory, Status
 from recollect.values.scope import MAX_NAME, MemoryId
 from recollect.values.text import check_text
 
@@ -157,11 +157,10 @@ class MemoryVersions:
 
     @property
     def active(self) -> list[Memory]:
-        return [memory for memory in self._by_id.values() if memory.status == "active"]
+        return self.with_status("active")
 
-    @property
-    def retracted(self) -> list[Memory]:
-        return [memory for memory in self._by_id.values() if memory.status == "retracted"]
+    def with_status(self, status: Status) -> list[Memory]:
+        return [memory for memory in self._by_id.values() if memory.status == status]
 
     def current(self, memory: MemoryId) -> Memory | None:
         """Return the current version of a memory, if it is active."""
@@ -242,7 +241,7 @@ def make_events(user: str, known: MemoryVersions, before: set[MemoryId], refs: S
     """Return what some turns changed: ADD, UPDATE (of a replaced memory), NONE (already known), DELETE."""
     recorded = frozenset(refs)
     learned = [memory for memory in known.active if not recorded.isdisjoint(memory.refs)]
-    deleted = [memory for memory in known.retracted if memory.id in before]
+    deleted = [memory for memory in known.with_status("retracted") if memory.id in before]
     return [make_event(user, known.versions(memory), memory.id in before) for memory in learned] + [
         {"id": make_id(user, known.versions(memory)[0].id), "memory": format_text(memory), "event": "DELETE"}
         for memory in deleted
@@ -272,13 +271,12 @@ def compare(value: Any, name: str, wanted: Any) -> bool:
 
 def split_filters(filters: Mapping[str, Any] | None, **given: str | None) -> tuple[Owner, Fact]:
     """Return the owner from ids given by name or in the filters (at the top or in an AND), and the other filters."""
-    ids = {name: value for name, value in given.items() if value is not None}
-    top = read_ids(filters or {})
-    left: Fact = {name: wanted for name, wanted in (filters or {}).items() if name not in top}
-    ids = top | ids
-    for part in left.get("AND") or ():
+    filters = filters or {}
+    top = read_ids(filters)
+    ids = top | {name: value for name, value in given.items() if value is not None}
+    for part in filters.get("AND") or ():
         ids = read_ids(part) | ids
-    return Owner(**ids), left
+    return Owner(**ids), {name: wanted for name, wanted in filters.items() if name not in top}
 
 
 def read_ids(filters: Mapping[str, Any]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from recollect.learning.similarity import is_same
 from recollect.recall.lexemes import lexemes
 from recollect.recall.word_lists import BASES, CJK_TIME, TIME_WORDS
 from recollect.values.conversation import Turn
-from recollect.values.memory import Evidence, Fact, Memory, is_single
+from recollect.values.memory import Evidence, Fact, Memory
 from recollect.values.text import is_cjk
 from recollect.values.work import Job
 
@@ -58,14 +58,18 @@ def build_changes(job: Job, turn: Turn, active: Sequence[Memory], here: Sequence
     replaced = find_replaced(swap, known) if swap else []
     if swap and len(replaced) == 1:
         return [build_correction(job, turn, swap, replaced[0])]
-    report = find_report(turn.text, rulebooks())
-    done = find_finished(report, [m for m in known if m.kind == "todo"]) if report and report.what else []
-    ended = done if len(done) == 1 else find_ended(turn.text, known)
-    named = [(memory, value) for memory in ended if is_single(memory.kind, memory.key)
-             and (value := find_successor(turn.text, memory.value))]  # fmt: skip
-    replaced_too = {memory.id for memory, _ in named}
-    corrections = [build_correction(job, turn, Swap(value, memory.value), memory) for memory, value in named]
+    ended = find_ended_memories(turn.text, known)
+    named = [(memory, find_successor(turn.text, memory.value)) for memory in ended if memory.kind != "todo"]
+    corrections = [build_correction(job, turn, Swap(value, memory.value), memory) for memory, value in named if value]
+    replaced_too = {memory.id for memory, value in named if value}
     return corrections + build_endings(job, turn, [m for m in ended if m.id not in replaced_too], here)
+
+
+def find_ended_memories(text: str, known: Sequence[Memory]) -> list[Memory]:
+    """Return the task that a message reports as done, or else the memories that it ends."""
+    report = find_report(text, rulebooks())
+    done = find_finished(report, [m for m in known if m.kind == "todo"]) if report and report.what else []
+    return done if len(done) == 1 else find_ended(text, known)
 
 
 def build_correction(job: Job, turn: Turn, swap: Swap, old: Memory) -> Evidence:

@@ -19,11 +19,12 @@ from recollect.learning.gates import blank_spans, find_quoted_spans, find_text_r
 from recollect.learning.rulebook import Rulebook, compile_pattern
 from recollect.learning.rules import rulebooks
 from recollect.learning.similarity import get_gist
+from recollect.recall.answer_ranking import UNKNOWN, Relevance
 from recollect.recall.lexemes import lexemes
 from recollect.recall.sentences import sentences
 from recollect.recall.word_lists import REQUEST_WORDS, TIME_WORDS
 from recollect.values.memory import Memory
-from recollect.values.text import is_cjk
+from recollect.values.text import WORD, is_cjk
 
 NOT_SAID = frozenset(("question", "role play", "joke", "small talk"))  # reasons of clauses that are not compared at all
 NOT_NOW = frozenset(("hypothetical", "reported", "denied", "past"))  # of clauses that change nothing
@@ -33,6 +34,9 @@ LIKELY = 0.12  # probability from which a statement may be outdated
 AS_LIKELY = 0.5  # of the highest probability: of several such changes of one statement the last holds
 ENDS_MEMORY = 0.5  # from which a memory ends
 NEAR = 8  # messages: how far back one looks that shares no word with what it changes
+# Relevance to the question (of the less relevant one) up to which two messages without a common word are about
+# different matters, and from which they may be about the same.
+OTHER_MATTER, SAME_MATTER = -0.8, -0.1
 LONG = 60  # characters of a message of average length; a third of them in Chinese
 MOST_LENGTH = 200  # beyond, length says nothing more
 MOST_OVERLAP = 0.6  # likewise
@@ -190,11 +194,15 @@ def weigh(signs: Signs) -> float:
     return float(sum(getattr(WEIGHTS, field.name) * getattr(signs, field.name) for field in fields(Signs)))
 
 
-def estimate_change(old: Statement, new: Message, support: float = 0.0) -> float:
-    """Return the probability that a later message changes a statement; `support` is what the question adds."""
-    if not new.now:
-        return 0.0
-    return 1 / (1 + math.exp(-(BIAS + weigh(compare(old, new)) + support)))
+def estimate_change(old: Statement, new: Message, before: Relevance = UNKNOWN, after: Relevance = UNKNOWN) -> float:
+    """Return the probability that a later message changes a statement: that they are about the same matter, times that
+    it is a change then. Whatever cues it has, a message changes nothing else. `before` and `after` say how much both
+    are relevant to the question."""
+    matter = 1.0
+    if old.words.isdisjoint(new.now):
+        relevance = min(before.score, after.score)
+        matter = min(max((relevance - OTHER_MATTER) / (SAME_MATTER - OTHER_MATTER), 0.0), 1.0)
+    return matter / (1 + math.exp(-(BIAS + weigh(compare(old, new)) + after.support))) if new.now else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,23 +215,28 @@ class Change:
     probability: float
 
 
-def find_outdated(messages: Sequence[str], support: Sequence[float] = ()) -> list[Change]:
+def find_outdated(messages: Sequence[str], relevance: Sequence[Relevance] = ()) -> list[Change]:
     """Return what may be outdated in a user's messages, given in the order they were said; each statement with the
-    last message that probably changes it. `support` says how much the question speaks for each message."""
+    last message that probably changes it. `relevance` is that of each message to the question."""
     read = [read_changes(text) for text in messages]
-    support = support or [0.0] * len(read)
-    found: list[Change] = []
-    for message, earlier in enumerate(read):
-        for old in earlier.statements:
-            changes = [
-                Change(message, old.text, by, estimate_change(old, new, support[by]))
-                for by, new in enumerate(read[message + 1 :], message + 1)
-                if by - message <= NEAR or support[by] > 0 or not old.words.isdisjoint(new.now)
-            ]
-            best = max((change.probability for change in changes), default=0.0)
-            if best >= LIKELY:
-                found.append([change for change in changes if change.probability >= best * AS_LIKELY][-1])
-    return found
+    relevance = relevance or [UNKNOWN] * len(read)
+    found = (
+        find_change(message, old, read, relevance) for message, earlier in enumerate(read) for old in earlier.statements
+    )
+    return [change for change in found if change is not None]
+
+
+def find_change(message: int, old: Statement, read: Sequence[Message], relevance: Sequence[Relevance]) -> Change | None:
+    """Return the last of the most probable changes of a statement by later messages; None if none is likely."""
+    changes = [
+        Change(message, old.text, by, estimate_change(old, new, relevance[message], relevance[by]))
+        for by, new in enumerate(read[message + 1 :], message + 1)
+        if by - message <= NEAR or relevance[by].support > 0 or not old.words.isdisjoint(new.now)
+    ]
+    best = max((change.probability for change in changes), default=0.0)
+    if best < LIKELY:
+        return None
+    return [change for change in changes if change.probability >= best * AS_LIKELY][-1]
 
 
 def has_change_cue(message: str) -> bool:
@@ -265,10 +278,12 @@ def cut_to_change(text: str) -> str:
 def find_successor(message: str, old: str) -> str | None:
     """Return the name that takes the place of another one in a message: "left Barclays and joined Monzo". None if the
     message names no or several others after it."""
-    at = message.find(old)
+    words = list_topic_words(old)
     for said in read_statements(message):
-        if at >= 0 and old in said.text and "changes" in said.cues:
-            rest = said.text[said.text.find(old) + len(old) :]
-            names = [name for name in NAMES.findall(rest) if not TIME_WORDS & set(name.lower().split())]
+        named = [found.end() for found in WORD.finditer(said.text) if not words.isdisjoint(lexemes(found[0]))]
+        if named and "changes" in said.cues:
+            names = [
+                name for name in NAMES.findall(said.text[named[-1] :]) if not TIME_WORDS & set(name.lower().split())
+            ]
             return names[0] if len(names) == 1 else None
     return None

@@ -30,19 +30,26 @@ from recollect.learning.quote_location import (
 )
 from recollect.learning.rulebook import Rulebook, compile_pattern
 from recollect.recall.lexemes import lexemes
-from recollect.recall.word_lists import CLAUSE_BREAK, PERSON
+from recollect.recall.word_lists import CLAUSE_BREAK, FIRST_PERSON, PERSON
 from recollect.values.conversation import Turn
 from recollect.values.memory import Category, Extraction, Fact, Rejection, Span
+from recollect.values.text import is_cjk
 
 CATEGORIES = get_args(Category)
 RULE = "model"
 MOST_CLAIMS = 16  # requested at once: small models do not stop by themselves
 MOST_VALUE = 300
 MOST_KEY = 60
+MOST_WHOLE = 5  # words of a message that may be a value as a whole
 MOST_PLACES = 8  # where a quote stands, that are looked at
 STANDING = ("instruction", "todo", "decision")  # forgiven by category: their keys are hardly ever the rules' own
 DENIALS = ("dislike",)  # of these "I don't like" is the point
 DEFINITION = "definition:"
+ABOUT_USER = ("identity", "preference", "fact")  # categories whose claims must speak of the user or their people
+OWN = re.compile(
+    r"\b(us|ours|ich|mir|mich|mein\w*|wir|uns\w*|je|j'|mon|ma|mes|nous|notre|yo|mi|mis|io|mio|mia)\b", re.I
+)
+SENTENCE_ENDS = ".!?。！？\n"
 PRONOUNS = ("he", "she", "they", "他", "她")
 
 
@@ -99,6 +106,11 @@ def judge_claim(claim: Claim, turn: OwnText, before: Sequence[OwnText], books: S
         return Rejection(str(closed[0]), value)
     span = spans[closed.index(None)]
     verbatim = find_phrase(value, turn.own, span)
+    if category in ABOUT_USER and not key.startswith(DEFINITION):
+        if not is_about_user(turn.own, verbatim or span):
+            return Rejection("not about the user", value)
+        if is_whole(value, turn):
+            return Rejection("a whole message is no value", value)
     person = find_person(turn.own, (verbatim or span)[0]) if category == "identity" else ""
     return Fact(
         category="fact" if person else cast(Category, category),
@@ -113,10 +125,23 @@ def judge_claim(claim: Claim, turn: OwnText, before: Sequence[OwnText], books: S
     )
 
 
+def is_whole(value: str, turn: OwnText) -> bool:
+    return len(value.split()) > MOST_WHOLE and value == clean_text(turn.said).strip(SENTENCE_ENDS)
+
+
+def is_about_user(own: str, span: Span) -> bool:
+    """Return whether a sentence speaks of the user up to the end of the quote's clause: what comes after is a remark
+    ("..., I suppose"). Chinese often leaves the user out."""
+    start = max(own.rfind(mark, 0, span[0]) for mark in SENTENCE_ENDS) + 1
+    ended = CLAUSE_BREAK.search(own, span[1])
+    said = own[start : ended.start() if ended else len(own)]
+    return is_cjk(said) or FIRST_PERSON.search(said) is not None or OWN.search(said) is not None
+
+
 def find_person(own: str, at: int) -> str:
     """Return whom the words at a position are about, if not the user: "my daughter turned six" is not the user's age. A
     clause without a person is about that of the clause before."""
-    start = max(own.rfind(mark, 0, at) for mark in ".!?。！？\n") + 1
+    start = max(own.rfind(mark, 0, at) for mark in SENTENCE_ENDS) + 1
     person = ""
     for clause in CLAUSE_BREAK.split(own[start:at]):
         found = [each[each.lastindex] if each.lastindex else "" for each in PERSON.finditer(clause)]

@@ -22,11 +22,10 @@ from recollect.learning.gates import ASKS, BLOCK, LINE, blank_spans
 from recollect.learning.quote_location import is_said
 from recollect.learning.rulebook import Rulebook, compile_pattern
 from recollect.recall.entities import entities
-from recollect.recall.excerpt import cut, whole_character
-from recollect.recall.lexemes import lexemes
+from recollect.recall.excerpt import find_cut, find_whole_character
+from recollect.recall.lexemes import count_tokens, lexemes
 from recollect.recall.sentences import sentences
 from recollect.recall.sketch import speaker_key
-from recollect.recall.tokens import count_tokens
 from recollect.values.conversation import Turn
 from recollect.values.memory import SINGLE_KEYS, Category, Extraction, Fact, Span
 from recollect.values.text import CJK_CHARACTER
@@ -119,7 +118,7 @@ def split_pieces(place: int, turn: Turn, text: str, found: Extraction, books: Se
 def blank_foreign_parts(turn: Turn, books: Sequence[Rulebook]) -> str:
     """Return the beginning of the turn with foreign text blanked; empty for tools and systems."""
     most = READ_CHARS.get(turn.role, 0)
-    text = turn.text[: cut(turn.text, most * 4 // 5, most, most)] if len(turn.text) > most else turn.text
+    text = turn.text[: find_cut(turn.text, most * 4 // 5, most, most)] if len(turn.text) > most else turn.text
     return blank_spans(text, find_hidden_spans(text, turn.role, books))
 
 
@@ -168,7 +167,7 @@ def find_break(text: str, goal: int, reach: int) -> int:
         ends = [found.end() for found in mark.finditer(text, goal - reach, goal + reach)]
         if ends:
             return min(ends, key=lambda end: abs(end - goal))
-    return whole_character(text, goal)
+    return find_whole_character(text, goal)
 
 
 def build_piece(place: int, turn: Turn, span: Span, sentence: Span, found: Extraction) -> Piece:

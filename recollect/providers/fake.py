@@ -1,5 +1,5 @@
-"""Fakes for tests, ours and yours: an embedder that fails when told to, a language model that answers what it was told
-to, and a clock that stands still."""
+"""Fakes for tests, ours and yours: an embedder that can be made to fail, a language model with scripted answers, and a
+clock that only moves when it is advanced."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def parse_jwk(entry: Mapping[str, Any]) -> VerifyingKey | None:
     return VerifyingKey(key, algorithms, kid if isinstance(kid, str) else None)
 
 
-def token_reader(settings: Settings) -> TokenReader | None:
+def make_token_reader(settings: Settings) -> TokenReader | None:
     """Return a reader, or None if no tokens are configured."""
     secret, keys = settings.jwt_secret, settings.jwt_keys
     if not secret and not keys:
@@ -260,7 +260,7 @@ class TokenReader:
         except jwt.PyJWTError as error:
             # What PyJWT says names claims and algorithms, never their values.
             log.warning("a token was refused: %s", f"{type(error).__name__}: {error}"[:200])
-            raise Unauthorized(advise(error)) from None
+            raise Unauthorized(describe_refusal(error)) from None
 
     def _verify(self, token: str, keys: Sequence[VerifyingKey]) -> Mapping[str, Any]:
         """Return the claims, by the first of the keys whose signature it is."""
@@ -283,7 +283,7 @@ class TokenReader:
         raise failed
 
 
-def advise(error: jwt.PyJWTError) -> str:
+def describe_refusal(error: jwt.PyJWTError) -> str:
     """Return what the caller is told. All cases but the last are found after the signature was verified."""
     import jwt
 

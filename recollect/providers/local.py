@@ -87,8 +87,7 @@ def load_tokenizer(folder: Path) -> Tokenizer:
 
 def find_model_folder() -> Path:
     """Return the folder of the wordllama package. Raises EmbedderFailed unless all packages are installed."""
-    specs = [find_spec(name) for name in ("safetensors", "tokenizers", "wordllama")]
-    origin = specs[-1].origin if all(specs) and specs[-1] else None
-    if origin is None:
+    origins = [spec.origin for name in ("safetensors", "tokenizers", "wordllama") if (spec := find_spec(name))]
+    if len(origins) < 3 or origins[-1] is None:
         raise EmbedderFailed(describe_missing_extra("the local embedder", "local"))
-    return Path(origin).parent
+    return Path(origins[-1]).parent

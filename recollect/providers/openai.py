@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 QUIRKS = ("max_completion_tokens", "temperature")
 # How servers name the context: llama.cpp, vLLM, LM Studio, OpenRouter and others.
 WINDOWS = ("n_ctx", "max_model_len", "loaded_context_length", "context_length", "max_context_length")
-FORMS = ("schema", "object with schema", "object", "text")
 EVENT = "data:"
 DONE = "[DONE]"
 
@@ -91,7 +90,7 @@ class OpenAIReasoner:
         self._gate = gate_for(self._server.url, slots)
         self._model = model
         self._window = window or None
-        self._forms: Sequence[str] = FORMS
+        self._first_format = 0  # that the server accepted
         self._quirks = frozenset[str]()
 
     async def answer(
@@ -144,11 +143,13 @@ class OpenAIReasoner:
         return await self._post(body) if self._learn_quirks(answer) else answer
 
     async def _post_formed(self, body: dict[str, Any], schema: Mapping[str, Any]) -> Answer:
-        """Post in the strictest form that the server accepts. If it accepts none, the form was not what it refused."""
-        for at, form in enumerate(self._forms):
-            answer = await self._post(body | choose_format(form, schema))
+        """Post in the strictest format that the server accepts. If it accepts none, the format was not what it
+        refused."""
+        formats = list_formats(schema)
+        for number in range(self._first_format, len(formats)):
+            answer = await self._post(body | formats[number])
             if not answer.refuses_form:
-                self._forms = self._forms[at:]
+                self._first_format = number
                 break
         return answer
 
@@ -177,7 +178,7 @@ class OpenAIReasoner:
 def find_window(models: Mapping[str, Any], name: str) -> int:
     """Return the context window in a list of models: llama.cpp, vLLM and others name it differently; 0 if none does."""
     listed = [each for each in models.get("data") or () if isinstance(each, dict)]
-    model = next((each for each in listed if each.get("id") == name), next(iter(listed), {}))
+    model = max(listed, key=lambda each: each.get("id") == name, default={})  # the named one, or else the first
     sizes = map({**model, **(model.get("meta") or {})}.get, WINDOWS)
     return next((size for size in sizes if isinstance(size, int) and size > 0), 0)
 
@@ -191,17 +192,15 @@ def adapt_body(body: Mapping[str, Any], quirks: frozenset[str]) -> dict[str, Any
     return made
 
 
-def choose_format(form: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    match form:
-        case "schema":
-            named = {"name": str(schema.get("title", "answer")), "strict": True, "schema": schema}
-            return {"response_format": {"type": "json_schema", "json_schema": named}}
-        case "object with schema":
-            return {"response_format": {"type": "json_object", "schema": schema}}
-        case "object":
-            return {"response_format": {"type": "json_object"}}
-        case _:
-            return {}
+def list_formats(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the ways to ask for an answer of this schema, the strictest first."""
+    named = {"name": str(schema.get("title", "answer")), "strict": True, "schema": schema}
+    return [
+        {"response_format": {"type": "json_schema", "json_schema": named}},
+        {"response_format": {"type": "json_object", "schema": schema}},
+        {"response_format": {"type": "json_object"}},
+        {},  # plain text
+    ]
 
 
 def parse_reply(answer: dict[str, Any]) -> tuple[Reply, bool]:

@@ -9,43 +9,40 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from statistics import median
+from typing import Any
 
-from recollect.recall.lexemes import lexemes
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.recall.answer_types import Subjects, rate_subject, rate_type, read_subjects, read_wanted
+from recollect.recall.lexemes import bigrams, lexemes
 from recollect.recall.question import surfaces
-from recollect.recall.spelling import is_misspelling
-from recollect.recall.word_lists import ASKS_WHEN, FIRST_PERSON, REQUEST_WORDS
-from recollect.values.query import Hit, Recall
-from recollect.values.text import WORD, stemmer
+from recollect.recall.spelling import is_misspelling, respell
+from recollect.recall.word_lists import REQUEST_WORDS, STOP_WORDS
+from recollect.values.query import Arm, Hit, Recall
+from recollect.values.text import CJK_CHARACTER, WORD, stemmer
 
+ASKING_WORDS = frozenset((
+    "who", "whom", "whose", "what", "which", "when", "where", "why", "how", "many", "much", "long", "old", "kind",
+    "kinds", "type", "name", "called", "again", "now", "currently", "still", "exactly", "actually", "ever", "use",
+    "get", "need", "want", "like",
+))  # fmt: skip
 ASKING = re.compile(
-    r"\b(?:who|whom|whose|what|which|when|where|why|how|many|much|long|old|kind|kinds|type|name|called|again|now|currently"
-    r"|still|exactly|actually|ever|use|get|need|want|like)\b|什么|时候|多少|怎么|如何|哪[里儿个些位所家]?|几|谁|多久|多大|现在|告诉|说过?",
+    rf"\b(?:{'|'.join(sorted(ASKING_WORDS))})\b"
+    r"|什么|时候|多少|怎么|如何|哪[里儿个些位所家]?|几|谁|多久|多大|现在|告诉|说过?",
     re.IGNORECASE,
 )
+QUESTION_WORDS = ASKING_WORDS | STOP_WORDS | REQUEST_WORDS
 SHORTEST = 3  # letters of a word that may be misspelt
 NEARLY = 0.8  # what a misspelt word is worth
-NUMBER = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|hundred|thousand|half|once|twice)\b"
-    r"|[一二三四五六七八九十百千万两半]",
-    re.IGNORECASE,
-)
-TIME = re.compile(
-    r"\d|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:jan|febr|mar|apr|may|jun|jul|aug|sept|oct|nov|dec)\w*\b"
-    r"|\b(?:today|tonight|tomorrow|yesterday|morning|evening|afternoon|noon|week|weekend|month|year|spring|summer|autumn|winter)s?\b"
-    r"|[周月号日年点]|星期|今天|明天|昨天|上午|下午|晚上|早上",
-    re.IGNORECASE,
-)
-NAME = re.compile(r"(?<=[\w,;:(] )[A-Z][\w'-]+|\b(?:called|named|name'?s?)\b|[叫姓名是]|阿|老[一-龥]|小[一-龥]")
-PLACE = re.compile(r"\b(?:in|at|on|to|from|near|round)\b|[在去到住从]", re.IGNORECASE)
-TYPES = (
-    (re.compile(r"\bhow (?:many|much|old|big|long|far|often)\b|多少|几|多久|多大|多高", re.IGNORECASE), NUMBER),
-    (ASKS_WHEN, TIME),
-    (re.compile(r"\b(?:who|whom|whose|who's)\b|\bname\b|\bcalled\b|谁|叫什么|姓什么|名字", re.IGNORECASE), NAME),
-    (re.compile(r"\bwhere\b|\bwhich (?:city|town|country|place)\b|哪[里儿]|哪个城市|什么地方", re.IGNORECASE), PLACE),
-)
+ALIKE = 0.8  # cosine from which two words mean nearly the same
+MOST_MARGIN = 3.0  # by which the best message may be ahead
+NO_ARM = Arm(0, 0.0)
+LEAST_SPAN = 0.5  # between the best and the average message; below, none stands out
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,95 +50,169 @@ class Features:
     covered: float  # share of the question's words, by weight, that the message has
     nearby: float  # share that only the messages beside it have
     ahead: float  # cosine with the question, above the average of all messages
-    typed: float  # 1 if it has what the question word asks for (a number, a name), -1 if not, 0 if anything goes
+    similar: float  # similarity of its words to the question's, above the average of all messages
+    typed: float  # 1 if it has the type of answer that the question asks for, -1 if not, 0 if any type will do
+    subject: float  # 1 if it is about whom the question is about, below 0 if not, 0 if that is unknown
     asked: float  # 1 if a memory of the requested key was learned from it
     unheard: float  # share of the question's words that were never said
 
 
-WEIGHTS = Features(covered=5.2, nearby=2.9, ahead=4.5, typed=1.2, asked=2.0, unheard=2.5)
-BIAS = -4.5
+# These weights, and those of Confidence, were fitted by bench/fit_answers.py.
+WEIGHTS = Features(
+    covered=1.26, nearby=3.4, ahead=3.76, similar=5.63, typed=1.32, subject=0.35, asked=0.98, unheard=0.0
+)  # fmt: skip
+CONFIDENT = 0.8  # probability from which a message is given as an answer; below, as the closest there is
+CLOSEST = 0.3  # below, it is not worth showing
 COVERED, UNTYPED = 1.9, 1.0  # weights of a later message in favour of a change
-CONFIDENT = 0.6  # probability from which a message is given as an answer; below, as the closest there is
-CLOSEST = 0.13  # below, it is not worth showing
+ALL_UNHEARD = 0.99  # share of the question's words
+AS_GOOD = 1.0  # difference from the best total up to which a message answers as well
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """What argues for the best message being an answer."""
+
+    above: float  # its total above that of the average message
+    margin: float  # and above the next best
+    typed: float
+    known: float  # share of the question's words that it or the messages beside it have
+    unheard: float
+
+
+CONFIDENCE = Confidence(above=0.18, margin=0.51, typed=0.4, known=0.23, unheard=-0.26)
+CONFIDENCE_BIAS = -0.82
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A message with the probability that it answers the question."""
+    """A message with its total, and with the probability that it answers if it is the best."""
 
     hit: Hit
-    probability: float
+    total: float
     features: Features
-    is_personal: bool  # the question is about the user
+    probability: float = 0.0
 
     @property
     def is_confident(self) -> bool:
-        return self.features.asked > 0 or (self.probability >= CONFIDENT and self.features.typed >= 0)
-
-    def is_as_close(self, best: Ranked) -> bool:
-        """Whether it answers as well as the best message does."""
-        return self is best or (self.is_confident and self.features.covered >= best.features.covered)
+        is_fitting = self.features.typed >= 0 and self.features.subject >= 0
+        return is_fitting and (self.features.asked > 0 or self.probability >= CONFIDENT)
 
     @property
     def is_close(self) -> bool:
-        """Whether it is worth showing: it shares something with the question, or both are about the user."""
-        is_related = self.features.covered + self.features.nearby > 0 or self.is_personal
+        """Whether it is worth showing if nothing answers: something of the question was said before, or both are about
+        the user."""
+        is_related = self.features.unheard < ALL_UNHEARD or self.features.subject > 0
         return is_related and self.probability >= CLOSEST
+
+    def is_as_good(self, best: Ranked) -> bool:
+        """Whether it answers as well as the best message does."""
+        return self is best or (self.total >= best.total - AS_GOOD and self.features.typed >= best.features.typed)
 
 
 def rank_messages(recall: Recall, hits: Sequence[Hit], asked: frozenset[str]) -> list[Ranked]:
     """Return the hits, best first. `asked` are the messages that memories of the requested keys were learned from; all
     of `recall.hits` count as said beside them."""
     features = compute_features(recall, hits, asked)
-    is_personal = FIRST_PERSON.search(recall.query.text) is not None
-    ranked = [Ranked(hit, estimate(each), each, is_personal) for each, hit in zip(features, hits, strict=True)]
-    return sorted(ranked, key=lambda each: -each.probability)
+    ranked = [Ranked(hit, weigh(each), each) for each, hit in zip(features, hits, strict=True)]
+    ranked.sort(key=lambda each: -each.total)
+    names = find_subjects(recall)[0].names
+    is_about_stranger = bool(read_wanted(spell_question(recall), names).people) and all(
+        each.subject < 1 for each in features
+    )
+    if ranked and not is_about_stranger:
+        confidence = read_confidence([each.total for each in ranked], ranked[0].features)
+        ranked[0] = replace(ranked[0], probability=estimate(confidence))
+    return ranked
 
 
-def rate_support(recall: Recall, hits: Sequence[Hit]) -> list[float]:
-    """Return, for each hit, how much the question speaks for it as what holds now (see learning/changes.py): it has
-    words of the question, and what the question word asks for."""
-    return [COVERED * each.covered + UNTYPED * min(each.typed, 0.0) for each in compute_features(recall, hits)]
+def read_confidence(totals: Sequence[float], best: Features) -> Confidence:
+    """Return what argues for the best message. `totals` are those of all messages, the highest first."""
+    following = totals[1] if len(totals) > 1 else totals[0] - MOST_MARGIN
+    return Confidence(
+        above=totals[0] - median(totals),
+        margin=min(totals[0] - following, MOST_MARGIN),
+        typed=best.typed,
+        known=best.covered + best.nearby,
+        unheard=best.unheard,
+    )
 
 
-def estimate(features: Features) -> float:
-    total = BIAS + sum(getattr(WEIGHTS, name) * getattr(features, name) for name in Features.__slots__)
-    return 1 / (1 + math.exp(-total))
+def estimate(confidence: Confidence) -> float:
+    total = sum(getattr(CONFIDENCE, name) * getattr(confidence, name) for name in Confidence.__slots__)
+    return float(1 / (1 + math.exp(-(CONFIDENCE_BIAS + total))))
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """How relevant a message is to the question."""
+
+    score: float  # 1 as the best of all messages, 0 as the average one, -1 if it is about other people
+    support: float  # for it as what holds now: it has words of the question, and the type of answer
+
+
+UNKNOWN = Relevance(0.0, 0.0)
+
+
+def rate_relevance(recall: Recall, hits: Sequence[Hit]) -> list[Relevance]:
+    """Return how relevant each hit is to the question (see learning/changes.py)."""
+    features = compute_features(recall, hits)
+    totals = [weigh(each) for each in features]
+    middle = median(totals) if totals else 0.0
+    span = max(max(totals, default=0.0) - middle, LEAST_SPAN)
+    return [
+        Relevance(
+            score=(total - middle) / span if each.subject >= 0 else -1.0,
+            support=COVERED * each.covered + UNTYPED * min(each.typed, 0.0),
+        )
+        for total, each in zip(totals, features, strict=True)
+    ]
+
+
+def weigh(features: Features) -> float:
+    return float(sum(getattr(WEIGHTS, name) * getattr(features, name) for name in Features.__slots__))
 
 
 def compute_features(recall: Recall, hits: Sequence[Hit], asked: Collection[str] = ()) -> list[Features]:
     said = {hit.source: split_words(hit.text) for hit in recall.hits}
-    vocabulary = frozenset[str]().union(*(said[hit.source] for hit in hits)) if hits else frozenset[str]()
+    vocabulary = frozenset[str]().union(*(said[hit.source] for hit in hits))
     worth = weigh_words(recall)
     forms = {word: find_forms(word, vocabulary) for word in worth}
     total = sum(worth.values()) or 1.0
-    cosines = {hit.source: get_cosine(hit) for hit in recall.hits}
+    cosines = {hit.source: hit.arms.get("vector", NO_ARM).score for hit in recall.hits}
     mean = sum(cosines[hit.source] for hit in hits) / max(len(hits), 1)
-    wanted = next((has for asks, has in TYPES if asks.search(recall.query.text)), None)
+    subjects, people = find_subjects(recall)
+    wanted = read_wanted(spell_question(recall), subjects.names)
     unheard = sum(weight for word, weight in worth.items() if not forms[word]) / total
 
-    def share(words: Iterable[str], without: Iterable[str] = ()) -> float:
-        words, without = frozenset(words), frozenset(without)
-        return (
-            sum(
-                weight * max((value for form, value in forms[word].items() if form in words), default=0.0)
-                for word, weight in worth.items()
-                if not any(form in without for form in forms[word])
-            )
-            / total
+    def share(words: frozenset[str], without: frozenset[str] = frozenset()) -> float:
+        shared = sum(
+            weight * max((value for form, value in forms[word].items() if form in words), default=0.0)
+            for word, weight in worth.items()
+            if without.isdisjoint(forms[word])
         )
+        return shared / total
 
     return [
         Features(
             covered=share(said[hit.source]),
             nearby=share(list_nearby(hit, said), said[hit.source]),
             ahead=cosines[hit.source] - mean,
-            typed=0.0 if wanted is None else 1.0 if wanted.search(hit.text) else -1.0,
+            similar=hit.similarity,
+            typed=rate_type(wanted, hit.text),
+            subject=rate_subject(wanted, hit.text, people.get(hit.source, frozenset())),
             asked=float(hit.source in asked),
             unheard=unheard,
         )
         for hit in hits
     ]
+
+
+def find_subjects(recall: Recall) -> tuple[Subjects, dict[str, frozenset[str]]]:
+    """Return whom the user's messages are about, all together and by source."""
+    said = [hit for hit in recall.hits if hit.turn.role == "user" and hit.turn.at is not None]
+    said.sort(key=lambda hit: (hit.turn.at, hit.turn.index))
+    subjects = read_subjects(tuple(hit.text for hit in said))
+    return subjects, {hit.source: people for hit, people in zip(said, subjects.people, strict=True)}
 
 
 def list_nearby(hit: Hit, said: Mapping[str, frozenset[str]]) -> frozenset[str]:
@@ -150,13 +221,9 @@ def list_nearby(hit: Hit, said: Mapping[str, frozenset[str]]) -> frozenset[str]:
     return frozenset[str]().union(*beside)
 
 
-def get_cosine(hit: Hit) -> float:
-    return hit.arms["vector"].score if "vector" in hit.arms else 0.0
-
-
 def weigh_words(recall: Recall) -> dict[str, float]:
     """Return the weight of each word of the question, without the words that only ask."""
-    text = recall.query.text
+    text = spell_question(recall)
     own = lexemes(ASKING.sub(" ", text), without=REQUEST_WORDS) or lexemes(text)
     spelt = surfaces(text)
     highest = max(recall.terms.values(), default=1.0)
@@ -175,3 +242,42 @@ def find_forms(word: str, vocabulary: frozenset[str]) -> dict[str, float]:
     if same or len(word) < SHORTEST or not word.isascii():
         return same
     return {other: NEARLY for other in vocabulary if other.isascii() and is_misspelling(word, other)}
+
+
+@lru_cache(maxsize=2000)
+def list_words(text: str) -> tuple[str, ...]:
+    """Return the words of a text as their vectors are compared: no stop words, Chinese as pairs of characters."""
+    found: list[str] = []
+    for word in WORD.findall(text.lower()):
+        if CJK_CHARACTER.match(word):
+            found += bigrams(word)
+        elif word not in STOP_WORDS:
+            found.append(word)
+    return tuple(dict.fromkeys(found))
+
+
+def list_question_words(recall: Recall) -> list[str]:
+    """Return the words of the question that are compared, misspelt ones as they were said."""
+    text = spell_question(recall)
+    return [word for word in list_words(ASKING.sub(" ", text)) if word not in REQUEST_WORDS] or list(list_words(text))
+
+
+def spell_question(recall: Recall) -> str:
+    """Return the question with misspelt words as they were said, or as they are asked with."""
+    said = frozenset[str]().union(*(split_words(hit.text) for hit in recall.hits))
+    return respell(recall.query.text, QUESTION_WORDS | said)
+
+
+def add_similarity(recall: Recall, vectors: Mapping[str, NDArray[Any]]) -> Recall:
+    """Return the recall, each hit with the similarity of its words to the question's. A word of the question is worth
+    the more, the fewer messages have one like it."""
+    question = np.array([vectors[word] for word in list_question_words(recall)])
+    nearest = np.zeros((len(recall.hits), len(question)))
+    for row, hit in enumerate(recall.hits):
+        if words := list_words(hit.text):
+            nearest[row] = np.maximum((question @ np.array([vectors[word] for word in words]).T).max(axis=1), 0.0)
+    count = (nearest > ALIKE).sum(axis=0)
+    worth = np.log1p((len(nearest) - count + 0.5) / (count + 0.5))
+    ahead = (nearest - nearest.mean(axis=0)) @ (worth / worth.sum())
+    hits = [replace(hit, similarity=round(float(value), 4)) for hit, value in zip(recall.hits, ahead, strict=True)]
+    return replace(recall, hits=hits)

@@ -3,24 +3,26 @@
 A chunk has at most `size` tokens. It ends at the end of a block unless it would be less than half full. A heading
 starts a new chunk if the last is at least half full, and never ends one. The next chunk repeats up to `overlap` tokens
 of whole rows, list items or sentences, but nothing from before a heading. Ranges are exact: the canonical text
-(values/document.py) from `start` to `end` is the chunk's text.
+(values/document.py) from `start` to `end` is the chunk's text. A text that is too long for one chunk is split at the
+end of a sentence or line; a long sentence between words; a long word between characters as a reader sees them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from recollect.recall.chunk_boundaries import MAX_CHARS, pieces, tail_start
-from recollect.recall.excerpt import whole_character
-from recollect.recall.tokens import count_tokens
-from recollect.values.blocks import Block, Chunk, get_separator, is_blank
+from recollect.recall.excerpt import find_whole_character
+from recollect.recall.lexemes import count_tokens
+from recollect.recall.sentences import END
+from recollect.values.document import Block, Chunk, get_separator, is_blank
 
 MAX_HEADING = 200  # characters of a heading in a path
 MAX_LEAD = 1_000  # characters of the row that names the columns
 
 
-def chunks(blocks: Iterable[Block], *, size: int = 800, overlap: int = 80) -> Iterator[Chunk]:
+def split_chunks(blocks: Iterable[Block], *, size: int = 800, overlap: int = 80) -> Iterator[Chunk]:
     packing = Packing(size, overlap)
     for block in blocks:
         yield from packing.take(block)
@@ -68,7 +70,7 @@ class Packing:
         if block.kind == "heading" and self.is_half_full():
             yield from self.close(0, 0)
         start = self.at + len(before)
-        tokens = bounded_count(block.text, self.size) + len(before)
+        tokens = count_bounded(block.text, self.size) + len(before)
         if self.tokens + tokens <= self.size:
             self.hold(Piece(block.text, before, start, tokens, block, self.path, self.lead))
         elif tokens <= self.size and self.is_half_full():
@@ -79,7 +81,7 @@ class Packing:
         self.at, self.last = start + len(block.text), block
 
     def take_in_pieces(self, block: Block, before: str, start: int) -> Iterator[Chunk]:
-        for low, high, tokens in pieces(block.text, max(1, self.size - len(before))):
+        for low, high, tokens in split_pieces(block.text, max(1, self.size - len(before))):
             tokens += len(before)
             if self.tokens + tokens > self.size:
                 yield from self.close(self.overlap, tokens)
@@ -94,12 +96,12 @@ class Packing:
         if block.kind == "heading":
             level = max(1, block.level)
             self.open = [each for each in self.open if each[0] < level]
-            self.open.append((level, shortened(" ".join(block.text.split()), MAX_HEADING)))
+            self.open.append((level, shorten(" ".join(block.text.split()), MAX_HEADING)))
             self.path = tuple(text for _, text in self.open)
         if block.kind != "row":
             self.lead = ""
         elif block.level == 1:
-            self.lead = shortened(block.text, MAX_LEAD)
+            self.lead = shorten(block.text, MAX_LEAD)
 
     def hold(self, piece: Piece) -> None:
         self.held.append(piece)
@@ -110,7 +112,7 @@ class Packing:
         headings = self.trailing_headings()
         full = self.held[: len(self.held) - len(headings)]
         yield from self.chunk(full, self.old)
-        kept = headings if headings else repeated(full, overlap)
+        kept = headings if headings else select_repeated(full, overlap)
         if not full or sum(piece.tokens for piece in kept) + coming > self.size:
             yield from self.chunk(headings)
             kept = []
@@ -140,7 +142,7 @@ class Packing:
             headings=next((piece for piece in held if piece.block.kind != "heading"), first).path,
             lead=first.lead if first.block.level != 1 else "",
             tokens=count_tokens(text),
-            breaks=tuple(page_breaks(held, start)),
+            breaks=tuple(find_page_breaks(held, start)),
         )
         self.made += 1
 
@@ -148,7 +150,7 @@ class Packing:
         return self.tokens * 2 >= self.size
 
 
-def page_breaks(held: list[Piece], start: int) -> Iterator[int]:
+def find_page_breaks(held: list[Piece], start: int) -> Iterator[int]:
     """Yield where each page after the first begins; a page without text begins where the next one does."""
     page = held[0].block.page or 0
     for piece in held:
@@ -157,7 +159,7 @@ def page_breaks(held: list[Piece], start: int) -> Iterator[int]:
         page = max(page, piece.block.page or 0)
 
 
-def repeated(full: list[Piece], overlap: int) -> list[Piece]:
+def select_repeated(full: list[Piece], overlap: int) -> list[Piece]:
     """Return the last whole pieces that fit into the overlap, or the last sentences of the last piece; never
     everything."""
     kept: list[Piece] = []
@@ -168,22 +170,89 @@ def repeated(full: list[Piece], overlap: int) -> list[Piece]:
         kept.append(piece)
     if len(kept) == len(full):
         return []
-    return kept[::-1] if kept else ending(full[-1], overlap + full[-1].tokens)
+    return kept[::-1] if kept else take_ending(full[-1], overlap + full[-1].tokens)
 
 
-def ending(piece: Piece, overlap: int) -> list[Piece]:
+def take_ending(piece: Piece, overlap: int) -> list[Piece]:
     """Return the last sentences of a piece; a row is repeated whole or not at all."""
     if piece.block.kind in ("row", "heading") or overlap < 1:
         return []
-    at = tail_start(piece.text, overlap)
+    at = find_tail(piece.text, overlap)
     text = piece.text[at:]
     return [Piece(text, "", piece.start + at, count_tokens(text), piece.block, piece.path, piece.lead)] if text else []
 
 
-def bounded_count(text: str, size: int) -> int:
+def count_bounded(text: str, size: int) -> int:
     """Return the tokens of the text; for one longer than any chunk just more than `size`."""
     return count_tokens(text) if len(text) <= size * MAX_CHARS else size + 1
 
 
-def shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: whole_character(text, most)]
+def shorten(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: find_whole_character(text, most)]
+
+
+MAX_CHARS = 8  # per token: limits a piece of text with few tokens, such as a run of blanks
+SAMPLE = 400  # characters from which the length of a piece is guessed
+BLANK = re.compile(r"\s+")
+PLAIN = "\u02ff"  # no character up to here joins the one before it
+
+
+def find_sentence_ends(text: str) -> Iterator[int]:
+    """Yield where sentences end, and the end of the text."""
+    for found in END.finditer(text):
+        if found.end() < len(text) and is_between(text, found.end()):
+            yield found.end()
+    yield len(text)
+
+
+def split_pieces(text: str, most: int) -> Iterator[tuple[int, int, int]]:
+    """Yield ranges that cover the text, each a sentence or a part of one with at most `most` tokens, and their
+    tokens."""
+    start = 0
+    for end in find_sentence_ends(text):
+        while start < end:
+            cut, tokens = find_furthest_cut(text, start, end, most)
+            yield start, cut, tokens
+            start = cut
+
+
+def find_furthest_cut(text: str, start: int, end: int, most: int) -> tuple[int, int]:
+    """Return the end, or the last good place before it where the piece has at most `most` tokens, and the tokens."""
+    stop = min(end, start + most * MAX_CHARS)
+    if stop - start > SAMPLE:
+        share = count_tokens(text[start : start + SAMPLE]) / SAMPLE
+        stop = min(stop, start + max(1, int(most / max(share, 0.01))))
+    while (tokens := count_tokens(text[start:stop])) > most and stop - start > 1:
+        stop = start + max(1, min(stop - start - 1, int((stop - start) * most / tokens * 0.98)))
+    if stop == end:
+        return end, tokens
+    cut = find_word_end(text, start, stop)
+    return cut, tokens if cut == stop else count_tokens(text[start:cut])
+
+
+def find_word_end(text: str, start: int, stop: int) -> int:
+    """Return the place after the last blank in the second half of the range; otherwise a place between two characters;
+    otherwise `stop`."""
+    middle = (start + stop) // 2
+    for found in reversed(list(BLANK.finditer(text, middle, stop))):
+        if is_between(text, found.end()):
+            return found.end()
+    whole = find_whole_character(text, stop)
+    return whole if whole > start else stop
+
+
+def find_tail(text: str, most: int) -> int:
+    """Return where the last sentences begin that have at most `most` tokens together; without one, the last words;
+    otherwise the end of the text."""
+    low = max(0, len(text) - most * MAX_CHARS)
+    ends = [end for end in (low + found.end() for found in END.finditer(text[low:])) if end < len(text)]
+    words = [found.end() for found in BLANK.finditer(text, max(low, len(text) - most * 4))]
+    for start in (*ends, *words[:: max(1, len(words) // 8)]):
+        if is_between(text, start) and 0 < count_tokens(text[start:]) <= most:
+            return start
+    return len(text)
+
+
+def is_between(text: str, at: int) -> bool:
+    """Whether a cut at this place leaves characters whole."""
+    return at >= len(text) or text[at] <= PLAIN or find_whole_character(text, at) == at

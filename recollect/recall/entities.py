@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from recollect.recall.word_lists import MONTHS, STOP_WORDS
-from recollect.values.text import CJK, CJK_CHARACTER
+from recollect.values.text import CJK
 
 MAX_ENTITIES = 12
 TITLED = 0.7  # of a line's words with a capital: it is a heading, and shows no names
@@ -50,15 +50,14 @@ def entities(texts: Sequence[str]) -> tuple[str, ...]:
     found: Counter[str] = Counter()
     words = {word for text in texts for word in LOWER.findall(text)}
     for text in texts:
-        found.update({name: 1 for name in named(text) if not (name.istitle() and name.lower() in words)})
+        found.update({name: 1 for name in iter_names(text) if not (name.istitle() and name.lower() in words)})
     return tuple(name for name, _ in found.most_common(MAX_ENTITIES))
 
 
-def named(text: str) -> Iterator[str]:
+def iter_names(text: str) -> Iterator[str]:
     for line in text.splitlines():
-        yield from (next(filter(None, match.groups())) for match in IDENTIFIERS.finditer(line))
-        if CJK_CHARACTER.search(line):
-            yield from (next(filter(None, match.groups())) for match in CHINESE.finditer(line))
+        for pattern in (IDENTIFIERS, CHINESE):
+            yield from (match[match.lastindex or 0] for match in pattern.finditer(line))
         if not FORMATTED.match(line) and not is_titled(line):
             yield from (match[0] for match in NAMES.finditer(line) if is_name(line, match))
 

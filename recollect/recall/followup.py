@@ -109,6 +109,8 @@ PRONOUN = re.compile(
     re.IGNORECASE,
 )
 PRONOUN_ZH = re.compile(r"(?:那么?|请问?|帮我|查一?下|看一?下|[，,\s])*[他她它]们?")
+ARTICLES = _words("the a an")
+ONE = re.compile(r"(?:(?:the|a|an|this|that) )?([\w-]+) ones?", re.IGNORECASE)  # "the black one"
 # "it" that stands for nothing.
 EMPTY_IT = re.compile(
     r"\bit\b.*\b(?:to|that|if|when|rain\w*|snow\w*|worth|cold|hot|late)\b|\b(?:time|day|date|year) is it\b"
@@ -207,7 +209,7 @@ def read_phrase(question: str) -> tuple[str, bool] | None:
         return None
     if MODIFIER.match(text):
         return text, not is_strong
-    is_plain = not content(outside(text, find_slots(text, is_phrase=True)))
+    is_plain = not list_content_words(cut_slots(text, find_slots(text, is_phrase=True)))
     if is_strong or (is_weak and is_plain):
         return text, False
     has_mark = any((is_weak, is_plain, PREPOSITION_FIRST.match(text)))
@@ -232,11 +234,12 @@ def is_fragment(text: str) -> bool:
     if not 0 < len(words) <= MAX_WORDS or "," in text or words[0] in COMMANDS or CLAUSE.intersection(words):
         return False
     slots = find_slots(text, is_phrase=True)
-    rest = outside(text, slots).lower()
-    if MODIFIER.match(text):
-        return bool(slots or content(rest))
+    rest = cut_slots(text, slots).lower()
+    own = list_content_words(rest)
+    if MODIFIER.match(text) or not (slots or own):
+        return bool(slots or own)
     is_nested = re.search(rf"\w (?:{ANY_PREPOSITION})\b", rest) is not None
-    return bool(slots or content(rest)) and len(content(rest)) <= MAX_OWN_WORDS and not is_nested
+    return len(own) <= MAX_OWN_WORDS and not is_nested
 
 
 def read_phrase_zh(question: str) -> tuple[str, bool] | None:
@@ -255,10 +258,12 @@ def read_phrase_zh(question: str) -> tuple[str, bool] | None:
 def merge(base: str, phrase: str, is_addition: bool) -> str:
     """Return the earlier question with the phrase in it."""
     if is_addition:
-        return append(base, [phrase])
+        return append_phrases(base, [phrase])
     slots = find_slots(phrase, is_phrase=True)
     edits, added = place_slots(slots, base)
-    rest = outside(phrase, slots)
+    rest = cut_slots(phrase, slots)
+    if (kind := ONE.fullmatch(phrase)) and (place := find_modifier(base)):
+        return replace_ranges(base, [(*place, kind[1])])
     if not lexemes(rest).keys() <= lexemes(base).keys():
         noun, place = find_same_noun(base, phrase), find_same_preposition(base, phrase)
         if noun and not edits:
@@ -267,16 +272,16 @@ def merge(base: str, phrase: str, is_addition: bool) -> str:
             edits.append((*place, phrase))
         else:
             added.insert(0, rest)
-    return append(replace_ranges(base, edits), added)
+    return append_phrases(replace_ranges(base, edits), added)
 
 
 def merge_zh(base: str, phrase: str, is_addition: bool) -> str | None:
     """Return the same in Chinese, where the subject is replaced; None if the phrase is a topic of its own."""
     if is_addition:
-        return append(base, [phrase])
+        return append_phrases(base, [phrase])
     slots = find_slots(phrase)
     edits, added = place_slots(slots, base)
-    rest, _, shared = PARTICLES_ZH.sub("的", outside(phrase, slots)).strip("的").partition("的")
+    rest, _, shared = PARTICLES_ZH.sub("的", cut_slots(phrase, slots)).strip("的").partition("的")
     if shared not in base:
         return None
     subject = find_subject_zh(base)
@@ -284,7 +289,7 @@ def merge_zh(base: str, phrase: str, is_addition: bool) -> str | None:
         edits.append((*subject, rest))
     elif rest not in base:
         added.insert(0, rest)
-    return append(replace_ranges(base, edits), added)
+    return append_phrases(replace_ranges(base, edits), added)
 
 
 def place_slots(slots: Sequence[Slot], base: str) -> tuple[list[Edit], list[str]]:
@@ -315,20 +320,28 @@ def find_counterparts(new: Slot, olds: Sequence[Slot]) -> list[Slot]:
     if new.kind == "relative":
         return [old for old in olds if old.kind in TEMPORAL]
     kinds = (new.kind, "relative") if new.kind in TEMPORAL else (new.kind,)
-    for kind in kinds:
-        same = [old for old in olds if old.kind == kind]
-        if same:
-            return [
-                max(same, key=lambda old: (bool(new.preposition) and old.preposition == new.preposition, old.start))
-            ]
-    return []
+    same = next((found for kind in kinds if (found := [old for old in olds if old.kind == kind])), [])
+    return sorted(same, key=lambda old: (old.preposition == (new.preposition or None), old.start))[-1:]
+
+
+def find_modifier(base: str) -> tuple[int, int] | None:
+    """Find "blue" in "What does the blue toner cost?": the word that "one" in "the black one" stands without. It is the
+    first of the last words without a function word between them, after an article if any are."""
+    runs: list[tuple[bool, list[re.Match[str]]]] = [(False, [])]
+    for word in re.finditer(r"[\w'’-]+", base):
+        if list_content_words(word[0]):
+            runs[-1][1].append(word)
+        else:
+            runs.append((word[0].lower() in ARTICLES, []))
+    nouns = [(has_article, words) for has_article, words in runs if len(words) > 1]
+    return max(nouns, key=lambda run: (run[0], run[1][0].start()))[1][0].span() if nouns else None
 
 
 def find_same_noun(base: str, phrase: str) -> tuple[int, int] | None:
     """Find "dirty read" for "a phantom read": the same noun after one other word."""
-    *others, noun = content(phrase) or [""]
+    *others, noun = list_content_words(phrase) or [""]
     found = list(re.finditer(rf"[\w-]+ {re.escape(noun)}\b", base, re.IGNORECASE)) if others and noun else []
-    return found[0].span() if len(found) == 1 and content(found[0][0])[:-1] else None
+    return found[0].span() if len(found) == 1 and list_content_words(found[0][0])[:-1] else None
 
 
 def find_same_preposition(base: str, phrase: str) -> tuple[int, int] | None:
@@ -387,11 +400,11 @@ def find_subject_zh(base: str) -> tuple[int, int] | None:
     return start, min([found.end("subject"), *(slot.start for slot in slots if slot.start > start)])
 
 
-def content(text: str) -> list[str]:
+def list_content_words(text: str) -> list[str]:
     return [word for word in re.findall(r"[\w'’-]+", text.lower()) if word not in COMMON and word not in PREPOSITIONS]
 
 
-def outside(text: str, slots: Sequence[Slot]) -> str:
+def cut_slots(text: str, slots: Sequence[Slot]) -> str:
     return " ".join(replace_ranges(text, [(slot.start, slot.end, "") for slot in slots]).split())
 
 
@@ -401,6 +414,6 @@ def replace_ranges(text: str, edits: Sequence[Edit]) -> str:
     return text
 
 
-def append(base: str, added: Sequence[str]) -> str:
+def append_phrases(base: str, added: Sequence[str]) -> str:
     text = base.rstrip(" ?.!？。！")
     return ("，" if is_cjk(base) else " ").join([text, *added]) + base[len(text) :]

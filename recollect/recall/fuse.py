@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from uuid import UUID
 
 import numpy as np
 
-from recollect.recall.bm25 import K1, frequencies, term_scores
-from recollect.recall.candidates import Candidates, Floats
+from recollect.recall.bm25 import K1, Candidates, Chapters, Floats, score_terms, unfold_frequencies
 from recollect.recall.question import Question
 from recollect.recall.sketch import Flag
+from recollect.values.scope import ConversationId
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,31 +59,31 @@ class Fused:
 
 
 def fuse(found: Candidates, question: Question, weights: Weights) -> Fused:
-    counts = frequencies(found.folded)
-    own, worth = term_scores(counts, found.length)
+    counts = unfold_frequencies(found.folded)
+    own, worth = score_terms(counts, found.length)
     matched = own.sum(axis=1)
     scale = max(float(matched.max(initial=0.0)), 1e-9)
-    before, after = link_weights(found, weights)
+    before, after = weigh_links(found, weights)
     # A neighbour's word counts only as far as the turn itself lacks it.
     lacking = np.clip(1 - own / np.maximum(worth * K1, 1e-9), 0, 1)
-    vector = weights.vector * min_max(found.cosine)
+    vector = weights.vector * scale_values(found.cosine)
     parts = {
         "bm25": matched / scale,
         "vector": vector,
-        "neighbours": (from_neighbours(own, before, after) * lacking).sum(axis=1) / scale
-        + from_neighbours(vector[:, None], before, after)[:, 0],
-        "session": weights.session * session_score(found, counts, weights),
-        "speaker": who_said_it(found, question, weights),
-        "kind": kind_of_turn(found, question, weights),
-        "recency": weights.recency * newness(found) if weights.recency else np.zeros(len(found), np.float32),
+        "neighbours": (receive_from_neighbours(own, before, after) * lacking).sum(axis=1) / scale
+        + receive_from_neighbours(vector[:, None], before, after)[:, 0],
+        "session": weights.session * score_sessions(found, counts, weights),
+        "speaker": score_speakers(found, question, weights),
+        "kind": score_kinds(found, question, weights),
+        "recency": score_recency(found, weights),
     }
     total = np.sum(list(parts.values()), axis=0) if len(found) else matched
-    parts["spread"] = spread(found, question, weights, total)
+    parts["spread"] = penalize_repetition(found, question, weights, total)
     total = total + parts["spread"]
     return Fused(total, parts, worth, counts, matched)
 
 
-def min_max(values: Floats) -> Floats:
+def scale_values(values: Floats) -> Floats:
     """Scale to 0..1; 0 where there is no value."""
     if not len(values) or np.isnan(values).all():
         return np.zeros(len(values), np.float32)
@@ -90,7 +91,7 @@ def min_max(values: Floats) -> Floats:
     return np.nan_to_num((values - low) / max(high - low, 1e-9), nan=0.0)
 
 
-def link_weights(found: Candidates, weights: Weights) -> tuple[Floats, Floats]:
+def weigh_links(found: Candidates, weights: Weights) -> tuple[Floats, Floats]:
     """Return how much the turns before and after count for each turn; 0 across conversations or gaps."""
     size = np.minimum(found.tokens, 4000)
     joined = (found.conversation[1:] == found.conversation[:-1]) & (found.turn[1:] == found.turn[:-1] + 1)
@@ -102,7 +103,7 @@ def link_weights(found: Candidates, weights: Weights) -> tuple[Floats, Floats]:
     return before, after
 
 
-def from_neighbours(values: Floats, before: Floats, after: Floats) -> Floats:
+def receive_from_neighbours(values: Floats, before: Floats, after: Floats) -> Floats:
     """Return what each turn receives from its two neighbours; `values` has a row per turn."""
     flowed = np.zeros_like(values)
     flowed[1:] += values[:-1] * before[1:, None]
@@ -110,7 +111,7 @@ def from_neighbours(values: Floats, before: Floats, after: Floats) -> Floats:
     return flowed
 
 
-def session_score(found: Candidates, counts: Floats, weights: Weights) -> Floats:
+def score_sessions(found: Candidates, counts: Floats, weights: Weights) -> Floats:
     """Return BM25 of the whole conversation as one document, per turn; the best is 1."""
     total = len(found.conversations)
 
@@ -118,14 +119,14 @@ def session_score(found: Candidates, counts: Floats, weights: Weights) -> Floats
         return np.bincount(found.conversation, weights=column, minlength=total).astype(np.float32)
 
     sums = np.stack([summed(column) for column in counts.T], axis=1) if counts.shape[1] else np.zeros((total, 0))
-    scores = term_scores(sums, summed(found.length))[0].sum(axis=1)
+    scores = score_terms(sums, summed(found.length))[0].sum(axis=1)
     size = summed(np.minimum(found.tokens, 3000))
     damping = np.minimum(1, weights.session_tokens / np.maximum(size, 1))
     relative: Floats = scores / max(float(scores.max(initial=0.0)), 1e-9) * damping
     return relative[found.conversation]
 
 
-def who_said_it(found: Candidates, question: Question, weights: Weights) -> Floats:
+def score_speakers(found: Candidates, question: Question, weights: Weights) -> Floats:
     user = (found.flags & Flag.USER) > 0
     score = np.zeros(len(found), np.float32)
     if question.second_person and not question.overview:
@@ -138,7 +139,7 @@ def who_said_it(found: Candidates, question: Question, weights: Weights) -> Floa
     return score
 
 
-def kind_of_turn(found: Candidates, question: Question, weights: Weights) -> Floats:
+def score_kinds(found: Candidates, question: Question, weights: Weights) -> Floats:
     def having(flag: Flag) -> Floats:
         return ((found.flags & flag) > 0).astype(np.float32)
 
@@ -151,7 +152,7 @@ def kind_of_turn(found: Candidates, question: Question, weights: Weights) -> Flo
     return score + weights.time * having(Flag.TIME) if question.when else score
 
 
-def spread(found: Candidates, question: Question, weights: Weights, score: Floats) -> Floats:
+def penalize_repetition(found: Candidates, question: Question, weights: Weights, score: Floats) -> Floats:
     """Return what a turn loses to better turns of its session, if the answer has parts in several sessions."""
     if not question.several or question.when or question.overview or not len(found):
         return np.zeros(len(found), np.float32)
@@ -168,6 +169,23 @@ def rank_in_session(found: Candidates, score: Floats) -> Floats:
     return rank
 
 
-def newness(found: Candidates) -> Floats:
-    """Return 0 for the oldest turn to 1 for the newest."""
-    return np.argsort(np.argsort(found.said_at)).astype(np.float32) / max(len(found) - 1, 1)
+def score_recency(found: Candidates, weights: Weights) -> Floats:
+    """Return 0 for the oldest turn up to the full weight for the newest."""
+    if not weights.recency:
+        return np.zeros(len(found), np.float32)
+    age_rank = np.argsort(np.argsort(found.said_at)).astype(np.float32)
+    return weights.recency * (age_rank / max(len(found) - 1, 1))
+
+
+TURNS = 64  # of a full chapter
+Run = tuple[ConversationId, int, int]  # a conversation's turns from the first to the last
+
+
+def select_chapters(found: Chapters, weights: Weights, most: int) -> list[Run]:
+    """Return the best chapters by words and meaning."""
+    words = score_terms(unfold_frequencies(found.folded), found.length)[0].sum(axis=1)
+    score = words / max(float(words.max(initial=0.0)), 1e-9) + weights.vector * scale_values(found.cosine)
+    return [
+        (ConversationId(UUID(bytes=found.conversation[i].tobytes())), int(found.first[i]), int(found.last[i]))
+        for i in np.argsort(-score, kind="stable")[:most]
+    ]

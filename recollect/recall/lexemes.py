@@ -1,11 +1,15 @@
-"""Lexemes: the words of a text as recall compares them, for turns and questions alike.
+"""Lexemes: the words of a text as recall compares them, for turns and questions alike; and token counts.
 
 English and other word-spaced text becomes Snowball stems without stop words. Chinese, Japanese and Korean become
-character bigrams, because nothing separates their words.
+character bigrams, because nothing separates their words. Tokens are estimated without a tokenizer: like the
+pre-tokenizer of a byte-pair encoder, plus a share of the extra bytes of non-ASCII text. The estimate is a few per cent
+high on English, code and Chinese (docs/why/recall.md), so budgets hold.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
 from collections.abc import Collection
 
@@ -33,3 +37,15 @@ def bigrams(run: str) -> list[str]:
     for piece in CJK_FUNCTION.split(run):
         pairs += [piece] if len(piece) == 1 else [piece[i : i + 2] for i in range(len(piece) - 1)]
     return pairs
+
+
+PIECE = re.compile(r" ?[A-Za-z]{1,9}|\d{1,3}| ?[!-/:-@\[-`{-~]{1,3}\n*|\s+")
+TOKENS_PER_EXTRA_BYTE = 0.65
+
+
+def count_tokens(text: str) -> int:
+    pieces = len(PIECE.findall(text))
+    if text.isascii():
+        return pieces
+    extra = len(text.encode()) - len(text)
+    return pieces + math.ceil(extra * TOKENS_PER_EXTRA_BYTE)

@@ -22,7 +22,7 @@ MAX_KNOWN = 10
 MAX_EPISODES = 3
 
 
-def weighed(
+def score_memories(
     memories: Iterable[tuple[Memory, Sequence[str]]],
     tier: Tier,
     question: Question,
@@ -30,47 +30,35 @@ def weighed(
     terms: Sequence[str],
 ) -> list[MemoryHit]:
     """Return the memories, given with the lexemes they share with the question, as hits with scores; best first."""
-    used = frozenset(terms)
-    hits = [_weighed(memory, shared, tier, question, keys, used) for memory, shared in memories]
+    used, hits = frozenset(terms), []
+    for memory, shared in memories:
+        is_asked = memory.key in keys
+        defines = memory.kind in DEFINES and not used.isdisjoint(memory.terms)
+        score = max(ASKED * is_asked, DEFINED * defines, WORDS * len(shared) / max(len(question.lexemes), 1))
+        if score:
+            score += IMPORTANCE * memory.importance
+        if score and memory.status != "active":
+            score += ENDED if question.past else -ENDED
+        surface = tuple(question.surface.get(word, word) for word in shared)
+        hits.append(MemoryHit(memory, tier, round(score, 4), surface, defines or is_asked))
     return sorted(hits, key=lambda hit: -hit.score)
 
 
-def _weighed(
-    memory: Memory,
-    shared: Sequence[str],
-    tier: Tier,
-    question: Question,
-    keys: Sequence[str],
-    terms: frozenset[str],
-) -> MemoryHit:
-    defines = memory.kind in DEFINES and not terms.isdisjoint(memory.terms)
-    score = max(
-        ASKED if memory.key in keys else 0.0,
-        DEFINED if defines else 0.0,
-        WORDS * len(shared) / max(len(question.lexemes), 1),
-    )
-    if score:
-        ended = memory.status != "active"
-        score += IMPORTANCE * memory.importance + (ENDED if ended and question.past else -ENDED if ended else 0.0)
-    surface = tuple(question.surface.get(word, word) for word in shared)
-    return MemoryHit(memory, tier, round(score, 4), surface, defines or memory.key in keys)
-
-
-def speaking(hits: Iterable[MemoryHit], limit: int = MAX_KNOWN) -> list[MemoryHit]:
+def select_relevant(hits: Iterable[MemoryHit]) -> list[MemoryHit]:
     """Return the relevant hits, each value once; a user's memory wins over the project's."""
     chosen: dict[tuple[str, str], MemoryHit] = {}
     for hit in hits:
         if hit.score >= LEAST:
             chosen.setdefault((hit.memory.key, hit.memory.value.casefold()), hit)
-    return list(chosen.values())[:limit]
+    return list(chosen.values())[:MAX_KNOWN]
 
 
-def chosen_episodes(hits: Iterable[EpisodeHit], limit: int = MAX_EPISODES) -> list[EpisodeHit]:
+def select_episodes(hits: Iterable[EpisodeHit]) -> list[EpisodeHit]:
     near = [hit for hit in hits if hit.words or (hit.cosine or 0.0) >= NEAR]
-    return sorted(near, key=lambda hit: -hit.score)[:limit]
+    return sorted(near, key=lambda hit: -hit.score)[:MAX_EPISODES]
 
 
-def weighed_episode(
+def score_episode(
     episode: Episode, tier: Tier, cosine: float | None, shared: Sequence[str], question: Question
 ) -> EpisodeHit:
     score = (cosine or 0.0) + len(shared) / max(len(question.lexemes), 1)

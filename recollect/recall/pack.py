@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from recollect.recall.excerpt import excerpt
-from recollect.recall.tokens import count_tokens
+from recollect.recall.lexemes import count_tokens
 from recollect.values.conversation import Turn
 from recollect.values.memory import DEFINES
 from recollect.values.query import Context, EpisodeHit, Hit, LeftOut, Line, MemoryHit, Query, Recall, Section
@@ -82,7 +82,7 @@ class _Page:
         gone = [line for line in self.lines if line.source in sources]
         self.lines = [line for line in self.lines if line.source not in sources]
         self.sections = {line.section for line in self.lines}
-        self.room += sum(room_for(line.text, line.speaker) for line in gone)
+        self.room += sum(count_room(line.text, line.speaker) for line in gone)
 
     def ordered(self) -> tuple[Line, ...]:
         """Return the lines by section; in each, the best day first, and within a day in order."""
@@ -98,34 +98,34 @@ class _Page:
 def pack(recall: Recall, recent: Sequence[Turn]) -> Context:
     query = recall.query
     page, left_out = _Page(query.budget), list[LeftOut]()
-    said = [turn_line(turn, query, recall.terms, "recent") for turn in recent]
+    said = [build_turn_line(turn, query, recall.terms, "recent") for turn in recent]
     shared = {
-        "terms": term_lines(recall),
-        "known": known_lines(recall.memories),
-        "episodes": [episode_line(n, hit) for n, hit in enumerate(recall.episodes)],
+        "terms": build_term_lines(recall),
+        "known": build_known_lines(recall.memories),
+        "episodes": [build_episode_line(n, hit) for n, hit in enumerate(recall.episodes)],
     }
-    rest = page.fill(shared["terms"], share("terms", query.budget))
-    rest += page.fill(shared["known"], share("known", query.budget))
-    kept = reserved(shared["episodes"], share("episodes", query.budget))
+    rest = page.fill(shared["terms"], compute_share("terms", query.budget))
+    rest += page.fill(shared["known"], compute_share("known", query.budget))
+    kept = count_reserved(shared["episodes"], compute_share("episodes", query.budget))
     older = page.fill(reversed(said), (page.room - kept) // 2 if recall.hits else page.room - kept)
     page.room -= kept
     hits = fill_hits(page, recall.hits, query, recall.terms, {turn.ref for turn in recent}, left_out)
     page.room += kept
-    rest += page.fill(uncovered(shared["episodes"], recall.episodes, page.lines), page.room)
-    for line in squeezed(page, [*hits, *rest, *older], recall.episodes):
+    rest += page.fill(drop_covered(shared["episodes"], recall.episodes, page.lines), page.room)
+    for line in fill_rest(page, [*hits, *rest, *older], recall.episodes):
         left_out.append(
             LeftOut(line.source, f"did not fit into the {max(page.room, 0)} tokens left", is_over_budget=True)
         )
     lines = page.ordered()
-    text = composed(lines)
+    text = format_lines(lines)
     return Context(recall, text, lines, count_tokens(text), tuple(left_out[:MAX_NAMED]))
 
 
-def share(section: Section, budget: int) -> int:
+def compute_share(section: Section, budget: int) -> int:
     return max(int(budget * SHARES[section]), min(LEAST_SHARE, budget // 4))
 
 
-def reserved(lines: Sequence[Line], most: int) -> int:
+def count_reserved(lines: Sequence[Line], most: int) -> int:
     """Return the room to reserve for as many lines as fit into a share with their title."""
     room = title = count_tokens(TITLES[lines[0].section]) + 2 if lines else 0
     for line in lines:
@@ -134,12 +134,12 @@ def reserved(lines: Sequence[Line], most: int) -> int:
     return room if room > title else 0
 
 
-def squeezed(page: _Page, lines: Sequence[Line], episodes: Sequence[EpisodeHit]) -> Sequence[Line]:
+def fill_rest(page: _Page, lines: Sequence[Line], episodes: Sequence[EpisodeHit]) -> Sequence[Line]:
     """Return the lines that still do not fit. An episode is removed once all its turns are in, which makes room: hence
     two rounds."""
     for _ in range(2):
-        lines = [line for line in uncovered(lines, episodes, page.lines) if not page.add(line)]
-        page.drop(covered(episodes, page.lines))
+        lines = [line for line in drop_covered(lines, episodes, page.lines) if not page.add(line)]
+        page.drop(find_covered(episodes, page.lines))
     return lines
 
 
@@ -162,14 +162,14 @@ def fill_hits(
             left_out.append(LeftOut(hit.source, f"only {query.max_turns} turns were asked for"))
         elif page.room < ROOM_TO_STOP:
             left_out.append(LeftOut(hit.source, "the budget was used up", is_over_budget=True))
-        elif page.add(line := mark_line(turn_line(hit.turn, query, terms, "recalled"), hit)):
+        elif page.add(line := mark_line(build_turn_line(hit.turn, query, terms, "recalled"), hit)):
             used += 1
         else:
             too_long.append(line)
     return too_long if query.max_turns is None else []
 
 
-def turn_line(turn: Turn, query: Query, terms: Mapping[str, float], section: Section) -> Line:
+def build_turn_line(turn: Turn, query: Query, terms: Mapping[str, float], section: Section) -> Line:
     text = turn.text if len(turn.text) <= query.turn_chars else excerpt(turn.text, query.turn_chars, terms)
     speaker = turn.speaker or turn.role
     return Line(
@@ -177,7 +177,7 @@ def turn_line(turn: Turn, query: Query, terms: Mapping[str, float], section: Sec
         section=section,
         source=turn.ref,
         text=text,
-        tokens=room_for(text, speaker),
+        tokens=count_room(text, speaker),
         excerpt=len(text) < len(turn.text),
         speaker=speaker,
         day=(turn.session, turn.at.date().isoformat() if turn.at else ""),
@@ -192,15 +192,15 @@ def mark_line(line: Line, hit: Hit) -> Line:
         return line
     note = "outdated" if any(part.is_sure for part in hit.outdated) else "maybe outdated"
     text = f"{line.text} ({note})"
-    return replace(line, text=text, tokens=room_for(text, line.speaker))
+    return replace(line, text=text, tokens=count_room(text, line.speaker))
 
 
-def known_lines(hits: Iterable[MemoryHit]) -> list[Line]:
+def build_known_lines(hits: Iterable[MemoryHit]) -> list[Line]:
     facts = [hit for hit in hits if hit.memory.kind not in DEFINES]
-    return [told_line("known", hit.source, known_text(hit), n) for n, hit in enumerate(facts)]
+    return [build_line("known", hit.source, format_memory(hit), n) for n, hit in enumerate(facts)]
 
 
-def known_text(hit: MemoryHit) -> str:
+def format_memory(hit: MemoryHit) -> str:
     """Return a memory's text with its end date, and with its owner if that is the project."""
     memory = hit.memory
     ended = f" (until {memory.valid_to:%Y-%m-%d})" if memory.valid_to else ""
@@ -209,13 +209,13 @@ def known_text(hit: MemoryHit) -> str:
     return " ".join(memory.text.split()) + ended + maybe + whose
 
 
-def term_lines(recall: Recall) -> list[Line]:
+def build_term_lines(recall: Recall) -> list[Line]:
     """Return the meanings of the question's terms from the session or the ontology, then definitions among memories;
     each term and source once. Resolved terms win."""
-    resolved = [(stem_term(found.term), term_source(found), resolved_text(found)) for found in recall.resolved]
+    resolved = [(stem_term(found.term), *describe_term(found)) for found in recall.resolved]
     stems = {stem for stem, _, _ in resolved}
     defined = [
-        (hit.memory.key.casefold(), hit.source, known_text(hit))
+        (hit.memory.key.casefold(), hit.source, format_memory(hit))
         for hit in recall.memories
         if hit.memory.kind in DEFINES and stem_term(hit.memory.key) not in stems
     ]
@@ -225,37 +225,34 @@ def term_lines(recall: Recall) -> list[Line]:
         if term not in terms:
             terms.add(term)
             texts.setdefault(source, text)
-    return [told_line("terms", source, text, n) for n, (source, text) in enumerate(texts.items())]
+    return [build_line("terms", source, text, n) for n, (source, text) in enumerate(texts.items())]
 
 
-def term_source(found: Resolution) -> str:
-    """Return the source of a term: its name in the ontology, or the word for a meaning of this session only."""
-    return f"term:{found.source}:{found.term}" if found.tier == "session" else f"term:{found.source}"
-
-
-def resolved_text(found: Resolution) -> str:
+def describe_term(found: Resolution) -> tuple[str, str]:
+    """Return the source of a term and its text. A meaning of this session has the word itself as its source."""
+    source = f"term:{found.source}:{found.term}" if found.tier == "session" else f"term:{found.source}"
     sql = f" [{found.sql}]" if found.sql else ""
-    return f"{found.term}: {found.meaning}{sql} ({found.tier})"
+    return source, f"{found.term}: {found.meaning}{sql} ({found.tier})"
 
 
-def episode_line(order: int, hit: EpisodeHit) -> Line:
+def build_episode_line(order: int, hit: EpisodeHit) -> Line:
     date = f"{hit.episode.said_from:%Y-%m-%d}"
     text = hit.text if len(hit.text) <= EPISODE_CHARS else hit.text[: EPISODE_CHARS - 1].rstrip() + "…"
-    return told_line("episodes", hit.source, f"{date}: {text}", order, excerpt=text != hit.text)
+    return build_line("episodes", hit.source, f"{date}: {text}", order, excerpt=text != hit.text)
 
 
-def told_line(section: Section, source: str, text: str, order: int, excerpt: bool = False) -> Line:
+def build_line(section: Section, source: str, text: str, order: int, excerpt: bool = False) -> Line:
     """Return a line without a speaker."""
-    return Line(WIDEST_NUMBER, section, source, text, room_for(text), excerpt, order=order)
+    return Line(WIDEST_NUMBER, section, source, text, count_room(text), excerpt, order=order)
 
 
-def uncovered(lines: Sequence[Line], hits: Sequence[EpisodeHit], shown: Sequence[Line]) -> list[Line]:
+def drop_covered(lines: Sequence[Line], hits: Sequence[EpisodeHit], shown: Sequence[Line]) -> list[Line]:
     """Return the lines without episodes whose turns are all shown."""
-    gone = covered(hits, shown)
+    gone = find_covered(hits, shown)
     return [line for line in lines if line.source not in gone]
 
 
-def covered(hits: Sequence[EpisodeHit], shown: Sequence[Line]) -> set[str]:
+def find_covered(hits: Sequence[EpisodeHit], shown: Sequence[Line]) -> set[str]:
     """Return the episodes whose turns are all shown."""
     sources = {line.source for line in shown}
     return {
@@ -265,27 +262,23 @@ def covered(hits: Sequence[EpisodeHit], shown: Sequence[Line]) -> set[str]:
     }
 
 
-def composed(lines: Sequence[Line]) -> str:
+def format_lines(lines: Sequence[Line]) -> str:
     sections = [(title, [line for line in lines if line.section == section]) for section, title in TITLES.items()]
-    return "\n\n".join("\n".join([title, *dated(section)]) for title, section in sections if section)
+    return "\n\n".join("\n".join([title, *format_days(section)]) for title, section in sections if section)
 
 
-def dated(lines: Sequence[Line]) -> list[str]:
+def format_days(lines: Sequence[Line]) -> list[str]:
     """Return each run of lines of one day under its date."""
     shown: list[str] = []
     for (_, date), group in groupby(lines, key=lambda line: line.day):
-        shown += [*([date] if date else []), *map(rendered, group)]
+        shown += [*([date] if date else []), *(format_line(line.number, line.text, line.speaker) for line in group)]
     return shown
 
 
-def rendered(line: Line) -> str:
-    return numbered(line.number, line.text, line.speaker)
-
-
-def numbered(number: int, text: str, speaker: str | None) -> str:
+def format_line(number: int, text: str, speaker: str | None) -> str:
     return f"[{number}] {speaker}: {text}" if speaker else f"[{number}] {text}"
 
 
-def room_for(text: str, speaker: str | None = None) -> int:
+def count_room(text: str, speaker: str | None = None) -> int:
     """Return the tokens of a line, including its end, before it has its number."""
-    return count_tokens(numbered(WIDEST_NUMBER, text, speaker)) + 1
+    return count_tokens(format_line(WIDEST_NUMBER, text, speaker)) + 1

@@ -58,7 +58,7 @@ def read_question(text: str) -> Question:
     plain = POLITE_YOU.sub(" ", text)
     return Question(
         lexemes=tuple(found)[:MAX_LEXEMES],
-        names=tuple(dict.fromkeys(map(speaker_key, possible_names(text)))),
+        names=tuple(dict.fromkeys(map(speaker_key, list_possible_names(text)))),
         first_person=FIRST_PERSON.search(plain) is not None,
         second_person=SECOND_PERSON.search(plain) is not None,
         when=ASKS_WHEN.search(text) is not None,
@@ -76,7 +76,7 @@ def surfaces(text: str) -> dict[str, str]:
     return {stem(word): word for word in reversed(WORD.findall(text.lower()))}
 
 
-def possible_names(text: str) -> list[str]:
+def list_possible_names(text: str) -> list[str]:
     """Return runs of up to three words, or of two to four Chinese characters, in order."""
     words = _WORD.findall(text[:2000])
     names = []

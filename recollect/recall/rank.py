@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recollect.recall.candidates import Bools, Candidates, Floats, Ints
+from recollect.recall.bm25 import Bools, Candidates, Floats, Ints
 from recollect.recall.fuse import Fused
 from recollect.recall.question import Question
 from recollect.recall.sketch import Flag
@@ -67,46 +67,63 @@ def choose(
     """Return the best turns within reach, no more than may fill the budget. One more than requested is chosen, because
     one may be the question itself."""
     by_words, by_meaning = fused.matched > 0, found.cosine >= NEAR
-    in_session = _in_session(found, session)
+    in_session = find_in_session(found, session)
     asks = (found.flags & Flag.ASKS) > 0
     evident = by_words | by_meaning | (fused.parts["neighbours"] > 0) & bool((by_words & ~asks).any())
-    eligible = evident & ~_excluded(found, query.exclude)
-    reach, widened = _reach(query, question, session, int((eligible & by_words & in_session).sum()))
-    if reach == "session":
-        eligible &= in_session
-    rows = np.flatnonzero(eligible if "turn" in query.kinds else np.zeros_like(eligible))
+    eligible = evident & ~find_excluded(found, query.exclude)
+    reach, widened = choose_reach(query, question, session, int((eligible & by_words & in_session).sum()))
+    within = in_session if reach == "session" else np.ones_like(in_session)
+    eligible &= within
+    rows = np.flatnonzero(eligible & ("turn" in query.kinds))
     ranked = rows[np.argsort(-fused.total[rows], kind="stable")]
     if overtaken and not question.past and query.as_of is None:
-        ranked = current_first(ranked, found, overtaken)
-    stated = ((found.flags & Flag.USER) > 0) & ~asks
-    known = int(stated[ranked].sum())
-    missing = max(query.fallback, NOTHING_FOUND if budget is not None and not known else 0) - known
-    if missing > 0 and "turn" in query.kinds:
-        others = ~_excluded(found, (*query.exclude, *list_forgotten(found, overtaken)))
-        ranked = add_fallback(ranked, fused, others & in_session if reach == "session" else others, stated, missing)
+        ranked = put_current_first(ranked, found, overtaken)
+    if "turn" in query.kinds:
+        least = query.fallback if budget is None else max(query.fallback, NOTHING_FOUND)
+        ranked = add_fallback(ranked, found, fused, query, within, overtaken, least)
     best = ranked[: limit + 1]
     if budget is not None:
-        best = best[: _enough(found.tokens[best], query.turn_chars, budget)]
-    respelt = [i for i, word in enumerate(question.lexemes) if word in question.respelt]
+        best = best[: count_fitting(found.tokens[best], query.turn_chars, budget)]
     return Choice(
         rows=best,
         found=len(rows),
         fts=int((eligible & by_words).sum()),
         vectors=int((eligible & by_meaning).sum()),
-        trigrams=int((eligible & fused.counts[:, respelt].any(axis=1)).sum()) if respelt else 0,
+        trigrams=count_respelt(eligible, fused, question),
         scope_used=reach,
         widened=widened,
-        path=_path(best, by_words, by_meaning, bool(respelt)),
+        path=choose_path(best, by_words, by_meaning, bool(question.respelt)),
         last_turn=int(found.turn[in_session].max(initial=-1)),
     )
 
 
-def add_fallback(ranked: Ints, fused: Fused, others: Bools, stated: Bools, count: int) -> Ints:
-    """Return the ranking, followed by `count` of the other turns, the user's statements first, then the best."""
+def count_respelt(eligible: Bools, fused: Fused, question: Question) -> int:
+    """Return how many turns have a word of the question that was misspelt in it."""
+    respelt = [i for i, word in enumerate(question.lexemes) if word in question.respelt]
+    return int((eligible & fused.counts[:, respelt].any(axis=1)).sum()) if respelt else 0
+
+
+def add_fallback(
+    ranked: Ints,
+    found: Candidates,
+    fused: Fused,
+    query: Query,
+    within: Bools,
+    overtaken: Sequence[Overtaken],
+    least: int,
+) -> Ints:
+    """Return the ranking, followed by other turns within reach, the user's statements first, then the best: until it
+    has as many statements as the query's fallback says, or `least` if it had none."""
+    stated = ((found.flags & Flag.USER) > 0) & ((found.flags & Flag.ASKS) == 0)
+    known = int(stated[ranked].sum())
+    missing = (query.fallback if known else least) - known
+    if missing <= 0:
+        return ranked
+    others = within & ~find_excluded(found, (*query.exclude, *list_forgotten(found, overtaken)))
     others[ranked] = False
     rest = np.flatnonzero(others)
     rest = rest[np.lexsort((-fused.total[rest], ~stated[rest]))]
-    return np.concatenate([ranked, rest[:count]])
+    return np.concatenate([ranked, rest[:missing]])
 
 
 def list_forgotten(found: Candidates, overtaken: Sequence[Overtaken]) -> list[str]:
@@ -115,7 +132,7 @@ def list_forgotten(found: Candidates, overtaken: Sequence[Overtaken]) -> list[st
     return [f"{sessions.get(turn[0])}#{turn[1]}" for turn, new in overtaken if new is None]
 
 
-def current_first(ranked: Ints, found: Candidates, overtaken: Sequence[Overtaken]) -> Ints:
+def put_current_first(ranked: Ints, found: Candidates, overtaken: Sequence[Overtaken]) -> Ints:
     """Return the ranking with turns that state outdated values after those with current ones, and without turns that
     the user asked to forget."""
     place = {conversation: n for n, conversation in enumerate(found.conversations)}
@@ -137,13 +154,15 @@ def current_first(ranked: Ints, found: Candidates, overtaken: Sequence[Overtaken
     return ranked[order][: int(np.isfinite(keys).sum())]
 
 
-def _enough(tokens: Floats, turn_chars: int, budget: int) -> int:
+def count_fitting(tokens: Floats, turn_chars: int, budget: int) -> int:
     """Return how many of these turns may fill the budget, generously: some will not fit."""
     cost = np.minimum(tokens, turn_chars / CHARS_PER_TOKEN) + HEADER_TOKENS
     return int(np.searchsorted(np.cumsum(cost), budget * 1.5)) + FEW
 
 
-def _reach(query: Query, question: Question, session: str | None, session_hits: int) -> tuple[Reached, str | None]:
+def choose_reach(
+    query: Query, question: Question, session: str | None, session_hits: int
+) -> tuple[Reached, str | None]:
     if query.scope != "auto":
         return query.scope, None
     if session is None:
@@ -155,27 +174,31 @@ def _reach(query: Query, question: Question, session: str | None, session_hits: 
     return "session", None
 
 
-def _path(rows: Ints, by_words: Bools, by_meaning: Bools, respelt: bool) -> Path:
+def choose_path(rows: Ints, by_words: Bools, by_meaning: Bools, respelt: bool) -> Path:
     words, meaning = bool(by_words[rows].any()), bool(by_meaning[rows].any())
     if respelt and words:
         return "trgm"
-    if words and meaning:
-        return "hybrid"
-    return "fts" if words else "vector" if meaning else "window" if len(rows) else "none"
+    paths: dict[tuple[bool, bool], Path] = {
+        (True, True): "hybrid",
+        (True, False): "fts",
+        (False, True): "vector",
+        (False, False): "window" if len(rows) else "none",
+    }
+    return paths[words, meaning]
 
 
-def _in_session(found: Candidates, session: str | None) -> Bools:
+def find_in_session(found: Candidates, session: str | None) -> Bools:
     if session is None or session not in found.sessions:
         return np.zeros(len(found), np.bool_)
     return np.equal(found.conversation, found.sessions.index(session))
 
 
-def _excluded(found: Candidates, refs: Sequence[str]) -> Bools:
+def find_excluded(found: Candidates, refs: Sequence[str]) -> Bools:
     out = np.zeros(len(found), np.bool_)
     for ref in refs:
         session, _, index = ref.rpartition("#")
         if index.isdecimal():
-            out |= _in_session(found, session) & (found.turn == int(index))
+            out |= find_in_session(found, session) & (found.turn == int(index))
     return out
 
 
@@ -184,10 +207,10 @@ def find_statements(found: Candidates, exclude: Sequence[str]) -> Bools:
     if not exclude:
         return np.ones(len(found), np.bool_)
     asks: Bools = (found.flags & Flag.ASKS) > 0
-    return ~asks & ~_excluded(found, exclude)
+    return ~asks & ~find_excluded(found, exclude)
 
 
-def made_hits(
+def build_hits(
     turns: Sequence[Turn], found: Candidates, fused: Fused, question: Question, choice: Choice, session: str | None
 ) -> list[Hit]:
     """Return hits for the chosen rows whose turn still exists."""
@@ -195,43 +218,40 @@ def made_hits(
     rows = choice.rows
     columns = zip(
         [found.conversations[owner] for owner in found.conversation[rows].tolist()],
-        _rounded(fused.total[rows]),
-        _arms(fused.matched, rows),
-        _arms(found.cosine, rows),
-        zip(*(_rounded(part[rows]) for part in fused.parts.values()), strict=True),
+        round_values(fused.total[rows]),
+        build_arms(fused.matched, rows),
+        build_arms(found.cosine, rows),
+        zip(*(round_values(part[rows]) for part in fused.parts.values()), strict=True),
         fused.counts[rows].tolist(),
         strict=True,
     )
     weighed = (Weighed(*row) for row in columns)
+    places = zip(found.conversation[rows].tolist(), found.turn[rows].tolist(), strict=True)
+    refs = [f"{found.sessions[owner]}#{turn}" for owner, turn in places]
     return [
-        _hit(by_ref[ref], each, tuple(fused.parts), question, session)
-        for ref, each in zip(_refs(found, rows), weighed, strict=True)
+        build_hit(by_ref[ref], each, tuple(fused.parts), question, session)
+        for ref, each in zip(refs, weighed, strict=True)
         if ref in by_ref
     ]
 
 
-def _refs(found: Candidates, rows: Ints) -> list[str]:
-    places = zip(found.conversation[rows].tolist(), found.turn[rows].tolist(), strict=True)
-    return [f"{found.sessions[owner]}#{turn}" for owner, turn in places]
-
-
-def _rounded(values: Floats) -> list[float]:
+def round_values(values: Floats) -> list[float]:
     """Round as Python does, which numpy does not quite."""
     return [round(value, 4) for value in values.tolist()] if values.any() else values.tolist()
 
 
-def _arms(scores: Floats, rows: Ints) -> list[Arm]:
+def build_arms(scores: Floats, rows: Ints) -> list[Arm]:
     """Return the rank and score of each row in one search."""
     better = np.searchsorted(np.sort(-scores), -scores[rows], side="left").tolist()
-    return [Arm(rank + 1, score) for rank, score in zip(better, _rounded(scores[rows]), strict=True)]
+    return [Arm(rank + 1, score) for rank, score in zip(better, round_values(scores[rows]), strict=True)]
 
 
-def _hit(turn: Turn, weighed: Weighed, names: Sequence[str], question: Question, session: str | None) -> Hit:
+def build_hit(turn: Turn, weighed: Weighed, names: Sequence[str], question: Question, session: str | None) -> Hit:
     matched = [word for word, count in zip(question.lexemes, weighed.counts, strict=True) if count]
     arms = {}
     if matched:
         arms["bm25"] = weighed.words
-    if question.respelt and set(matched) & set(question.respelt):
+    if set(matched) & set(question.respelt):
         arms["trigram"] = weighed.words
     if not math.isnan(weighed.meaning.score):
         arms["vector"] = weighed.meaning
@@ -246,7 +266,7 @@ def _hit(turn: Turn, weighed: Weighed, names: Sequence[str], question: Question,
     )
 
 
-def asks_itself(hit: Hit, query: Query, choice: Choice) -> bool:
+def is_question_itself(hit: Hit, query: Query, choice: Choice) -> bool:
     """Whether a hit is the question itself: applications record it before they search."""
     newest = hit.turn.index is not None and hit.turn.index >= choice.last_turn - 1
     return hit.tier == "session" and newest and hit.turn.role == "user" and hit.turn.text == query.text

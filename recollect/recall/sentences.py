@@ -17,9 +17,9 @@ def sentences(text: str, abbreviations: Collection[str]) -> Iterator[Span]:
     for end in END.finditer(text):
         if end[0] == "." and is_inside(text[start : end.start()], abbreviations):
             continue
-        yield from trimmed(text, start, end.end())
+        yield from trim_span(text, start, end.end())
         start = end.end()
-    yield from trimmed(text, start, len(text))
+    yield from trim_span(text, start, len(text))
 
 
 def is_inside(before: str, abbreviations: Collection[str]) -> bool:
@@ -30,7 +30,7 @@ def is_inside(before: str, abbreviations: Collection[str]) -> bool:
     return word in abbreviations or has_dots or is_initial or before.strip().isdigit()
 
 
-def trimmed(text: str, start: int, end: int) -> Iterator[Span]:
+def trim_span(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield the range without blanks and bullets at its ends, if anything is left."""
     while start < end and text[start].isspace():
         start += 1

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections import Counter
 from dataclasses import dataclass
 from enum import IntFlag
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from recollect.recall.lexemes import lexemes
-from recollect.recall.tokens import count_tokens
+from recollect.recall.lexemes import count_tokens, lexemes
 from recollect.recall.word_lists import (
     CJK_TIME,
     INSTRUCTION_WORDS,
@@ -54,7 +54,7 @@ class Sketch:
 
 def sketch(turn: Turn) -> Sketch:
     found = lexemes(turn.text[:LEXICAL_CHARS])
-    found.update(heading(turn))
+    found.update(list_heading_lexemes(turn))
     return Sketch(
         flags=flags(turn),
         tokens=count_tokens(turn.text[:TOKEN_CHARS]),
@@ -64,32 +64,39 @@ def sketch(turn: Turn) -> Sketch:
     )
 
 
-def heading(turn: Turn) -> list[str]:
+def list_heading_lexemes(turn: Turn) -> list[str]:
     """Return speaker, year, month and day as lexemes, so that they are found like words of the text."""
-    day = day_lexemes(turn.at.year, turn.at.month, turn.at.day) if turn.at else ()
+    day = list_day_lexemes(turn.at.year, turn.at.month, turn.at.day) if turn.at else ()
     return [*(lexemes(turn.speaker).elements() if turn.speaker else ()), *day]
 
 
 @lru_cache(maxsize=1000)
-def day_lexemes(year: int, month: int, day: int) -> tuple[str, ...]:
+def list_day_lexemes(year: int, month: int, day: int) -> tuple[str, ...]:
     return tuple(lexemes(f"{year} {MONTHS[month - 1]} {day}").elements())
 
 
 def flags(turn: Turn) -> int:
-    start, user = turn.text[:FLAGGED_CHARS].lower(), turn.role == "user"
+    start, is_user = turn.text[:FLAGGED_CHARS].lower(), turn.role == "user"
     words, cjk = set(WORD.findall(start)), is_cjk(start)
-    found = Flag.USER if user else Flag(0)
-    if "?" in turn.text or "？" in turn.text:
-        found |= Flag.ASKS
-    if not words.isdisjoint(TIME_WORDS) or any(map(YEAR.fullmatch, words)) or (cjk and CJK_TIME.search(start)):
-        found |= Flag.TIME
-    if user and (cjk or not words.isdisjoint(INSTRUCTION_WORDS)) and STANDING_INSTRUCTION.search(start):
-        found |= Flag.INSTRUCTION
-    if user and (cjk or not words.isdisjoint(PREFERENCE_WORDS)) and PREFERENCE.search(start):
-        found |= Flag.PREFERENCE
-    if turn.high_value:
-        found |= Flag.HIGH_VALUE
-    return int(found)
+
+    def states(vocabulary: frozenset[str], pattern: re.Pattern[str]) -> bool:
+        """Return whether the user says something like this; the pattern runs only where one of its words is there."""
+        return is_user and (cjk or not words.isdisjoint(vocabulary)) and pattern.search(start) is not None
+
+    found = {
+        Flag.USER: is_user,
+        Flag.ASKS: "?" in turn.text or "？" in turn.text,
+        Flag.TIME: says_when(start, words, cjk),
+        Flag.INSTRUCTION: states(INSTRUCTION_WORDS, STANDING_INSTRUCTION),
+        Flag.PREFERENCE: states(PREFERENCE_WORDS, PREFERENCE),
+        Flag.HIGH_VALUE: turn.high_value,
+    }
+    return sum(flag for flag, is_set in found.items() if is_set)
+
+
+def says_when(text: str, words: set[str], cjk: bool) -> bool:
+    is_dated = not words.isdisjoint(TIME_WORDS) or any(map(YEAR.fullmatch, words))
+    return is_dated or (cjk and CJK_TIME.search(text) is not None)
 
 
 def speaker_key(speaker: str | None) -> int:
@@ -107,10 +114,7 @@ def embedded_text(turn: Turn) -> str:
 
 def tsvector(found: Counter[str]) -> str:
     """Return PostgreSQL's literal: each lexeme with as many positions as occurrences."""
-    return " ".join(
-        f"{quoted(lexeme)}:1" if count == 1 else f"{quoted(lexeme)}:{_positions(count)}"
-        for lexeme, count in found.items()
-    )
+    return " ".join(f"{quoted(lexeme)}:{list_positions(min(count, MAX_POSITIONS))}" for lexeme, count in found.items())
 
 
 def quoted(lexeme: str) -> str:
@@ -119,5 +123,6 @@ def quoted(lexeme: str) -> str:
     return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-def _positions(count: int) -> str:
-    return ",".join(map(str, range(1, min(count, MAX_POSITIONS) + 1)))
+@cache
+def list_positions(count: int) -> str:
+    return ",".join(map(str, range(1, count + 1)))

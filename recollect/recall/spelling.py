@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
+from recollect.values.text import WORD, stemmer
+
 if TYPE_CHECKING:  # the command line uses this module, and its help must not wait for numpy
-    from recollect.recall.candidates import Bools
+    from recollect.recall.bm25 import Bools
     from recollect.recall.fuse import Fused
     from recollect.recall.question import Question
 
 SIMILAR = 0.35  # trigram similarity: "grup" and "group" have 0.38
 UNHEARD = 0.7  # of what a question's words are worth: the share of unknown ones from which similar words are tried
 SHORTEST = 4
+SHORTEST_SWAPPED = 3  # letters of a word of which two may be swapped
 SHORT = 5  # letters of a word up to which one more or less, or two in the wrong order, is all that is forgiven
 LONG = 8  # from here on two mistakes are
 MAX_WORDS = 8
 
 
-def unknown_words(question: Question, fused: Fused, stated: Bools) -> tuple[list[str], bool]:
+def find_unknown_words(question: Question, fused: Fused, stated: Bools) -> tuple[list[str], bool]:
     """Return the words of a question that no turn states, and whether they outweigh the others. `stated` are the turns
     that count: not the question itself, nor other questions, in which the same mistake may have been made."""
     heard = fused.counts[stated].sum(axis=0) > 0
     outweigh = float(fused.idf[~heard].sum()) >= UNHEARD * float(fused.idf.sum())
-    unknown = [word for word, known in zip(question.lexemes, heard, strict=True) if not known]
-    words = [word for word in unknown if len(word) >= SHORTEST and word.isascii() and word.isalpha()]
+    words = [word for word, known in zip(question.lexemes, heard, strict=True) if not known and is_checked(word)]
     return words[:MAX_WORDS] if stated.any() else [], outweigh
 
 
-def swapped_letters(word: str) -> list[str]:
+def swap_letters(word: str) -> list[str]:
     """Return the word with two neighbouring letters swapped, each pair in turn: a short word has few trigrams."""
     swapped = (word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(1, len(word) - 1))
     return [each for each in swapped if each != word]
@@ -42,7 +45,7 @@ def choose_spellings(unknown: Sequence[str], similar: Mapping[str, str], outweig
     the question is unknown. A word that was merely never said is seldom another with two letters swapped."""
     chosen = {word: similar[word] for word in unknown if outweigh and word in similar}
     for word in unknown:
-        said = next((swapped for swapped in swapped_letters(word) if similar.get(swapped) == swapped), None)
+        said = next((swapped for swapped in swap_letters(word) if similar.get(swapped) == swapped), None)
         chosen |= {word: said} if said else {}
     return chosen
 
@@ -68,34 +71,22 @@ def find_misspelt(words: Iterable[str], known: Collection[str]) -> dict[str, str
     for word in words:
         if word in known or not is_checked(word):
             continue
-        near = [(count_slips(word, each), each) for each in known if is_slip(word, each)]
+        near = [(count_mistakes(word, each), each) for each in known if is_slip(word, each)]
         if near:
             found[word] = min(near)[1]
     return found
 
 
-def is_checked(word: str) -> bool:
-    return len(word) >= SHORTEST and word.isascii() and word.isalpha()
+def is_checked(word: str, shortest: int = SHORTEST) -> bool:
+    """Return whether a word may be misspelt: ASCII letters, and not too few."""
+    return len(word) >= shortest and word.isascii() and word.isalpha()
 
 
 def is_slip(word: str, other: str) -> bool:
     """Return whether one may be the other misspelt: a letter wrong, missing, superfluous or swapped with the next; two
     in long words."""
     most = 1 if len(word) < LONG else 2
-    return abs(len(word) - len(other)) <= most and is_checked(other) and count_slips(word, other) <= most
-
-
-def count_slips(one: str, other: str) -> int:
-    """Return the edit distance in which swapping two neighbours is one step."""
-    before, row = [0] * (len(other) + 1), list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
-        older, before, row = before, row, [i]
-        for j, wanted in enumerate(other, 1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
-                cost = min(cost, older[j - 2] + 1)
-            row.append(cost)
-    return row[-1]
+    return abs(len(word) - len(other)) <= most and is_checked(other) and count_mistakes(word, other) <= most
 
 
 def with_spellings(question: Question, similar: Mapping[str, str]) -> Question:
@@ -104,19 +95,32 @@ def with_spellings(question: Question, similar: Mapping[str, str]) -> Question:
     return replace(question, lexemes=tuple(words), respelt=tuple(similar.values()))
 
 
+@lru_cache(maxsize=256)
+def respell(text: str, known: frozenset[str]) -> str:
+    """Return a text in which each word that is not known is replaced by the known one that it misspells, if any."""
+    stem = stemmer()
+
+    def correct(match: re.Match[str]) -> str:
+        word = match[0].lower()
+        if word in known or stem(word) in known or not is_checked(word, SHORTEST_SWAPPED):
+            return match[0]
+        swapped = [each for each in swap_letters(word) if each in known]
+        near = swapped or [each for each in known if is_misspelling(word, each)]
+        return min(near, key=lambda each: (count_mistakes(word, each), each), default=match[0])
+
+    return WORD.sub(correct, text)
+
+
 @lru_cache(maxsize=4096)
 def is_misspelling(said: str, word: str) -> bool:
     """Return whether a word is misspelled and not another word: the first letter is the same, and short words differ by
     more than one other letter."""
-    if not said or not word or said[0] != word[0] or abs(len(said) - len(word)) > 2:
+    if said[:1] != word[:1] or abs(len(said) - len(word)) > 2:
         return False
-    if len(word) <= SHORT:
-        return (
-            len(word) > 3
-            and (len(said) != len(word) or sorted(said) == sorted(word))
-            and count_mistakes(said, word) == 1
-        )
-    return count_mistakes(said, word) <= (2 if len(word) >= LONG else 1)
+    if len(word) > SHORT:
+        return count_mistakes(said, word) <= (2 if len(word) >= LONG else 1)
+    is_other_word = len(said) == len(word) and sorted(said) != sorted(word)
+    return len(word) > 3 and not is_other_word and count_mistakes(said, word) == 1
 
 
 def count_mistakes(said: str, word: str) -> int:

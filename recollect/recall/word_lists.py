@@ -47,6 +47,12 @@ BASES = {
     for past in forms
 }  # fmt: skip
 
+NUMBER_WORD = (
+    r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen"
+    r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|hundred|thousand|million|dozen|half|quarter|once|twice)"
+)
+CJK_NUMBER = "[零一二两三四五六七八九十百千万半]"
+
 # In a question.
 FIRST_PERSON = re.compile(r"\b(i|my|me|mine|myself|we|our)\b|我", re.IGNORECASE)
 # Who a clause is about: the user, or one of their people (the group). Named before "I", because "my" is part of both.

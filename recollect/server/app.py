@@ -12,13 +12,12 @@ from recollect.bootstrap import connect, open_analyst, open_assistant, open_libr
 from recollect.server.access import responses
 from recollect.server.access.caller import RateLimiter
 from recollect.server.access.middleware import RequestMiddleware, log_operation
-from recollect.server.access.telemetry import Metrics, Traces, read_traces
+from recollect.server.access.telemetry import Metrics, Traces, observe_calls, read_traces
 from recollect.server.console import routes as console
 from recollect.server.console.documents import UPLOAD_PATH
 from recollect.server.http import (
     answer_question,
     chat,
-    completions,
     data_sources,
     operate,
     projects,
@@ -36,7 +35,7 @@ NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": Fal
 ROUTES = (
     verbs.routes,
     chat.routes,
-    completions.routes,
+    chat.completion_routes,
     verbs.memory_routes,
     verbs.ontology,
     projects.routes,
@@ -50,7 +49,8 @@ ROUTES = (
     operate.installation,
     operate.health,
 )
-DESCRIPTION = """Long-term memory for chat and agent applications. Every route is one verb of the library.
+DESCRIPTION = """Long-term memory for chat and agent applications. Every route is one verb of the library. The
+[console](/console/) shows the same data to people.
 
 Writes take an `Idempotency-Key`. Errors are `{"error": {"code", "message", "field"?}}`. Every response has an
 `X-Request-Id`; send one to use your own."""
@@ -63,7 +63,8 @@ def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None =
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with connect(settings, worker=worker) as engine:
-            app.state.engine = app.state.metrics.time_calls(traced.trace_calls(engine) if traced else engine)
+            observers = [app.state.metrics.time_call, *([traced.trace_call] if traced else [])]
+            app.state.engine = observe_calls(engine, *observers)
             async with (
                 open_assistant(app.state.engine, settings) as assistant,
                 open_proxy(app.state.engine, settings) as proxy,

@@ -1,6 +1,7 @@
 -- Access: who may do what in our schema, said once. The migrations made most of it; this file is what `recollect db check`
 -- compares with and what `recollect db migrate` puts back where it was lost, for example by a restore under another
--- owner. A new table or function gets its line here, beside its migration.
+-- owner. A new table or function gets its line here, beside its migration. A right is taken away a release after the code
+-- stopped using it: during a rolling upgrade the previous release works on this schema.
 
 -- name: differences
 -- One row for each thing that is not as it must be: what kind of thing, what is wrong, and the statement that mends it
@@ -36,7 +37,7 @@ WITH owner AS (
     ('installation', '{}'),
     ('memory', '{SELECT,INSERT,UPDATE,DELETE}'),
     ('posting', '{SELECT,INSERT,DELETE}'),
-    ('request', '{SELECT,INSERT,DELETE,UPDATE(model),UPDATE(latency_llm_ms),UPDATE(error_stage)}'),
+    ('request', '{SELECT,INSERT,DELETE,UPDATE(model),UPDATE(latency_llm_ms),UPDATE(error_stage),UPDATE(hits_used)}'),
     ('schema_migration', '{SELECT}'),
     ('shape', '{SELECT,INSERT,UPDATE,DELETE}'),
     ('sketch', '{SELECT,INSERT,UPDATE,DELETE}'),
@@ -50,7 +51,7 @@ WITH owner AS (
     ('work_status', 'recollect_app'), ('document_work', 'recollect_app'),
     ('report_requests', 'recollect_app'), ('report_follow_ups', 'recollect_app'),
     ('report_conversations', 'recollect_app'), ('report_days', 'recollect_app'), ('report_counts', 'recollect_app'),
-    ('report_asking', 'recollect_app'),
+    ('report_asking', 'recollect_app'), ('report_signals', 'recollect_app'),
     -- These give away ids of scopes or names of users, or change what is not the caller's.
     ('find_work', 'recollect_operator'), ('wake_parked', 'recollect_operator'), ('work_troubles', 'recollect_operator'),
     ('find_documents', 'recollect_operator'), ('find_expired', 'recollect_operator'),
@@ -93,6 +94,7 @@ WITH owner AS (
         ('conversation', 'owner_wakes_work', 'UPDATE', true, 'true'),
         ('document', 'owner_finds_work', 'SELECT', true, 'true'),
         ('embedding', 'owner_counts', 'SELECT', true, 'true'),
+        ('episode', 'owner_counts', 'SELECT', true, 'true'),
         ('holder', 'owner_finds_idle', 'SELECT', true, 'true'),
         ('idempotency', 'owner_finds_old', 'SELECT', true, 'true'),
         ('memory', 'owner_finds_idle', 'SELECT', true, 'true'),

@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from graphlib import TopologicalSorter
 from importlib.metadata import version
 from pathlib import Path
-from typing import LiteralString
+from typing import Any, LiteralString
 from uuid import uuid4
 
 import psycopg
@@ -30,8 +30,9 @@ from psycopg.sql import SQL, Composed, Identifier
 from recollect.errors import Conflict, InvalidInput, SchemaMismatch, StoreUnavailable
 from recollect.store.database import queries
 from recollect.store.migrate import (
-    Migration,
+    Difference,
     Owner,
+    SchemaStatus,
     apply,
     check_server,
     migrations,
@@ -121,7 +122,15 @@ async def show_everything(connection: Owner) -> None:
     if not status.applied:
         raise SchemaMismatch("there is nothing to back up: the database has no schema of Recollect")
     [role] = await (await connection.execute(queries()["server.role"])).fetchall()
-    differences = await read_differences(connection)
+    refuse_hidden_rows(role, status, await read_differences(connection))
+    # Who bypasses row-level security gets an error where it would bind them after all. It binds the owner, whose
+    # policies are in place.
+    row_security = "off" if role.bypasses else "on"
+    await connection.execute(queries()["backup.show_everything"], {"row_security": row_security})
+
+
+def refuse_hidden_rows(role: Any, status: SchemaStatus, differences: Sequence[Difference]) -> None:
+    """Raise SchemaMismatch if this role may not see every row."""
     strange = [each.problem for each in differences if each.kind == "row-level security" and not each.remedy]
     if strange:
         raise SchemaMismatch(f"{', '.join(strange)}, and a restore would lose it: move it to another schema first")
@@ -135,10 +144,6 @@ async def show_everything(connection: Owner) -> None:
             f"row-level security may hide rows from {role.name}, because the schema or its policies are not in order:"
             " run `recollect db migrate` first, or back up as a superuser"
         )
-    # Who bypasses row-level security gets an error where it would bind them after all. It binds the owner, whose
-    # policies are in place.
-    row_security = "off" if role.bypasses else "on"
-    await connection.execute(queries()["backup.show_everything"], {"row_security": row_security})
 
 
 async def write_archive(connection: Owner, archive: zipfile.ZipFile, progress: Progress) -> Manifest:
@@ -250,8 +255,9 @@ async def restore_backup(
     async with restore_transaction(connection):
         await drop_schema(connection, force)
         await start_schema(connection)
-        for migration in select_migrations(manifest):
-            await apply(connection, migration)
+        for migration in migrations()[1:]:
+            if migration.version in manifest.migrations:
+                await apply(connection, migration)
         await load_rows(connection, path, manifest, progress)
         for migration in (await read_status(connection)).pending:
             await apply(connection, migration)
@@ -302,11 +308,6 @@ async def lift_row_security(connection: Owner) -> None:
     for table in await read_columns(connection):
         await connection.execute(table_statement("ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY", table))
     await connection.execute(queries()["backup.row_security"], {"value": "off"})
-
-
-def select_migrations(manifest: Manifest) -> list[Migration]:
-    """Return this release's migrations that the backup had applied."""
-    return [migration for migration in migrations()[1:] if migration.version in manifest.migrations]
 
 
 async def load_rows(connection: Owner, path: Path, manifest: Manifest, progress: Progress) -> None:

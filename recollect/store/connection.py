@@ -23,8 +23,8 @@ from psycopg_pool import AsyncConnectionPool
 
 from recollect.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
 from recollect.settings import Settings
-from recollect.store.database import Connection, Database, Row, ServerReach, Statement, first_line, queries
-from recollect.store.embedded import Attachment, attach, default_home
+from recollect.store.database import Connection, Database, Row, ServerReach, Statement, get_first_line, queries
+from recollect.store.embedded import Attachment, attach, get_default_home
 from recollect.store.wire_format import register_vectors
 
 T = TypeVar("T")
@@ -72,8 +72,8 @@ class EmbeddedServer:
         self._attachments.clear()
 
 
-def embedded_server(settings: Settings) -> EmbeddedServer:
-    return EmbeddedServer(Path(settings.home) if settings.home else default_home(), settings.keep_server)
+def make_embedded_server(settings: Settings) -> EmbeddedServer:
+    return EmbeddedServer(Path(settings.home) if settings.home else get_default_home(), settings.keep_server)
 
 
 async def make_database(superuser_dsn: str, name: str = "recollect") -> str:
@@ -107,7 +107,7 @@ def choose_timeouts(said: Mapping[str, Any]) -> dict[str, Any]:
 async def open_database(dsn: str, settings: Settings, server: EmbeddedServer | None = None) -> Database:
     """Open a pool in which every connection is subject to row-level security, and one of the standby, if any."""
     dsn = dsn if settings.pooled else add_session_options(dsn, settings)
-    setup = [start_pooled(settings)] if settings.pooled else []
+    setup = [build_pooled_start(settings)] if settings.pooled else []
     halfvec, is_cluster = await inspect_server(dsn, setup)
     standby = await open_standby(dsn, settings, halfvec, setup) if settings.read_dsn else None
     reach = ServerReach()
@@ -142,7 +142,7 @@ async def open_standby(primary: str, settings: Settings, halfvec: TypeInfo, setu
         if await read_identity(dsn) != await read_identity(primary):
             raise InvalidSetting(name, "is not a copy of the server of MEMORY_DB_CONNECTION_STRING")
     except psycopg.OperationalError as error:
-        log.warning("the standby does not answer, reads go to the primary: %s", first_line(error))
+        log.warning("the standby does not answer, reads go to the primary: %s", get_first_line(error))
     reach = ServerReach()
     pool = await open_pool(dsn, settings, build_connection_class(reach, None), halfvec, STANDBY_SECONDS)
     return Database(pool, reach=reach, echo=settings.echo, setup=setup)
@@ -154,13 +154,15 @@ async def read_identity(dsn: str) -> Row | None:
         return await (await connection.execute(queries()["server.identity"])).fetchone()
 
 
-def session_options(settings: Settings) -> str:
+def format_session_options(settings: Settings) -> str:
     """Return the options set when a connection starts. Behind a pooler none are: see `start_pooled`."""
     options = {
         "role": APP_ROLE,
         "search_path": "recollect,public",
         "timezone": "UTC",
         "statement_timeout": f"{settings.statement_timeout * 1000:.0f}",
+        # A client that vanished holds its locks no longer than that; PostgreSQL would wait for hours.
+        "idle_in_transaction_session_timeout": f"{settings.statement_timeout * 1000:.0f}",
         "citus.propagate_set_commands": "local",  # without Citus a name that nothing reads
     }
     return " ".join(f"-c {name}={value}" for name, value in options.items())
@@ -169,10 +171,10 @@ def session_options(settings: Settings) -> str:
 def add_session_options(dsn: str, settings: Settings) -> str:
     """Return the DSN with our options; those that it has itself stay, and win."""
     own = conninfo_to_dict(dsn).get("options") or ""
-    return make_conninfo(dsn, options=f"{session_options(settings)} {own}".strip())
+    return make_conninfo(dsn, options=f"{format_session_options(settings)} {own}".strip())
 
 
-def start_pooled(settings: Settings) -> Statement:
+def build_pooled_start(settings: Settings) -> Statement:
     """Return the statement that sets up each transaction behind a pooler."""
     return "server.start_pooled", {"timeout": f"{settings.statement_timeout * 1000:.0f}"}
 
@@ -193,7 +195,7 @@ async def inspect_server(dsn: str, setup: Sequence[Statement] = ()) -> tuple[Typ
     except psycopg.OperationalError as error:
         if "set role" in str(error):
             raise SchemaMismatch(f"the login may not act as {APP_ROLE}: GRANT {APP_ROLE} TO it") from error
-        raise StoreUnavailable(f"PostgreSQL does not answer: {first_line(error)}") from error
+        raise StoreUnavailable(f"PostgreSQL does not answer: {get_first_line(error)}") from error
     if role is None or role[1] or role[2]:
         raise SchemaMismatch(
             f"the login is above row-level security: through a pooler, log in as a plain member of {APP_ROLE}"

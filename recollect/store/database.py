@@ -67,7 +67,6 @@ ROLLED_BACK = ("40001", "40P01")
 WENT_AWAY = ("08", "57P", "25006")
 TRIES = 3
 DRIVER_ERRORS = (psycopg.Error, PoolTimeout, PoolClosed)
-YIELD_ROWS = 100  # rows of a bulk write after which others get their turn
 STANDBY_PAUSES = (0.0, 0.005, 0.02)  # seconds before each look whether the standby has caught up
 RETRY_STANDBY = 5.0  # seconds for which a standby that failed is left alone
 LOST_SECONDS = 1.0  # to wait for a connection while the server is down, so that callers get an error within two seconds
@@ -122,6 +121,16 @@ class Database:
             except DRIVER_ERRORS as error:
                 await wait_to_repeat(error, attempt, write)
 
+    async def read(self, scope: ScopeId, name: str, /, **parameters: Any) -> list[Row]:
+        """Run one statement that reads; return its rows."""
+        [rows] = await self.run(scope, (name, parameters))
+        return rows
+
+    async def write(self, scope: ScopeId, name: str, /, **parameters: Any) -> list[Row]:
+        """Run one statement that writes; return its rows."""
+        [rows] = await self.run(scope, (name, parameters), write=True)
+        return rows
+
     async def _fetch(self, scope: ScopeId, statements: Sequence[Statement]) -> list[list[Row]]:
         async with self._connection() as connection:
             cursors = await self._run_pipeline(connection, statements, scope)
@@ -137,7 +146,7 @@ class Database:
         """
         if time.monotonic() - self._standby_failed_at < RETRY_STANDBY:
             return None
-        [(position,)] = await self.ask("server.written", {})
+        [(position,)] = await self.ask("server.written")
         for pause in STANDBY_PAUSES:
             await asyncio.sleep(pause)
             try:
@@ -146,7 +155,7 @@ class Database:
             except DRIVER_ERRORS as error:
                 self._standby_failed_at = time.monotonic()
                 log.warning(
-                    "the standby failed, reads go to the primary for %g s: %s", RETRY_STANDBY, first_line(error)
+                    "the standby failed, reads go to the primary for %g s: %s", RETRY_STANDBY, get_first_line(error)
                 )
                 return None
             if is_current:
@@ -234,7 +243,7 @@ class Database:
         except DRIVER_ERRORS as error:
             raise translate_error(error) from error
 
-    async def ask(self, name: str, parameters: Mapping[str, Any]) -> list[Row]:
+    async def ask(self, name: str, /, **parameters: Any) -> list[Row]:
         """Run one statement outside any scope; row-level security hides all users' rows from it."""
         try:
             async with self._connection() as connection:
@@ -243,7 +252,7 @@ class Database:
         except DRIVER_ERRORS as error:
             raise translate_error(error) from error
 
-    async def ask_as_operator(self, name: str, parameters: Mapping[str, Any]) -> list[Row]:
+    async def ask_as_operator(self, name: str, /, **parameters: Any) -> list[Row]:
         """Run one statement as `recollect_operator`, which may read across scopes; return its rows."""
         try:
             async with self._connection() as connection:
@@ -265,6 +274,13 @@ class Database:
             await self._standby.close()
 
 
+class StorePart:
+    """The statements about one group of tables."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+
 class Transaction:
     """An open transaction of one scope."""
 
@@ -274,15 +290,16 @@ class Transaction:
         self._scope = scope
 
     async def rows(self, name: str, /, **parameters: Any) -> list[Row]:
-        cursor = self._database._open_cursor(self._connection, name)
-        await cursor.execute(queries()[name], {"scope": self._scope, **parameters})
+        cursor = await self._execute(name, parameters)
         return await cursor.fetchall() if has_rows(cursor) else []
 
     async def count(self, name: str, /, **parameters: Any) -> int:
         """Return how many rows a statement changed."""
+        return (await self._execute(name, parameters)).rowcount
+
+    async def _execute(self, name: str, parameters: Mapping[str, Any]) -> AsyncCursor[Row]:
         cursor = self._database._open_cursor(self._connection, name)
-        await cursor.execute(queries()[name], {"scope": self._scope, **parameters})
-        return cursor.rowcount
+        return await cursor.execute(queries()[name], {"scope": self._scope, **parameters})
 
 
 async def wait_to_repeat(error: Exception, attempt: int, write: bool) -> None:
@@ -347,18 +364,21 @@ def translate_error(error: Exception) -> RecollectError:
         case psycopg.errors.QueryCanceled():
             return StoreUnavailable("PostgreSQL took longer than MEMORY_DB_STATEMENT_TIMEOUT; repeat, or raise it")
         case psycopg.errors.UndefinedTable() | psycopg.errors.UndefinedFunction() | psycopg.errors.UndefinedColumn():
-            return SchemaMismatch(f"the database lacks something ({first_line(error)}); run `recollect db migrate`")
+            return SchemaMismatch(f"the database lacks something ({get_first_line(error)}); run `recollect db migrate`")
         case psycopg.errors.InsufficientPrivilege():
-            return SchemaMismatch(f"{first_line(error)}; run `recollect db check` to see what the role may do")
+            return SchemaMismatch(f"{get_first_line(error)}; run `recollect db check` to see what the role may do")
         case psycopg.DataError():
-            return InvalidInput("input", first_line(error))
-        case psycopg.OperationalError() | psycopg.InterfaceError():
+            return InvalidInput("input", get_first_line(error))
+        case psycopg.OperationalError() | psycopg.InterfaceError() | psycopg.InternalError():
+            # Away, restarting, read-only, out of connections or disk, or failing by itself: nothing is wrong with the
+            # request.
             return StoreUnavailable(
-                f"PostgreSQL went away ({first_line(error)}); repeat the request, a write with the same idempotency key"
+                f"PostgreSQL cannot serve this now ({get_first_line(error)}); repeat the request, a write with the same"
+                " idempotency key"
             )
         case _:
-            return RecollectError(f"PostgreSQL refused the request: {first_line(error)}")
+            return RecollectError(f"PostgreSQL refused the request: {get_first_line(error)}")
 
 
-def first_line(error: Exception) -> str:
+def get_first_line(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]

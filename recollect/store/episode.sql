@@ -4,11 +4,11 @@
 -- The same range again changes nothing: whoever was first made it.
 INSERT INTO episode
     (scope_id, conversation_id, first_turn, last_turn, id, session_id, summary, structure, learned_by, model, tokens,
-     said_from, said_to, terms, vector, model_id, created_at)
+     said_from, said_to, terms, vector, model_id, created_at, model_ms)
 VALUES
     (%(scope)s, %(conversation)s, %(first)s, %(last)s, %(id)s, %(session)s, %(summary)s, %(structure)s::jsonb,
      %(learned_by)s, %(model)s, %(tokens)s, %(said_from)s, %(said_to)s, %(terms)s::tsvector,
-     (%(vector)s::halfvec[])[1], %(model_id)s, %(now)s)
+     (%(vector)s::halfvec[])[1], %(model_id)s, %(now)s, %(model_ms)s)
 ON CONFLICT DO NOTHING
 
 -- name: score

@@ -4,7 +4,6 @@ from everywhere in one transaction."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +13,14 @@ from uuid import UUID
 
 from recollect.learning.reconcile import MARK, REDACTED_AT, build_end_evidence, find_pointless, find_quoting, reconcile
 from recollect.recall.sketch import Sketch
-from recollect.store.database import Database, Row, Transaction
+from recollect.store.database import Row, StorePart, Transaction
 from recollect.store.documents import DOCUMENT_TABLES
-from recollect.store.memories import as_evidence, as_memory, dump_evidence, dump_memory, write_audit
-from recollect.store.wire_format import as_turn
+from recollect.store.memories import as_memory, encode_memories, write_audit
+from recollect.store.wire_format import as_turn, encode_json, to_row
 from recollect.threads import run_in_thread
 from recollect.values.audit import AuditEntry
 from recollect.values.conversation import Turn, name_conversation
-from recollect.values.memory import ABOUT_QUESTIONS
+from recollect.values.memory import ABOUT_QUESTIONS, Evidence
 from recollect.values.scope import ConversationId, MemoryId, ScopeId
 
 # In deletion order: requests before turns, by whose words they are found; conversations last: turns refer to them.
@@ -49,10 +48,7 @@ class Erased:
     rebuilt: int = 0  # memories that also rest on something else
 
 
-class ErasureStore:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class ErasureStore(StorePart):
     async def erase_conversation(self, scope: ScopeId, session: str, actor: str, now: datetime) -> Erased | None:
         """Erase one conversation and everything derived from it; None if there is none."""
         async with self._database.transaction(scope) as transaction:
@@ -111,7 +107,7 @@ class ErasureStore:
             rows = {"evidence": await transaction.count("evidence.drop", memories=[memory])}
             rows["evidence"] += await _drop_quotations(transaction, [key])
             if ended := build_end_evidence(known, memory):
-                said = json.dumps([dump_evidence(each) for each in ended])
+                said = encode_json([to_row(each) for each in ended])
                 await transaction.rows("evidence.add", evidence=said, now=now)
             erased = await rebuild_memories(transaction, [key], rows, now)
             await write_audit(transaction, AuditEntry(actor, "forgot", f"memory:{memory}", {"rows": erased.rows}), now)
@@ -134,7 +130,7 @@ async def _drop_quotations(transaction: Transaction, keys: Sequence[str]) -> int
     rows = await transaction.rows("evidence.of_keys", keys=list(keys))
 
     def find() -> tuple[list[UUID], list[UUID]]:
-        left = [as_evidence(row) for row in rows]
+        left = [Evidence(*row) for row in rows]
         gone = {said.id for said in find_pointless(left)}
         return list(gone), [said.id for said in find_quoting([said for said in left if said.id not in gone])]
 
@@ -150,14 +146,15 @@ async def rebuild_memories(
     """Rebuild the memories of some keys after evidence was erased. The holder is locked."""
     memories = await transaction.rows("memory.of_keys", keys=list(keys))
     evidence = await transaction.rows("evidence.of_keys", keys=list(keys))
-    changes = await run_in_thread(lambda: reconcile([as_memory(row) for row in memories], map(as_evidence, evidence)))
+    changes = await run_in_thread(
+        lambda: reconcile([as_memory(row) for row in memories], [Evidence(*row) for row in evidence])
+    )
     rows["memory"] = await transaction.count("memory.drop", memories=list(changes.drop))
     if changes.put:
-        put = json.dumps([dump_memory(memory) for memory in changes.put])
-        await transaction.rows("memory.put", memories=put, now=now)
+        await transaction.rows("memory.put", memories=encode_memories(changes.put), now=now)
     if changes.links:
-        links = [{"id": str(said.id), "memory": memory and str(memory)} for said, memory in changes.links]
-        await transaction.rows("evidence.link", links=json.dumps(links))
+        links = [{"id": said.id, "memory": memory} for said, memory in changes.links]
+        await transaction.rows("evidence.link", links=encode_json(links))
     return Erased(rows, len(changes.put))
 
 
@@ -192,24 +189,20 @@ class RewrittenTurn:
     sketch: Sketch
 
 
-class RedactionStore:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class RedactionStore(StorePart):
     async def list_wordings(self, scope: ScopeId, memory: MemoryId) -> list[str]:
         """Return every wording of a memory."""
-        [rows] = await self._database.run(scope, ("redaction.words", {"memory": memory}))
-        return [row[0] for row in rows]
+        return [row[0] for row in await self._database.read(scope, "redaction.words", memory=memory)]
 
     async def find_turns(self, scope: ScopeId, memory: MemoryId, pattern: str) -> list[TurnWithValue]:
-        [rows] = await self._database.run(scope, ("redaction.turns", {"memory": memory, "pattern": pattern}))
+        rows = await self._database.read(scope, "redaction.turns", memory=memory, pattern=pattern)
         return [TurnWithValue(row[0], as_turn(*row[1:9]), row[9]) for row in rows]
 
     async def write(
         self, scope: ScopeId, memory: MemoryId, pattern: str, turns: Sequence[RewrittenTurn], actor: str, now: datetime
     ) -> dict[str, int]:
         """Return how many rows of each table were blanked, rebuilt or deleted."""
-        data = json.dumps({REDACTED_AT: now.isoformat()})
+        data = encode_json({REDACTED_AT: now.isoformat()})
         shared = {"memory": memory, "pattern": pattern, "mark": MARK, "data": data, "now": now}
         async with self._database.transaction(scope) as transaction:
             for conversation in sorted({each.conversation for each in turns}):
@@ -239,15 +232,9 @@ async def _rewrite_turn(transaction: Transaction, each: RewrittenTurn, shared: d
     parameters = {
         **shared,
         "conversation": each.conversation,
-        "index": turn.index,
-        "role": turn.role,
-        "speaker": turn.speaker,
-        "text": turn.text,
+        **{name: getattr(turn, name) for name in ("index", "role", "speaker", "text", "high_value")},
+        **{name: getattr(sketched, name) for name in ("flags", "tokens", "length")},
         "said_at": turn.at,
-        "high_value": turn.high_value,
-        "flags": sketched.flags,
-        "tokens": sketched.tokens,
-        "length": sketched.length,
         "terms": sketched.tsvector,
         "old_name": name_conversation([each.before]),
         "name": name_conversation([turn]),

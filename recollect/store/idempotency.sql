@@ -18,6 +18,12 @@ RETURNING true
 -- name: free
 DELETE FROM idempotency WHERE scope_id = %(scope)s AND key = %(key)s AND answer IS NULL
 
+-- name: leave
+-- The work may have been carried out although it failed, for example at its commit: the next request with the key does
+-- it at once, and knows that it is a repetition.
+UPDATE idempotency SET created_at = %(abandoned)s
+WHERE scope_id = %(scope)s AND key = %(key)s AND answer IS NULL
+
 -- name: answered
 SELECT body, answer FROM idempotency WHERE scope_id = %(scope)s AND key = %(key)s
 

@@ -13,12 +13,13 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from recollect.deadline import run_in_time
 from recollect.errors import RecollectError
-from recollect.store.database import Database, Row
-from recollect.values.api_key import ApiKey, KeyId, NewKey, parse_key
+from recollect.store.database import Database, StorePart
+from recollect.store.wire_format import to_row
+from recollect.values.identity import ApiKey, KeyId, NewKey, parse_key
 
 KNOWN_FOR = 30.0  # seconds
 UNKNOWN_FOR = 5.0
@@ -55,9 +56,9 @@ class ExpiringCache(Generic[V]):
         self._kept.clear()
 
 
-class KeyStore:
+class KeyStore(StorePart):
     def __init__(self, database: Database) -> None:
-        self._database = database
+        super().__init__(database)
         self._known: ExpiringCache[ApiKey] = ExpiringCache(KNOWN_FOR, MOST_KNOWN)
         self._unknown: ExpiringCache[bool] = ExpiringCache(UNKNOWN_FOR, MOST_UNKNOWN)
         self._noted: ExpiringCache[bool] = ExpiringCache(NOTED_FOR, MOST_KNOWN)
@@ -72,7 +73,7 @@ class KeyStore:
         if (key := self._known.get(digest)) or self._unknown.get(digest):
             return key
         changes = self._changes
-        asking = self._database.ask("key.find", {"digest": digest})
+        asking = self._database.ask("key.find", digest=digest)
         seen = self._seen.get(digest)
         try:
             rows = await (asking if seen is None else run_in_time(asking))
@@ -80,7 +81,7 @@ class KeyStore:
             if seen is None:
                 raise
             return seen
-        found = as_key(rows[0]) if rows else None
+        found = ApiKey(*rows[0]) if rows else None
         # Another task may have revoked it meanwhile: such an answer is used, but not cached.
         if changes == self._changes:
             self._remember(digest, found)
@@ -98,7 +99,7 @@ class KeyStore:
         """Return whether a key was ever created; once True it stays True."""
         if self._has_any or self._none.get("none"):
             return self._has_any
-        asking = self._database.ask("key.any", {})
+        asking = self._database.ask("key.any")
         had_none = self._seen_none.get("none")
         try:
             [(self._has_any,)] = await (run_in_time(asking) if had_none else asking)
@@ -112,47 +113,27 @@ class KeyStore:
         return self._has_any
 
     async def add(self, new: NewKey) -> None:
-        key, shown = new.key, parse_key(new.secret)
-        assert shown is not None
-        parameters = {
-            "id": key.id,
-            "digest": shown.digest,
-            "prefix": key.prefix,
-            "name": key.name,
-            "role": key.role,
-            "project": key.project,
-            "user": key.user,
-            "now": key.created_at,
-            "by": key.created_by,
-            "expires": key.expires_at,
-        }
-        await self._database.ask_as_operator("key.add", parameters)
+        await self._database.ask_as_operator("key.add", **build_key_row(new))
         self._has_any = True
         self._forget_answers()
 
     async def add_under(self, new: NewKey, under: KeyId) -> bool:
         """Add a key that is revoked with its parent; refuse a parent that was added so itself. Return whether it was
         added."""
-        key, shown = new.key, parse_key(new.secret)
-        assert shown is not None
-        parameters = {"id": key.id, "digest": shown.digest, "prefix": key.prefix, "under": under}
-        times = {"now": key.created_at, "expires": key.expires_at}
-        [(is_added,)] = await self._database.ask_as_operator("key.add_under", parameters | times)
+        [(is_added,)] = await self._database.ask_as_operator("key.add_under", **build_key_row(new), under=under)
         return bool(is_added)
 
     async def revoke(self, key: KeyId, project: str | None, by: str, now: datetime) -> ApiKey | None:
         """Return the revoked key; None if there is no such key, or none of this project."""
         try:
-            rows = await self._database.ask_as_operator(
-                "key.revoke", {"id": key, "project": project, "by": by, "now": now}
-            )
+            rows = await self._database.ask_as_operator("key.revoke", id=key, project=project, by=by, now=now)
         finally:
             self._forget_answers()  # also when the answer got lost: it may have happened
-        return as_key(rows[0]) if rows else None
+        return ApiKey(*rows[0]) if rows else None
 
     async def list_keys(self, project: str | None) -> list[ApiKey]:
         """Return the keys of one project, or all, oldest first."""
-        return [as_key(row) for row in await self._database.ask_as_operator("key.all", {"project": project})]
+        return [ApiKey(*row) for row in await self._database.ask_as_operator("key.all", project=project)]
 
     def is_use_due(self, key: KeyId) -> bool:
         """Return True once a minute."""
@@ -162,7 +143,7 @@ class KeyStore:
         return True
 
     async def record_use(self, key: KeyId, now: datetime) -> None:
-        await self._database.ask("key.note_use", {"id": key, "now": now})
+        await self._database.ask("key.note_use", id=key, now=now)
 
     def _forget_answers(self) -> None:
         self._changes += 1
@@ -171,5 +152,9 @@ class KeyStore:
         self._seen.clear()
 
 
-def as_key(row: Row) -> ApiKey:
-    return ApiKey(*row)
+def build_key_row(new: NewKey) -> dict[str, Any]:
+    """Return what is stored of a new key: its digest in place of the secret."""
+    key, presented = new.key, parse_key(new.secret)
+    assert presented is not None
+    times = {"now": key.created_at, "expires": key.expires_at}
+    return {**to_row(key), **times, "by": key.created_by, "digest": presented.digest}

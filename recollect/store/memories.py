@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from recollect.learning.reconcile import TAIL, Changes, Order, Support, Tail
 from recollect.recall.lexemes import lexemes
 from recollect.recall.sketch import quoted, tsvector
-from recollect.store.database import Database, Row, Statement, Transaction
+from recollect.store.database import Row, Statement, StorePart, Transaction
+from recollect.store.wire_format import encode_json, to_row
 from recollect.threads import run_in_thread
 from recollect.values.audit import Audit, AuditEntry
 from recollect.values.memory import ALWAYS_ON, DEFINES, Evidence, Memory, get_slot, is_single
@@ -63,28 +63,25 @@ class Learned:
     audit_entries: Sequence[AuditEntry] = ()
 
 
-class MemoryStore:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class MemoryStore(StorePart):
     async def load_keys(self, scope: ScopeId, keys: Iterable[str]) -> Known:
         parameters = {"keys": sorted(set(keys))}
         version, memories, evidence = await self._database.run(
             scope, ("holder.version", {}), ("memory.of_keys", parameters), ("evidence.of_keys", parameters)
         )
 
-        def made() -> Known:
+        def build() -> Known:
             return Known(
                 version=version[0][0] if version else 0,
                 memories=[as_memory(row) for row in memories],
-                evidence=[as_evidence(row) for row in evidence],
+                evidence=[Evidence(*row) for row in evidence],
             )
 
-        return await run_in_thread(made) if len(evidence) > MANY else made()
+        return await run_in_thread(build) if len(evidence) > MANY else build()
 
     async def load_tail(self, scope: ScopeId, new: Sequence[Evidence]) -> tuple[int, Tail]:
         """Return the latest part of the slots that new evidence is about, and the version it was read at."""
-        slots = sorted({(key, kind) for said in new for key, kind in list_slots(said)})
+        slots = sorted({slot for said in new for slot in list_slots(said)})
         parameters = {"keys": [key for key, _ in slots], "kinds": [kind for _, kind in slots], "most": TAIL}
         version, active, last = await self._database.run(
             scope,
@@ -92,16 +89,19 @@ class MemoryStore:
             ("memory.tail", parameters),
             ("evidence.last_of_keys", {"keys": sorted({said.key for said in new})}),
         )
-        supported = await run_in_thread(as_supported_all, active) if len(active) > MANY else as_supported_all(active)
-        return version[0][0] if version else 0, Tail(supported, {row[0]: as_order(row[1:]) for row in last})
+
+        def build() -> Tail:
+            return Tail([as_supported(row) for row in active], {row[0]: as_order(row[1:]) for row in last})
+
+        tail = await run_in_thread(build) if len(active) > MANY else build()
+        return version[0][0] if version else 0, tail
 
     async def find(self, scope: ScopeId, ids: Sequence[MemoryId]) -> list[Memory]:
-        [rows] = await self._database.run(scope, ("memory.find", {"ids": list(ids)}))
-        return [as_memory(row) for row in rows]
+        return [as_memory(row) for row in await self._database.read(scope, "memory.find", ids=list(ids))]
 
     async def load_histories(self, scope: ScopeId, ids: Sequence[MemoryId]) -> list[Memory]:
         """Return some memories with every value ever stored under their keys."""
-        [rows] = await self._database.run(scope, ("memory.stories", {"ids": list(ids), "limit": 1000}))
+        rows = await self._database.read(scope, "memory.stories", ids=list(ids), limit=1000)
         return [as_memory(row) for row in rows]
 
     async def find_known(self, scope: ScopeId, look: Lookup) -> list[Memory]:
@@ -120,28 +120,18 @@ class MemoryStore:
         after: MemoryId | None = None,
         limit: int,
     ) -> list[Memory]:
-        parameters = {
-            "kinds": kinds and list(kinds),
-            "keys": keys and list(keys),
-            "status": status and list(status),
-            "as_of": as_of,
-            "after": after,
-            "limit": limit,
-        }
-        [rows] = await self._database.run(scope, ("memory.list", parameters))
+        lists = {"kinds": kinds and list(kinds), "keys": keys and list(keys), "status": status and list(status)}
+        rows = await self._database.read(scope, "memory.list", **lists, as_of=as_of, after=after, limit=limit)
         return [as_memory(row) for row in rows]
 
     async def list_evidence(self, scope: ScopeId) -> list[Evidence]:
-        [rows] = await self._database.run(scope, ("evidence.all", {}))
-        return [as_evidence(row) for row in rows]
+        return [Evidence(*row) for row in await self._database.read(scope, "evidence.all")]
 
     async def list_audit(self, scope: ScopeId) -> list[Audit]:
-        [rows] = await self._database.run(scope, ("audit.all", {}))
-        return [Audit(*row) for row in rows]
+        return [Audit(*row) for row in await self._database.read(scope, "audit.all")]
 
     async def list_tally(self, scope: ScopeId) -> list[Row]:
-        [rows] = await self._database.run(scope, ("tally.all", {}))
-        return rows
+        return await self._database.read(scope, "tally.all")
 
     async def write(self, holder: Holder, version: int, learned: Learned, now: datetime, *also: Statement) -> None:
         """Write everything if nothing has changed since `version`; otherwise write nothing and raise Outdated."""
@@ -151,35 +141,35 @@ class MemoryStore:
         await self._database.run(holder.id, *also, *statements, write=True)
 
     async def count_use(self, scope: ScopeId, used: Mapping[MemoryId, int], now: datetime) -> None:
-        rows = [{"id": str(memory), "count": count, "at": str(now)} for memory, count in used.items()]
-        await self._database.run(scope, ("memory.use", {"used": json.dumps(rows)}), write=True)
+        rows = [{"id": memory, "count": count, "at": now} for memory, count in used.items()]
+        await self._database.write(scope, "memory.use", used=encode_json(rows))
 
 
 def build_statements(holder: Holder, version: int, learned: Learned, now: datetime) -> list[Statement]:
     """Return the statements that write what was learned; none for what is empty."""
-    changes, statements = learned.changes, list[Statement]()
+    changes = learned.changes
     links = {said.id: memory for said, memory in changes.links}
-    is_changed = bool(learned.evidence or changes.put or changes.drop or links)
-    if is_changed:
-        statements.extend(advance_statements(holder, version, now))
-    if learned.evidence:
-        rows = [dump_evidence(replace(said, memory=links.pop(said.id, None))) for said in learned.evidence]
-        statements.append(("evidence.add", {"evidence": json.dumps(rows), "now": now}))
-    if changes.put:
-        rows = [dump_memory(memory) for memory in changes.put]
-        statements.append(("memory.put", {"memories": json.dumps(rows), "now": now}))
-    if changes.drop:
-        statements.append(("memory.drop", {"memories": list(changes.drop)}))
-    if links:
-        rows = [{"id": str(said), "memory": memory and str(memory)} for said, memory in links.items()]
-        statements.append(("evidence.link", {"links": json.dumps(rows)}))
-    for reason, count in learned.tally.items():
-        statements.append(("tally.add", {"reason": reason, "count": count, "now": now}))
-    if is_changed and len(learned.audit_entries) > 1:
-        statements.append(audit_statement_of_all(learned.audit_entries, now))
-    else:
-        statements.extend(audit_statement(entry, now) for entry in learned.audit_entries)
-    return statements
+    evidence = [{**to_row(said), "memory": links.pop(said.id, None)} for said in learned.evidence]
+    relinked = [{"id": said, "memory": memory} for said, memory in links.items()]
+    candidates: list[tuple[Sequence[Any], Statement]] = [
+        (evidence, ("evidence.add", {"evidence": encode_json(evidence), "now": now})),
+        (changes.put, ("memory.put", {"memories": encode_memories(changes.put), "now": now})),
+        (changes.drop, ("memory.drop", {"memories": list(changes.drop)})),
+        (relinked, ("evidence.link", {"links": encode_json(relinked)})),
+    ]
+    changed = [statement for rows, statement in candidates if rows]
+    if changed:
+        changed = [*advance_statements(holder, version, now), *changed]
+    tally: list[Statement] = [
+        ("tally.add", {"reason": reason, "count": count, "now": now}) for reason, count in learned.tally.items()
+    ]
+    return [*changed, *tally, *audit_statements(learned.audit_entries, now, has_holder=bool(changed))]
+
+
+def encode_memories(memories: Iterable[Memory]) -> str:
+    """Return the rows of memory.put: the memories, and the words they are found by."""
+    words = [tsvector(lexemes(f"{memory.key.replace('_', ' ')} {memory.value}")) for memory in memories]
+    return encode_json([{**to_row(memory), "words": each} for memory, each in zip(memories, words, strict=True)])
 
 
 def advance_statements(holder: Holder, version: int, now: datetime) -> list[Statement]:
@@ -189,18 +179,19 @@ def advance_statements(holder: Holder, version: int, now: datetime) -> list[Stat
     return [("holder.start", who), ("holder.advance", who)] if version == 0 else [("holder.advance", who)]
 
 
-def dump_audit(entry: AuditEntry) -> dict[str, Any]:
-    return {"id": str(uuid7()), "actor": entry.actor, "action": entry.action, "subject": entry.subject}
-
-
 def audit_statement(entry: AuditEntry, now: datetime) -> Statement:
-    return "audit.add", {**dump_audit(entry), "detail": json.dumps(dict(entry.detail)), "now": now}
+    return "audit.add", {**to_row(entry), "detail": encode_json(entry.detail), "id": uuid7(), "now": now}
+
+
+def audit_statements(entries: Sequence[AuditEntry], now: datetime, *, has_holder: bool) -> list[Statement]:
+    if has_holder and len(entries) > 1:
+        return [audit_statement_of_all(entries, now)]
+    return [audit_statement(entry, now) for entry in entries]
 
 
 def audit_statement_of_all(entries: Sequence[AuditEntry], now: datetime) -> Statement:
     """Return the statement for many entries, of a scope that has a holder."""
-    rows = [{**dump_audit(entry), "detail": dict(entry.detail)} for entry in entries]
-    return "audit.add_all", {"audit": json.dumps(rows), "now": now}
+    return "audit.add_all", {"audit": encode_json([{**to_row(entry), "id": uuid7()} for entry in entries]), "now": now}
 
 
 async def write_audit(transaction: Transaction, entry: AuditEntry, now: datetime) -> None:
@@ -211,14 +202,12 @@ async def write_audit(transaction: Transaction, entry: AuditEntry, now: datetime
 
 def known_statement(look: Lookup) -> Statement:
     parameters = {
-        "always": ALWAYS_ON,
+        **to_row(look),
         "keys": list(look.keys),
         "terms": list(look.terms),
-        "words": " | ".join(quoted(word) for word in look.words),
         "lexemes": list(look.words),
-        "past": look.past,
-        "as_of": look.as_of,
-        "limit": look.limit,
+        "words": " | ".join(quoted(word) for word in look.words),
+        "always": ALWAYS_ON,
     }
     return "memory.known", parameters
 
@@ -230,10 +219,6 @@ def as_memory(row: Row) -> Memory:
     return Memory(*values)
 
 
-def as_evidence(row: Row) -> Evidence:
-    return Evidence(*row)
-
-
 def list_slots(said: Evidence) -> list[tuple[str, str]]:
     """Return the keys and kinds under which memories of the evidence's slot are found; an empty kind means any."""
     if said.kind in DEFINES and not is_single("note", said.key):
@@ -241,61 +226,11 @@ def list_slots(said: Evidence) -> list[tuple[str, str]]:
     return [(said.key, get_slot(said.kind, said.key)[0])]
 
 
-def as_supported_all(rows: Sequence[Row]) -> list[tuple[Memory, Support]]:
-    return [as_supported(row) for row in rows]
-
-
 def as_supported(row: Row) -> tuple[Memory, Support]:
     last = MEMORY_COLUMNS + SUPPORT_COLUMNS
-    return as_memory(row[:MEMORY_COLUMNS]), Support(as_evidence(row[last:]), *row[MEMORY_COLUMNS:last])
+    return as_memory(row[:MEMORY_COLUMNS]), Support(Evidence(*row[last:]), *row[MEMORY_COLUMNS:last])
 
 
 def as_order(row: Row) -> Order:
     said_at, conversation, turn, id_ = row
     return said_at, conversation is None, str(conversation), turn or 0, str(id_)
-
-
-def dump_evidence(said: Evidence) -> dict[str, Any]:
-    return {
-        "id": str(said.id),
-        "memory": said.memory and str(said.memory),
-        "act": said.act,
-        "kind": said.kind,
-        "key": said.key,
-        "value": said.value,
-        "data": said.data,
-        "confidence": said.confidence,
-        "importance": said.importance,
-        "source": said.source,
-        "learned_by": said.learned_by,
-        "corrects": said.corrects,
-        "old": said.old,
-        "said_at": str(said.said_at),
-        "conversation": said.conversation and str(said.conversation),
-        "session": said.session,
-        "turn": said.turn,
-        "author": said.author,
-    }
-
-
-def dump_memory(memory: Memory) -> dict[str, Any]:
-    return {
-        "id": str(memory.id),
-        "kind": memory.kind,
-        "key": memory.key,
-        "value": memory.value,
-        "data": memory.data,
-        "terms": list(memory.terms),
-        "words": tsvector(lexemes(f"{memory.key.replace('_', ' ')} {memory.value}")),
-        "confidence": memory.confidence,
-        "importance": memory.importance,
-        "source": memory.source,
-        "learned_by": memory.learned_by,
-        "status": memory.status,
-        "valid_from": str(memory.valid_from),
-        "valid_to": memory.valid_to and str(memory.valid_to),
-        "reason": memory.reason,
-        "replaced_by": memory.replaced_by and str(memory.replaced_by),
-        "refs": list(memory.refs),
-        "place": memory.place,
-    }

@@ -10,7 +10,7 @@ from datetime import datetime
 from recollect.recall.lexemes import lexemes
 from recollect.recall.rank import Overtaken
 from recollect.recall.sketch import quoted
-from recollect.store.database import Database, Row, Statement
+from recollect.store.database import Row, Statement, StorePart
 from recollect.store.memories import Lookup, as_memory, known_statement
 from recollect.store.terms import TermMeanings, as_term, meanings_statement, terms_statement
 from recollect.store.wire_format import VectorArray, Vectors, as_turn
@@ -67,18 +67,15 @@ class BriefingContext:
     facts: Sequence[Memory]
 
 
-class QuestionContextStore:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class QuestionContextStore(StorePart):
     async def read(self, scope: ScopeId, project: ScopeId, around: ContextLookup) -> QuestionContext:
         wanted = dict(_statements(project, around))
         rows = dict(zip(wanted, await self._database.run(scope, *wanted.values(), planned=False), strict=True))
         window = _build_window(rows.get("window", ()), around)
         recent = window.turns if window else [as_turn(*row) for row in reversed(rows.get("recent", ()))]
         return QuestionContext(
-            mine=[(as_memory(row[:-1]), row[-1] or ()) for row in rows.get("mine", ())],
-            project=[(as_memory(row[:-1]), row[-1] or ()) for row in rows.get("project", ())],
+            mine=_read_memories(rows.get("mine", ())),
+            project=_read_memories(rows.get("project", ())),
             episodes=[(as_episode(row), row[12], row[13] or ()) for row in rows.get("episodes", ())],
             overtaken=[_read_overtaken(row) for row in rows.get("overtaken", ())],
             terms=[as_term(row) for row in rows.get("terms", ())],
@@ -117,7 +114,9 @@ def _statements(project: ScopeId, around: ContextLookup) -> list[tuple[str, Stat
     statements: list[tuple[str, Statement]] = [("overtaken", ("memory.overtaken", known_statement(around.look)[1]))]
     if around.recent and around.current is not None:
         statements.append(
-            ("window", _window_statement(around)) if around.is_cached else ("recent", _recent_statement(around))
+            ("window", _window_statement(around))
+            if around.is_cached
+            else ("recent", _recent_statement(around.current, around.recent, around.now))
         )
     if around.episodes:
         statements.append(("episodes", ("episode.score", _episode_parameters(around))))
@@ -132,8 +131,8 @@ def _statements(project: ScopeId, around: ContextLookup) -> list[tuple[str, Stat
     return statements
 
 
-def _recent_statement(around: ContextLookup) -> Statement:
-    return "turn.recent", {"session": around.current, "limit": around.recent, "now": around.now, "before": None}
+def _recent_statement(session: str, limit: int, now: datetime) -> Statement:
+    return "turn.recent", {"session": session, "limit": limit, "now": now, "before": None}
 
 
 def _window_statement(around: ContextLookup) -> Statement:
@@ -168,6 +167,10 @@ def _episode_parameters(around: ContextLookup) -> dict[str, object]:
     }
 
 
+def _read_memories(rows: Sequence[Row]) -> list[tuple[Memory, Sequence[str]]]:
+    return [(as_memory(row[:-1]), row[-1] or ()) for row in rows]
+
+
 def _read_overtaken(row: Row) -> Overtaken:
     return (row[0], row[1]), None if row[2] is None else (row[2], row[3])
 
@@ -177,8 +180,10 @@ def _user_statements(
 ) -> list[tuple[str, Statement]]:
     statements: list[tuple[str, Statement]] = []
     if session is not None:
-        last = {"session": session, "limit": wanted.recent, "now": now, "before": None}
-        statements += [("turns", ("turn.recent", last)), ("summary", ("episode.first", {"session": session}))]
+        statements += [
+            ("turns", _recent_statement(session, wanted.recent, now)),
+            ("summary", ("episode.first", {"session": session})),
+        ]
     statements.append(("own", ("memory.standing", _standing_parameters(wanted) | {"kinds": list(wanted.kinds)})))
     if stems:
         statements.append(("mine", meanings_statement(stems)))

@@ -5,6 +5,10 @@ SELECT requests, users, sessions, contexts, few_words, fallback, only_vectors, h
        summaries_only, tokens, budget, retrieval_p50, retrieval_p95, llm_timed, llm_p50, llm_p95, whole_p95
 FROM report_requests(%(project)s, %(since)s, %(until)s)
 
+-- name: signals
+SELECT messages, reply_ms, summary_ms, summaries, corrections, thumbs_down, reproaches
+FROM report_signals(%(project)s, %(since)s, %(until)s)
+
 -- name: follow_ups
 SELECT asked, succeeded FROM report_follow_ups(%(project)s, %(since)s, %(until)s)
 

@@ -13,9 +13,10 @@ VALUES
 ON CONFLICT DO NOTHING
 
 -- name: answered
--- What came of a request: which model replied, how long it took, what failed.
+-- What came of a request: which model replied, how long it took, what failed, and how much of what was found it used.
 UPDATE request SET
-    model = %(model)s, latency_llm_ms = %(latency_llm_ms)s, error_stage = coalesce(%(error_stage)s, error_stage)
+    model = %(model)s, latency_llm_ms = %(latency_llm_ms)s, error_stage = coalesce(%(error_stage)s, error_stage),
+    hits_used = coalesce(%(hits_used)s, hits_used)
 WHERE scope_id = %(scope)s AND id = %(id)s
 
 -- name: find

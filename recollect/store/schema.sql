@@ -334,17 +334,18 @@ CREATE FUNCTION recollect.report_counts(which text, since timestamp with time zo
     SET search_path TO 'recollect', 'pg_temp'
     AS $$
     WITH asked AS (
-        SELECT r.retrieval_path, r.error_stage, width_bucket(r.latency_retrieval_ms, steps) AS step
+        SELECT r.retrieval_path, r.error_stage, width_bucket(r.latency_retrieval_ms, steps) AS step,
+               r.verb <> 'message' AS is_search
         FROM request r WHERE r.project = which AND r.created_at >= since AND r.created_at <= until),
     -- What was only turned away has no holder.
     held AS (
         SELECT h.scope_id FROM holder h WHERE h.project = which
         UNION SELECT c.scope_id FROM conversation c WHERE c.project = which)
-    SELECT 'path', a.retrieval_path, count(*) FROM asked a GROUP BY 2
+    SELECT 'path', a.retrieval_path, count(*) FROM asked a WHERE a.is_search GROUP BY 2
     UNION ALL
     SELECT 'error', a.error_stage, count(*) FROM asked a WHERE a.error_stage IS NOT NULL GROUP BY 2
     UNION ALL
-    SELECT 'latency', a.step::text, count(*) FROM asked a GROUP BY 2
+    SELECT 'latency', a.step::text, count(*) FROM asked a WHERE a.is_search GROUP BY 2
     UNION ALL
     SELECT 'learned', m.learned_by, count(*) FROM held h JOIN memory m ON m.scope_id = h.scope_id
     WHERE m.created_at >= since AND m.created_at <= until GROUP BY 2
@@ -365,7 +366,8 @@ CREATE FUNCTION recollect.report_days(which text, since timestamp with time zone
            percentile_disc(0.5) WITHIN GROUP (ORDER BY r.latency_retrieval_ms),
            percentile_disc(0.95) WITHIN GROUP (ORDER BY r.latency_retrieval_ms)
     FROM request r
-    WHERE r.project = which AND r.created_at >= since AND r.created_at <= until
+    WHERE r.project = which AND r.verb <> 'message'
+          AND r.created_at >= since AND r.created_at <= until
     GROUP BY 1
     ORDER BY 1
 $$;
@@ -378,7 +380,8 @@ CREATE FUNCTION recollect.report_follow_ups(which text, since timestamp with tim
         SELECT r.hits_used > 0 AND r.error_stage IS NULL AS succeeded,
                r.query <> lag(r.query) OVER (PARTITION BY r.scope_id, r.session_id ORDER BY r.created_at, r.id) AS follows
         FROM request r
-        WHERE r.project = which AND r.created_at >= since AND r.created_at <= until AND r.session_id IS NOT NULL)
+        WHERE r.project = which AND r.verb <> 'message'
+          AND r.created_at >= since AND r.created_at <= until AND r.session_id IS NOT NULL)
     SELECT count(*), count(*) FILTER (WHERE a.succeeded) FROM asked a WHERE a.follows
 $$;
 
@@ -395,7 +398,8 @@ CREATE FUNCTION recollect.report_requests(which text, since timestamp with time 
                jsonb_path_exists(q.trace, '$.packed[*] ? (@ == $.memories[*].source || @ == $.episodes[*])')
                AND NOT jsonb_path_exists(q.trace, '$.packed[*] ? (@ == $.hits[*].source)') AS is_summary
         FROM request q
-        WHERE q.project = which AND q.created_at >= since AND q.created_at <= until)
+        WHERE q.project = which AND q.verb <> 'message'
+          AND q.created_at >= since AND q.created_at <= until)
     SELECT count(*), count(DISTINCT r.scope_id),
            count(DISTINCT (r.scope_id, r.session_id)) FILTER (WHERE r.session_id IS NOT NULL),
            count(*) FILTER (WHERE r.is_context),
@@ -416,6 +420,39 @@ CREATE FUNCTION recollect.report_requests(which text, since timestamp with time 
            percentile_disc(0.95) WITHIN GROUP (ORDER BY r.latency_retrieval_ms + coalesce(r.latency_llm_ms, 0))
     FROM r
 $_$;
+
+CREATE FUNCTION recollect.report_signals(which text, since timestamp with time zone, until timestamp with time zone) RETURNS TABLE(messages bigint, reply_ms bigint, summary_ms bigint, summaries bigint, corrections bigint, thumbs_down bigint, reproaches bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'recollect', 'pg_temp'
+    AS $$
+    WITH talk AS MATERIALIZED (
+        SELECT c.scope_id AS scope, c.id FROM conversation c WHERE c.project = which),
+    held AS MATERIALIZED (
+        SELECT h.scope_id AS scope FROM holder h WHERE h.project = which UNION SELECT t.scope FROM talk t),
+    rows AS MATERIALIZED (
+        SELECT r.verb, r.latency_llm_ms FROM request r
+        WHERE r.project = which AND r.created_at >= since AND r.created_at <= until),
+    written AS MATERIALIZED (
+        SELECT e.model_ms FROM talk t JOIN episode e ON e.scope_id = t.scope AND e.conversation_id = t.id
+        WHERE e.model_ms IS NOT NULL AND e.created_at >= since AND e.created_at <= until),
+    judged AS MATERIALIZED (
+        SELECT m.scope_id AS scope, m.created_at, m.source = 'correction' AS is_correction,
+               m.kind = 'question' AND m.data ->> 'rating' = 'down' AS is_down
+        FROM held h JOIN memory m ON m.scope_id = h.scope
+        WHERE m.created_at >= since AND m.created_at <= until),
+    said AS MATERIALIZED (
+        SELECT 1 FROM talk t JOIN turn u ON u.scope_id = t.scope AND u.conversation_id = t.id
+        WHERE u.role = 'user' AND u.recorded_at >= since AND u.recorded_at <= until
+          AND u.text ~* ('\myou (have |already |just )?(forgot|forgotten)\M|\mdo(n''t|n’t| not) you remember\M'
+              '|\malready told you\M|\mtold you (that |this |it )?(already|before|twice)\M'
+              '|你(怎么)?(又|已经)?忘(了|记)|你(怎么)?不记得|我(不是|已经|早就?)(跟你)?(说过|告诉过?你)'))
+    SELECT (SELECT count(*) FROM rows r WHERE r.verb = 'message'),
+           (SELECT coalesce(sum(r.latency_llm_ms), 0)::bigint FROM rows r),
+           (SELECT coalesce(sum(w.model_ms), 0)::bigint FROM written w), (SELECT count(*) FROM written),
+           -- One correction may teach several things, one right after the other.
+           (SELECT count(DISTINCT (j.scope, date_trunc('second', j.created_at))) FROM judged j WHERE j.is_correction),
+           (SELECT count(*) FROM judged j WHERE j.is_down), (SELECT count(*) FROM said)
+$$;
 
 CREATE FUNCTION recollect.revoke_key(wanted uuid, of_project text, moment timestamp with time zone, by text) RETURNS SETOF recollect.shown_key
     LANGUAGE sql SECURITY DEFINER
@@ -750,7 +787,8 @@ CREATE TABLE recollect.episode (
     terms tsvector NOT NULL,
     vector public.halfvec,
     model_id smallint NOT NULL,
-    created_at timestamp with time zone NOT NULL
+    created_at timestamp with time zone NOT NULL,
+    model_ms integer
 );
 ALTER TABLE ONLY recollect.episode ALTER COLUMN terms SET STORAGE EXTERNAL;
 
@@ -1179,6 +1217,8 @@ CREATE POLICY owner_counts ON recollect.chunk_vector FOR SELECT TO CURRENT_USER 
 
 CREATE POLICY owner_counts ON recollect.embedding FOR SELECT TO CURRENT_USER USING (true);
 
+CREATE POLICY owner_counts ON recollect.episode FOR SELECT TO CURRENT_USER USING (true);
+
 CREATE POLICY owner_counts ON recollect.tally FOR SELECT TO CURRENT_USER USING (true);
 
 CREATE POLICY owner_counts ON recollect.turn FOR SELECT TO CURRENT_USER USING (true);
@@ -1337,6 +1377,9 @@ GRANT ALL ON FUNCTION recollect.report_follow_ups(which text, since timestamp wi
 REVOKE ALL ON FUNCTION recollect.report_requests(which text, since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.report_requests(which text, since timestamp with time zone, until timestamp with time zone) TO recollect_app;
 
+REVOKE ALL ON FUNCTION recollect.report_signals(which text, since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION recollect.report_signals(which text, since timestamp with time zone, until timestamp with time zone) TO recollect_app;
+
 REVOKE ALL ON FUNCTION recollect.revoke_key(wanted uuid, of_project text, moment timestamp with time zone, by text) FROM PUBLIC;
 GRANT ALL ON FUNCTION recollect.revoke_key(wanted uuid, of_project text, moment timestamp with time zone, by text) TO recollect_operator;
 
@@ -1395,6 +1438,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE recollect.memory TO recollect_app;
 GRANT SELECT,INSERT,DELETE ON TABLE recollect.posting TO recollect_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE recollect.request TO recollect_app;
+
+GRANT UPDATE(hits_used) ON TABLE recollect.request TO recollect_app;
 
 GRANT UPDATE(latency_llm_ms) ON TABLE recollect.request TO recollect_app;
 

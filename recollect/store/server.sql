@@ -10,6 +10,7 @@ COMMIT
 -- Behind a pooler a session is not ours to set up: each transaction says for itself who it is and where it looks.
 SELECT set_config('role', 'recollect_app', true), set_config('search_path', 'recollect, public', true),
        set_config('timezone', 'UTC', true), set_config('statement_timeout', %(timeout)s, true),
+       set_config('idle_in_transaction_session_timeout', %(timeout)s, true),
        set_config('citus.propagate_set_commands', 'local', true)
 
 -- name: open_scope

@@ -10,12 +10,11 @@ from datetime import datetime
 from typing import Any
 
 from recollect.errors import Conflict
-from recollect.recall.candidates import Candidates, Chapters
-from recollect.recall.chapters import Run
+from recollect.recall.bm25 import Candidates, Chapters
+from recollect.recall.fuse import Run
 from recollect.recall.sketch import Flag, Sketch, quoted
-from recollect.store.chunks import ChunkStore
 from recollect.store.database import Database, Row, Statement, Transaction
-from recollect.store.documents import DocumentStore
+from recollect.store.documents import ChunkStore, DocumentStore
 from recollect.store.erasure import ErasureStore, RedactionStore
 from recollect.store.keys import KeyStore
 from recollect.store.memories import MemoryStore
@@ -30,6 +29,17 @@ from recollect.values.scope import ConversationId, RequestId, ScopeId
 
 BATCH = 1000  # turns in one statement; it bounds the memory that the statement takes
 PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Whether a request got its idempotency key. If so, `is_repetition` says whether an earlier attempt ended without
+    an answer; if not, `body` and `answer` are those of the request that has it."""
+
+    is_taken: bool
+    is_repetition: bool
+    body: bytes
+    answer: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,39 +144,39 @@ class Store:
 
     # Other writes under a key
 
-    async def claim_key(
-        self, scope: ScopeId, key: str, body: bytes, now: datetime, abandoned: datetime
-    ) -> tuple[bytes, Any] | None:
-        """Return None for the first request with this key; otherwise the first one's body and, if finished, its
-        answer."""
+    async def claim_key(self, scope: ScopeId, key: str, body: bytes, now: datetime, abandoned: datetime) -> Claim:
+        """Claim a key for a request; the result says whether it may go ahead."""
         parameters = {"key": hash_key(key), "body": body, "now": now, "abandoned": abandoned}
-        taken, answered = await self._database.run(
-            scope, ("idempotency.take", parameters), ("idempotency.answered", parameters), write=True
-        )
-        return None if taken else (answered[0][0], answered[0][1])
+        look, take = ("idempotency.answered", parameters), ("idempotency.take", parameters)
+        before, taken, [(first_body, answer)] = await self._database.run(scope, look, take, look, write=True)
+        return Claim(bool(taken), bool(taken and before), first_body, answer)
 
     async def store_answer(self, scope: ScopeId, key: str, answer: str) -> None:
-        await self._database.run(scope, ("idempotency.answer", {"key": hash_key(key), "answer": answer}), write=True)
+        await self._database.write(scope, "idempotency.answer", key=hash_key(key), answer=answer)
 
     async def release_key(self, scope: ScopeId, key: str) -> None:
-        await self._database.run(scope, ("idempotency.free", {"key": hash_key(key)}), write=True)
+        """Free the key of a request that changed nothing."""
+        await self._database.write(scope, "idempotency.free", key=hash_key(key))
+
+    async def leave_key(self, scope: ScopeId, key: str, abandoned: datetime) -> None:
+        """Give up the key of a request that may have been carried out."""
+        await self._database.write(scope, "idempotency.leave", key=hash_key(key), abandoned=abandoned)
 
     # Reading it
 
     async def find_conversation(self, scope: ScopeId, session: str, now: datetime) -> Conversation | None:
-        [rows] = await self._database.run(scope, ("conversation.find", {"session": session, "now": now}))
+        rows = await self._database.read(scope, "conversation.find", session=session, now=now)
         return Conversation(*rows[0]) if rows else None
 
     async def find_latest_session(self, scope: ScopeId, since: datetime, now: datetime) -> str | None:
-        [rows] = await self._database.run(scope, ("conversation.latest", {"since": since, "now": now}))
+        rows = await self._database.read(scope, "conversation.latest", since=since, now=now)
         return rows[0][0] if rows else None
 
     async def read_recent(
         self, scope: ScopeId, session: str, limit: int, now: datetime, before: int | None = None
     ) -> list[Turn]:
         """Return the last turns of a session, oldest first."""
-        parameters = {"session": session, "limit": limit, "now": now, "before": before}
-        [rows] = await self._database.run(scope, ("turn.recent", parameters))
+        rows = await self._database.read(scope, "turn.recent", session=session, limit=limit, now=now, before=before)
         return [as_turn(*row) for row in reversed(rows)]
 
     async def score_turns(self, scope: ScopeId, arms: Arms, most: int) -> tuple[Candidates, int]:
@@ -195,8 +205,7 @@ class Store:
         return _build_candidates(known, sketches, cosines, arms)
 
     async def list_unchaptered(self, scope: ScopeId) -> list[ConversationId]:
-        [rows] = await self._database.run(scope, ("chapter.unfinished", {}))
-        return [row[0] for row in rows]
+        return [row[0] for row in await self._database.read(scope, "chapter.unfinished")]
 
     async def write_chapters(self, scope: ScopeId, conversation: ConversationId, turns: int) -> None:
         """Write chapters of `turns` turns each, up to the end of the conversation."""
@@ -213,8 +222,9 @@ class Store:
     ) -> dict[str, str]:
         """Return, for each word, the most similar one that was said; of the `unknown` ones another than itself."""
         initials = sorted({word[0] for word in words})
-        parameters = {"words": list(words), "unknown": list(unknown), "initials": initials, "least": least}
-        [rows] = await self._database.run(scope, ("sketch.similar_words", parameters))
+        rows = await self._database.read(
+            scope, "sketch.similar_words", words=list(words), unknown=list(unknown), initials=initials, least=least
+        )
         return dict(rows)
 
     async def load_turns(
@@ -236,29 +246,26 @@ class Store:
         return bool(rows)
 
     async def list_all_conversations(self, scope: ScopeId) -> list[Conversation]:
-        [rows] = await self._database.run(scope, ("conversation.all", {}))
-        return [Conversation(*row) for row in rows]
+        return [Conversation(*row) for row in await self._database.read(scope, "conversation.all")]
 
     async def list_conversations(self, scope: ScopeId, now: datetime, limit: int, offset: int) -> list[Conversation]:
         """Return the conversations that have not expired, most recently used first."""
-        parameters = {"now": now, "limit": limit, "offset": offset}
-        [rows] = await self._database.run(scope, ("conversation.listed", parameters))
+        rows = await self._database.read(scope, "conversation.listed", now=now, limit=limit, offset=offset)
         return [Conversation(*row) for row in rows]
 
     async def rename(self, scope: ScopeId, session: str, name: str, now: datetime) -> Conversation | None:
-        parameters = {"session": session, "name": name, "now": now}
-        [rows] = await self._database.run(scope, ("conversation.rename", parameters), write=True)
+        rows = await self._database.write(scope, "conversation.rename", session=session, name=name, now=now)
         return Conversation(*rows[0]) if rows else None
 
     async def record_outcome(self, scope: ScopeId, values: Mapping[str, Any]) -> None:
-        await self._database.run(scope, ("request.answered", dict(values)), write=True)
+        await self._database.write(scope, "request.answered", **values)
 
     async def iter_turns(self, scope: ScopeId, conversation: Conversation) -> AsyncIterator[Turn]:
         """Yield a conversation from its beginning, read a page at a time."""
         start = 0
         while start < conversation.turns:
-            parameters = {"conversation": conversation.id, "from": start, "limit": PAGE}
-            [rows] = await self._database.run(scope, ("turn.of_conversation", parameters))
+            page = {"conversation": conversation.id, "from": start, "limit": PAGE}
+            rows = await self._database.read(scope, "turn.of_conversation", **page)
             for row in rows:
                 yield as_turn(conversation.session, *row)
             if len(rows) < PAGE:
@@ -271,34 +278,29 @@ class Store:
         await self._database.run(scope, *(("request.add", row) for row in rows), write=True)
 
     async def find_request(self, scope: ScopeId, request: RequestId) -> Row | None:
-        [rows] = await self._database.run(scope, ("request.find", {"id": request}))
+        rows = await self._database.read(scope, "request.find", id=request)
         return rows[0] if rows else None
 
     async def list_requests(self, scope: ScopeId) -> list[Row]:
-        [rows] = await self._database.run(scope, ("request.all", {}))
-        return rows
+        return await self._database.read(scope, "request.all")
 
     # Vectors, kept up to date by the worker
 
     async def get_model_id(self, name: str, dimension: int) -> int:
         """Return the number under which a model's vectors are stored."""
         named = {"name": name, "dimension": dimension}
-        if not (found := await self._database.ask("embedding.model", named)):
-            await self._database.ask("embedding.add_model", named)
-            found = await self._database.ask("embedding.model", named)
+        if not (found := await self._database.ask("embedding.model", **named)):
+            await self._database.ask("embedding.add_model", **named)
+            found = await self._database.ask("embedding.model", **named)
         return int(found[0][0])
 
     async def list_unembedded(
         self, scope: ScopeId, conversation: ConversationId, model: int, high_value: bool, limit: int
     ) -> list[Turn]:
-        parameters = {
-            "conversation": conversation,
-            "model": model,
-            "high_value": high_value,
-            "flag": int(Flag.HIGH_VALUE),
-            "limit": limit,
-        }
-        [rows] = await self._database.run(scope, ("embedding.missing", parameters))
+        wanted = {"high_value": high_value, "flag": int(Flag.HIGH_VALUE)}
+        rows = await self._database.read(
+            scope, "embedding.missing", conversation=conversation, model=model, limit=limit, **wanted
+        )
         return [as_turn("", *row) for row in rows]
 
     async def add_vectors(

@@ -3,14 +3,14 @@ and the project's terms."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from recollect.store.database import Database, Row, Statement
+from recollect.store.database import Row, Statement, StorePart
 from recollect.store.memories import Holder, advance_statements, as_memory, audit_statement
+from recollect.store.wire_format import encode_json, to_row
 from recollect.values.audit import AuditEntry
 from recollect.values.data_source import DataSource, ServerIdentity
 from recollect.values.memory import Memory
@@ -41,10 +41,7 @@ class TermMeanings:
     terms: Sequence[Term]
 
 
-class TermStore:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class TermStore(StorePart):
     async def load_all(self, scope: ScopeId) -> KnownTerms:
         version, rows = await self._database.run(scope, ("holder.version", {}), ("term.all", {}))
         return KnownTerms(version[0][0] if version else 0, [as_term(row) for row in rows], len(rows))
@@ -94,11 +91,11 @@ def term_statements(holder: Holder, version: int, changes: TermChanges, now: dat
         return []
     statements = advance_statements(holder, version, now)
     if changes.put:
-        rows = [dump_term(term) for term in changes.put]
-        statements.append(("term.put", {"terms": json.dumps(rows), "now": now}))
+        rows = [{**to_row(term), "terms": list_lookup_stems(term)} for term in changes.put]
+        statements.append(("term.put", {"terms": encode_json(rows), "now": now}))
     if changes.drop:
         names = [{"name": term.name, "kind": term.kind} for term in changes.drop]
-        statements.append(("term.drop", {"terms": json.dumps(names)}))
+        statements.append(("term.drop", {"terms": encode_json(names)}))
     return statements
 
 
@@ -119,32 +116,16 @@ def as_term(row: Row) -> Term:
     return Term(name, kind, description, tuple(synonyms), sql, data)
 
 
-def dump_term(term: Term) -> dict[str, Any]:
-    return {
-        "name": term.name,
-        "kind": term.kind,
-        "terms": list(list_lookup_stems(term)),
-        "description": term.description,
-        "synonyms": list(term.synonyms),
-        "sql": term.sql,
-        "data": dict(term.data),
-    }
-
-
 MOST_ASKERS = 10
 
 
-class DataSourceStore:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class DataSourceStore(StorePart):
     async def list_sources(self, project: ScopeId) -> list[DataSource]:
         """Return all sources by name, without catalogs and models."""
-        [rows] = await self._database.run(project, ("data_source.list", {}))
-        return [DataSource(*row) for row in rows]
+        return [DataSource(*row) for row in await self._database.read(project, "data_source.list")]
 
     async def find(self, project: ScopeId, name: str) -> DataSource | None:
-        [rows] = await self._database.run(project, ("data_source.find", {"name": name}))
+        rows = await self._database.read(project, "data_source.find", name=name)
         return DataSource(*rows[0]) if rows else None
 
     async def put(
@@ -156,17 +137,8 @@ class DataSourceStore:
         terms: Sequence[Statement] = (),
     ) -> DataSource:
         """Store a source together with the changes of its terms, in one transaction."""
-        row = {
-            "name": source.name,
-            "dsn": source.dsn,
-            "dialect": source.dialect,
-            "fingerprint": source.fingerprint,
-            "catalog": json.dumps(source.catalog),
-            "model": json.dumps(source.model),
-            "access": json.dumps(source.access),
-            "is_local": source.is_local,
-            "now": now,
-        }
+        objects = {name: encode_json(getattr(source, name)) for name in ("catalog", "model", "access")}
+        row = {**to_row(source), **objects, "now": now}
         audit = (audit_statement(entry, now) for entry in entries)
         rows, *_ = await self._database.run(project, ("data_source.put", row), *terms, *audit, write=True)
         return DataSource(*rows[0])
@@ -179,11 +151,11 @@ class DataSourceStore:
 
     async def server_identity(self) -> ServerIdentity:
         """Return which server and database the store is."""
-        [(system, database)] = await self._database.ask("server.identity", {})
+        [(system, database)] = await self._database.ask("server.identity")
         return ServerIdentity(system, database)
 
     async def count_askers(self, project: ScopeId, digest: bytes, asker: ScopeId, now: datetime) -> int:
         """Record that somebody asked a question of this shape; return how many users have, up to a few."""
         who = {"digest": digest, "asker": asker, "most": MOST_ASKERS, "now": now}
-        [[(count,)]] = await self._database.run(project, ("shape.ask", who), write=True)
+        [(count,)] = await self._database.write(project, "shape.ask", **who)
         return int(count)

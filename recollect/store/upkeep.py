@@ -7,7 +7,6 @@ writes an audit entry of ids and counts in the same transaction.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +15,9 @@ from typing import Any
 from uuid import UUID
 
 from recollect.learning.upkeep import Decay, IdleMemory, UpkeepLimits, compute_decay
-from recollect.store.database import Database, Row, Transaction
+from recollect.store.database import Row, StorePart, Transaction
 from recollect.store.memories import audit_statement_of_all, write_audit
+from recollect.store.wire_format import encode_json
 from recollect.values.audit import AuditEntry
 from recollect.values.memory import is_single
 from recollect.values.report import LATENCY_STEPS, MOST_STORED, WEEKS, Day, ReportCounts, ScopeStorage, Totals, Week
@@ -51,10 +51,7 @@ class Usage:
         return Usage(self.turns + other.turns, self.document_bytes + other.document_bytes)
 
 
-class UpkeepStore:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class UpkeepStore(StorePart):
     # Finding
 
     def find_expired_scopes(self, limits: UpkeepLimits) -> AsyncIterator[ScopeId]:
@@ -81,7 +78,7 @@ class UpkeepStore:
     async def _walk(self, name: str, page: int, parameters: Mapping[str, Any]) -> AsyncIterator[ScopeId]:
         """Yield scopes in the order of their ids, read a page of rows at a time."""
         after = START
-        while rows := await self._database.ask_as_operator(name, {**parameters, "after": after, "most": page}):
+        while rows := await self._database.ask_as_operator(name, **parameters, after=after, most=page):
             for (scope,) in rows:
                 yield scope
             after = rows[-1][0]
@@ -92,8 +89,7 @@ class UpkeepStore:
         self, scope: ScopeId, limits: UpkeepLimits, after: UUID
     ) -> list[tuple[ConversationId, bool]]:
         """Return expired conversations after an id, and whether something was still to be learned from each."""
-        parameters = {"now": limits.now, "after": after, "limit": limits.batch}
-        [rows] = await self._database.run(scope, ("upkeep.expired", parameters))
+        rows = await self._database.read(scope, "upkeep.expired", now=limits.now, after=after, limit=limits.batch)
         return [(row[0], row[1]) for row in rows]
 
     async def expire(self, scope: ScopeId, conversation: ConversationId, now: datetime) -> dict[str, int] | None:
@@ -110,13 +106,13 @@ class UpkeepStore:
 
     async def drop_requests(self, scope: ScopeId, limits: UpkeepLimits) -> int:
         """Delete one batch; return its size."""
-        parameters = {"before": limits.now - limits.requests, "limit": limits.batch}
-        [[(gone,)]] = await self._database.run(scope, ("upkeep.drop_requests", parameters), write=True)
+        before = limits.now - limits.requests
+        [(gone,)] = await self._database.write(scope, "upkeep.drop_requests", before=before, limit=limits.batch)
         return int(gone)
 
     async def drop_keys(self, scope: ScopeId, limits: UpkeepLimits) -> int:
-        parameters = {"before": limits.now - limits.keys, "limit": limits.batch}
-        [[(gone,)]] = await self._database.run(scope, ("upkeep.drop_keys", parameters), write=True)
+        before = limits.now - limits.keys
+        [(gone,)] = await self._database.write(scope, "upkeep.drop_keys", before=before, limit=limits.batch)
         return int(gone)
 
     # Memories
@@ -158,19 +154,19 @@ class UpkeepStore:
 
     async def claim_task(self, task: str, now: datetime, until: datetime) -> bool:
         """Return True for one caller while the task is due. Unless it is finished, it is due again at `until`."""
-        return bool(await self._database.ask("upkeep.take_errand", {"name": task, "now": now, "until": until}))
+        return bool(await self._database.ask("upkeep.take_errand", name=task, now=now, until=until))
 
     async def finish_task(self, task: str, then: datetime) -> None:
-        await self._database.ask("upkeep.finish_errand", {"name": task, "next": then})
+        await self._database.ask("upkeep.finish_errand", name=task, next=then)
 
 
 async def write_decay(transaction: Transaction, fates: Sequence[tuple[IdleMemory, Decay]]) -> int:
     faded = [
-        {"id": str(memory.id), "decayed": then.decayed, "at": str(then.at)}
+        {"id": memory.id, "decayed": then.decayed, "at": then.at}
         for memory, then in fates
         if then.at != memory.decayed_at and not then.is_forgotten
     ]
-    return await transaction.count("upkeep.decay", faded=json.dumps(faded)) if faded else 0
+    return await transaction.count("upkeep.decay", faded=encode_json(faded)) if faded else 0
 
 
 async def erase_memories(transaction: Transaction, chosen: Sequence[Row], action: str, now: datetime) -> int:
@@ -179,50 +175,59 @@ async def erase_memories(transaction: Transaction, chosen: Sequence[Row], action
     if not chosen:
         return 0
     ids = [row[0] for row in chosen]
-    roots: dict[MemoryId, MemoryId] = {}
-    for root, memory in await transaction.rows("upkeep.with_earlier", memories=ids):
-        roots.setdefault(memory, root)
-    alone = {key: memory for memory, kind, key, status in chosen if status == "active" and is_single(kind, key)}
+    replaced = await transaction.rows("upkeep.with_earlier", memories=ids)
+    roots = {memory: root for root, memory in reversed(replaced)}  # of several, the first
+    alone = find_single_values(chosen)
     said = await transaction.rows("upkeep.drop_evidence", memories=list(roots), keys=list(alone))
     await transaction.rows("memory.drop", memories=list(roots))
     evidence = Counter(alone[key] if memory is None else roots[memory] for memory, key in said)
     earlier = Counter(root for memory, root in roots.items() if memory not in ids)
-    details = {memory: {"evidence": evidence[memory], "earlier": earlier[memory]} for memory in ids}
-    entries = [AuditEntry(ACTOR, action, f"memory:{memory}", details[memory]) for memory in ids]
+    entries = [
+        AuditEntry(ACTOR, action, f"memory:{memory}", {"evidence": evidence[memory], "earlier": earlier[memory]})
+        for memory in ids
+    ]
     name, parameters = audit_statement_of_all(entries, now)
     await transaction.rows(name, **parameters)
     return len(ids)
 
 
-class ReportStore:
-    def __init__(self, database: Database) -> None:
-        self._database = database
+def find_single_values(chosen: Sequence[Row]) -> dict[str, MemoryId]:
+    """Return the active memories whose keys have one value at a time, by key."""
+    return {key: memory for memory, kind, key, status in chosen if status == "active" and is_single(kind, key)}
 
+
+class ReportStore(StorePart):
     async def count(self, project: str, since: datetime, until: datetime) -> ReportCounts:
-        """Return the counts of seven queries; rows written meanwhile may be in some of them only."""
+        """Return the counts of eight queries; rows written meanwhile may be in some of them only."""
         span = {"project": project, "since": since, "until": until}
-        [requests] = await self._database.ask("report.requests", span)
-        [follow_ups] = await self._database.ask("report.follow_ups", span)
-        [conversations] = await self._database.ask("report.conversations", span)
-        days = await self._database.ask("report.days", span)
-        counts = await self._database.ask("report.counts", {**span, "steps": list(LATENCY_STEPS)})
+        [requests] = await self._database.ask("report.requests", **span)
+        [signals] = await self._database.ask("report.signals", **span)
+        [follow_ups] = await self._database.ask("report.follow_ups", **span)
+        [conversations] = await self._database.ask("report.conversations", **span)
+        days = await self._database.ask("report.days", **span)
+        counts = await self._database.ask("report.counts", **span, steps=list(LATENCY_STEPS))
         named: dict[str, dict[str, int]] = {}
         for what, name, count in counts:
             named.setdefault(what, {})[name] = count
-        weeks = await self._database.ask("report.asking", {**span, "since": until - timedelta(weeks=WEEKS)})
-        totals = Totals(*requests, *follow_ups, *conversations)
-        stored = await self._stored(project)
-        return ReportCounts(totals, [Day(*row) for row in days], named, [Week(*row) for row in weeks], stored)
-
-    async def _stored(self, project: str) -> list[ScopeStorage]:
-        asked = {"project": project, "shared": project_scope_id(project), "most": MOST_STORED}
-        return [ScopeStorage(*row) for row in await self._database.ask_as_operator("report.storage", asked)]
+        weeks = await self._database.ask(
+            "report.asking", project=project, since=until - timedelta(weeks=WEEKS), until=until
+        )
+        stored = await self._database.ask_as_operator(
+            "report.storage", project=project, shared=project_scope_id(project), most=MOST_STORED
+        )
+        return ReportCounts(
+            totals=Totals(*requests, *follow_ups, *conversations, *signals),
+            days=[Day(*row) for row in days],
+            named=named,
+            weeks=[Week(*row) for row in weeks],
+            stored=[ScopeStorage(*row) for row in stored],
+        )
 
     async def read_usage(self, scope: ScopeId) -> Usage:
-        [[row]] = await self._database.run(scope, ("report.usage_of_scope", {}))
+        [row] = await self._database.read(scope, "report.usage_of_scope")
         return Usage(*row)
 
     async def read_project_usage(self, project: str) -> Usage:
-        asked = {"project": project, "shared": project_scope_id(project)}
-        [row] = await self._database.ask_as_operator("report.usage_of_project", asked)
+        shared = project_scope_id(project)
+        [row] = await self._database.ask_as_operator("report.usage_of_project", project=project, shared=shared)
         return Usage(*row)

@@ -1,11 +1,15 @@
-"""Conversion of rows and bytes where the driver's general way is slow: vectors out, packed records in, rows to
-turns."""
+"""Conversion of values, rows and bytes: dataclasses to JSON rows; and, where the driver's general way is slow, vectors
+out and packed records in."""
 
 from __future__ import annotations
 
+import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
+from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -15,7 +19,7 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.types import TypeInfo
 
-from recollect.recall.candidates import Candidates, Chapters
+from recollect.recall.bm25 import Candidates, Chapters
 from recollect.values.conversation import Turn
 from recollect.values.scope import ConversationId
 
@@ -42,6 +46,23 @@ class VectorArray:
 
     def __init__(self, vectors: Vectors) -> None:
         self.vectors = vectors
+
+
+def to_row(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass by name. A statement takes the columns it needs and ignores the others."""
+    names, read = _plan_row(type(value))  # type: ignore[arg-type]
+    return dict(zip(names, read(value), strict=True))
+
+
+@cache
+def _plan_row(kind: type) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    names = tuple(field.name for field in fields(kind))
+    return names, attrgetter(*names)
+
+
+def encode_json(value: Any) -> str:
+    """Return JSON as PostgreSQL reads it, with ids and times as text."""
+    return json.dumps(value, default=str, ensure_ascii=False)
 
 
 def register_vectors(connection: psycopg.AsyncConnection[Any], halfvec: TypeInfo) -> None:

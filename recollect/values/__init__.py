@@ -1,0 +1,1 @@
+"""The nouns: immutable dataclasses that check themselves, and pure functions about them. Nothing here does I/O."""

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from recollect.errors import InvalidInput
 from recollect.values.scope import MAX_NAME, ConversationId
-from recollect.values.text import check_data, check_text
+from recollect.values.text import check_data, check_optional_text, check_text
 
 Role = Literal["user", "assistant", "system", "tool"]
 MAX_TURN_CHARS = 1_000_000
@@ -121,8 +121,7 @@ def _check_turn(field: str, given: TurnLike, now: datetime) -> Turn:
     if turn.role not in get_args(Role):
         raise InvalidInput(f"{field}.role", f"{turn.role!r} is not one of {', '.join(get_args(Role))}")
     check_text(f"{field}.text", turn.text, MAX_TURN_CHARS)
-    if turn.speaker is not None:
-        check_text(f"{field}.speaker", turn.speaker, MAX_NAME)
+    check_optional_text(f"{field}.speaker", turn.speaker, MAX_NAME)
     check_data(f"{field}.data", turn.data, MAX_DATA_CHARS)
     if not isinstance(turn.high_value, bool):
         raise InvalidInput(f"{field}.high_value", f"{turn.high_value!r} is neither True nor False")

@@ -45,7 +45,6 @@ class DataSource:
 
     @property
     def masked_dsn(self) -> str:
-        """The DSN without secrets."""
         return mask_dsn(self.dsn)
 
 

@@ -1,24 +1,131 @@
-"""Identity and permissions: who calls, for which user and project, and who may do what. No I/O.
+"""Who calls and who may do what: API keys, credentials, identities and permissions. No I/O.
 
 Servers parse credentials from headers; flows/identify.py finds out whom they belong to. Then they call
 `authorize_scope` or `check_permission` before they call the engine. The engine itself checks nothing, because a program
 that embeds it is trusted. A user's rights are split in two: `self` for their own data, `user` for what their project
 shares.
+
+A key is `rk_<prefix>_<secret>`: letters and digits only, so that a double click selects all of it. The prefix is shown
+in lists and logs. The secret is 43 characters of 62, which is 256 bits of randomness; only its SHA-256 is stored. A
+slow hash is for secrets that people choose.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
+import re
+import secrets
+import string
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, NewType, Protocol, cast, get_args
+from uuid import UUID
 
 from recollect.errors import Forbidden, InvalidInput, Unauthorized
-from recollect.values.api_key import KeyId, Role
+from recollect.values.conversation import to_utc
+from recollect.values.query import check_choice
 from recollect.values.scope import MAX_NAME, Scope
-from recollect.values.text import check_text
+from recollect.values.text import check_optional_text, check_text
+
+KeyId = NewType("KeyId", UUID)
+Role = Literal["admin", "data", "service", "user"]
+ROLES: tuple[Role, ...] = get_args(Role)
+UNBOUND: tuple[Role, ...] = ("admin", "service")  # roles whose keys may be valid for every project
+
+MARK = "rk_"
+KEY = re.compile(r"rk_([a-z0-9]{8})_([A-Za-z0-9]{43})", re.ASCII)
+LETTERS = string.ascii_letters + string.digits
+PREFIX_LETTERS = string.ascii_lowercase + string.digits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """What a new key permits. Without a project it is valid for every project; without `expires_at` it does not
+    expire."""
+
+    role: Role
+    name: str
+    project: str | None = None
+    user: str | None = None
+    expires_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("role", self.role, ROLES)
+        check_text("name", self.name, MAX_NAME)
+        check_optional_text("project", self.project, MAX_NAME)
+        if self.project is None and self.role not in UNBOUND:
+            raise InvalidInput("project", f"a key of the role {self.role} belongs to one project; name it")
+        check_optional_text("user", self.user, MAX_NAME)
+        if (self.role == "user") != (self.user is not None):
+            problem = "needs a user" if self.role == "user" else "has no user; only the role user does"
+            raise InvalidInput("user", f"a key of the role {self.role} {problem}")
+        if self.expires_at is not None:
+            object.__setattr__(self, "expires_at", to_utc("expires_at", self.expires_at))
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """What is stored of a key: everything but the secret."""
+
+    id: KeyId
+    prefix: str
+    name: str
+    role: Role
+    project: str | None
+    user: str | None
+    created_at: datetime
+    created_by: str
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    revoked_by: str | None = None
+    last_used_at: datetime | None = None
+
+    @property
+    def shown(self) -> str:
+        """The key as lists and logs show it."""
+        return f"{MARK}{self.prefix}"
+
+    def problem(self, now: datetime) -> str | None:
+        """Return why the key is no longer valid, or None."""
+        if self.revoked_at is not None:
+            return f"was revoked at {self.revoked_at:%Y-%m-%d %H:%M} UTC"
+        if self.expires_at is not None and self.expires_at <= now:
+            return f"expired at {self.expires_at:%Y-%m-%d %H:%M} UTC"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """A new key with its secret, which is stored nowhere."""
+
+    key: ApiKey
+    secret: str = field(repr=False)  # the whole `rk_...`, as it is sent
+
+
+@dataclass(frozen=True, slots=True)
+class PresentedKey:
+    """A key as a caller sent it."""
+
+    prefix: str
+    digest: bytes = field(repr=False)
+
+
+def generate_key(key: KeyId, grant: Grant, by: str, now: datetime) -> NewKey:
+    prefix = "".join(secrets.choice(PREFIX_LETTERS) for _ in range(8))
+    secret = "".join(secrets.choice(LETTERS) for _ in range(43))
+    kept = ApiKey(key, prefix, grant.name, grant.role, grant.project, grant.user, now, by, grant.expires_at)
+    return NewKey(kept, f"{MARK}{prefix}_{secret}")
+
+
+def parse_key(text: str) -> PresentedKey | None:
+    """Return the key, or None if the text does not have a key's form; then no query is needed."""
+    found = KEY.fullmatch(text)
+    return PresentedKey(found[1], hashlib.sha256(found[2].encode()).digest()) if found else None
+
 
 UserSource = Literal["token", "request", "header"]
 Scheme = Literal["bearer", "basic", "key"]
@@ -55,21 +162,16 @@ def parse_credentials(headers: Mapping[str, str]) -> Credentials | None:
     given = {name.lower(): value for name, value in headers.items()}
     if "authorization" in given:
         scheme, _, rest = given["authorization"].strip().partition(" ")
-        return _parse_authorization(scheme.lower(), rest.strip())
+        match scheme.lower():
+            case "bearer":
+                return Credentials("bearer", _check_token("Authorization", rest.strip()))
+            case "basic":
+                user, password = _parse_basic(rest.strip())
+                return Credentials("basic", password, user)
+        raise Unauthorized("Authorization: the scheme must be Bearer or Basic")
     if "x-api-key" in given:
         return Credentials("key", _check_token("X-API-Key", given["x-api-key"].strip()))
     return None
-
-
-def _parse_authorization(scheme: str, rest: str) -> Credentials:
-    match scheme:
-        case "bearer":
-            return Credentials("bearer", _check_token("Authorization", rest))
-        case "basic":
-            user, password = _parse_basic(rest)
-            return Credentials("basic", password, user)
-        case _:
-            raise Unauthorized("Authorization: the scheme must be Bearer or Basic")
 
 
 def _parse_basic(encoded: str) -> tuple[str, str]:
@@ -163,50 +265,36 @@ def choose_project(identity: Identity, request: str | None, default: str) -> str
     return identity.project
 
 
-Action = Literal[
-    # with what belongs to a user
+# With what belongs to a user.
+OwnAction = Literal[
     "record", "recall", "context", "history", "explain", "resolve", "resolve_all", "learn", "correct", "memories",
-    "close", "episodes", "mark", "forget", "redact", "export", "rejections", "settle", "audit", "promote", "approve",
-    "reject", "documents", "add_document", "drop_document",
-    # with what belongs to the project
-    "terms", "memories_project", "learn_project", "change_project", "audit_project", "import_ontology", "put_term",
-    "drop_term", "report", "data_sources", "put_data_source", "ask", "change_documents",
-    # with the installation
-    "keys", "metrics", "work",
+    "close", "episodes", "mark", "forget", "redact", "export", "rejections", "settle", "documents", "add_document",
+    "drop_document",
 ]  # fmt: skip
+OwnAdminAction = Literal["audit", "promote", "approve", "reject"]
+# With what the project shares, or with the installation: no user has to be named.
+SharedAction = Literal["terms", "memories_project", "data_sources", "ask"]
+ForwardedAction = Literal["learn_project", "metrics"]  # an application forwards what its users teach the project
+CurateAction = Literal[
+    "change_project", "import_ontology", "put_term", "drop_term", "report", "put_data_source", "change_documents"
+]
+AdminAction = Literal["audit_project", "keys", "work"]
+ProjectAction = Literal[SharedAction, ForwardedAction, CurateAction, AdminAction]
+Action = Literal[OwnAction, OwnAdminAction, ProjectAction]
 Who = Literal["self", "user", "service", "data", "admin"]
 
-# Who may do what; the actions are listed once more than in `Action`, since a type cannot be built from a table.
-ADMIN: frozenset[Who] = frozenset({"admin"})
-RULES: tuple[tuple[frozenset[Who], tuple[Action, ...]], ...] = (
-    (
-        frozenset({"self", "service", "admin"}),
-        (
-            *("record", "recall", "context", "history", "explain", "resolve", "resolve_all", "learn", "correct"),
-            *("memories", "close", "episodes", "mark", "forget", "redact", "export", "rejections", "settle"),
-            *("documents", "add_document", "drop_document"),
-        ),
-    ),
-    (ADMIN, ("audit", "promote", "approve", "reject")),
-)
-# About what the project shares, or about the installation: no user has to be named.
-PROJECT_RULES: tuple[tuple[frozenset[Who], tuple[Action, ...]], ...] = (
-    (frozenset({"user", "service", "data", "admin"}), ("terms", "memories_project", "data_sources", "ask")),
-    # An application forwards what its users teach the project.
-    (frozenset({"service", "data", "admin"}), ("learn_project", "metrics")),
-    (
-        frozenset({"data", "admin"}),
-        (
-            *("change_project", "import_ontology", "put_term", "drop_term", "report", "put_data_source"),
-            "change_documents",
-        ),
-    ),
-    (ADMIN, ("audit_project", "keys", "work")),
+RULES: tuple[tuple[Any, frozenset[Who]], ...] = (
+    (OwnAction, frozenset({"self", "service", "admin"})),
+    (OwnAdminAction, frozenset({"admin"})),
+    (SharedAction, frozenset({"user", "service", "data", "admin"})),
+    (ForwardedAction, frozenset({"service", "data", "admin"})),
+    (CurateAction, frozenset({"data", "admin"})),
+    (AdminAction, frozenset({"admin"})),
 )
 ALLOWED: Mapping[Action, frozenset[Who]] = MappingProxyType(
-    {action: who for who, actions in (*RULES, *PROJECT_RULES) for action in actions}
+    {action: who for actions, who in RULES for action in get_args(actions)}
 )
-OF_PROJECT: frozenset[Action] = frozenset(action for _, actions in PROJECT_RULES for action in actions)
+OF_PROJECT: frozenset[Action] = frozenset(get_args(ProjectAction))
 # Counts without names: callers that may see them may see those of all projects.
 OF_NOBODY: frozenset[Action] = frozenset({"metrics"})
 

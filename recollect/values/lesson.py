@@ -12,7 +12,7 @@ from recollect.errors import InvalidInput
 from recollect.values.memory import DEFINES, Evidence, LearnedBy, MemoryKind, Source
 from recollect.values.query import check_choice, check_range
 from recollect.values.scope import MAX_NAME, uuid7
-from recollect.values.text import check_data, check_text
+from recollect.values.text import check_data, check_optional_text, check_text
 
 Owner = Literal["user", "project"]
 MAX_VALUE_CHARS = 4000
@@ -65,15 +65,12 @@ class Lesson:
         check_choice("lesson.kind", self.kind, get_args(MemoryKind))
         check_choice("lesson.source", self.source, get_args(Source))
         check_choice("lesson.learned_by", self.learned_by, get_args(LearnedBy))
-        if self.owner is not None:
-            check_choice("lesson.owner", self.owner, get_args(Owner))
-        if self.confidence is not None:
-            check_range("lesson.confidence", self.confidence, 0, 1, whole=False)
+        check_choice("lesson.owner", self.owner, get_args(Owner), optional=True)
+        check_range("lesson.confidence", self.confidence, 0, 1, whole=False, optional=True)
         check_range("lesson.importance", self.importance, 0, 1, whole=False)
         if not isinstance(self.pending, bool):
             raise InvalidInput("lesson.pending", f"{self.pending!r} is neither True nor False")
-        if self.question is not None:
-            check_text("lesson.question", self.question, MAX_VALUE_CHARS)
+        check_optional_text("lesson.question", self.question, MAX_VALUE_CHARS)
         check_data("lesson.data", self.data, MAX_DATA_CHARS)
         if self.said_in is not None and not TURN.fullmatch(self.said_in):
             raise InvalidInput("lesson.said_in", f"{self.said_in!r} names no turn; that is `session#index`")
@@ -92,7 +89,6 @@ class Lesson:
 
 
 def build_lesson_evidence(lesson: Lesson, author: str, now: datetime) -> Evidence:
-    """Return a lesson as evidence."""
     asked = {"question": lesson.question} if lesson.question else {}
     data = {**(lesson.data or {}), **asked}
     return Evidence(

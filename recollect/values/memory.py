@@ -28,6 +28,7 @@ SINGLE_KEYS = frozenset(
     (
         *("name", "nickname", "pronouns", "location", "hometown", "nationality", "timezone", "job", "employer", "age"),
         *("birthday", "email", "phone", "address", "fiscal_year", "budget", "deadline", "answer_language"),
+        "answer_length",
     )
 )
 
@@ -79,20 +80,7 @@ class Extraction:
     commands: Sequence[Command] = ()
 
 
-MemoryKind = Literal[
-    "identity",
-    "preference",
-    "constraint",
-    "instruction",
-    "fact",
-    "decision",
-    "todo",
-    "terminology",
-    "definition",
-    "correction",
-    "question",
-    "note",
-]
+MemoryKind = Literal[Category, "terminology", "definition", "correction", "question", "note"]
 Act = Literal["says", "proposes", "refuses", "retracts", "completes", "promotes"]
 Source = Literal["clarification", "correction", "explicit", "inferred", "summary", "qa_turn", "manual"]
 LearnedBy = Literal["rules", "model", "person"]
@@ -210,6 +198,16 @@ def list_lookup_terms(kind: MemoryKind, key: str, value: str) -> tuple[str, ...]
         return ()
     words = [key, value.split()[-1]] if kind == "terminology" and value.lower().startswith(("call", "refer")) else [key]
     return tuple(dict.fromkeys(filter(None, map(stem_term, words))))
+
+
+def list_versions(memory: Memory, same_key: Iterable[Memory]) -> list[Memory]:
+    """Return every value that a memory had, oldest first, of the memories with its key. A single key has one value at
+    a time; several independent memories may share any other key, such as `note`."""
+    ordered = sorted(same_key, key=lambda each: (each.valid_from, each.id))
+    if is_single(memory.kind, memory.key):
+        return [each for each in ordered if get_slot(each.kind, each.key) == get_slot(memory.kind, memory.key)]
+    linked = find_linked(memory.id, ordered)
+    return [each for each in ordered if each.id in linked]
 
 
 def find_linked(start: MemoryId, memories: Iterable[Memory]) -> set[MemoryId]:

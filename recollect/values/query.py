@@ -17,8 +17,8 @@ from recollect.values.resolution import Resolution
 from recollect.values.scope import MAX_NAME, ConversationId, RequestId, Tier
 from recollect.values.text import check_text
 
-Reach = Literal["auto", "session", "user"]
 Reached = Literal["session", "user"]
+Reach = Literal["auto", Reached]
 Kind = Literal["turn", "memory", "episode"]
 Section = Literal["terms", "known", "episodes", "recalled", "recent"]
 Path = Literal["hybrid", "fts", "vector", "trgm", "window", "none"]
@@ -65,10 +65,8 @@ class Query:
         check_range("query.turn_chars", self.turn_chars, 50, 100_000)
         check_range("query.recency", self.recency, 0, 10, whole=False)
         check_range("query.fallback", self.fallback, 0, MAX_HITS)
-        if self.max_turns is not None:
-            check_range("query.max_turns", self.max_turns, 0, MAX_HITS)
-        if self.recent is not None:
-            check_range("query.recent", self.recent, 0, MAX_HITS)
+        check_range("query.max_turns", self.max_turns, 0, MAX_HITS, optional=True)
+        check_range("query.recent", self.recent, 0, MAX_HITS, optional=True)
         if self.as_of is not None:
             object.__setattr__(self, "as_of", to_utc("query.as_of", self.as_of))
 
@@ -107,6 +105,7 @@ class Hit:
     words: tuple[str, ...]  # of the query, that it has
     rank: int = 0  # from 1, in the order of the recall
     outdated: tuple[Outdated, ...] = ()  # of what it says
+    similarity: float = 0.0  # of its words to the question's, above the average; only for answers without a model
 
     @property
     def source(self) -> str:
@@ -182,7 +181,6 @@ class Context:
 
     @property
     def hits(self) -> list[Hit | MemoryHit | EpisodeHit]:
-        """The hits that are in the text."""
         packed = {line.source for line in self.lines}
         found: list[Hit | MemoryHit | EpisodeHit] = [*self.recall.memories, *self.recall.episodes, *self.recall.hits]
         return [hit for hit in found if hit.source in packed]
@@ -198,12 +196,13 @@ class Context:
 
 
 PART_NAMES = {
-    "neighbours": "next to a match",
-    "session": "the session is about it",
-    "speaker": "said by the one you ask about",
-    "kind": "a telling kind of turn",
+    "neighbours": "next to a message that matches",
+    "session": "the conversation is about it",
+    "speaker": "from the person the question is about",
+    "kind": "states something",
     "recency": "recent",
 }
+LEAST_PART = 0.2  # of the score from which a part is a reason
 
 
 def explain_hit(words: Sequence[str], arms: Mapping[str, Arm], parts: Mapping[str, float]) -> str:
@@ -211,14 +210,21 @@ def explain_hit(words: Sequence[str], arms: Mapping[str, Arm], parts: Mapping[st
     if words:
         reasons.append(f"words {', '.join(words)} (#{arms['bm25'].rank} by words)")
     if "trigram" in arms:
-        reasons.append("a word spelt almost so")
+        reasons.append("a word that is spelt similarly")
     if "vector" in arms:
         reasons.append(f"meaning {arms['vector'].score:.2f} (#{arms['vector'].rank})")
-    reasons += [text for part, text in PART_NAMES.items() if parts.get(part, 0) >= 0.2]
-    return "; ".join(reasons) or "nothing better was found"
+    return "; ".join([*reasons, *explain_parts(parts)]) or "nothing better was found"
 
 
-def check_range(name: str, value: Any, low: float, high: float, whole: bool = True) -> None:
+def explain_parts(parts: Mapping[str, float]) -> list[str]:
+    """Return the reasons other than words and meaning."""
+    return [text for part, text in PART_NAMES.items() if parts.get(part, 0) >= LEAST_PART]
+
+
+def check_range(name: str, value: Any, low: float, high: float, whole: bool = True, *, optional: bool = False) -> None:
+    """Raise InvalidInput for anything but a number between two others; None is accepted where it is `optional`."""
+    if optional and value is None:
+        return
     kinds = int if whole else int | float
     if isinstance(value, bool) or not isinstance(value, kinds):
         raise InvalidInput(name, f"{value!r} is not a {'whole ' if whole else ''}number")
@@ -231,8 +237,8 @@ def _check_type(name: str, value: object, wanted: str, *kinds: type) -> None:
         raise InvalidInput(name, f"must be a {wanted}, got {type(value).__name__}")
 
 
-def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    if value not in choices:
+def check_choice(name: str, value: Any, choices: Sequence[str], *, optional: bool = False) -> None:
+    if value not in choices and not (optional and value is None):
         raise InvalidInput(name, f"{value!r} is not one of {', '.join(choices)}")
 
 
@@ -280,15 +286,15 @@ class EpisodeHit:
 
     @property
     def why(self) -> str:
-        parts = [f"words {', '.join(self.words)}"] if self.words else []
-        return "; ".join(parts + ([f"meaning {self.cosine:.2f}"] if self.cosine is not None else []))
+        meaning = "" if self.cosine is None else f"meaning {self.cosine:.2f}"
+        return "; ".join(filter(None, (f"words {', '.join(self.words)}" if self.words else "", meaning)))
 
 
 def explain_memory(words: Sequence[str], is_asked: bool, is_always_on: bool, reason: str | None) -> str:
-    reasons = [
-        *(["the question asks for it"] if is_asked else []),
-        *([f"words {', '.join(words)}"] if words else []),
-        *(["important: in every context"] if is_always_on else []),
-        *([f"ended: {reason}"] if reason else []),
-    ]
-    return "; ".join(reasons) or "known"
+    reasons = {
+        "the question asks for it": is_asked,
+        f"words {', '.join(words)}": words,
+        "important: in every context": is_always_on,
+        f"ended: {reason}": reason,
+    }
+    return "; ".join(text for text, holds in reasons.items() if holds) or "known"

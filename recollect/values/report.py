@@ -7,9 +7,12 @@ says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
+from importlib.resources import files
 from typing import Literal
 
 from recollect.values.scope import ScopeId
@@ -49,6 +52,26 @@ class Totals:
     due: int = 0
     failing: int = 0
     parked: int = 0
+    messages: int = 0  # answered without a search, such as greetings
+    reply_ms: int = 0  # of models, for replies
+    summary_ms: int = 0  # of models, for summaries
+    summaries: int = 0  # written by a model
+    corrections: int = 0
+    thumbs_down: int = 0
+    reproaches: int = 0  # messages saying that something was forgotten
+    weeks: float = 1.0  # of the period; a shorter one counts as a week
+
+    @property
+    def complaints(self) -> int:
+        return self.corrections + self.thumbs_down + self.reproaches
+
+    @property
+    def model_ms(self) -> int:
+        return self.reply_ms + self.summary_ms
+
+    @property
+    def model_calls(self) -> int:
+        return self.llm_timed + self.summaries
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,160 +89,44 @@ class Gauge:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """A part of some requests, contexts or questions."""
-
-    part: int
-    whole: int
-
-    @property
-    def value(self) -> float | None:
-        return self.part / self.whole if self.whole else None
-
-
-@dataclass(frozen=True, slots=True)
 class Rule:
-    """How a gauge is computed. With `at_least` it is to be reached; otherwise not to be exceeded."""
+    """A figure of report_rules.toml, which explains the fields."""
 
     name: str
     limit: float
     unit: Unit
     meaning: str
-    measure: Callable[[Totals], float | Share | None]
+    part: str = ""
+    whole: str = ""
+    per: float = 1
     argues_for: str = ""
     note: str = ""
     at_least: bool = False
+    judged_by: str = ""
 
 
-def return_nothing(_: Totals) -> None:
-    """Return None: no part of the system measures this."""
-
-
-def to_seconds(milliseconds: int | None) -> float | None:
-    return None if milliseconds is None else milliseconds / 1000
-
-
-TRIGGERS = (
-    Rule(
-        "fewer than 3 hits by words",
-        0.30,
-        "share",
-        "words alone find too little",
-        lambda t: Share(t.few_words, t.requests),
-        "vectors for more turns (RECOLLECT_EMBED_TURNS=all) or a better embedder",
-        "of all requests, those to an empty memory too",
-    ),
-    Rule(
-        "fallback",
-        0.50,
-        "share",
-        "words are no longer the main way",
-        lambda t: Share(t.fallback, t.requests),
-        "a better embedder, and synonyms in the ontology",
-        "answered by vectors alone, by spelling, by the latest turns, or not at all",
-    ),
-    Rule(
-        "only summaries in the context",
-        0.20,
-        "share",
-        "summaries stand in for what was said",
-        lambda t: Share(t.summaries_only, t.contexts),
-        "a longer RECOLLECT_EPISODE_WINDOW, or a model that writes structured episodes",
-        "contexts with memories or episodes, and no turn that was found",
-    ),
-    Rule(
-        "truncated",
-        0.40,
-        "share",
-        "the budget of tokens is too small",
-        lambda t: Share(t.truncated, t.contexts),
-        "a larger budget, or fewer recent turns (MEMORY_MAX_HISTORY_MESSAGES)",
-        "contexts that left something out because the budget was used up",
-    ),
-    Rule(
-        "only vectors found it",
-        0.10,
-        "share",
-        "words would have missed it",
-        lambda t: Share(t.only_vectors, t.requests),
-        "keep vectors, and give them to more than what is marked",
-        "stands in for a person's judgement that an embedding was needed",
-    ),
-    Rule(
-        "complaints that it forgot",
-        3,
-        "per week",
-        "users notice",
-        return_nothing,
-        "look at their requests with `recollect explain`",
-        "nothing records complaints",
-    ),
-    Rule(
-        "p95 of a request",
-        3,
-        "s",
-        "users wait",
-        lambda t: to_seconds(t.whole_p95),
-        "a cache, or splitting the largest scopes",
-        "retrieval, and the model where it was timed",
-    ),
-    Rule(
-        "summaries' share of what models cost",
-        0.25,
-        "share",
-        "summaries cost too much",
-        return_nothing,
-        "a higher MEMORY_SUMMARIZATION_THRESHOLD, or a smaller MEMORY_SUMMARIZATION_MODEL",
-        "what a model's answers cost is not recorded",
-    ),
-)
-
-GOALS = (
-    Rule(
-        "requests that used memory",
-        0.70,
-        "share",
-        "memory hit rate",
-        lambda t: Share(t.hit, t.requests),
-        note="at least one turn, memory or episode that was found was used",
-        at_least=True,
-    ),
-    Rule(
-        "questions per session",
-        4,
-        "per session",
-        "people stay and ask on",
-        lambda t: t.questions / t.conversations if t.conversations else None,
-        note="messages of users in the sessions that were active, from their beginning",
-        at_least=True,
-    ),
-    Rule(
-        "follow-ups that memory helped",
-        0.80,
-        "share",
-        "follow-up questions succeed",
-        lambda t: Share(t.follow_ups_helped, t.follow_ups),
-        note="stands in for success: a later, different question of a session used a hit and nothing failed",
-        at_least=True,
-    ),
-    Rule("p95 that memory adds", 50, "ms", "memory is not felt", lambda t: t.retrieval_p95, note="time of retrieval"),
-    Rule("user satisfaction", 4, "of 5", "users are content", return_nothing, note="nobody is asked", at_least=True),
-)
+@cache
+def load_rules() -> tuple[Sequence[Rule], Sequence[Rule]]:
+    """Return the triggers and the goals."""
+    listed = tomllib.loads(files("recollect.values").joinpath("report_rules.toml").read_text("utf-8"))
+    return [Rule(**rule) for rule in listed["triggers"]], [Rule(**rule) for rule in listed["goals"]]
 
 
 def measure_rule(rule: Rule, totals: Totals) -> Gauge:
-    measured = rule.measure(totals)
-    value = measured.value if isinstance(measured, Share) else measured
-    verdict: Verdict = "ok"
-    if value is None:
-        verdict = "not measured"
-    elif isinstance(measured, Share) and measured.whole < FEW_REQUESTS:
-        verdict = "too few"
-    elif rule.at_least and value < rule.limit:
-        verdict = "under"
-    elif not rule.at_least and value > rule.limit:
-        verdict = "over"
+    part = getattr(totals, rule.part) if rule.part else None
+    whole = getattr(totals, rule.whole) if rule.whole else rule.per
+    value = part / whole if part is not None and whole else None
+    cases = getattr(totals, rule.judged_by or rule.whole, 0)
+    verdict: Verdict = "not measured" if value is None else judge_value(rule, value, cases)
     return Gauge(rule.name, value, rule.limit, rule.unit, verdict, rule.meaning, rule.argues_for, rule.note)
+
+
+def judge_value(rule: Rule, value: float, cases: int) -> Verdict:
+    if rule.unit == "share" and cases < FEW_REQUESTS:
+        return "too few"
+    if rule.at_least:
+        return "under" if value < rule.limit else "ok"
+    return "over" if value > rule.limit else "ok"
 
 
 def format_value(value: float | None, unit: Unit) -> str:
@@ -233,6 +140,7 @@ def describe_totals(totals: Totals) -> dict[str, str]:
     t = totals
     return {
         "requests": f"{t.requests:,}, for a context: {t.contexts:,}; users: {t.users:,}; sessions: {t.sessions:,}",
+        "messages without a search": f"{t.messages:,}",
         "hits by words": f"3 or more: {format_percent(t.requests - t.few_words, t.requests)}, fewer: "
         f"{format_percent(t.few_words, t.requests)}",
         "hits": f"{t.hits_found:,} found, {t.hits_used:,} used, by {format_percent(t.hit, t.requests)} of requests",
@@ -242,12 +150,15 @@ def describe_totals(totals: Totals) -> dict[str, str]:
         "tokens": f"{format_percent(t.tokens, t.budget)} of the budget, {t.tokens // max(t.contexts, 1):,} per context",
         "retrieval": format_percentiles(t.retrieval_p50, t.retrieval_p95),
         "model": format_percentiles(t.llm_p50, t.llm_p95),
+        "model time": f"{t.reply_ms / 1000:,.1f} s for replies, {t.summary_ms / 1000:,.1f} s for summaries",
+        "complaints": f"corrections: {t.corrections:,}; thumbs down: {t.thumbs_down:,}; "
+        f"messages that say something was forgotten: {t.reproaches:,}",
         "work": f"{t.due:,} waiting, {t.failing:,} failing, {t.parked:,} parked",
     }
 
 
 def format_percent(part: int, whole: int) -> str:
-    return format_value(Share(part, whole).value, "share")
+    return format_value(part / whole if whole else None, "share")
 
 
 def format_percentiles(p50: int | None, p95: int | None) -> str:
@@ -371,7 +282,9 @@ def get_period(now: datetime, days: int) -> tuple[datetime, datetime]:
 
 
 def evaluate_report(project: str, since: datetime, until: datetime, counted: ReportCounts) -> Report:
-    totals, named = counted.totals, counted.named
+    weeks = max((until.date() - since.date()).days + 1, 7) / 7
+    totals, named = replace(counted.totals, weeks=weeks), counted.named
+    triggers, goals = load_rules()
     return Report(
         project=project,
         since=since,
@@ -383,8 +296,8 @@ def evaluate_report(project: str, since: datetime, until: datetime, counted: Rep
         latencies=count_by_step(named.get("latency", {})),
         learned=named.get("learned", {}),
         rejected=named.get("rejected", {}),
-        triggers=[measure_rule(rule, totals) for rule in TRIGGERS],
-        goals=[measure_rule(rule, totals) for rule in GOALS],
+        triggers=[measure_rule(rule, totals) for rule in triggers],
+        goals=[measure_rule(rule, totals) for rule in goals],
         notes=list_notes(totals),
         asking=counted.weeks,
         storage=counted.stored,

@@ -6,7 +6,7 @@ reads before it answers.
     project     0.9   what the project was taught
     ontology    0.8   its tables, columns, values and glossary
 
-Pure: flows/resolve.py reads, this decides. A term is matched as a whole, by its stem: "active paying customers" does
+Pure: flows/ontology.py reads, this decides. A term is matched as a whole, by its stem: "active paying customers" does
 not match "customers". If the ontology has two things of one name, both are candidates and the user should be asked.
 """
 
@@ -23,7 +23,7 @@ from recollect.values.term import Term, list_lookup_stems, list_own_stems, stem_
 from recollect.values.text import stem_term
 
 SESSION, PROJECT, ONTOLOGY = 1.0, 0.9, 0.8  # confidence
-UNKNOWN = "nobody has said what it means"
+UNKNOWN = "no meaning is known"
 WEAK = 0.4  # below it a user's memory no longer beats what the project knows
 RANKED = ("glossary", "table", "column", "value", "relationship")  # which kind a word more likely means
 
@@ -117,15 +117,15 @@ def resolve_term(
     project_memories: Iterable[Memory],
     ontology_terms: Iterable[Term],
 ) -> Resolution:
+    """Resolve one term, given the memories and ontology terms that it may mean."""
     stem = stem_name(term)
     session = [Meaning("session", said, SESSION, "session") for said in find_definitions(term, definitions)]
     users = [build_memory_meaning("user", memory, memory.confidence) for memory in rank_memories(user_memories, stem)]
     projects = [build_memory_meaning("project", memory, PROJECT) for memory in rank_memories(project_memories, stem)]
     best, others = find_ontology_meanings(ontology_terms, term)
 
-    sure = [said for said in users if said.confidence >= WEAK]
-    weak = [said for said in users if said.confidence < WEAK]
-    decided = [*session, *sure, *projects, *best, *weak]
+    # A meaning of the user's that has become weak comes last.
+    decided = sorted([*session, *users, *projects, *best], key=lambda each: each.confidence < WEAK)
     if not decided:
         return Resolution(term, candidates=tuple(others), why=explain_ambiguity(others))
     first, rest = decided[0], (*decided[1:], *others)
@@ -140,8 +140,8 @@ def find_definitions(term: str, definitions: Mapping[str, str]) -> list[str]:
 
 
 def rank_memories(memories: Iterable[Memory], stem: str) -> list[Memory]:
-    """Return matching memories: those learned under this term first; then confident ones; then the newest."""
-    found = [memory for memory in memories if stem in memory.terms and memory.status == "active"]
+    """Return the active memories: those learned under this term first; then confident ones; then the newest."""
+    found = [memory for memory in memories if memory.status == "active"]
     newest = sorted(found, key=lambda memory: (memory.valid_from, memory.id), reverse=True)
     return sorted(newest, key=lambda memory: (stem_term(memory.key) != stem, memory.confidence < WEAK))
 
@@ -164,8 +164,7 @@ def find_ontology_meanings(terms: Iterable[Term], asked: str) -> tuple[list[Mean
     """Return the ontology's meaning, none if several are equally good; and its other possible meanings."""
     stem = stem_name(asked)
     found = sorted(
-        ((rank_closeness(term, asked, stem), term.name, term) for term in terms if stem in list_lookup_stems(term)),
-        key=lambda entry: entry[:2],
+        ((rank_closeness(term, asked, stem), term.name, term) for term in terms), key=lambda entry: entry[:2]
     )
     said = [
         Meaning("ontology", term.meaning, ONTOLOGY, term.ref, sql=term.sql, data_source=term.data.get("data_source"))
@@ -182,12 +181,11 @@ def rank_closeness(term: Term, asked: str, stem: str) -> tuple[int, bool, bool]:
 
 
 def explain_choice(first: Meaning, others: Sequence[Meaning]) -> str:
-    """Return a one-line explanation."""
     overruled = list(dict.fromkeys(said.tier for said in others if said.meaning != first.meaning))
     weak = next((said for said in others if said.tier == "user" and said.confidence < WEAK), None)
-    after = f"; the {' and the '.join(overruled)} would say otherwise" if overruled else ""
+    after = f"; other meanings: {', '.join(overruled)}" if overruled else ""
     if weak and first.tier in ("project", "ontology"):
-        after += f" (the user's own is no longer sure: {weak.confidence:.2f})"
+        after += f" (the user's own has a low confidence: {weak.confidence:.2f})"
     return describe_source(first) + after
 
 
@@ -197,19 +195,19 @@ def describe_source(said: Meaning) -> str:
         case "session":
             return "defined in this session"
         case "user":
-            doubt = ", which is not sure, but nobody else knows" if said.confidence < WEAK else ""
+            doubt = ", which is low, but there is no other meaning" if said.confidence < WEAK else ""
             return f"the user's own meaning{origin}, confidence {said.confidence:.2f}{doubt}"
         case "project":
-            return f"what the project means by it{origin}"
+            return f"the project's meaning{origin}"
         case "ontology":
-            return f"the ontology has it: {said.source}"
+            return f"defined in the ontology: {said.source}"
 
 
 def explain_ambiguity(others: Sequence[Meaning]) -> str:
     if not others:
         return UNKNOWN
     named = ", ".join(said.source for said in others[:5]) + (", …" if len(others) > 5 else "")
-    return f"the ontology has more than one: {named}; ask which is meant"
+    return f"the ontology has several meanings: {named}; ask which is meant"
 
 
 @dataclass(frozen=True, slots=True)

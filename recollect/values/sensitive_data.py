@@ -17,11 +17,13 @@ from __future__ import annotations
 
 import logging
 import re
+import tomllib
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from importlib.resources import files
 from typing import Any, Literal
 
 Kind = Literal["e-mail", "phone", "card", "IBAN", "id"]
@@ -67,49 +69,11 @@ HARMLESS = (
     r")(?![A-Za-z0-9_])(?![-.,:/]\d)"
 )
 
-# Between a label and its number: marks and small words. No "]", so that our own "[phone]" is no label.
-FILLER = (
-    r"""(?:[\s:=.,"'“”(\[_#*-]|numbers?|num|nummer|n[úu]mero|no|nr|n°|is|was|at|on|under|via|to|me|us|my|the|new|ist"""
-    r"""|lautet|unter|est|es|au|le|al|el|è|é|op|号码|號碼|号|號|是|为|為|请打|吗){0,16}\Z"""
-)
-PHONE_LABEL = (
-    r"(?:tele)?phones?|tel|mobile|cell(?:phone)?|mob|fax|whatsapp|sms|text me|call(?: (?:him|her|them))?|ring|dial|"
-    r"reach me|telefon\w?|handy|mobil|rufnummer|tél|téléphone|portable|appelle[rz]?(?:-moi)?|teléfono|móvil|celular|"
-    r"llámame|cellulare|telefoon|电话|電話|手机|手機|座机|热线|联系方式|联系|微信|拨打|致电|携帯|전화"
-)
-OTHER_LABEL = (
-    r"(?<!to )orders?(?: id)?|invoice|ticket|tracking|ref|reference|(?<!in )case|sku|serial|part|item|model|build|"
-    r"commit|version|batch|receipt|transaction(?: id)?|txn|article|product|job|request(?: id)?|timestamp|epoch|issn|"
-    r"ean|upc|imei|\w+_id|bestell\w*|rechnung\w*|auftrag\w*|commande|facture|pedido|factura|ordine|fattura|"
-    r"订单|訂單|单|單|编|編|流水|快递|运单|工单|序列|货|型|版本|发票|学号|工号|会员号|合同号|qq"
-)
-
-# In the order they are tried after a label. Where nothing announces a number, only these forms count.
-REGIONS = (
-    *("US", "CN", "GB", "DE", "FR", "ES", "IT", "NL", "IN", "BR", "JP", "KR", "PL"),
-    *("PT", "CH", "AT", "BE", "SE", "NO", "DK", "AU", "HK", "SG", "TW", "MX"),
-)
-FORMS = {
-    "US": r"(?:1[-. ])?(?:\(\d{3}\) ?|\d{3}[-.])\d{3}[-.]\d{4}",
-    "GB": r"07\d{3} (?:\d{6}|\d{3} \d{3})",
-    "FR": r"0[67](?:[ .]\d\d){4}",
-    "DE": r"01[567]\d[ /-]\d{7,8}",
-    "JP": r"0[789]0-\d{4}-\d{4}",
-    "KR": r"010-\d{4}-\d{4}",
-    "BR": r"\(\d\d\) ?9\d{4}-\d{4}",
-}
 CHINESE_FORM = r"(?:86[ -]?)?1[3-9]\d([ -]?)\d{4}\1\d{4}|0\d{2,3}-\d{7,8}"
 ABROAD = r"\+[ ]?\(?\d[\d ()./-]{5,24}\d"
 ANY_PHONE = r"\(?\d[\d ()./-]{6,22}\d"
 
 CARD = r"\d{4}([ -]?)\d{4}\1\d{4}\1\d{2,4}(?:\1\d{1,3})?|\d{4}([ -])\d{6}\2\d{4,5}"
-ISSUED = (
-    r"4\d{15}|3[47]\d{13}|62\d{14,17}"  # Visa, American Express, UnionPay
-    r"|(?:5[1-5]\d\d|222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}"  # Mastercard
-    r"|(?:6011|64[4-9]\d|65\d\d)\d{12}|3(?:0[0-5]|[689]\d)\d{11}"  # Discover, Diners Club
-    r"|35(?:2[89]|[3-8]\d)\d{12}|220[0-4]\d{12}"  # JCB, Mir
-    r"|(?:5018|5020|5038|5893|6304|6759|676[1-3])\d{8,15}|(?:60\d|8[12]\d|508)\d{13}"  # Maestro, RuPay
-)
 IBAN = r"[A-Z]{2}\d\d(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?"
 
 
@@ -122,48 +86,29 @@ class Sensitive:
 
 @dataclass(frozen=True, slots=True)
 class NationalId:
-    module: str  # of stdnum, which knows the check digits; "" where the form is all there is
-    form: str = ""  # tells enough by itself
+    module: str
+    form: str = ""
     label: str = ""
-    after_label: str = ""  # the form where a label stands before it
+    after_label: str = ""
 
 
-NATIONAL_IDS = (
-    NationalId("us.ssn", r"\d{3}-\d\d-\d{4}", r"ssn|social security|社会安全", r"\d{3}[ -]?\d\d[ -]?\d{4}"),
-    # The British NINO has no check digit, and in small letters it could be part of a hash.
-    NationalId("", r"(?-i:(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?(?:\d\d ?){3}[A-D])"),
-    # The Chinese id. stdnum.cn.ric also asks whether the county existed in the year of birth, which true ids may fail.
-    NationalId(
-        "iso7064.mod_11_2",
-        r"(?:1[1-5]|2[1-3]|3[1-7]|4[1-6]|5[0-4]|6[1-5]|71|8[1-3])\d{4} ?"
-        r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]) ?\d{3}[\dX]",
-    ),
-    NationalId(
-        "de.idnr",
-        label=r"steuer-?id(?:entifikations)?|steuerliche identifikations|idnr|tax id|tin",
-        after_label=r"\d\d ?\d{3} ?\d{3} ?\d{3}",
-    ),
-    NationalId("fr.nir", r"[12] ?\d\d ?(?:0[1-9]|[1-9]\d) ?(?:\d\d|2[AB]) ?\d{3} ?\d{3} ?\d\d"),
-    NationalId("es.dni", r"\d{8}-?[A-Z]"),
-    NationalId("es.nie", r"[XYZ]-?\d{7}-?[A-Z]"),
-    NationalId("it.codicefiscale", r"[A-Z]{6}\d\d[A-EHLMPRST]\d\d[A-Z]\d{3}[A-Z]"),
-    NationalId(
-        "in_.aadhaar",
-        r"(?<!\d )\d{4} \d{4} \d{4}(?! \d)",
-        r"aa?dh?aa?r(?: card)?|uidai|आधार",
-        r"\d{4}(?:[ -]?\d{4}){2}",
-    ),
-    NationalId("br.cpf", r"\d{3}\.\d{3}\.\d{3}-\d\d", r"cpf", r"\d{3}\.?\d{3}\.?\d{3}-?\d\d"),
-    NationalId(
-        "nl.bsn",
-        label=r"bsn|burgerservice|sofi|citizen service",
-        after_label=r"\d{4}[ .]?\d\d[ .]?\d{3}|\d{3} \d{3} \d{3}",
-    ),
-    NationalId("kr.rrn", r"\d{6}-\d{7}"),
-    NationalId("ch.ssn", r"756\.\d{4}\.\d{4}\.\d\d", r"ahv|avs", r"756\.?\d{4}\.?\d{4}\.?\d\d"),
-    NationalId("ca.sin", label=r"sin|social insurance", after_label=r"\d{3}[ -]?\d{3}[ -]?\d{3}"),
-    NationalId("pl.pesel", label=r"pesel", after_label=r"\d{11}"),
-)
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """The content of sensitive_data.toml, which explains it."""
+
+    phone_label: str
+    other_label: str
+    filler: str
+    regions: Sequence[str]
+    issued_cards: str
+    phone_forms: Mapping[str, str]
+    national_ids: Sequence[NationalId]
+
+
+@cache
+def load_patterns() -> Patterns:
+    listed = tomllib.loads(files("recollect.values").joinpath("sensitive_data.toml").read_text("utf-8"))
+    return Patterns(**{**listed, "national_ids": [NationalId(**each) for each in listed["national_ids"]]})
 
 
 def mask_text(text: str) -> str:
@@ -285,12 +230,12 @@ def find_iban_end(text: str, start: int) -> int | None:
 def find_cards(text: str) -> Iterator[Sensitive]:
     for start, end in find_unlabelled(text, CARD):
         digits = re.sub(r"\D", "", text[start:end])
-        if compile_pattern(ISSUED).fullmatch(digits) and is_valid("luhn", digits):
+        if compile_pattern(load_patterns().issued_cards).fullmatch(digits) and is_valid("luhn", digits):
             yield Sensitive("card", start, end)
 
 
 def find_national_ids(text: str) -> Iterator[Sensitive]:
-    for known in NATIONAL_IDS:
+    for known in load_patterns().national_ids:
         spans = [*find_unlabelled(text, known.form)] if known.form else []
         if known.label:
             spans += find_labelled(text, known.after_label, known.label)
@@ -302,14 +247,16 @@ def find_national_ids(text: str) -> Iterator[Sensitive]:
 def find_phones(text: str) -> Iterator[Sensitive]:
     for match in compile_pattern(ABROAD).finditer(text):
         yield from find_phone_at(text, *match.span(), None)
-    for region, form in FORMS.items():
+    for region, form in load_patterns().phone_forms.items():
         for start, end in find_unlabelled(text, form):
             yield from find_phone_at(text, start, end, region)
     for start, end in find_unlabelled(text, CHINESE_FORM):
         if IDEOGRAPH.search(text, max(0, start - NEAR), end + NEAR):
             yield from find_phone_at(text, start, end, "CN")
-    for start, end in find_labelled(text, ANY_PHONE, PHONE_LABEL):
-        yield from next(filter(None, (find_phone_at(text, start, end, region) for region in REGIONS)), [])
+    for start, end in find_labelled(text, ANY_PHONE, load_patterns().phone_label):
+        yield from next(
+            filter(None, (find_phone_at(text, start, end, region) for region in load_patterns().regions)), []
+        )
 
 
 def find_phone_at(text: str, start: int, end: int, region: str | None) -> list[Sensitive]:
@@ -325,7 +272,7 @@ def find_phone_at(text: str, start: int, end: int, region: str | None) -> list[S
 def find_unlabelled(text: str, form: str) -> Iterator[tuple[int, int]]:
     """Yield where the form occurs, unless a label says that it is something else."""
     for match in compile_pattern(f"{START}(?:{form}){END}").finditer(text):
-        if not has_label(text, match.start(), OTHER_LABEL):
+        if not has_label(text, match.start(), load_patterns().other_label):
             yield match.span()
 
 
@@ -337,7 +284,7 @@ def find_labelled(text: str, form: str, label: str) -> Iterator[tuple[int, int]]
 
 def has_label(text: str, start: int, label: str) -> bool:
     before = text[max(0, start - LABEL_CHARS) : start]
-    return compile_pattern(rf"(?<![A-Za-z])(?:{label}){FILLER}").search(before) is not None
+    return compile_pattern(rf"(?<![A-Za-z])(?:{label}){load_patterns().filler}").search(before) is not None
 
 
 def is_valid(module: str, number: str) -> bool:
@@ -372,8 +319,8 @@ class MaskingFilter(logging.Filter):
 
 def mask_message(record: logging.LogRecord) -> None:
     """Mask the formatted message, because a number's label may be in the format and the number in an argument."""
-    told = format_message(record)
-    if (safe := mask_text(told)) != told:
+    message = format_message(record)
+    if (safe := mask_text(message)) != message:
         record.msg, record.args = safe, ()
     elif record.args:
         record.args = mask_data(record.args)
@@ -392,8 +339,8 @@ def mask_exception(record: logging.LogRecord) -> None:
     """Mask the traceback. Formatters print `exc_text` as it is; the exception itself is dropped, so that no handler
     prints it again."""
     if record.exc_info and record.exc_info[0]:
-        told = record.exc_text or "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
-        if (safe := mask_text(told)) != told:
+        message = record.exc_text or "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
+        if (safe := mask_text(message)) != message:
             record.exc_info, record.exc_text = None, safe
     elif record.exc_text:
         record.exc_text = mask_text(record.exc_text)

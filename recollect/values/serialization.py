@@ -13,10 +13,9 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, get_args, get_type_hints
 
-from recollect.values.api_key import ApiKey, NewKey
-from recollect.values.audit import Receipt
+from recollect.values.audit import ExplainedHit, ExplainedMemory, Receipt
 from recollect.values.conversation import Conversation, Episode, Recorded, Turn
-from recollect.values.explanation import ExplainedHit, ExplainedMemory
+from recollect.values.identity import ApiKey, NewKey
 from recollect.values.memory import Memory
 from recollect.values.query import Context, EpisodeHit, Hit, Line, MemoryHit, Recall
 from recollect.values.resolution import Resolution

@@ -19,9 +19,8 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NoReturn
 
 from recollect.errors import InvalidInput
 from recollect.values.term import (
@@ -58,14 +57,16 @@ def read_ontology(source: str | Mapping[str, Any]) -> list[Term]:
     for key in given:
         if key not in PARTS:
             raise InvalidInput(f"{ROOT}.{key}", f"is not one of {', '.join(PARTS)}")
-    terms = [*read_tables(given), *read_relationships(given), *read_glossary(given)]
+    glossary = iter_entries(f"{ROOT}.glossary", "glossary", given.get("glossary"))
+    words = (build_term(place, "glossary", name, body) for place, name, body in glossary)
+    terms = [*read_tables(given), *read_relationships(given), *words]
     if not terms:
         raise InvalidInput(ROOT, f"names nothing; give {', '.join(PARTS)}")
     if len(terms) > MAX_TERMS:
         raise InvalidInput(ROOT, f"{len(terms):,} terms; at most {MAX_TERMS:,}")
-    for (kind, name), count in Counter(term.id for term in terms).items():
-        if count > 1:
-            raise InvalidInput(ROOT, f"the {kind} {name!r} is given twice")
+    [((kind, name), count)] = Counter(term.id for term in terms).most_common(1)
+    if count > 1:
+        raise InvalidInput(ROOT, f"the {kind} {name!r} is given twice")
     return terms
 
 
@@ -118,11 +119,6 @@ def read_relationships(given: Mapping[str, Any]) -> Iterator[Term]:
             if not value:
                 raise InvalidInput(f"{place}.{end}", "say which column, as table.column")
         yield build_term(place, "relationship", name or name_relationship(*ends), body, *ends)
-
-
-def read_glossary(given: Mapping[str, Any]) -> Iterator[Term]:
-    for place, name, body in iter_entries(f"{ROOT}.glossary", "glossary", given.get("glossary")):
-        yield build_term(place, "glossary", name, body)
 
 
 def iter_entries(place: str, part: str, given: object) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -255,89 +251,65 @@ def dump_term(term: Term) -> dict[str, Any]:
 # YAML ----------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class OpenNode:
-    """A mapping or list that is not closed yet; in a mapping, the key that waits for its value."""
-
-    value: dict[str, Any] | list[Any]
-    key: str | None = None
-
-    @property
-    def step(self) -> str:
-        return f"[{len(self.value)}]" if isinstance(self.value, list) else f".{self.key}" if self.key else ""
-
-
-@dataclass(slots=True)
-class Builder:
-    """Builds one document from the parser's events."""
-
-    root: str
-    open: list[OpenNode] = field(default_factory=list)
-    documents: list[Any] = field(default_factory=list)
-
-    def take(self, event: Any) -> None:
-        if getattr(event, "tag", None) not in (None, "!"):  # `!` alone only marks a scalar as text
-            self.refuse(event, f"the tag {event.tag!r} is not read here")
-        match type(event).__name__:
-            case "DocumentStartEvent" if self.documents:
-                self.refuse(event, "a second document begins; give one")
-            case "AliasEvent":
-                self.refuse(event, f"the alias *{event.anchor} is not read here; write it out")
-            case "MappingStartEvent":
-                self.enter(event, {})
-            case "SequenceStartEvent":
-                self.enter(event, [])
-            case "MappingEndEvent" | "SequenceEndEvent":
-                self.put(self.open.pop().value)
-            case "ScalarEvent":
-                self.put_scalar(event)
-
-    def enter(self, event: Any, value: dict[str, Any] | list[Any]) -> None:
-        if len(self.open) == MAX_DEPTH:
-            self.refuse(event, f"nested more than {MAX_DEPTH} levels deep")
-        if self.open and isinstance(self.open[-1].value, dict) and self.open[-1].key is None:
-            self.refuse(event, "a mapping or list cannot be a key")
-        self.open.append(OpenNode(value))
-
-    def put_scalar(self, event: Any) -> None:
-        inner = self.open[-1] if self.open else None
-        if inner is not None and isinstance(inner.value, dict) and inner.key is None:
-            if event.value in inner.value:
-                self.refuse(event, f"{event.value!r} is given twice")
-            inner.key = event.value
-        else:
-            self.put(event.value if event.style else parse_plain_value(event.value))
-
-    def put(self, value: Any) -> None:
-        if not self.open:
-            self.documents.append(value)
-            return
-        inner = self.open[-1]
-        if isinstance(inner.value, list):
-            inner.value.append(value)
-        elif inner.key is not None:
-            inner.value[inner.key] = value
-            inner.key = None
-
-    def refuse(self, event: Any, problem: str) -> None:
-        place = self.root + "".join(inner.step for inner in self.open)
-        raise InvalidInput(place, f"{problem} (line {event.start_mark.line + 1})")
-
-
 def read_yaml(field: str, text: str) -> Any:
     """Return the one document in the text. `field` is its name in error messages."""
     import yaml
 
-    builder = Builder(field)
+    events = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    document = None
     try:
-        for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-            builder.take(event)
+        for event in events:
+            match event:
+                case yaml.DocumentStartEvent():
+                    document = read_node(field, next(events), events)
+                case yaml.DocumentEndEvent() if isinstance(again := next(events), yaml.DocumentStartEvent):
+                    refuse(field, again, "a second document begins; give one")
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         line = f" (line {mark.line + 1})" if mark else ""
         raise InvalidInput(field, f"is not YAML: {problem}{line}") from None
-    return builder.documents[0] if builder.documents else None
+    return document
+
+
+def read_node(place: str, event: Any, events: Iterator[Any], depth: int = 0) -> Any:
+    """Return the value that begins with this event."""
+    import yaml
+
+    check_event(place, event, depth)
+    match event:
+        case yaml.ScalarEvent():
+            return event.value if event.style else parse_plain_value(event.value)
+        case yaml.SequenceStartEvent():
+            items: list[Any] = []
+            while not isinstance(event := next(events), yaml.SequenceEndEvent):
+                items.append(read_node(f"{place}[{len(items)}]", event, events, depth + 1))
+            return items
+    made: dict[str, Any] = {}
+    while not isinstance(event := next(events), yaml.MappingEndEvent):
+        check_event(place, event, depth)
+        if not isinstance(event, yaml.ScalarEvent):
+            refuse(place, event, "a mapping or list cannot be a key")
+        if event.value in made:
+            refuse(place, event, f"{event.value!r} is given twice")
+        made[event.value] = read_node(f"{place}.{event.value}", next(events), events, depth + 1)
+    return made
+
+
+def check_event(place: str, event: Any, depth: int) -> None:
+    """Refuse what says more than JSON, and deep nesting."""
+    import yaml
+
+    if getattr(event, "tag", None) not in (None, "!"):  # `!` alone only marks a scalar as text
+        refuse(place, event, f"the tag {event.tag!r} is not read here")
+    if isinstance(event, yaml.AliasEvent):
+        refuse(place, event, f"the alias *{event.anchor} is not read here; write it out")
+    if depth >= MAX_DEPTH and isinstance(event, yaml.CollectionStartEvent):
+        refuse(place, event, f"nested more than {MAX_DEPTH} levels deep")
+
+
+def refuse(place: str, event: Any, problem: str) -> NoReturn:
+    raise InvalidInput(place, f"{problem} (line {event.start_mark.line + 1})")
 
 
 def parse_plain_value(text: str) -> Any:

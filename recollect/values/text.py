@@ -19,6 +19,12 @@ WORD = re.compile(rf"[^\W_{CJK}]+(?:[.,:'’-][0-9]+)*|[{CJK}]+")
 CJK_CHARACTER = re.compile(f"[{CJK}]")
 
 
+def check_optional_text(field: str, value: object, most: int) -> None:
+    """Check a text that may be missing."""
+    if value is not None:
+        check_text(field, value, most)
+
+
 def check_text(field: str, value: object, most: int) -> str:
     """Return the text if it can be stored; otherwise raise an error that names the field."""
     if not isinstance(value, str):

@@ -15,7 +15,7 @@ from bench.http_load import run_server
 from recollect import Engine
 from recollect.errors import RecollectError
 from recollect.settings import Settings
-from recollect.values.api_key import Grant
+from recollect.values.identity import Grant
 from tests.bounds import bound
 
 SOAK_SECONDS = bound(2, 60)  # and a fifth of it to warm up

@@ -17,7 +17,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Locator, Page, expect
 
 from recollect import Query, Scope, connect_sync
-from recollect.server.console.settings import format_value
+from recollect.server.console.operations import mask_setting
 from recollect.settings import Settings
 from tests.server.http.loopback import Keys, Served, bearer, keys_of_each_role
 
@@ -201,7 +201,7 @@ async def test_settings_show_value_and_origin_but_no_secret(
     await page.goto("/console/settings")
 
     await expect(page.locator("#MEMORY_RETENTION_DAYS")).to_contain_text("14")
-    await expect(page.locator("#MEMORY_RETENTION_DAYS .about")).to_contain_text(f"from {file}, line 2 · default 7")
+    await expect(page.locator("#MEMORY_RETENTION_DAYS .about")).to_contain_text(f"from {file}, line 2 · default: 7")
     await expect(page.locator("#RECOLLECT_MODEL .about")).to_contain_text("from the environment")
     await expect(page.locator("#RECOLLECT_MODEL_KEY .value")).to_have_text("set")
     await expect(page.locator("#RECOLLECT_MODEL_URL .value")).to_have_text("http://***@127.0.0.1:9/v1")
@@ -229,7 +229,7 @@ async def test_settings_show_value_and_origin_but_no_secret(
     ],
 )
 def test_setting_is_printed_without_credentials(value: object, printed: str) -> None:
-    assert format_value(value) == printed
+    assert mask_setting(value) == printed
 
 
 # Permissions ---------------------------------------------------------------------------------------------------------

@@ -114,9 +114,15 @@ async def test_feedback_on_an_answer_is_learned_and_shown(console: Served, new_p
     page = await new_page(console.url)
     await page.goto(ASK)
     back = await ask(page, ACTIVE)
+    await expect(page.locator("#asking-status")).to_contain_text("One question first: ")
     await back.get_by_role("button", name="status open").click()
     known = page.locator("article.asked:not(.pending)").nth(1)
     await expect(known.locator(".notice")).to_contain_text("Saved: active means status open")
+    await known.get_by_role("button", name="Undo").click()
+    await expect(page.get_by_role("status").first).to_contain_text("Forgotten")
+    again = await ask(page, ACTIVE)
+    await again.get_by_role("button", name="status open").click()
+    await expect(page.locator("article.asked:not(.pending)")).to_have_count(4)
     known = await ask(page, ACTIVE)
     await expect(known.locator(".assumptions")).to_contain_text("active means status open")
     await expect(known.locator(".single-value")).to_have_text(str(figure(shop, OPEN)))
@@ -128,7 +134,7 @@ async def test_feedback_on_an_answer_is_learned_and_shown(console: Served, new_p
     await known.get_by_role("button", name="Save correction").click()
     await expect(known.locator(".feedback .changes")).to_contain_text("Filter changed for active")
     await known.locator(".feedback").get_by_role("button", name=ACTIVE).click()
-    put_right = page.locator("article.asked:not(.pending)").nth(3)
+    put_right = page.locator("article.asked:not(.pending)").nth(5)
     await expect(put_right.locator(".meta")).to_contain_text("known answer")
     await put_right.get_by_role("button", name="Wrong").click()
     await expect(put_right.locator(".feedback")).to_contain_text("Marked as wrong")
@@ -137,8 +143,8 @@ async def test_feedback_on_an_answer_is_learned_and_shown(console: Served, new_p
     await put_right.get_by_role("button", name="Save correction").click()
     await expect(put_right.get_by_role("alert")).to_be_visible()
 
-    await known.locator(".assumptions").get_by_role("link", name="memory").click()
-    assert "/console/memory/one?id=" in page.url
+    await known.locator(".assumptions").get_by_role("link", name="your definition").click()
+    await expect(page.get_by_role("main")).to_contain_text("status = 'paused'")
 
 
 async def test_session_is_shown_from_the_log_without_queries(console: Served, new_page: NewPage, shop: Path) -> None:
@@ -223,10 +229,10 @@ async def test_question_and_clarification_without_scripts(console: Served, new_p
     await expect(page.get_by_text("Saved.", exact=True)).to_be_visible()
     known = page.locator("article.asked").last
     await expect(known.locator(".single-value")).to_have_text(str(figure(shop, OPEN)))
-    await known.get_by_role("button", name="Correct").click()
+    await known.get_by_role("button", name="Right").click()
     await expect(page.get_by_role("heading", name="What was learned")).to_be_visible()
     await page.get_by_role("link", name="Back to the conversation").click()
-    await expect(page.locator(".recent")).to_contain_text("correct")
+    await expect(page.locator(".recent")).to_contain_text("right")
 
 
 @pytest.fixture
@@ -247,7 +253,7 @@ async def test_user_sees_only_what_their_role_may_see(console: Served, new_page:
     page = await new_page(console.url)
     await sign_in(page, keys.user)
     answer = await ask(page, "How many customers are there?")
-    await expect(answer.get_by_role("button", name="Correct")).to_be_visible()
+    await expect(answer.get_by_role("button", name="Right")).to_be_visible()
     await expect(page.get_by_text("as an example")).to_have_count(0)
     await expect(page.get_by_text("Connect a database")).to_have_count(0)
     rules = {"access": {"user": {"tables": ["products"]}}}
@@ -265,7 +271,7 @@ async def test_data_key_approves_examples(console: Served, new_page: NewPage, ke
     page = await new_page(console.url, java_script_enabled=False)
     await sign_in(page, keys.data)
     answer = await ask(page, "How many customers are there?")
-    await expect(answer.get_by_role("button", name="Correct")).to_have_count(0)
+    await expect(answer.get_by_role("button", name="Right")).to_have_count(0)
     await answer.get_by_text("Approve as an example").click()
     await answer.get_by_role("button", name="Approve").click()
     await expect(page.get_by_role("status")).to_contain_text("for everyone in the project")

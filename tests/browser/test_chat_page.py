@@ -105,6 +105,7 @@ async def test_message_without_memory_is_still_stored(console: Served, new_page:
     await page.goto("/")
     await say(page, "I live in Porto.")
     await page.get_by_role("link", name="New topic").click()
+    await page.get_by_text("Options").click()
     await page.get_by_label("Use memory", exact=True).uncheck()
     await say(page, "Where do I live?")
     await expect(page.locator(".by-assistant")).not_to_contain_text("Porto")

@@ -15,7 +15,7 @@ from playwright.async_api import FilePayload, Page, expect
 
 from recollect import Scope, SyncEngine, connect_sync
 from recollect.apps.documents.question import Answered, Source
-from recollect.server.console.documents_view import build_exchange
+from recollect.server.console.documents import build_exchange
 from recollect.settings import Settings
 from recollect.values.document import Upload
 from recollect.values.lesson import Owner
@@ -137,7 +137,7 @@ async def test_dropped_files_and_selection_of_documents(serve: Callable[..., Ser
 
     await scan.locator("summary").click()
     await page.get_by_role("button", name="Delete document").click()
-    await expect(page.locator("#document-place .notice")).to_contain_text("scan.pdf was deleted (1 document")
+    await expect(page.locator("#document-place .notice")).to_contain_text("scan.pdf was deleted, with ")
     await expect(scan).to_have_count(0)
 
 
@@ -148,11 +148,13 @@ async def test_documents_work_without_scripts(console: Served, new_page: NewPage
     await expect(page.locator(".results .problem")).to_contain_text("Files of this kind are not read")
     await expect(page.locator(".results .good")).to_have_count(1)
     await page.get_by_role("link", name="Back to documents").click()
+    await expect(page.get_by_label("Question", exact=True)).to_be_visible()  # the next page, not the one before
     while await page.get_by_role("link", name="Refresh").count():
         await page.reload()
 
     await page.get_by_label("Question", exact=True).fill("How many days of holiday do employees have?")
     await page.get_by_label("Search only handbook.pdf").check()
+    await page.get_by_text("Options").click()
     await page.get_by_label("Use memory").uncheck()
     await page.get_by_role("button", name="Ask", exact=True).click()
     await expect(page.locator(".answer .text")).to_contain_text("thirty days of holiday")
@@ -168,7 +170,7 @@ async def test_documents_work_without_scripts(console: Served, new_page: NewPage
     await expect(page.locator(".where")).to_contain_text("page 1")
     await page.locator(".actions summary").click()
     await page.get_by_role("button", name="Delete document").click()
-    await expect(page.locator(".notice")).to_contain_text("handbook.pdf was deleted (1 document")
+    await expect(page.locator(".notice")).to_contain_text("handbook.pdf was deleted, with ")
     await page.get_by_role("link", name="Back to documents").click()
     await page.get_by_role("button", name="Add an example document").click()
     await expect(page.locator(".listed")).to_contain_text("bicycle workshop")

@@ -13,7 +13,7 @@ from playwright.async_api import Locator, Page, expect
 from recollect import Lesson, Scope, connect_sync
 from recollect.learning.extract import extract
 from recollect.learning.rules import rulebooks
-from recollect.server.console.memory_view import REJECTION_REASONS
+from recollect.server.console.memory import REJECTION_REASONS
 from recollect.server.console.render import redirect_back
 from recollect.settings import Settings
 from recollect.values.conversation import TurnLike

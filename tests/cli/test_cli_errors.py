@@ -87,7 +87,7 @@ def test_programs_get_the_error_as_an_object(bare_cli: Cli, monkeypatch: pytest.
     assert (wrong.code, wrong.error["code"], wrong.error["field"]) == (2, "invalid_setting", "MEMORY_DB_POOL_SIZE")
 
 
-@pytest.mark.parametrize("command", [["record", "x"], ["recall", "x"], ["db", "status"], ["db", "migrate"], ["demo"]])
+@pytest.mark.parametrize("command", [["record", "x"], ["recall", "x"], ["db", "status"], ["db", "migrate"]])
 def test_a_server_that_does_not_answer(bare_cli: Cli, monkeypatch: pytest.MonkeyPatch, command: list[str]) -> None:
     monkeypatch.setenv("MEMORY_DB_CONNECTION_STRING", NO_SERVER)
     ran = bare_cli(*command)

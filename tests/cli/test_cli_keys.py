@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.values.api_key import parse_key
+from recollect.values.identity import parse_key
 
 from .cli_program import Cli
 

@@ -1,4 +1,4 @@
-"""The program as a whole: help, what it loads, the tour, pipes and terminals."""
+"""The program as a whole: help, what it loads, pipes and terminals."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import os
 import pty
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from typer.main import get_command
 
-from recollect.cli import demo
 from recollect.cli.app import app
 
 from .cli_program import PROGRAM, Cli, run_program
@@ -56,52 +54,6 @@ def test_help_loads_neither_numpy_nor_the_driver() -> None:
 def test_the_module_is_the_program() -> None:
     ran = run_program(sys.executable, "-m", "recollect", "--version")
     assert (ran.code, ran.out.split()[0]) == (0, "recollect")
-
-
-def test_the_tour_ends_by_itself_where_nobody_types(home: Path, server: str) -> None:
-    ran = run_program(PROGRAM, "demo", RECOLLECT_HOME=str(home))
-    assert (ran.code, ran.err) == (0, "")
-    assert str(home) in ran.out
-    assert "logged in within the last 30 days" in ran.out
-    assert "以后报表里的金额都用人民币" in ran.out
-    assert "because: words" in ran.out
-    assert "active: logged in within the last 30 days  (definition, from monday#0)" in ran.out
-    assert f" of {demo.PROMPT_BUDGET} tokens" in ran.out
-    assert ESCAPE not in ran.out
-    assert "Your turn" not in ran.out
-
-
-def test_a_second_tour_records_nothing_twice(cli: Cli) -> None:
-    first, second = cli("demo", "--json").json, cli("demo", "--json").json
-    assert second["recorded"]["refs"] == first["recorded"]["refs"]
-    assert [part["replayed"] for part in second["recorded"]["sessions"]] == [True, True]
-    assert "already there" in cli("demo").out
-    assert [len(recall["hits"]) for recall in first["recalled"]] == [2, 2, 2]
-
-
-def test_the_tour_finds_what_it_is_about(cli: Cli) -> None:
-    tour = cli("demo", "--json").json
-    found = [{hit["source"] for hit in recall["hits"]} for recall in tour["recalled"]]
-    assert all(source in hits for source, hits in zip(("monday#0", "monday#7", "wednesday#2"), found, strict=True))
-    assert tour["context"]["tokens"] <= demo.PROMPT_BUDGET
-
-
-def test_the_tour_shows_what_was_learned(cli: Cli) -> None:
-    tour = cli("demo", "--json").json
-    learned = {memory["key"]: memory["refs"] for memory in tour["learned"]}
-    assert (learned["active"], learned["customers"]) == (["monday#0"], ["monday#2"])
-    assert {"terms", "known", "recalled"} == {line["section"] for line in tour["context"]["lines"]}
-
-
-def test_the_prompt_remembers_recalls_explains_and_forgets(cli: Cli) -> None:
-    typed = "I live in Leeds\nwhere do I live?\n/why\n/facts\n/what\n/forget\n/facts\n/exit\n"
-    ran = cli("demo", types=typed)
-    assert ran.code == 0
-    told = ran.out[ran.out.index("Your turn") :]
-    marks = ("location: Leeds", "context: where do I live", "try#0", "session try of dana")
-    assert [mark for mark in marks if mark not in told] == []
-    assert "/facts" in ran.err
-    assert "Leeds" not in told[told.index("session try of dana") :]
 
 
 def test_a_real_terminal_gets_colours_unless_told_otherwise(database: str) -> None:

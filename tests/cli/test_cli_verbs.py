@@ -13,7 +13,7 @@ from typer.main import get_command
 
 from recollect import Engine, Query
 from recollect.cli.app import app
-from recollect.cli.recall import context, recall
+from recollect.cli.memories import context, recall
 
 from .cli_program import Cli
 

@@ -18,7 +18,7 @@ from .pages import ROOT
 PAGE = ROOT / "docs" / "reference" / "cli.md"
 MARKER = "<!-- commands -->"
 COMMON = ("--session", "--user", "--project", "--json", "--yes")
-PANELS = ("Remember", "Teach", "Explain, export and erase", "Try", "Operate")
+PANELS = ("Remember", "Teach", "Explain, export and erase", "Operate")
 
 
 def test_the_page_of_the_command_line_is_current() -> None:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from recollect import Context, Engine, Query, Scope, connect
-from recollect.recall.tokens import count_tokens
+from recollect.recall.lexemes import count_tokens
 from recollect.settings import Settings
 from tests.bounds import bound
 

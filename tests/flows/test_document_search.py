@@ -11,7 +11,7 @@ import pytest
 
 from recollect import DocumentQuery, Engine, InvalidInput, Scope, Upload, connect
 from recollect.providers.fake import FakeEmbedder
-from recollect.recall.document_rank import varied
+from recollect.recall.document_rank import vary_chunks
 from recollect.recall.spelling import beginnings, second_letters
 from recollect.settings import Settings
 from tests.copied_database import copied, name_of
@@ -170,9 +170,9 @@ def test_what_begins_like_a_word_is_looked_at_the_nearest_first() -> None:
 
 
 def test_variety_of_nothing_is_nothing_and_of_equals_their_order() -> None:
-    assert varied(np.zeros(0), np.zeros((0, 4)), 3, 0.5) == []
-    assert varied(np.array([3.0, 2.0, 1.0]), np.zeros((3, 4)), 2, 0.5) == [0, 1]
-    assert varied(np.array([1.0, 0.9, 0.5]), np.eye(3)[[0, 0, 1]], 3, 0.5) == [0, 2, 1]
+    assert vary_chunks(np.zeros(0), np.zeros((0, 4)), 3, 0.5) == []
+    assert vary_chunks(np.array([3.0, 2.0, 1.0]), np.zeros((3, 4)), 2, 0.5) == [0, 1]
+    assert vary_chunks(np.array([1.0, 0.9, 0.5]), np.eye(3)[[0, 0, 1]], 3, 0.5) == [0, 2, 1]
 
 
 @pytest.mark.parametrize(

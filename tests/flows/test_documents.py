@@ -13,10 +13,10 @@ import pytest
 
 from recollect import Engine, InvalidInput, NotFound, Scope, TooLarge, UnsupportedFile, Upload, connect, connect_sync
 from recollect.providers.fake import FakeEmbedder
-from recollect.recall.chunking import chunks
+from recollect.recall.chunking import split_chunks
 from recollect.settings import Settings
-from recollect.values.blocks import Block, iter_canonical_text
-from recollect.values.document import join_chunks
+from recollect.values.document import Block, join_chunks
+from tests.canonical_text import iter_canonical_text
 
 ALEX, BLAKE, BANKER = Scope("alex"), Scope("blake"), Scope("alex", project="bank")
 TABLES = ("document", "document_part", "chunk", "posting", "chunk_vector")
@@ -196,7 +196,7 @@ async def test_a_citation_opens_at_its_place(engine: Engine) -> None:
 def test_a_range_joined_from_chunks_is_the_canonical_text_but_for_blanks(start: int, end: int) -> None:
     blocks = [Block(f"Sentence {n} is here. It has a second half, number {n}.") for n in range(12)]
     text = "".join(iter_canonical_text(blocks))
-    cut = list(chunks(blocks, size=40, overlap=8))
+    cut = list(split_chunks(blocks, size=40, overlap=8))
 
     found, low, high = join_chunks([chunk for chunk in cut if chunk.end > start and chunk.start < end], start, end)
 

@@ -23,10 +23,9 @@ from recollect.errors import InvalidInput, InvalidSetting, NotFound, StoreUnavai
 from recollect.providers.fake import FakeClock, FakeEmbedder
 from recollect.settings import Settings
 from recollect.store import keys as key_store
-from recollect.store.connection import session_options
+from recollect.store.connection import format_session_options
 from recollect.store.database import Database
-from recollect.values.api_key import ApiKey, Grant, NewKey, Role, parse_key
-from recollect.values.identity import LOCAL, Credentials, Identity
+from recollect.values.identity import LOCAL, ApiKey, Credentials, Grant, Identity, NewKey, Role, parse_key
 
 SECRET = "a secret of more than sixty-four bytes, which is enough for HS512, too"
 HOST = Grant(role="service", name="host", project="shop")
@@ -48,7 +47,9 @@ async def elsewhere(settings: Settings, clock: FakeClock) -> AsyncIterator[Engin
 @pytest.fixture
 def app(database: str, settings: Settings) -> Iterator[psycopg.Connection[Any]]:
     """A connection under our role."""
-    with psycopg.connect(make_conninfo(database, options=session_options(settings)), autocommit=True) as connection:
+    with psycopg.connect(
+        make_conninfo(database, options=format_session_options(settings)), autocommit=True
+    ) as connection:
         yield connection
 
 
@@ -58,9 +59,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     sent: list[str] = []
     ask = Database.ask
 
-    async def listening(self: Database, name: str, parameters: Any) -> Any:
+    async def listening(self: Database, name: str, **parameters: Any) -> Any:
         sent.append(name)
-        return await ask(self, name, parameters)
+        return await ask(self, name, **parameters)
 
     monkeypatch.setattr(Database, "ask", listening)
     return sent
@@ -204,8 +205,8 @@ async def test_a_look_up_that_was_under_way_does_not_bring_a_revoked_key_back(
     answered, go_on = asyncio.Event(), asyncio.Event()
     ask = Database.ask
 
-    async def slow(self: Database, name: str, parameters: Any) -> Any:
-        rows = await ask(self, name, parameters)
+    async def slow(self: Database, name: str, **parameters: Any) -> Any:
+        rows = await ask(self, name, **parameters)
         if name == "key.find" and not answered.is_set():
             answered.set()
             await go_on.wait()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from recollect import Context, Engine, Lesson, Query, Scope, connect
 from recollect.providers.fake import FakeEmbedder
-from recollect.recall.tokens import count_tokens
+from recollect.recall.lexemes import count_tokens
 from recollect.settings import Settings
 from recollect.values.lesson import Owner
 from tests.bounds import bound

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,9 +12,12 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from recollect import Engine, InvalidInput, Lesson, Query, Scope, Turn, Upload, connect
+from recollect.apps.chat.assistant import Assistant
+from recollect.apps.chat.message import Ask
 from recollect.flows.dependencies import Dependencies
 from recollect.flows.maintain import build_report
-from recollect.providers.fake import FakeClock, FakeEmbedder
+from recollect.ports import Message
+from recollect.providers.fake import FakeClock, FakeEmbedder, FakeReasoner
 from recollect.settings import Settings
 from recollect.values.report import Report, Week, hide_user_names
 from recollect.values.scope import uuid7
@@ -220,7 +223,7 @@ async def test_counts_leave_the_scopes_and_texts_do_not(deps: Dependencies, logi
         for name, arguments in functions
     ]
 
-    assert len(told) == 6
+    assert len(told) == 7
     everything = str([cursor.fetchall() for cursor in told])
     assert "hybrid" in everything
     assert "secret" not in everything
@@ -263,3 +266,62 @@ async def test_what_is_kept_is_counted_for_each_user_of_the_project_the_largest_
     assert counted == [(None, 0, 0, 1), ("robin", 1, 0, 0), ("alex", 2, 1, 0)]
     assert told.storage[0].bytes == 5000
     assert not {"alex", "robin"} & {each.user for each in hide_user_names(told).storage}
+
+
+async def test_messages_without_a_search_are_counted_apart(memory: Engine, deps: Dependencies) -> None:
+    await ask(deps)
+    assistant = Assistant(memory, deps.settings)
+    for text in ("Hello!", "Please book the bus with Arriva.", "What did I just say?"):
+        await assistant.answer(Scope("alex", "monday"), Ask(text))
+
+    told = await build_report(deps, "default", 7)
+
+    assert (told.totals.messages, told.totals.requests) == (3, 1)
+    assert sum(told.paths.values()) == sum(told.latencies.values()) == 1
+    assert told.days[-1].requests == 1
+
+
+async def test_a_refused_question_used_no_memory(memory: Engine, deps: Dependencies) -> None:
+    scope, assistant = Scope("alex", "monday"), Assistant(memory, deps.settings)
+    await memory.record(scope, [Turn("user", "I keep bees in Wales.")])
+    await assistant.answer(scope, Ask("What is the capital of Mongolia?"))
+    assert (await build_report(deps, "default", 7)).totals.hit == 0
+    await assistant.answer(scope, Ask("Where are my bees?"))
+    assert (await build_report(deps, "default", 7)).totals.hit == 1
+
+
+async def test_complaints_are_corrections_ratings_and_reproaches(memory: Engine, deps: Dependencies) -> None:
+    scope = Scope("alex", "monday")
+    said = (
+        "My name is Alex.",
+        "You forgot my name!",
+        "我已经告诉你了。",
+        "Don't forget the milk.",
+        "I told you that I am 40.",
+    )
+    await memory.record(scope, [Turn("user", text) for text in said])
+    await memory.settle(scope)
+    [name] = await memory.memories(scope, key="name")
+    await memory.correct(scope, name.id, "Alexander")
+    await memory.learn(scope, Lesson("SELECT 1", key="how many?", kind="question", data={"rating": "down"}))
+
+    totals = (await build_report(deps, "default", 7)).totals
+
+    assert (totals.corrections, totals.thumbs_down, totals.reproaches) == (1, 1, 2)
+    assert gauge(await build_report(deps, "default", 14), "complaints") == 2
+    assert (await build_report(deps, "other", 7)).totals.complaints == 0
+
+
+async def test_summaries_are_timed_if_a_model_writes_them(settings: Settings) -> None:
+    def reply(messages: Sequence[Message]) -> str:
+        return '{"summary": "Lines about bees."}' if "summary" in messages[0].text else ""
+
+    reasoner = FakeReasoner(reply)
+    async with connect(settings, reasoner=reasoner, clock=FakeClock(NOON), worker=False) as engine:
+        scope = Scope("alex", "monday")
+        await engine.record(scope, [Turn("user", f"Line {n} is about bees.") for n in range(25)])
+        await engine.settle(scope)
+        totals = (await build_report(engine._deps, "default", 7)).totals
+        written = await engine.episodes(scope)
+    assert totals.summaries == len(written) > 0
+    assert totals.summary_ms >= 0

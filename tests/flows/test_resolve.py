@@ -13,12 +13,11 @@ from psycopg.conninfo import make_conninfo
 
 from recollect import Engine, InvalidInput, NotFound, Scope
 from recollect.flows.dependencies import Dependencies
-from recollect.flows.ontology import drop_term, import_ontology, list_terms, put_term
-from recollect.flows.resolve import resolve
+from recollect.flows.ontology import drop_term, import_ontology, list_terms, put_term, resolve
 from recollect.learning.reconcile import reconcile
 from recollect.providers.fake import FakeClock
 from recollect.settings import Settings
-from recollect.store.connection import session_options
+from recollect.store.connection import format_session_options
 from recollect.store.database import Database
 from recollect.store.memories import Holder, Learned
 from recollect.values.memory import Evidence, MemoryKind
@@ -122,7 +121,7 @@ async def test_the_session_is_asked_before_the_user_the_project_and_the_ontology
         ("session", "paid today", 1.0, None),
     ]
     assert [said.tier for said in own.candidates] == ["user", "project", "ontology"]
-    assert own.why == "defined in this session; the user and the project and the ontology would say otherwise"
+    assert own.why == "defined in this session; other meanings: user, project, ontology"
     assert found[0].source == "glossary:active customer"
     assert (found[2].refs, found[2].source) == (("friday#3",), f"memory:{found[2].memory}")
     assert found[2].why.startswith("the user's own meaning (friday#3), confidence 0.75")
@@ -139,14 +138,14 @@ async def test_a_user_memory_that_has_faded_gives_way_to_whoever_knows_and_is_be
     found = await resolve(shop, ALEX, ["active customer", "paid", "whale", "open"])
 
     assert [said.tier for said in found] == ["ontology", "project", "user", "user"]
-    assert found[0].why.endswith("(the user's own is no longer sure: 0.39)")
+    assert found[0].why.endswith("(the user's own has a low confidence: 0.39)")
     assert [said.meaning for said in found[1].candidates] == [
         "the value paid of orders.status: The money is here.",
         "faded",
     ]
     assert (found[2].confidence, found[2].why) == (
         0.39,
-        "the user's own meaning (friday#3), confidence 0.39, which is not sure, but nobody else knows",
+        "the user's own meaning (friday#3), confidence 0.39, which is low, but there is no other meaning",
     )
 
 
@@ -201,14 +200,16 @@ async def test_a_term_is_found_by_its_name_its_last_part_and_its_synonyms(
 async def test_what_is_only_in_part_or_nearly_known_is_left_open(shop: Dependencies, asked: str) -> None:
     found = await one(shop, asked)
     assert (found.is_resolved, found.meaning, found.confidence, found.candidates) == (False, None, 0.0, ())
-    assert found.why == "nobody has said what it means"
+    assert found.why == "no meaning is known"
 
 
 async def test_of_two_things_of_one_name_none_is_chosen(shop: Dependencies) -> None:
     found = await one(shop, "total")
     assert not found.is_resolved
     assert {said.source for said in found.candidates} == {"column:orders.total", "column:invoices.total"}
-    assert found.why == "the ontology has more than one: column:invoices.total, column:orders.total; ask which is meant"
+    assert (
+        found.why == "the ontology has several meanings: column:invoices.total, column:orders.total; ask which is meant"
+    )
 
     await put_term(shop, ALEX, Term("total", description="the total of an order"))
     assert (await one(shop, "totals")).source == "glossary:total"
@@ -243,7 +244,7 @@ async def test_nobody_is_told_what_another_user_or_project_means(shop: Dependenc
 
 @pytest.fixture
 def app(database: str, settings: Settings) -> Iterator[psycopg.Connection[Any]]:
-    with psycopg.connect(make_conninfo(database, options=session_options(settings))) as connection:
+    with psycopg.connect(make_conninfo(database, options=format_session_options(settings))) as connection:
         yield connection
 
 

@@ -20,7 +20,7 @@ from recollect.learning.upkeep import UpkeepSummary
 from recollect.providers.fake import FakeClock, FakeEmbedder
 from recollect.settings import Settings, read_settings
 from recollect.store import upkeep as walking
-from recollect.store.connection import session_options
+from recollect.store.connection import format_session_options
 from recollect.store.memories import Holder, Learned
 from recollect.values.memory import Evidence, Memory
 from recollect.values.scope import ScopeId, uuid7
@@ -372,7 +372,7 @@ async def test_what_is_found_in_every_scope_are_ids_and_nothing_else(
     people = [Scope(f"user {n}", "monday") for n in range(3)]
     await converse(memory, *people)
     await deps.request_log.flush()
-    with psycopg.connect(make_conninfo(database, options=session_options(settings))) as app:
+    with psycopg.connect(make_conninfo(database, options=format_session_options(settings))) as app:
         app.execute("SET ROLE recollect_operator")
         cursor = app.execute(f"SELECT * FROM {name}('3000-01-01', '{UUID(int=0)}', 100)".encode())
         assert columns(cursor.description) == ["scope_id"]

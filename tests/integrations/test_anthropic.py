@@ -16,9 +16,8 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic
 from anthropic.tools import BetaLocalFilesystemMemoryTool, ToolError
 
-from recollect import Engine, InvalidInput, Lesson, Query, Scope, SyncEngine, connect_sync
-from recollect.integrations.anthropic import AsyncRecollectMemoryTool, RecollectMemoryTool
-from recollect.integrations.anthropic_files import format_size, parse_path
+from recollect import Engine, Lesson, Query, Scope, SyncEngine, connect_sync
+from recollect.integrations.anthropic import AsyncRecollectMemoryTool, RecollectMemoryTool, format_size, parse_path
 from recollect.settings import Settings
 
 from .anthropic_server import Claude, claude_serving
@@ -161,7 +160,7 @@ def test_what_anthropics_tool_would_not_explain_is_a_clear_error(tool: Recollect
     ],
 )
 def test_no_path_leads_out_of_the_folder(path: str) -> None:
-    with pytest.raises(InvalidInput):
+    with pytest.raises(ToolError):
         parse_path(path)
 
 

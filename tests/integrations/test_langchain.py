@@ -205,7 +205,7 @@ async def test_the_same_awaited_on_the_engine_s_own_loop(memory: Engine) -> None
 
 @pytest.fixture
 def york(plain: SyncEngine) -> SyncEngine:
-    """A user who said where he lives on Monday, and another."""
+    """A user who said on Monday where they live, and another."""
     plain.record(MONDAY, [("user", "I live in York."), ("assistant", "A fine city.")])
     plain.record(Scope("bo", "monday"), [("user", "I live in Leeds.")])
     plain.settle(MONDAY)

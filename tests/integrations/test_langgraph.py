@@ -40,8 +40,8 @@ from recollect.integrations.langgraph import (
     make_key,
     make_lesson,
     matches_filter,
-    parse_item,
     render_value,
+    select_latest,
     select_namespaces,
 )
 from recollect.settings import Settings
@@ -180,7 +180,8 @@ def test_namespaces_are_chosen_by_conditions_depth_and_page_as_in_langgraph_s_ow
 def kept_in(namespace: tuple[str, ...]) -> StoredItem:
     lesson = make_lesson(PutOp(namespace, "k", {"n": 1}), {"n": 1}, {})
     about = (MemoryId(uuid7()), lesson.kind, lesson.key, lesson.value, 1.0, lesson.importance)
-    return parse_item(Memory(*about, "explicit", "person", "active", datetime.now(UTC), data=lesson.data))
+    [item] = select_latest([Memory(*about, "explicit", "person", "active", datetime.now(UTC), data=lesson.data)])
+    return item
 
 
 def asked(wanted: dict[str, Any]) -> ListNamespacesOp:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.learning.changes import LIKELY, find_outdated
+from recollect.recall.answer_ranking import Relevance
 
 CHANGED = (
     ("I work at the bakery on Quay Street", "I left the bakery, now I drive a tram for the city"),
@@ -55,10 +56,16 @@ def test_last_of_several_changes_holds() -> None:
     assert first.by == 2
 
 
+def test_message_about_other_people_changes_nothing_whatever_its_cues() -> None:
+    said = ["My sister works as a vet in Graz", "Sold the Volvo last weekend, got a Kia instead"]
+
+    assert find_outdated(said, [Relevance(1.0, 0.0), Relevance(-1.0, 0.0)]) == []
+
+
 def test_question_supports_a_message_that_shares_no_word() -> None:
     said = ["I take sertraline 50mg", "the psychiatrist bumped me up, it is 100 now"]
 
     before = find_outdated(said)
-    after = find_outdated(said, [0.0, 2.0])
+    after = find_outdated(said, [Relevance(1.0, 0.0), Relevance(0.9, 2.0)])
 
     assert after[0].probability > max([LIKELY, *(change.probability for change in before)])

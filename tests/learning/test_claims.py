@@ -111,6 +111,12 @@ def test_a_claim_that_belongs_nowhere_is_turned_away(category: str, key: str, re
     assert reasons(judged("I live in Leeds.", claim("Leeds", "I live in Leeds", key, category))) == [reason]
 
 
+@pytest.mark.parametrize("text", ["Everyone seems to live in Leeds.", "Leeds is nice, says the guide."])
+def test_a_claim_about_nobody_is_turned_away(text: str) -> None:
+    assert reasons(judged(text, claim("Leeds", text, "location", "identity"))) == ["not about the user"]
+    assert judged(f"I like it. {text}", claim("Leeds", text, "location", "identity")).facts == []
+
+
 @pytest.mark.parametrize(
     ("key", "category", "expected"),
     [
@@ -122,7 +128,7 @@ def test_a_claim_that_belongs_nowhere_is_turned_away(category: str, key: str, re
     ],
 )
 def test_keys_are_those_of_the_rules(key: str, category: str, expected: tuple[str, str]) -> None:
-    [fact] = judged("It is Leeds.", claim("Leeds", "It is Leeds", key, category)).facts
+    [fact] = judged("Mine is Leeds.", claim("Leeds", "Mine is Leeds", key, category)).facts
 
     assert (fact.category, fact.key) == expected
 
@@ -259,5 +265,5 @@ def test_the_gates_let_honest_claims_through_and_stop_most_of_a_gullible_model_s
         honest += kept(sentence, *stated)
         gullible += 0 if stated else kept(sentence, claim(last_word(text), text, "thing", "identity"))
 
-    assert honest >= 268
-    assert gullible <= 55
+    assert honest >= 261
+    assert gullible <= 43

@@ -15,7 +15,7 @@ from recollect.learning.extract import extract
 from recollect.learning.rules import rulebooks
 from recollect.learning.summary import MOST_TOKENS, NOTHING, Summary, summarize_by_quoting
 from recollect.recall.entities import entities
-from recollect.recall.tokens import count_tokens
+from recollect.recall.lexemes import count_tokens
 from recollect.values.conversation import Episode, Role, Turn, find_due_ranges
 from recollect.values.memory import Extraction
 

@@ -23,7 +23,7 @@ from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from recollect.errors import InvalidSetting, Unauthorized
 from recollect.providers import jwt as jwt_provider
-from recollect.providers.jwt import LEEWAY, TokenReader, token_reader
+from recollect.providers.jwt import LEEWAY, TokenReader, make_token_reader
 from recollect.settings import read_settings
 
 SECRET = "a secret of more than sixty-four bytes, which is enough for HS512, too"
@@ -38,7 +38,7 @@ SIGNERS: dict[str, tuple[Any, Any]] = {
 
 
 def reader(**given: str) -> TokenReader:
-    made = token_reader(read_settings({}, **given))
+    made = make_token_reader(read_settings({}, **given))
     assert made is not None
     return made
 
@@ -339,7 +339,7 @@ async def test_a_key_is_used_for_what_it_says_it_is_for(keys: Keys) -> None:
 
 
 def test_without_settings_there_are_no_tokens() -> None:
-    assert token_reader(read_settings({})) is None
+    assert make_token_reader(read_settings({})) is None
 
 
 @pytest.mark.parametrize(
@@ -359,7 +359,7 @@ def test_without_settings_there_are_no_tokens() -> None:
 )
 def test_what_could_not_be_safe_is_refused_at_the_start(given: dict[str, str], setting: str) -> None:
     with pytest.raises(InvalidSetting) as refused:
-        token_reader(read_settings({}, **given))
+        make_token_reader(read_settings({}, **given))
 
     assert refused.value.setting == setting
     assert "hunter2" not in str(refused.value)
@@ -372,7 +372,7 @@ def test_a_key_file_that_cannot_be_used_is_refused_at_the_start(tmp_path: Path, 
     for content in (text, private_pem(RSA), json.dumps({"keys": [{"kty": "oct", "k": "aHVudGVyMg"}]})):
         (tmp_path / "keys").write_text(content)
         with pytest.raises(InvalidSetting) as refused:
-            token_reader(read_settings({}, jwt_keys=str(tmp_path / "keys")))
+            make_token_reader(read_settings({}, jwt_keys=str(tmp_path / "keys")))
         assert refused.value.setting == "RECOLLECT_JWT_KEYS"
         assert "hunter2" not in str(refused.value)
 
@@ -380,5 +380,5 @@ def test_a_key_file_that_cannot_be_used_is_refused_at_the_start(tmp_path: Path, 
 def test_the_secret_is_in_no_repr() -> None:
     settings = read_settings({}, jwt_secret=SECRET, model_key="sk-hunter2")
 
-    assert "enough for HS512" not in repr(settings) + repr(token_reader(settings))
+    assert "enough for HS512" not in repr(settings) + repr(make_token_reader(settings))
     assert "hunter2" not in repr(settings)

@@ -9,12 +9,12 @@ import pytest
 
 from recollect.errors import EmbeddedServerFailed, EmbedderFailed, InvalidSetting
 from recollect.providers.files.reader import read_file
-from recollect.providers.jwt import token_reader
+from recollect.providers.jwt import make_token_reader
 from recollect.providers.local import LocalEmbedder
 from recollect.providers.redis import open_cache
 from recollect.settings import Settings
 from recollect.store import embedded_files
-from recollect.values.blocks import Failure
+from recollect.values.document import Failure
 from tests.providers.files.makers import PROSE, docx, pdf, pptx, xlsx
 
 
@@ -41,8 +41,8 @@ def test_tokens_name_their_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jwt", None)
 
     with pytest.raises(InvalidSetting, match=r"RECOLLECT_JWT_SECRET: .*`pip install 'recollect\[server\]'`$"):
-        token_reader(Settings(jwt_secret="x" * 64))
-    assert token_reader(Settings()) is None
+        make_token_reader(Settings(jwt_secret="x" * 64))
+    assert make_token_reader(Settings()) is None
 
 
 def test_embedded_server_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.recall.chunking import chunks
-from recollect.recall.tokens import count_tokens
-from recollect.values.blocks import FAILURE_MESSAGES, Block, Chunk, Failure, iter_canonical_text
+from recollect.recall.chunking import split_chunks
+from recollect.recall.lexemes import count_tokens
+from recollect.values.document import FAILURE_MESSAGES, Block, Chunk, Failure
 from tests.bounds import bound
+from tests.canonical_text import iter_canonical_text
 
 ALPHABET = "ab cd. EF! 12;\n\t，。记忆对话？é\u0301👩\u200d💻🏽…|"
 TEXTS = st.one_of(
@@ -38,7 +39,7 @@ SIZES = st.integers(8, 120).flatmap(lambda size: st.tuples(st.just(size), st.int
 def test_a_chunk_is_exactly_its_range_and_within_its_size(blocks: list[Block], sizes: tuple[int, int]) -> None:
     size, overlap = sizes
     text = "".join(iter_canonical_text(blocks))
-    for index, chunk in enumerate(chunks(blocks, size=size, overlap=overlap)):
+    for index, chunk in enumerate(split_chunks(blocks, size=size, overlap=overlap)):
         assert chunk.index == index
         assert chunk.text
         assert text[chunk.start : chunk.end] == chunk.text == chunk.text.strip()
@@ -51,7 +52,7 @@ def test_nothing_is_left_out_and_no_more_than_the_overlap_is_said_twice(
     blocks: list[Block], sizes: tuple[int, int]
 ) -> None:
     text, at = "".join(iter_canonical_text(blocks)), 0
-    for chunk in chunks(blocks, size=sizes[0], overlap=sizes[1]):
+    for chunk in split_chunks(blocks, size=sizes[0], overlap=sizes[1]):
         assert not text[at : chunk.start].strip()
         assert chunk.end > at
         assert count_tokens(text[chunk.start : at]) <= sizes[1]
@@ -64,7 +65,7 @@ def test_nothing_is_left_out_and_no_more_than_the_overlap_is_said_twice(
 def test_what_a_reader_sees_as_one_character_is_never_cut(characters: list[str]) -> None:
     text = "".join(characters)
     places = {0, *accumulate(map(len, characters))}
-    for chunk in chunks([Block(text)], size=40, overlap=10):
+    for chunk in split_chunks([Block(text)], size=40, overlap=10):
         assert text[: chunk.start].isspace() or chunk.start in places
         assert chunk.end in places or text[chunk.end :].startswith(" ")
 
@@ -75,7 +76,7 @@ def prose(words: int, start: int = 0) -> str:
 
 
 def cut(*blocks: Block) -> list[Chunk]:
-    return list(chunks(blocks))
+    return list(split_chunks(blocks))
 
 
 def test_a_chunk_knows_its_headings_and_its_pages() -> None:
@@ -143,7 +144,7 @@ def test_the_lead_ends_with_the_table() -> None:
 @pytest.mark.parametrize(("size", "overlap"), [(1, 0), (100, 51), (100, -1)])
 def test_sizes_that_cannot_work_are_refused(size: int, overlap: int) -> None:
     with pytest.raises(ValueError, match="cannot overlap"):
-        list(chunks([], size=size, overlap=overlap))
+        list(split_chunks([], size=size, overlap=overlap))
 
 
 def test_a_long_document_is_never_held_as_a_whole() -> None:
@@ -154,7 +155,7 @@ def test_a_long_document_is_never_held_as_a_whole() -> None:
             yield Block(prose(chooser.randrange(20, 600), i * 100))
 
     tracemalloc.start()
-    characters = sum(len(chunk.text) for chunk in chunks(blocks()))
+    characters = sum(len(chunk.text) for chunk in split_chunks(blocks()))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert characters > 1_000_000

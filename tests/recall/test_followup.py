@@ -17,6 +17,12 @@ ENGLISH = [
     (["How many orders did we ship in May 2023?"], "and June?", "How many orders did we ship in June 2023?"),
     (["What discounts do we have for employees?"], "and for clients?", "What discounts do we have for clients?"),
     (["When is Anna's birthday?"], "and Bob's?", "When is Bob's birthday?"),
+    (["What does the blue toner cost?"], "and the black one?", "What does the black toner cost?"),
+    (
+        ["What is the delivery time of the blue toner?"],
+        "or the black one?",
+        "What is the delivery time of the black toner?",
+    ),
     (["flights from Paris to Rome"], "and to London?", "flights from Paris to London"),
     (["sales last year", "thanks!"], "what about 2022?", "sales 2022"),
     (["total sales in 2024"], "what about profit?", "total sales in 2024 profit"),

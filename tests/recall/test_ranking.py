@@ -12,9 +12,8 @@ import psycopg
 import pytest
 
 from recollect import Query
-from recollect.recall.bm25 import frequencies, idf, term_scores
-from recollect.recall.candidates import Candidates
-from recollect.recall.fuse import Weights, fuse, min_max
+from recollect.recall.bm25 import Candidates, compute_idf, score_terms, unfold_frequencies
+from recollect.recall.fuse import Weights, fuse, scale_values
 from recollect.recall.question import read_question
 from recollect.recall.rank import choose
 from recollect.recall.sketch import MAX_POSITIONS, Flag
@@ -54,18 +53,18 @@ def test_frequencies_are_unfolded_from_what_postgresql_s_ts_rank_makes_of_them(d
 
     folded = np.array([row[1] for row in rows], np.float32)[:, None]
 
-    assert frequencies(folded)[:, 0].tolist() == list(range(1, MAX_POSITIONS + 1))
-    assert frequencies(np.zeros((1, 1), np.float32)).tolist() == [[0]]
+    assert unfold_frequencies(folded)[:, 0].tolist() == list(range(1, MAX_POSITIONS + 1))
+    assert unfold_frequencies(np.zeros((1, 1), np.float32)).tolist() == [[0]]
 
 
 def test_a_rare_word_is_worth_more_and_no_word_less_than_nothing() -> None:
-    worth = idf(np.array([1, 5, 10]), 10)
+    worth = compute_idf(np.array([1, 5, 10]), 10)
 
     assert worth[0] > worth[1] > worth[2] > 0
 
 
 def test_more_of_a_word_counts_more_and_a_longer_turn_less() -> None:
-    scores, _ = term_scores(np.array([[1.0], [2.0], [2.0]]), np.array([10.0, 10.0, 40.0]))
+    scores, _ = score_terms(np.array([[1.0], [2.0], [2.0]]), np.array([10.0, 10.0, 40.0]))
 
     assert scores[1, 0] > scores[0, 0]
     assert scores[1, 0] > scores[2, 0]
@@ -89,7 +88,7 @@ def test_nothing_at_all_can_be_scored() -> None:
     ],
 )
 def test_values_are_scaled_to_one_and_what_is_missing_is_nothing(values: list[float], scaled: list[float]) -> None:
-    assert min_max(np.array(values, np.float32)).tolist() == scaled
+    assert scale_values(np.array(values, np.float32)).tolist() == scaled
 
 
 def test_the_parts_add_up_to_the_total() -> None:

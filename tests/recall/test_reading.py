@@ -14,11 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import Scope, Turn
-from recollect.recall.excerpt import excerpt, passages
-from recollect.recall.lexemes import lexemes
+from recollect.recall.excerpt import excerpt, split_passages
+from recollect.recall.lexemes import count_tokens, lexemes
 from recollect.recall.question import read_question
 from recollect.recall.sketch import Flag, flags, quoted, sketch, speaker_key, tsvector
-from recollect.recall.tokens import count_tokens
 from recollect.values.scope import user_scope_id, uuid7
 
 
@@ -158,7 +157,7 @@ def test_an_excerpt_is_a_piece_of_the_text(text: str, size: int) -> None:
 
 @given(st.text(st.sampled_from("ab \n.。字"), min_size=1, max_size=2000), st.integers(20, 200))
 def test_passages_cover_the_text_in_order(text: str, size: int) -> None:
-    spans = passages(text, size)
+    spans = split_passages(text, size)
 
     assert spans[0][0] == 0
     assert spans[-1][1] == len(text)

@@ -22,8 +22,7 @@ from recollect.providers.fake import FakeEmbedder
 from recollect.settings import Settings, read_settings
 from recollect.store.connection import make_database
 from recollect.store.migrate import EXTENSIONS
-from recollect.values.api_key import Grant
-from recollect.values.identity import Credentials
+from recollect.values.identity import Credentials, Grant
 from tests.old_schema import fill_old_schema
 
 ALEX = Scope("alex", "monday")

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from uuid import uuid4
 
+import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from recollect import Scope, connect
+from bench.fault_servers import Proxy
+from recollect import Scope, StoreUnavailable, connect
 from recollect.settings import Settings
 from recollect.store.connection import KEEPALIVES, normalize_dsn
 
@@ -24,35 +27,18 @@ OPTIONS = {
 }
 
 
-async def copied(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    with suppress(ConnectionError):
-        while part := await source.read(65_536):
-            target.write(part)
-            await target.drain()
-    target.close()
-    with suppress(ConnectionError):
-        await target.wait_closed()
-
-
 def socket_file(database: str) -> Path:
     return next(Path(str(conninfo_to_dict(database)["host"])).glob(".s.PGSQL.*[0-9]"))
 
 
 @asynccontextmanager
-async def over_tcp(database: str) -> AsyncIterator[str]:
-    """The embedded server listens on a socket file only; this is its DSN by way of a port."""
-    file = socket_file(database)
-
-    carrying: list[asyncio.Task[object]] = []
-
-    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from_server, to_server = await asyncio.open_unix_connection(file)
-        both = (copied(reader, to_server), copied(from_server, writer))
-        carrying.extend(asyncio.create_task(each) for each in both)
-
-    async with await asyncio.start_server(carry, "127.0.0.1", 0) as proxy:
-        yield make_conninfo(database, host="127.0.0.1", port=proxy.sockets[0].getsockname()[1], sslmode="disable")
-        await asyncio.wait(carrying)
+async def over_tcp(database: str) -> AsyncIterator[tuple[str, Proxy]]:
+    """The embedded server listens on a socket file only; this is its DSN by way of a port, and what fails there."""
+    proxy = Proxy(socket_file(database))
+    async with await asyncio.start_server(proxy.carry, "127.0.0.1", 0) as listener:
+        port = listener.sockets[0].getsockname()[1]
+        yield make_conninfo(database, host="127.0.0.1", port=port, sslmode="disable"), proxy
+        await proxy.cut()
 
 
 async def in_force(settings: Settings) -> dict[str, int]:
@@ -71,8 +57,43 @@ async def in_force(settings: Settings) -> dict[str, int]:
 async def test_a_host_that_vanished_is_given_up_as_the_dsn_says_or_else_soon(
     settings: Settings, database: str, own: dict[str, int]
 ) -> None:
-    async with over_tcp(database) as dsn:
+    async with over_tcp(database) as (dsn, _):
         assert await in_force(replace(settings, dsn=make_conninfo(dsn, **own))) == {**KEEPALIVES, **own}
+
+
+@pytest.fixture
+def member(database: str) -> Iterator[str]:
+    """A login of the application."""
+    name = f"member_{uuid4().hex[:12]}"
+    with psycopg.connect(database, autocommit=True) as owner:
+        owner.execute(f"CREATE ROLE {name} LOGIN IN ROLE recollect_app".encode())
+        yield name
+        owner.execute(f"DROP ROLE {name}".encode())
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+async def test_locks_of_a_host_that_vanished_are_released(
+    settings: Settings, database: str, alex: Scope, member: str, pooled: bool
+) -> None:
+    """PostgreSQL itself would keep a half-open connection with its transaction for two hours."""
+    impatient = replace(settings, admin_dsn=database, pooled=pooled, statement_timeout=0.5, pool_size=1, max_overflow=0)
+    async with over_tcp(database) as (dsn, proxy), connect(settings, worker=False) as other:
+        login = make_conninfo(dsn, user=member)
+        async with connect(replace(impatient, dsn=login), worker=False) as vanishing:
+            await vanishing.record(alex, [("user", "first")])
+
+            async def vanish() -> None:
+                async with vanishing._deps.store._database.transaction(alex.id) as transaction:
+                    await transaction.rows("conversation.lock_all")
+                    lost.append(asyncio.create_task(proxy.leave_half_open(60)))
+                    await other.record(alex, [("user", "second")])
+
+            lost: list[asyncio.Task[None]] = []
+            with pytest.raises(StoreUnavailable):
+                await vanish()
+            lost[0].cancel()
+
+            assert [turn.text for turn in await other.history(alex)] == ["first", "second"]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -20,7 +21,7 @@ from recollect import Engine, Scope, connect
 from recollect.providers.fake import FakeEmbedder
 from recollect.settings import Settings
 from recollect.store import embedded
-from recollect.worker.worker import Worker
+from recollect.worker import Worker
 
 # Four tasks of one process talk in one session, one line at a time or many at once, and say what was acknowledged.
 TALKER = """
@@ -74,7 +75,7 @@ STUCK = """
 import asyncio, sys
 from recollect import connect
 from recollect.providers.fake import FakeEmbedder
-from recollect.worker.worker import Worker
+from recollect.worker import Worker
 
 class Stuck(FakeEmbedder):
     async def embed(self, texts):
@@ -167,7 +168,11 @@ def own_home() -> Iterator[Path]:
 
 
 def kill_server(home: Path) -> None:
-    pid = embedded.read_status(home).pid
+    # Lines of before the last kill may still be read while the server is on its way back.
+    for _ in range(600):
+        if (pid := embedded.read_status(home).pid) is not None:
+            break
+        time.sleep(0.1)
     assert pid is not None
     postmaster = psutil.Process(pid)
     for one in [postmaster, *postmaster.children(recursive=True)]:

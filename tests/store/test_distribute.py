@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -12,9 +13,9 @@ import pytest
 from psycopg import AsyncConnection
 from psycopg.rows import namedtuple_row
 
-from recollect import SchemaMismatch
+from recollect import SchemaMismatch, admin
 from recollect.settings import Settings
-from recollect.store.distribute import (
+from recollect.store.migrate import (
     ANCHOR,
     REFERENCES,
     Schema,
@@ -44,7 +45,7 @@ async def test_every_table_is_distributed_or_on_every_node(schema: Schema) -> No
 
 async def test_steps_come_in_an_order_that_works(schema: Schema) -> None:
     kinds = [step.what.split()[0] for step in build_plan(schema)]
-    order = ["function", "reference", "drop", "distribute", "add"]
+    order = ["function", "reference", "drop", "distribute", "delegate", "add"]
     listed = [order.index(kind) for kind in kinds if kind in order]
 
     assert listed == sorted(listed)
@@ -58,6 +59,15 @@ async def test_every_table_follows_the_first_one_to_its_node(schema: Schema) -> 
     assert "shard_count => 32, colocate_with => 'none'" in calls[0]
     assert all("'scope_id', colocate_with => 'recollect.holder'" in call for call in calls[1:])
     assert all("_concurrently(" in call for call in calls)
+
+
+async def test_appending_runs_on_the_node_of_its_scope(schema: Schema, database: str) -> None:
+    [call] = [step.sql for step in build_plan(schema) if "append_turns" in step.sql]
+    with psycopg.connect(database) as owner:
+        named = owner.execute("SELECT proargnames[1] FROM pg_proc WHERE proname = 'append_turns'").fetchone()
+
+    assert call.endswith("', 'of_scope', colocate_with => 'recollect.holder')")
+    assert named == ("of_scope",)
 
 
 async def test_a_table_without_a_key_can_be_moved_while_in_use(schema: Schema) -> None:
@@ -116,6 +126,59 @@ async def test_a_server_without_citus_is_refused_in_one_sentence(database: str) 
     assert "\n" not in str(refused.value)
 
 
+# The interface of Citus as far as the plan uses it: it writes down what it was asked, and moves nothing.
+STAND_IN = """
+    CREATE TABLE public.pg_dist_partition (logicalrelid regclass, colocated text);
+    CREATE TABLE public.pg_dist_object (classid oid, objid oid, distribution_argument_index int);
+    CREATE FUNCTION public.create_reference_table(t regclass) RETURNS void LANGUAGE sql AS
+        $$ INSERT INTO public.pg_dist_partition VALUES (t, 'everywhere') $$;
+    CREATE FUNCTION public.create_distributed_table(
+        t regclass, c text, colocate_with text DEFAULT 'default', shard_count int DEFAULT NULL)
+        RETURNS void LANGUAGE sql AS $$ INSERT INTO public.pg_dist_partition VALUES (t, colocate_with) $$;
+    CREATE FUNCTION public.create_distributed_function(
+        f regprocedure, a text DEFAULT NULL, colocate_with text DEFAULT 'default') RETURNS void LANGUAGE sql AS
+        $$ INSERT INTO public.pg_dist_object
+           SELECT 'pg_proc'::regclass, f, array_position(proargnames, a) - 1 FROM pg_proc WHERE oid = f $$;
+    SET allow_system_table_mods = on;
+    INSERT INTO pg_extension VALUES (99999, 'citus', 10, 'public'::regnamespace, false, '13.0');
+"""
+
+
+@pytest.fixture
+def stand_in(database: str) -> Iterator[psycopg.Connection[Any]]:
+    """A superuser's connection to a server that looks like a coordinator."""
+    with psycopg.connect(database, autocommit=True) as owner:
+        owner.execute(STAND_IN.encode())
+        yield owner
+        owner.execute("DELETE FROM pg_extension WHERE extname = 'citus'")
+
+
+def count_placed(owner: psycopg.Connection[Any]) -> int:
+    return len(owner.execute("SELECT FROM pg_dist_partition").fetchall())
+
+
+async def test_a_run_goes_on_after_an_interruption_and_leaves_nothing_to_do(
+    settings: Settings, stand_in: psycopg.Connection[Any]
+) -> None:
+    steps = await admin.distribute(settings, dry_run=True)
+    assert count_placed(stand_in) == 0
+    told: list[tuple[str, int, int]] = []
+
+    def stop_halfway(*step: Any) -> None:
+        told.append(step)
+        if len(told) > len(steps) // 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await admin.distribute(settings, progress=stop_halfway)
+    assert told == [(step.what, done, len(steps)) for done, step in enumerate(steps[: len(told)])]
+    done_again = await admin.distribute(settings)
+
+    assert 0 < len(done_again) < len(steps)
+    assert count_placed(stand_in) == len(SCOPED) + 4
+    assert await admin.distribute(settings) == []
+
+
 @pytest.mark.parametrize(
     ("facts", "sentence"),
     [
@@ -125,7 +188,7 @@ async def test_a_server_without_citus_is_refused_in_one_sentence(database: str) 
 )
 def test_what_is_missing_on_the_server_is_named(facts: dict[str, Any], sentence: str) -> None:
     with pytest.raises(SchemaMismatch, match=sentence):
-        refuse_unsuitable(SimpleNamespace(**{"can_have_citus": True, "plugins": "", **facts}))
+        refuse_unsuitable(SimpleNamespace(**{"can_have_citus": True, "has_logical_log": True, "plugins": "", **facts}))
 
 
 async def test_a_connection_keeps_the_options_of_its_own_string(database: str, settings: Settings) -> None:

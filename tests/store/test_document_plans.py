@@ -13,7 +13,7 @@ from psycopg.conninfo import make_conninfo
 from recollect import Scope, Upload, connect
 from recollect.providers.fake import FakeEmbedder
 from recollect.settings import Settings
-from recollect.store.connection import session_options
+from recollect.store.connection import format_session_options
 from recollect.store.database import queries
 
 ALEX = Scope("alex")
@@ -39,7 +39,7 @@ async def app(database: str, settings: Settings) -> Any:
         owner.execute(OTHERS.encode(), {"scope": ALEX.id})
         owner.execute(VECTORS.encode())
         owner.execute("ANALYZE")
-    dsn = make_conninfo(database, options=session_options(settings))
+    dsn = make_conninfo(database, options=format_session_options(settings))
     with psycopg.connect(dsn, cursor_factory=ClientCursor) as connection:
         yield connection
 

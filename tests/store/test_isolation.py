@@ -20,9 +20,9 @@ from psycopg.sql import SQL, Composed, Identifier
 from recollect import Engine, Query, RecollectError, Scope, Upload, connect
 from recollect.providers.fake import FakeEmbedder
 from recollect.settings import Settings, read_settings
-from recollect.store.connection import make_database, session_options
+from recollect.store.connection import format_session_options, make_database
 from recollect.store.migrate import prepare
-from recollect.values.api_key import Grant
+from recollect.values.identity import Grant
 from tests.bounds import bound
 from tests.copied_database import copied, name_of
 
@@ -217,7 +217,7 @@ def database(request: pytest.FixtureRequest, server: str, template: str) -> Iter
 @pytest.fixture
 def app(database: str, settings: Settings) -> Iterator[psycopg.Connection[Any]]:
     """A session as the engine's pool opens it."""
-    with psycopg.connect(make_conninfo(database, options=session_options(settings))) as connection:
+    with psycopg.connect(make_conninfo(database, options=format_session_options(settings))) as connection:
         yield connection
 
 
@@ -289,6 +289,7 @@ def test_every_policy_of_a_user_s_table_compares_the_scope_and_nothing_else(data
         ("conversation", "owner_wakes_work", "UPDATE", "true"),
         ("document", "owner_finds_work", "SELECT", "true"),
         ("embedding", "owner_counts", "SELECT", "true"),
+        ("episode", "owner_counts", "SELECT", "true"),
         ("holder", "owner_finds_idle", "SELECT", "true"),
         ("idempotency", "owner_finds_old", "SELECT", "true"),
         ("memory", "owner_finds_idle", "SELECT", "true"),

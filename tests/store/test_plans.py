@@ -17,7 +17,7 @@ from psycopg.conninfo import make_conninfo
 from recollect import Scope, connect
 from recollect.providers.fake import FakeEmbedder
 from recollect.settings import Settings, read_settings
-from recollect.store.connection import session_options
+from recollect.store.connection import format_session_options
 from recollect.store.database import queries
 from tests.copied_database import copied
 
@@ -65,7 +65,7 @@ async def filled(database: str, settings: Settings) -> UUID:
 
 @pytest.fixture
 def app(database: str, settings: Settings) -> Iterator[psycopg.Connection[Any]]:
-    dsn = make_conninfo(database, options=session_options(settings))
+    dsn = make_conninfo(database, options=format_session_options(settings))
     with psycopg.connect(dsn, cursor_factory=ClientCursor) as connection:
         yield connection
         connection.rollback()

@@ -165,7 +165,7 @@ async def sent(database: Database, work: str, scope: Scope) -> str:
         case "one statement":
             await database.write_one(scope.id, "conversation.all", {})
         case "an operator's":
-            await database.ask_as_operator("work.wake", {"stage": ""})
+            await database.ask_as_operator("work.wake", stage="")
         case "a transaction":
             async with database.transaction(scope.id) as transaction:
                 await transaction.rows("conversation.all")

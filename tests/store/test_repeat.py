@@ -9,7 +9,7 @@ from psycopg.errors import AdminShutdown, DeadlockDetected, QueryCanceled, Seria
 from psycopg_pool import PoolTimeout
 
 from recollect import Engine, Scope, StoreUnavailable
-from recollect.store.database import TRIES, can_repeat
+from recollect.store.database import TRIES, can_repeat, translate_error
 
 # Raises the error of a rolled back transaction for the first two turns. A sequence counts also what is rolled back.
 FAIL_TWICE = """
@@ -117,3 +117,8 @@ async def test_write_that_was_rolled_back_is_sent_again(memory: Engine, database
 def test_errors_after_which_a_transaction_is_sent_again(error: Exception, read: bool, write: bool) -> None:
     assert can_repeat(error, write=False) is read
     assert can_repeat(error, write=True) is write
+
+
+@pytest.mark.parametrize("sqlstate", ["25006", "53100", "53300", "57P03", "58030", "XX000"])
+def test_a_server_that_cannot_serve_now_is_not_the_request_s_fault(sqlstate: str) -> None:
+    assert isinstance(translate_error(psycopg.errors.lookup(sqlstate)("no")), StoreUnavailable)

@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
-import tempfile
+import asyncio
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from bench.fault_servers import Postgres
 from recollect import Scope, connect
 from recollect.errors import InvalidSetting
 from recollect.settings import Settings, read_settings
 from recollect.store.connection import make_database
-from recollect.store.embedded import Attachment
-from tests.conftest import run_folder
-from tests.standby import Pair, replicating
+from tests.standby import replicating
 
 MONDAY = Scope("alex", "monday")
 
 
 @pytest.fixture(scope="module")
-def servers() -> Iterator[tuple[Pair, Attachment]]:
-    folder = Path(tempfile.mkdtemp(dir=run_folder()))
-    folder.chmod(0o755)  # PostgreSQL runs as another user where we are root
-    with replicating(folder) as both:
+def servers() -> Iterator[tuple[Postgres, Postgres]]:
+    with replicating() as both:
         yield both
 
 
 @pytest.fixture
-async def settings(servers: tuple[Pair, Attachment]) -> Settings:
-    pair, _ = servers
-    dsn = await make_database(pair.primary)
-    return read_settings({}, dsn=dsn, read_dsn=make_conninfo(pair.standby, dbname="recollect"), deadline=60.0)
+async def settings(servers: tuple[Postgres, Postgres]) -> Settings:
+    primary, standby = servers
+    dsn = await make_database(primary.dsn)
+    return read_settings({}, dsn=dsn, read_dsn=make_conninfo(standby.dsn, dbname="recollect"), deadline=60.0)
 
 
 def count_reads(dsn: str) -> int:
@@ -56,7 +53,7 @@ async def test_each_write_is_in_the_next_read(settings: Settings) -> None:
             assert [turn.text for turn in turns][-1] == f"line {n}"
 
 
-async def test_reads_use_the_standby(settings: Settings, servers: tuple[Pair, Attachment]) -> None:
+async def test_reads_use_the_standby(settings: Settings, servers: tuple[Postgres, Postgres]) -> None:
     scope = Scope("blair", "monday")
     async with connect(settings, worker=False) as memory:
         await memory.record(scope, [("user", f"line {n}") for n in range(20)])
@@ -69,16 +66,16 @@ async def test_reads_use_the_standby(settings: Settings, servers: tuple[Pair, At
     assert count_reads(settings.read_dsn) >= 20
 
 
-async def test_a_standby_that_lags_is_not_read(settings: Settings, servers: tuple[Pair, Attachment]) -> None:
-    pair, _ = servers
+async def test_a_standby_that_lags_is_not_read(settings: Settings, servers: tuple[Postgres, Postgres]) -> None:
+    _, standby = servers
     scope = Scope("casey", "monday")
     async with connect(settings, worker=False) as memory:
-        pair.pause_replay()
+        standby.execute("SELECT pg_wal_replay_pause()")
         try:
             await memory.record(scope, [("user", "said while the standby was paused")])
             turns = await memory.history(scope)
         finally:
-            pair.resume_replay()
+            standby.execute("SELECT pg_wal_replay_resume()")
 
     assert [turn.text for turn in turns] == ["said while the standby was paused"]
 
@@ -100,7 +97,7 @@ async def test_without_its_standby_memory_goes_on(settings: Settings) -> None:
 
 
 async def test_a_standby_that_stops_meanwhile_is_left_alone(
-    settings: Settings, servers: tuple[Pair, Attachment]
+    settings: Settings, servers: tuple[Postgres, Postgres]
 ) -> None:
     """The last test of this file: it stops the standby."""
     _, standby = servers
@@ -108,7 +105,7 @@ async def test_a_standby_that_stops_meanwhile_is_left_alone(
     async with connect(settings, worker=False) as memory:
         await memory.record(scope, [("user", "first")])
         assert len(await memory.history(scope)) == 1
-        standby.detach()
+        await asyncio.to_thread(standby.end, signal.SIGINT)
         await memory.record(scope, [("user", "second")])
 
         assert len(await memory.history(scope)) == 2

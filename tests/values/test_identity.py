@@ -13,22 +13,27 @@ import pytest
 
 from recollect import Engine
 from recollect.errors import Forbidden, InvalidInput, Unauthorized
-from recollect.values.api_key import ROLES, Grant, KeyId, Role, generate_key, parse_key
 from recollect.values.identity import (
     ALLOWED,
     LOCAL,
     LONGEST,
     OF_PROJECT,
+    ROLES,
     Action,
     ClaimNames,
     Credentials,
+    Grant,
     Identity,
+    KeyId,
+    Role,
     UserSource,
     authorize_scope,
     check_permission,
     choose_project,
     choose_user,
+    generate_key,
     parse_credentials,
+    parse_key,
     read_identity,
 )
 from recollect.values.scope import Scope

@@ -7,9 +7,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 
 from recollect.values.report import (
-    GOALS,
     LATENCY_STEPS,
-    TRIGGERS,
     Day,
     Report,
     ReportCounts,
@@ -21,10 +19,12 @@ from recollect.values.report import (
     evaluate_report,
     format_value,
     get_period,
+    load_rules,
     measure_rule,
 )
 
 NOON = datetime(2026, 5, 7, 12, tzinfo=UTC)
+TRIGGERS, GOALS = load_rules()
 RULES = {rule.name: rule for rule in (*TRIGGERS, *GOALS)}
 
 
@@ -50,8 +50,17 @@ def report(totals: Totals, *days: Day, **named: dict[str, int]) -> Report:
         ("requests that used memory", Totals(requests=29), 0.0, "too few"),
         ("p95 of a request", Totals(requests=10, whole_p95=3000), 3, "ok"),
         ("p95 of a request", Totals(requests=10, whole_p95=3001), 3.001, "over"),
-        ("complaints that it forgot", Totals(requests=10), None, "not measured"),
+        ("complaints", Totals(requests=10), 0, "ok"),
+        ("complaints", Totals(corrections=2, thumbs_down=1, reproaches=1), 4, "over"),
+        ("complaints", Totals(corrections=4, weeks=2), 2, "ok"),
         ("summaries' share of what models cost", Totals(requests=10), None, "not measured"),
+        ("summaries' share of what models cost", Totals(reply_ms=700, summary_ms=300, llm_timed=9), 0.3, "too few"),
+        (
+            "summaries' share of what models cost",
+            Totals(reply_ms=700, summary_ms=300, llm_timed=29, summaries=1),
+            0.3,
+            "over",
+        ),
         ("requests that used memory", Totals(requests=100, hit=70), 0.7, "ok"),
         ("requests that used memory", Totals(requests=100, hit=60), 0.6, "under"),
         ("questions per session", Totals(conversations=2, questions=8), 4, "ok"),
@@ -75,7 +84,8 @@ def test_each_number_is_judged_against_its_limit(
 def test_without_requests_nothing_is_measured_and_nothing_divided_by_zero() -> None:
     told = report(Totals())
 
-    assert {gauge.verdict for gauge in (*told.triggers, *told.goals)} == {"not measured"}
+    gauges = (*told.triggers, *told.goals)
+    assert {gauge.verdict for gauge in gauges if gauge.name != "complaints"} == {"not measured"}
     assert not told.is_over
     assert describe_totals(told.totals)["retrieval"] == "not measured"
 
@@ -149,5 +159,5 @@ def test_numbers_are_shown_with_their_unit(value: float | None, unit: Unit, text
 
 
 def test_a_value_at_its_limit_is_well_either_way() -> None:
-    rules = [Rule("x", 3, "s", "", lambda _: 3.0, at_least=at_least) for at_least in (False, True)]
-    assert [measure_rule(rule, Totals()).verdict for rule in rules] == ["ok", "ok"]
+    rules = [Rule("x", 3, "s", "", "requests", at_least=at_least) for at_least in (False, True)]
+    assert [measure_rule(rule, Totals(requests=3)).verdict for rule in rules] == ["ok", "ok"]

@@ -24,7 +24,7 @@ from recollect import Engine, Scope, connect
 from recollect.learning.upkeep import UpkeepSummary
 from recollect.providers.fake import FakeClock, FakeEmbedder
 from recollect.settings import Settings
-from recollect.worker.worker import UPKEEP_LEASE, UpkeepWorker
+from recollect.worker import UPKEEP_LEASE, UpkeepWorker
 from tests.cli.cli_program import PROGRAM, Cli, Ran, run_program
 from tests.cli.conftest import bare_cli, cli
 from tests.openai_server import Answer, Server

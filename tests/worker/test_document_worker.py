@@ -19,10 +19,9 @@ from recollect import Engine, NotFound, Scope, Upload, connect
 from recollect.flows.read_document import MOST_TRIES, read_document
 from recollect.providers.fake import FakeClock, FakeEmbedder
 from recollect.settings import Settings
-from recollect.values.blocks import Batch, Block, Failure, Finished
-from recollect.values.document import Document
+from recollect.values.document import Batch, Block, Document, Failure, Finished
 from recollect.values.work import WorkStatus, find_problems
-from recollect.worker.worker import DocumentWorker
+from recollect.worker import DocumentWorker
 from tests.providers.files.makers import PROSE, docx, pdf, pptx, scanned_pdf, xlsx
 
 ALEX = Scope("alex")
@@ -30,7 +29,7 @@ PROGRAM = """
 import asyncio, sys
 from recollect import connect
 from recollect.providers.fake import FakeEmbedder
-from recollect.worker.worker import DocumentWorker
+from recollect.worker import DocumentWorker
 
 async def work():
     async with connect(dsn=sys.argv[1], embedder=FakeEmbedder(), worker=False) as memory:

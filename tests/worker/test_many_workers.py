@@ -15,7 +15,7 @@ import pytest
 
 from recollect import Scope, connect
 from recollect.settings import Settings
-from recollect.worker.worker import Worker
+from recollect.worker import Worker
 from tests.bounds import bound
 
 USERS, SESSIONS, TURNS = bound(10, 50), 10, 40
@@ -23,7 +23,7 @@ FACTS = 3  # per conversation
 PROGRAM = """
 import asyncio, sys
 from recollect import connect
-from recollect.worker.worker import Worker
+from recollect.worker import Worker
 
 async def work():
     async with connect(dsn=sys.argv[1], embedder="none", worker=False) as memory:

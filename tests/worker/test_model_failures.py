@@ -18,12 +18,12 @@ from recollect import Engine, Scope, connect
 from recollect.flows import embed
 from recollect.settings import Settings
 from recollect.values.work import MOST_TRIES
-from recollect.worker.worker import Worker
+from recollect.worker import Worker
 from tests.openai_server import Answer, Server, serving
 
 ALEX, BLAKE = Scope("alex", "monday"), Scope("blake", "monday")
 SAID: list[tuple[Any, str]] = [
-    ("user", "My name is Alex. The red folder sits with the auditors in Graz."),
+    ("user", "My name is Alex. My red folder sits with the auditors in Graz."),
     ("assistant", "Noted."),
 ]
 
@@ -44,7 +44,7 @@ def good(body: dict[str, Any]) -> Answer:
         "category": "fact",
         "key": "red_folder",
         "value": "sits with the auditors in Graz",
-        "quote": "The red folder sits with the auditors in Graz",
+        "quote": "My red folder sits with the auditors in Graz",
         "confidence": 0.9,
         "importance": 0.6,
         "corrects": False,

@@ -15,7 +15,7 @@ import pytest
 from recollect import Scope, Turn, connect
 from recollect.providers.fake import FakeEmbedder
 from recollect.settings import Settings
-from recollect.worker.worker import Worker
+from recollect.worker import Worker
 
 MONDAY = Scope("alex", "monday")
 

@@ -11,7 +11,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Record
+         * Append messages to a session
          * @description Append messages to a session. They are durable, and visible to the next read, when this answers.
          */
         post: operations["record"];
@@ -31,7 +31,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Recall
+         * Return the turns, memories and episodes that are relevant to a question, each with an explanation
          * @description Return the turns, memories and episodes that are relevant to a question, each with an explanation.
          */
         post: operations["recall"];
@@ -51,7 +51,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Recall Many
+         * Answer several questions at once, in their order
          * @description Answer several questions at once, in their order.
          */
         post: operations["recall_many"];
@@ -71,7 +71,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Context
+         * Return text for a prompt within a token budget: terms, memories, episodes, recalled turns and recent turns
          * @description Return text for a prompt within a token budget: terms, memories, episodes, recalled turns and recent turns.
          */
         post: operations["context"];
@@ -91,7 +91,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Resolve
+         * Return what terms mean: in this session, to the user, in the project, in its ontology
          * @description Return what terms mean: in this session, to the user, in the project, in its ontology.
          */
         post: operations["resolve"];
@@ -111,7 +111,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Learn
+         * Remember what a person states explicitly
          * @description Remember what a person states explicitly.
          */
         post: operations["learn"];
@@ -131,7 +131,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Correct
+         * Give a memory a new value; the old one ends and stays in the history
          * @description Give a memory a new value; the old one ends and stays in the history.
          */
         post: operations["correct"];
@@ -151,7 +151,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Forget
+         * Erase a memory, a session or a whole user, with everything derived; the receipt counts the rows per table
          * @description Erase a memory, a session or a whole user, with everything derived; the receipt counts the rows per table.
          */
         post: operations["forget"];
@@ -169,7 +169,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * History
+         * Return the last turns of a session, oldest first; `next_before` pages backwards
          * @description Return the last turns of a session, oldest first; `next_before` pages backwards.
          */
         get: operations["history"];
@@ -189,7 +189,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Explain
+         * Return what a past recall or context found, and why, with the history of each memory
          * @description Return what a past recall or context found, and why, with the history of each memory.
          */
         get: operations["explain"];
@@ -209,7 +209,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Export
+         * Export everything stored about a user, as JSON lines
          * @description Export everything stored about a user, as JSON lines.
          */
         get: operations["export"];
@@ -231,7 +231,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Chat
+         * Send a message to an assistant that remembers
          * @description Send a message to an assistant that remembers. The message and the reply are recorded.
          */
         post: operations["chat"];
@@ -249,7 +249,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Chat Sessions
+         * List a user's conversations, the latest first
          * @description List a user's conversations, the latest first.
          */
         get: operations["chat_sessions"];
@@ -269,21 +269,21 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Chat Session
+         * Show a conversation, oldest turn first, with what was recalled for each reply; `next_before` pages backwards
          * @description Show a conversation, oldest turn first, with what was recalled for each reply; `next_before` pages backwards.
          */
         get: operations["chat_session"];
         put?: never;
         post?: never;
         /**
-         * Delete Chat Session
+         * Erase a conversation with everything derived from it; the receipt counts the rows per table
          * @description Erase a conversation with everything derived from it; the receipt counts the rows per table.
          */
         delete: operations["delete_chat_session"];
         options?: never;
         head?: never;
         /**
-         * Rename Chat Session
+         * Give a conversation another name than its first question
          * @description Give a conversation another name than its first question.
          */
         patch: operations["rename_chat_session"];
@@ -299,7 +299,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Complete Chat
+         * Complete a chat as OpenAI does, with what is remembered of the user
          * @description Complete a chat as OpenAI does, with what is remembered of the user. The request is forwarded to the language
          *     model's server; the messages are recorded.
          */
@@ -318,7 +318,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List Models
+         * List the models of the language model's server
          * @description List the models of the language model's server.
          */
         get: operations["list_models"];
@@ -338,7 +338,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Memories
+         * List memories, the most important first, page by page; ended ones with `all=true` or their status
          * @description List memories, the most important first, page by page; ended ones with `all=true` or their status.
          */
         get: operations["memories"];
@@ -360,7 +360,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Close
+         * End a memory: a todo is done, a decision no longer stands
          * @description End a memory: a todo is done, a decision no longer stands.
          */
         post: operations["close"];
@@ -380,7 +380,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Promote
+         * Make a user's memory the project's; for admins
          * @description Make a user's memory the project's; for admins.
          */
         post: operations["promote"];
@@ -400,7 +400,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Approve
+         * Approve a pending memory: it counts from now on; for admins
          * @description Approve a pending memory: it counts from now on; for admins.
          */
         post: operations["approve"];
@@ -420,7 +420,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Reject
+         * Reject a pending memory; for admins
          * @description Reject a pending memory; for admins.
          */
         post: operations["reject"];
@@ -440,7 +440,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Redact
+         * Blank a value everywhere, also in the turns it was said in; the audit log stays
          * @description Blank a value everywhere, also in the turns it was said in; the audit log stays.
          */
         post: operations["redact"];
@@ -458,7 +458,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Episodes
+         * List summaries of older turns, oldest first
          * @description List summaries of older turns, oldest first.
          */
         get: operations["episodes"];
@@ -480,7 +480,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Mark
+         * Mark a turn as of high value: it is always embedded, and ranks higher
          * @description Mark a turn as of high value: it is always embedded, and ranks higher.
          */
         post: operations["mark"];
@@ -498,7 +498,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Rejections
+         * Count what was not remembered, by reason
          * @description Count what was not remembered, by reason.
          */
         get: operations["rejections"];
@@ -518,7 +518,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Audit
+         * Return the audit log: who changed or erased what, and when; never any text
          * @description Return the audit log: who changed or erased what, and when; never any text.
          */
         get: operations["audit"];
@@ -540,7 +540,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Import Ontology
+         * Import tables, columns, values, relationships and a glossary from YAML, JSON or an object
          * @description Import tables, columns, values, relationships and a glossary from YAML, JSON or an object.
          */
         post: operations["import_ontology"];
@@ -558,12 +558,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Terms
+         * List the terms of the ontology, all or those that match a search
          * @description List the terms of the ontology, all or those that match a search.
          */
         get: operations["terms"];
         /**
-         * Put Term
+         * Add a term, or change it
          * @description Add a term, or change it.
          */
         put: operations["put_term"];
@@ -585,7 +585,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Drop Term
+         * Delete a term, with what belongs to it
          * @description Delete a term, with what belongs to it.
          */
         delete: operations["drop_term"];
@@ -602,13 +602,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List Memories
+         * List a user's memories, the most important first
          * @description List a user's memories, the most important first.
          */
         get: operations["list_memories"];
         put?: never;
         /**
-         * Add Memory
+         * Remember something for a user
          * @description Remember something for a user.
          */
         post: operations["add_memory"];
@@ -629,14 +629,14 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Drop Memory
+         * Forget a user's memory
          * @description Forget a user's memory.
          */
         delete: operations["drop_memory"];
         options?: never;
         head?: never;
         /**
-         * Change Memory
+         * Give a user's memory a new value
          * @description Give a user's memory a new value.
          */
         patch: operations["change_memory"];
@@ -652,7 +652,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Promote Memory
+         * Make a user's memory the project's; for admins
          * @description Make a user's memory the project's; for admins.
          */
         post: operations["promote_memory"];
@@ -670,13 +670,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List Knowledge
+         * List what the project knows
          * @description List what the project knows.
          */
         get: operations["list_knowledge"];
         put?: never;
         /**
-         * Add Knowledge
+         * Teach the whole project a fact
          * @description Teach the whole project a fact.
          */
         post: operations["add_knowledge"];
@@ -695,13 +695,13 @@ export interface paths {
         };
         get?: never;
         /**
-         * Change Knowledge
+         * Give a fact a new value
          * @description Give a fact a new value.
          */
         put: operations["change_knowledge"];
         post?: never;
         /**
-         * Drop Knowledge
+         * Forget a fact
          * @description Forget a fact.
          */
         delete: operations["drop_knowledge"];
@@ -718,13 +718,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List Glossary
+         * List the project's glossary, all of it or what matches a search
          * @description List the project's glossary, all of it or what matches a search.
          */
         get: operations["list_glossary"];
         put?: never;
         /**
-         * Put Glossary
+         * Define a term for the project, or change its definition
          * @description Define a term for the project, or change its definition.
          */
         post: operations["put_glossary"];
@@ -745,7 +745,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Drop Glossary
+         * Delete a term from the glossary
          * @description Delete a term from the glossary.
          */
         delete: operations["drop_glossary"];
@@ -762,13 +762,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List Data Sources
+         * List the databases of the project
          * @description List the databases of the project.
          */
         get: operations["list_data_sources"];
         put?: never;
         /**
-         * Add Data Source
+         * Add a database: its schema is read, and a semantic model of it is drafted
          * @description Add a database: its schema is read, and a semantic model of it is drafted.
          */
         post: operations["add_data_source"];
@@ -786,14 +786,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show Data Source
+         * Show a database: its tables and its semantic model, as far as the caller may see them
          * @description Show a database: its tables and its semantic model, as far as the caller may see them.
          */
         get: operations["show_data_source"];
         put?: never;
         post?: never;
         /**
-         * Drop Data Source
+         * Remove a database from the project; nothing in the database changes
          * @description Remove a database from the project; nothing in the database changes.
          */
         delete: operations["drop_data_source"];
@@ -811,7 +811,7 @@ export interface paths {
         };
         get?: never;
         /**
-         * Put Model
+         * Replace the semantic model of a database; what it names must exist
          * @description Replace the semantic model of a database; what it names must exist.
          */
         put: operations["put_model"];
@@ -831,7 +831,7 @@ export interface paths {
         };
         get?: never;
         /**
-         * Put Access
+         * Set what each role may see of a database
          * @description Set what each role may see of a database.
          */
         put: operations["put_access"];
@@ -852,7 +852,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Refresh Data Source
+         * Read the schema of a database again
          * @description Read the schema of a database again. Approved queries for another schema are no longer used.
          */
         post: operations["refresh_data_source"];
@@ -872,7 +872,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Text To Sql
+         * Return the SQL for a question and the assumptions it rests on; or what has to be clarified first
          * @description Return the SQL for a question and the assumptions it rests on; or what has to be clarified first.
          */
         post: operations["text_to_sql"];
@@ -892,7 +892,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Clarify Question
+         * Answer a clarification: with one of its choices, or by saying what a term means
          * @description Answer a clarification: with one of its choices, or by saying what a term means. The answer to the question comes
          *     back at once. What is learned belongs to the user, or by its wording to the project, if the caller may teach it.
          */
@@ -913,7 +913,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Correct Sql
+         * Correct a statement
          * @description Correct a statement. What the difference teaches is learned; the corrected one must be allowed to run.
          */
         post: operations["correct_sql"];
@@ -933,7 +933,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Rate Sql
+         * Rate a statement for a question
          * @description Rate a statement for a question. A good one answers the question again, for this user.
          */
         post: operations["rate_sql"];
@@ -951,7 +951,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Query History
+         * List what a user asked of this database, the latest first, with the SQL and their rating; nothing about tables
+         *     that the caller may not see now
          * @description List what a user asked of this database, the latest first, with the SQL and their rating; nothing about tables
          *     that the caller may not see now.
          */
@@ -972,13 +973,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List Queries
+         * List the questions that were proposed or approved for a database
          * @description List the questions that were proposed or approved for a database.
          */
         get: operations["list_queries"];
         put?: never;
         /**
-         * Propose Query
+         * Propose a question with its SQL; `{{name}}` in both is a parameter
          * @description Propose a question with its SQL; `{{name}}` in both is a parameter. The SQL must pass the checks.
          */
         post: operations["propose_query"];
@@ -998,7 +999,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Validate Query
+         * Check whether a query would still be allowed to run, and return the tables it reads
          * @description Check whether a query would still be allowed to run, and return the tables it reads.
          */
         post: operations["validate_query"];
@@ -1018,7 +1019,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Approve Query
+         * Approve a query: from now on it answers its question
          * @description Approve a query: from now on it answers its question.
          */
         post: operations["approve_query"];
@@ -1038,7 +1039,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Reject Query
+         * Reject a query: it is never used
          * @description Reject a query: it is never used.
          */
         post: operations["reject_query"];
@@ -1058,7 +1059,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Execute Query
+         * Run an approved query with values for its parameters
          * @description Run an approved query with values for its parameters.
          */
         post: operations["execute_query"];
@@ -1079,7 +1080,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Drop Query
+         * Forget a query
          * @description Forget a query.
          */
         delete: operations["drop_query"];
@@ -1096,13 +1097,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Answer Question By Address
+         * As `POST /answerQuestion`, with the fields in the query
          * @description As `POST /answerQuestion`, with the fields in the query.
          */
         get: operations["answer_question_by_address"];
         put?: never;
         /**
-         * Answer Question
+         * Ask a database
          * @description Ask a database. With `user_id`, what was asked and taught before takes part, and the question is remembered.
          */
         post: operations["answer_question"];
@@ -1120,13 +1121,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Answer Data Question By Address
+         * As `POST /answerDataQuestion`, with the fields in the query
          * @description As `POST /answerDataQuestion`, with the fields in the query.
          */
         get: operations["answer_data_question_by_address"];
         put?: never;
         /**
-         * Answer Data Question
+         * Ask for data; the question is never taken as one about the schema
          * @description Ask for data; the question is never taken as one about the schema.
          */
         post: operations["answer_data_question"];
@@ -1144,13 +1145,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Answer Metadata Question By Address
+         * As `POST /answerMetadataQuestion`, with the fields in the query
          * @description As `POST /answerMetadataQuestion`, with the fields in the query.
          */
         get: operations["answer_metadata_question_by_address"];
         put?: never;
         /**
-         * Answer Metadata Question
+         * Ask what the database contains; no query is run
          * @description Ask what the database contains; no query is run.
          */
         post: operations["answer_metadata_question"];
@@ -1168,13 +1169,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stream Answer Question By Address
+         * As `POST /streamAnswerQuestion`, with the fields in the query
          * @description As `POST /streamAnswerQuestion`, with the fields in the query.
          */
         get: operations["stream_answer_question_by_address"];
         put?: never;
         /**
-         * Stream Answer Question
+         * Ask a database, and get the text of the answer as a stream
          * @description Ask a database, and get the text of the answer as a stream.
          */
         post: operations["stream_answer_question"];
@@ -1194,7 +1195,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Generate Vql
+         * Return the SQL for a question, without running it
          * @description Return the SQL for a question, without running it.
          */
         post: operations["generate_vql"];
@@ -1214,7 +1215,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Execute Vql
+         * Run a given statement, checked like any other: it can only read, and only what the caller may see
          * @description Run a given statement, checked like any other: it can only read, and only what the caller may see.
          */
         post: operations["execute_vql"];
@@ -1232,7 +1233,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get Metadata
+         * Read the schemas of the databases again and return them; for data stewards and admins
          * @description Read the schemas of the databases again and return them; for data stewards and admins.
          */
         get: operations["get_metadata"];
@@ -1255,7 +1256,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Delete Metadata
+         * Forget the schemas of the databases, until they are read again; for data stewards and admins
          * @description Forget the schemas of the databases, until they are read again; for data stewards and admins.
          */
         delete: operations["delete_metadata"];
@@ -1272,7 +1273,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Similarity Search
+         * Return the tables that match a text, best first
          * @description Return the tables that match a text, best first.
          */
         get: operations["similarity_search"];
@@ -1292,13 +1293,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List Documents
+         * List the user's documents and the project's, the newest first
          * @description List the user's documents and the project's, the newest first.
          */
         get: operations["list_documents"];
         put?: never;
         /**
-         * Upload Document
+         * Add a document
          * @description Add a document. It is stored when this answers, and indexed in the background; the same bytes are one document.
          *     With `shared` all users of the project find it.
          */
@@ -1317,14 +1318,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show Document
+         * Show a document: its progress and size, or why it failed
          * @description Show a document: its progress and size, or why it failed.
          */
         get: operations["show_document"];
         put?: never;
         post?: never;
         /**
-         * Delete Document
+         * Erase a document with everything derived from it
          * @description Erase a document with everything derived from it. A shared one takes a caller who may change those.
          */
         delete: operations["delete_document"];
@@ -1341,7 +1342,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show Passage
+         * Return the text of a document at a citation, from one character to another, with its page and headings
          * @description Return the text of a document at a citation, from one character to another, with its page and headings.
          */
         get: operations["show_passage"];
@@ -1363,7 +1364,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask Documents In Session
+         * Ask the documents; the same as `query`, under its other name
          * @description Ask the documents; the same as `query`, under its other name.
          */
         post: operations["ask_documents_in_session"];
@@ -1383,7 +1384,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask Documents
+         * Ask the documents
          * @description Ask the documents. The answer names its sources; question and answer are recorded.
          */
         post: operations["ask_documents"];
@@ -1401,7 +1402,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Document Sessions
+         * List a user's conversations, the latest first
          * @description List a user's conversations, the latest first.
          */
         get: operations["document_sessions"];
@@ -1421,7 +1422,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Document Logs
+         * List what was asked of documents in a session, oldest first, with the answers and their sources
          * @description List what was asked of documents in a session, oldest first, with the answers and their sources.
          */
         get: operations["document_logs"];
@@ -1441,13 +1442,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List Keys
+         * List the keys of a project, also those that are no longer valid; never a secret
          * @description List the keys of a project, also those that are no longer valid; never a secret.
          */
         get: operations["list_keys"];
         put?: never;
         /**
-         * Create Key
+         * Create an API key; for admins
          * @description Create an API key; for admins. The secret is only in this response. Once there is a key, every caller needs
          *     one.
          */
@@ -1469,7 +1470,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Revoke Key
+         * Revoke a key: at once in this process, within half a minute in others
          * @description Revoke a key: at once in this process, within half a minute in others.
          */
         delete: operations["revoke_key"];
@@ -1486,7 +1487,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Report
+         * Report how memory performs in a project: counts over all users, never any text, each compared with its limit
          * @description Report how memory performs in a project: counts over all users, never any text, each compared with its limit.
          */
         get: operations["report"];
@@ -1506,7 +1507,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Work
+         * Show the background work of all projects: what waits, fails or is parked, and why; for admins of all projects
          * @description Show the background work of all projects: what waits, fails or is parked, and why; for admins of all projects.
          */
         get: operations["work"];
@@ -1528,7 +1529,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Retry Work
+         * Try parked work again; `woken` counts the conversations
          * @description Try parked work again; `woken` counts the conversations.
          */
         post: operations["retry_work"];
@@ -1546,7 +1547,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Health
+         * Say that the process answers
          * @description Say that the process answers.
          */
         get: operations["health"];
@@ -1566,7 +1567,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Ready
+         * Check database, migrations and background work
          * @description Check database, migrations and background work. `degraded`: it answers, but something needs attention.
          */
         get: operations["ready"];
@@ -1586,7 +1587,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Metrics
+         * Return the metrics for Prometheus
          * @description Return the metrics for Prometheus.
          */
         get: operations["metrics"];
@@ -3307,6 +3308,14 @@ export interface components {
             due: number;
             failing: number;
             parked: number;
+            messages: number;
+            reply_ms: number;
+            summary_ms: number;
+            summaries: number;
+            corrections: number;
+            thumbs_down: number;
+            reproaches: number;
+            weeks: number;
         };
         /** @description A conversation that a stage fails on. If `next_try` is in the past, a worker is about to retry. */
         Trouble: {

@@ -1,31 +1,36 @@
 """Agreement: statements of a model and of the rules, grouped by what they give.
 
-`collect_votes` asks the model for statements and runs them. The largest group is the answer; how large it is says how
-sure the answer is, and where no group is larger, each becomes a choice.
+`collect_votes` asks the model for statements and runs them. The group with the most weight is the answer; its lead says
+how sure the answer is, and where it has none, the groups become choices. A statement of the model weighs 1; the rules'
+best reading weighs by its log odds, so that from a confidence of about 0.8 it outweighs one statement of the model.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from recollect.apps.ask.choices import make_clarification_id, word_question
-from recollect.apps.ask.gate.check import check_sql
+from recollect.apps.ask.gate import check_sql
 from recollect.apps.ask.interpret import Candidate
 from recollect.apps.ask.interpret.decide import fingerprint
 from recollect.apps.ask.interpretation import Interpretation, probe
-from recollect.apps.ask.llm import ModelRun, repair_sql, sample_sql
-from recollect.apps.ask.proposals import Execution, Inquiry, Proposal
-from recollect.apps.ask.question import Choice, Clarification
+from recollect.apps.ask.llm import REPAIRS, ModelRun, repair_sql, sample_sql
+from recollect.apps.ask.model_sql import fit_to_data
+from recollect.apps.ask.proposals import Execution, Inquiry, Proposal, word_question
+from recollect.apps.ask.question import Choice, Clarification, make_clarification_id
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sql_text import add_conditions, describe_sql
 from recollect.errors import InvalidInput, QueryFailed
 
 MAX_CHOICES = 4
-RULES = 1.2  # weight of the rules' best reading at full confidence; a sample of the model weighs 1
-OTHERS = 0.5  # weight of their other readings, relative to the best
-SETTLED = 1.4  # weight from which nothing further is asked
-ALONE, BOTH = 0.6, 0.95  # confidence of a statement that nothing else supports, and of one that the rules share
+TRUST = 0.75  # how often a statement of the model is taken to be right
+RIVALS = 5  # wrong results that are as likely as each other, for the weight of a vote
+OTHERS = 0.4  # weight of the rules' other readings
+EMPTY = 0.5  # weight of an empty result, relative to one with rows
+SETTLED, LEAD = 1.4, 0.5  # weight and lead from which nothing further is asked
+BASE, SLOPE = -0.6, 1.8  # log odds of the leading group by its lead, as measured (docs/why/model-path.md)
 EMPTY_RESULT = "the result is empty; check the filters and their spelling"
 
 
@@ -41,7 +46,7 @@ class Vote:
 
 @dataclass(slots=True)
 class Group:
-    """Votes with equal rows."""
+    """Votes with equal rows, further columns aside."""
 
     votes: list[Vote] = field(default_factory=list)
 
@@ -56,8 +61,8 @@ class Group:
 
     @property
     def first(self) -> Vote:
-        """The vote that stands for the group: the model's first, if it has one."""
-        return next((each for each in self.votes if each.reading is None), self.votes[0])
+        """The vote that stands for the group: the heaviest, the model's before the rules'."""
+        return max(self.votes, key=lambda each: (each.weight, each.reading is None))
 
     @property
     def reading(self) -> Candidate | None:
@@ -67,12 +72,14 @@ class Group:
 
 
 async def collect_votes(model: ModelRun, samples: int) -> tuple[list[Group], tuple[Clarification, ...]]:
-    """Return the statements that ran, as groups, the largest first, and what the model asked back. There are no groups
-    if the model gave no statement that runs."""
-    inquiry, votes = model.inquiry, list[Vote]()
-    asked: tuple[Clarification, ...] = ()
-    if samples > 1 and inquiry.interpretation:
-        votes = list_rule_votes(inquiry.interpretation)
+    """Return the statements that ran, as groups, the heaviest first, and what the model asked back. There are no groups
+    if the model gave no statement that runs, or if it was not asked: one sample is not spent on a question of whose
+    reading the rules are sure."""
+    inquiry, asked = model.inquiry, tuple[Clarification, ...]()
+    if samples == 1 and inquiry.interpretation and inquiry.interpretation.decision.kind == "answer":
+        return [], ()
+    votes = list_rule_votes(inquiry.interpretation) if inquiry.interpretation else []
+    model.most_repairs = min(REPAIRS, samples)
     for sample in range(samples):
         reply = None if model.is_over else await sample_sql(model, sample)
         if reply is None:
@@ -80,22 +87,32 @@ async def collect_votes(model: ModelRun, samples: int) -> tuple[list[Group], tup
         asked = asked or reply.questions
         vote = await cast_vote(model, reply.sql) if reply.sql else None
         votes += [vote] if vote else []
-        if vote and group_votes(votes)[0].weight >= SETTLED:
+        if vote and is_settled(group_votes(votes)):
             break
     groups = group_votes(votes)
     return (groups if any(each.samples for each in groups) else []), asked
 
 
 def list_rule_votes(found: Interpretation) -> list[Vote]:
-    """Return the rules' readings that ran, weighed by their confidence."""
+    """Return the rules' readings that ran, with their weights."""
     decision = found.decision
     if decision.kind == "unclear":
         return []
     return [
-        Vote(each.sql, found.rows[each.id], RULES * decision.confidence * (OTHERS if n else 1), each)
+        Vote(each.sql, rows, weigh(decision.confidence if n == 0 else 0.0) * weigh_rows(rows), each)
         for n, each in enumerate(decision.candidates)
-        if each.id in found.rows
+        if (rows := found.rows.get(each.id)) is not None
     ]
+
+
+def weigh(confidence: float) -> float:
+    """Return the weight of a reading that is right with this probability, relative to a statement of the model."""
+    odds = min(confidence, 0.99) / (1 - min(confidence, 0.99))
+    return max(OTHERS, math.log(max(RIVALS * odds, 1.0)) / math.log(RIVALS * TRUST / (1 - TRUST)))
+
+
+def weigh_rows(rows: Rows) -> float:
+    return 1.0 if any(cell is not None for row in rows.rows for cell in row) else EMPTY
 
 
 async def cast_vote(model: ModelRun, sql: str) -> Vote | None:
@@ -105,8 +122,8 @@ async def cast_vote(model: ModelRun, sql: str) -> Vote | None:
     best, wanted = None, None if sql in model.rejected else sql
     while wanted is not None:
         try:
-            statement = add_standing_filters(inquiry, wanted)
-            vote = Vote(statement, await probe(statement, inquiry.source.connection, inquiry.view, inquiry.user))
+            statement = prepare_sql(inquiry, wanted)
+            rows = await probe(statement, inquiry.source.connection, inquiry.view, inquiry.user)
         except InvalidInput as denied:
             problem, may_repair = str(denied), ask.fix
         except QueryFailed as error:
@@ -114,7 +131,8 @@ async def cast_vote(model: ModelRun, sql: str) -> Vote | None:
             checked = check_sql(statement, inquiry.source.dialect, inquiry.view.allowed, rows=ask.rows)
             model.failed = Execution(Proposal("model", statement), checked, error=problem)
         else:
-            if any(cell is not None for row in vote.rows.rows for cell in row):
+            vote = Vote(statement, rows, weigh_rows(rows))
+            if vote.weight == 1:
                 return vote
             best = best or vote
             problem, may_repair = EMPTY_RESULT, ask.review
@@ -123,9 +141,12 @@ async def cast_vote(model: ModelRun, sql: str) -> Vote | None:
     return best
 
 
-def add_standing_filters(inquiry: Inquiry, sql: str) -> str:
-    """Return a statement with the standing filters of its tables, but for columns that it has a condition on."""
+def prepare_sql(inquiry: Inquiry, sql: str) -> str:
+    """Return a statement of the model that fits the data, with the standing filters of its tables, but for columns that
+    it has a condition on. Raises InvalidInput if the gate refuses it."""
     statement = check_sql(sql, inquiry.source.dialect, inquiry.view.allowed, rows=inquiry.ask.rows)
+    values = inquiry.interpretation.values if inquiry.interpretation else ()
+    sql = fit_to_data(statement.full_sql, inquiry.view, values)
     used = set(map(str.casefold, statement.columns))
     missing = {
         each.filter.table.casefold(): each.filter.condition
@@ -136,23 +157,50 @@ def add_standing_filters(inquiry: Inquiry, sql: str) -> str:
 
 
 def group_votes(votes: Sequence[Vote]) -> list[Group]:
-    """Return the groups, the largest first; of two that are equally large, the one that a model voted for first."""
-    groups: dict[object, Group] = {}
+    """Return the groups, the heaviest first; of two that are equally heavy, the one that a model voted for first."""
+    groups = list[Group]()
     for vote in sorted(votes, key=lambda each: each.reading is not None):
-        groups.setdefault(fingerprint(vote.rows.rows), Group()).votes.append(vote)
-    return sorted(groups.values(), key=lambda each: -each.weight)
+        same = (each for each in groups if have_same_rows(each.votes[0].rows.rows, vote.rows.rows))
+        group = next(same, None)
+        if group is None:
+            groups.append(group := Group())
+        group.votes.append(vote)
+    return sorted(groups, key=lambda each: -each.weight)
+
+
+def have_same_rows(one: Sequence[Sequence[Any]], other: Sequence[Sequence[Any]]) -> bool:
+    """Return whether two results have equal rows, where one may have further columns."""
+    narrow, wide = (list(zip(*rows, strict=True)) for rows in sorted((one, other), key=count_columns))
+    if len(one) != len(other) or len(narrow) == len(wide):
+        return bool(fingerprint(one) == fingerprint(other))
+    picked = list[Sequence[Any]]()
+    for column in narrow:
+        same = [each for each in wide if each not in picked and is_permuted(each, column)]
+        picked += same[:1]
+    return len(picked) == len(narrow) and is_permuted(list(zip(*picked, strict=True)), list(zip(*narrow, strict=True)))
+
+
+def count_columns(rows: Sequence[Sequence[Any]]) -> int:
+    return len(rows[0]) if rows else 0
+
+
+def is_permuted(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Return whether two lists of cells, or of rows, have the same entries in any order."""
+    rows = [[list(each) if isinstance(each, tuple) else [each] for each in part] for part in (one, other)]
+    return bool(fingerprint(rows[0]) == fingerprint(rows[1]))
+
+
+def get_lead(groups: Sequence[Group]) -> float:
+    return groups[0].weight - (groups[1].weight if len(groups) > 1 else 0.0)
+
+
+def is_settled(groups: Sequence[Group]) -> bool:
+    return groups[0].weight >= SETTLED and get_lead(groups) >= LEAD
 
 
 def rate_agreement(groups: Sequence[Group]) -> float:
-    """Return the confidence of the largest group: the share of the model's statements that are in it, more if there are
-    several or if the rules agree. A reading of the rules alone has their confidence."""
-    best = groups[0]
-    rules = (best.weight - best.samples) / RULES
-    if not best.samples:
-        return round(rules, 2)
-    share = best.samples / sum(group.samples for group in groups)
-    support = min((best.samples - 1) / 2 + rules, 1.0)
-    return round(share * (ALONE + (BOTH - ALONE) * support), 2)
+    """Return the confidence of the leading group, by its lead over the next."""
+    return round(1 / (1 + math.exp(-BASE - SLOPE * get_lead(groups))), 2)
 
 
 def label_group(group: Group, dialect: str) -> str:

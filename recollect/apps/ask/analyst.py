@@ -21,9 +21,14 @@ from typing import Any
 
 from recollect.apps.ask.agreement import Group, collect_votes, label_group, offer_groups, rate_agreement
 from recollect.apps.ask.answers import add_tables, build_answer, build_reply, record_answer
-from recollect.apps.ask.choices import Offers, list_offered, pick_choice, read_clarifications
-from recollect.apps.ask.gate.check import CheckedSql, check_sql
-from recollect.apps.ask.interpret import Decision
+from recollect.apps.ask.gate import CheckedSql, check_sql
+from recollect.apps.ask.instructions import (
+    find_retraction,
+    find_standing_filter,
+    learn_filter,
+    retract,
+    word_retraction,
+)
 from recollect.apps.ask.interpret.words import stem_phrase
 from recollect.apps.ask.interpretation import Interpretation, interpret_question
 from recollect.apps.ask.llm import ModelRun, find_examples, word_rows, word_schema
@@ -41,7 +46,18 @@ from recollect.apps.ask.proposals import (
     propose_repeat,
     suggest_questions,
 )
-from recollect.apps.ask.question import Answer, Ask, Choice, Clarification, Learned, SessionContext
+from recollect.apps.ask.question import (
+    Answer,
+    Ask,
+    Choice,
+    Clarification,
+    Learned,
+    Offers,
+    SessionContext,
+    list_offered,
+    pick_choice,
+    read_clarifications,
+)
 from recollect.apps.ask.schema_prompt import choose_tables, describe_database, fetch_samples, is_about_metadata
 from recollect.apps.ask.source_registry import OpenSource, SourceRegistry, fetch_rows, narrow_view
 from recollect.apps.ask.sources.address_rules import SourceRules
@@ -50,10 +66,9 @@ from recollect.apps.ask.teaching import (
     find_definition,
     learn_choice,
     learn_meaning,
-    names_something,
     propose_shared_question,
 )
-from recollect.apps.ask.vocabulary import build_vocabulary
+from recollect.apps.ask.vocabulary import OPENER, build_vocabulary
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, NotFound, QueryFailed, ReasonerFailed
 from recollect.ports import Reasoner, WindowedReasoner
@@ -104,21 +119,7 @@ class Analyst:
     async def ask(self, scope: Scope, ask: Ask) -> Answer:
         """Return an answer, or what has to be known first. Without a session in the scope a new one begins. A message
         that says what a word means is learned."""
-        may_teach = ask.choice is None and self._may_learn(ask)
-        taught = find_definition(ask.question) if may_teach else None
-        if taught is None:
-            return await self._answer_with(scope, ask, self._answer_question)
-        term, meaning = taught
-
-        async def learn(place: Scope, inquiry: Inquiry) -> Answer:
-            # "Call the clients in Rome" is no definition unless it names something in the database.
-            if meaning.startswith("refers to") and not names_something(self, inquiry.source, term, meaning):
-                return await self._answer_question(place, inquiry)
-            learned = await learn_meaning(self, place, inquiry.source.name, term, meaning, "", may_share=False)
-            text = f'Saved for you: "{learned.term}" means {learned.meaning}.'
-            return replace(build_reply(inquiry, Proposal("given", refusal=text), None), learned=(learned,))
-
-        return await self._answer_with(scope, ask, learn)
+        return await self._answer_with(scope, ask, self._answer_message)
 
     async def choose(self, scope: Scope, ask: Ask, clarification: str, reply: str) -> Answer:
         """Answer a choice that was offered to the user under this id. `reply` is its id, number or label; the question
@@ -216,7 +217,9 @@ class Analyst:
             spent = replace(answer.spent, memory=seconds, whole=time.perf_counter() - began)
             answer = replace(answer, spent=spent, learned=(*ask.learned, *answer.learned))
             answer = await record_answer(self.reader, scope, inquiry, answer)
-            await self._share(scope, inquiry, answer)
+            if self._settings.cross_user:
+                sharing = propose_shared_question(self, scope, inquiry, answer)
+                await try_memory("a shared question could not be noted", sharing, None)
         self._offers.keep(scope, answer.source, answer.clarifications)
         if not limit.problem:
             return answer
@@ -244,12 +247,19 @@ class Analyst:
 
     async def _choose_source(self, inquiries: Sequence[Inquiry]) -> Inquiry:
         """Return the question at the source that answers it best: by a choice or a vetted statement, else by its
-        interpretation there."""
+        interpretation there. Among equals the last source used wins."""
         for inquiry in inquiries:
             if inquiry.choice is not None or propose_repeat(inquiry) or propose_pattern(inquiry):
                 return inquiry
-        read = [replace(inquiry, interpretation=await self._interpret(inquiry)) for inquiry in inquiries]
-        return min(read, key=rank_inquiry)
+        read = [(each, await self._interpret(each)) for each in inquiries]
+
+        def rank(pair: tuple[Inquiry, Interpretation]) -> tuple[int, float, bool]:
+            inquiry, decision = pair[0], pair[1].decision
+            last = inquiry.memory.last_reply if inquiry.memory else {}
+            return KINDS.index(decision.kind), -round(decision.confidence, 1), last.get("source") != inquiry.source.name
+
+        best, interpretation = min(read, key=rank)
+        return replace(best, interpretation=interpretation)
 
     def _prepare_at(
         self,
@@ -288,9 +298,31 @@ class Analyst:
         answer = build_reply(inquiry, Proposal("given", refusal=worded[0]), model)
         return replace(answer, related=worded[1], model=model.reasoner.name)
 
-    async def _answer_question(self, scope: Scope, inquiry: Inquiry) -> Answer:
+    async def _answer_message(self, scope: Scope, inquiry: Inquiry) -> Answer:
+        """Answer a message of a conversation: a choice that was offered, a meaning that is taught, or a question."""
         if inquiry.choice is not None:
             return await self._answer_choice(scope, inquiry, inquiry.choice)
+        if not self._may_learn(inquiry.ask):
+            return await self._answer_question(scope, inquiry)
+        done = await self._answer_instruction(scope, inquiry) or await self._answer_definition(scope, inquiry)
+        return done or await self._answer_question(scope, inquiry)
+
+    async def _answer_instruction(self, scope: Scope, inquiry: Inquiry) -> Answer | None:
+        """Forget what the message says, or learn the filter that it says always holds; None if it is neither."""
+        term, kept = find_retraction(inquiry.question), find_standing_filter(inquiry)
+        if term is None and kept is None:
+            return None
+        learned: tuple[Learned, ...] = ()
+        if kept is not None:
+            learned = await learn_filter(self, scope, inquiry, kept)
+            text = f"Saved for you, for every question: {'; '.join(each.meaning for each in learned)}."
+        else:
+            done = await retract(self, scope, term or "")
+            learned, text = done.restored, word_retraction(done, term or "", inquiry.question)
+        return replace(build_reply(inquiry, Proposal("given", refusal=text), None), learned=learned)
+
+    async def _answer_question(self, scope: Scope, inquiry: Inquiry) -> Answer:
+        """Answer by a vetted statement, by the model, or by rules."""
         for propose in (propose_repeat, propose_pattern):
             proposal = propose(inquiry)
             execution = await self._try_vetted(scope, inquiry, proposal) if proposal else None
@@ -322,6 +354,40 @@ class Analyst:
         if wanted not in self._others and len(self._others) < MAX_MODELS and (made := self._other_model(wanted)):
             self._others[wanted] = made
         return self._others.get(wanted, usual)
+
+    async def _answer_definition(self, scope: Scope, inquiry: Inquiry) -> Answer | None:
+        """Learn what the message says that a word means; None if it says something else. If a question was asked back
+        because of that word, it is answered."""
+        question, term = find_open_question(inquiry)
+        taught = find_definition(inquiry)
+        if taught is None and term and await self._is_meaning(scope, inquiry, question, term):
+            taught = term, inquiry.question
+        if taught is None:
+            return None
+        learned = await learn_meaning(self, scope, inquiry.source.name, *taught, question, may_share=False)
+        if stem_phrase(taught[0]) == stem_phrase(term):
+            again = replace(inquiry.ask, question=question, source=inquiry.source.name)
+            answer = await self._answer_question(scope, await self._prepare(scope, again))
+        else:
+            text = f'Saved for you: "{learned.term}" means {learned.meaning}.'
+            text += f' It replaces "{learned.replaces}".' if learned.replaces else ""
+            answer = build_reply(inquiry, Proposal("given", refusal=text), None)
+        return replace(answer, learned=(learned, *answer.learned))
+
+    async def _is_meaning(self, scope: Scope, inquiry: Inquiry, question: str, term: str) -> bool:
+        """Return whether a message says what the term of the open question means: it begins like one ("I mean ..."), or
+        is neither a clear question nor a change of the last one, and the open question is clear if the term means
+        that."""
+        if not OPENER.match(inquiry.question):
+            alone = (await self._interpret(inquiry)).decision
+            is_change = alone.kind == "assume" and bool(alone.candidates[0].changed) and not alone.unexplained
+            if alone.kind == "answer" or is_change:
+                return False
+        context = inquiry.ask.context or SessionContext()
+        context = replace(context, definitions={**context.definitions, term: inquiry.question})
+        trial = replace(inquiry.ask, question=question, source=inquiry.source.name, context=context)
+        found = await self._interpret(await self._prepare(scope, trial))
+        return found.decision.kind in ("answer", "assume")
 
     async def _answer_choice(self, scope: Scope, inquiry: Inquiry, choice: Choice) -> Answer:
         """Answer an offered choice, and learn what choosing it teaches."""
@@ -409,28 +475,24 @@ class Analyst:
 
     async def _word(self, inquiry: Inquiry, execution: Execution, model: ModelRun | None) -> Answer:
         """Return the answer in words: the model's where there is one and there are rows, with what to ask next."""
-        ask, proposal, count = inquiry.ask, execution.proposal, self._settings.suggestion_count
-        worded, related = None, tuple[str, ...]()
-        if model and not model.is_away and ask.verbose and execution.rows and execution.rows.rows:
-            worded = await word_rows(model, execution.rows, count, ask.on_text)
-        if ask.verbose and self._settings.suggestions:
+        worded, related = await self._word_rows(inquiry, execution.rows, model), tuple[str, ...]()
+        if inquiry.ask.verbose and self._settings.suggestions:
+            frame, count = execution.proposal.frame, self._settings.suggestion_count
             # Interpreting takes some tens of milliseconds, in which others want to be served.
-            related = (
-                worded[1] if worded else await asyncio.to_thread(suggest_questions, inquiry, proposal.frame, count)
-            )
+            shown = len(execution.rows.rows) if execution.rows else 0
+            related = worded[1] if worded else await asyncio.to_thread(suggest_questions, inquiry, frame, count, shown)
         answer = replace(build_answer(inquiry, execution, model), related=related)
-        if worded is not None:
-            answer = replace(answer, text=worded[0])
-        is_by_model = worded is not None or proposal.way == "model"
-        return replace(answer, model=model.reasoner.name) if model and is_by_model else answer
+        if model and (worded or execution.proposal.way == "model"):
+            answer = replace(answer, text=worded[0] if worded else answer.text, model=model.reasoner.name)
+        return answer
 
-    async def _share(self, scope: Scope, inquiry: Inquiry, answer: Answer) -> None:
-        """Propose to the project what several users ask alike, where that is switched on."""
-        is_new = answer.sql and not answer.error and answer.way in ("frame", "model")
-        is_alone = inquiry.memory is not None and inquiry.memory.standalone == inquiry.question
-        if self._settings.cross_user and is_new and is_alone:
-            work = propose_shared_question(self, scope, answer.source, inquiry.question, answer.sql)
-            await try_memory("a shared question could not be noted", work, None)
+    async def _word_rows(
+        self, inquiry: Inquiry, rows: Rows | None, model: ModelRun | None
+    ) -> tuple[str, tuple[str, ...]] | None:
+        """Return the model's words for some rows, and the questions it suggests; None where it is not asked."""
+        if model is None or model.is_away or rows is None or not rows.rows or not inquiry.ask.verbose:
+            return None
+        return await word_rows(model, rows, self._settings.suggestion_count, inquiry.ask.on_text)
 
 
 def find_reply(turns: Sequence[Turn], question: str) -> Mapping[str, Any]:
@@ -440,6 +502,16 @@ def find_reply(turns: Sequence[Turn], question: str) -> Mapping[str, Any]:
         if normalize_question(asked.text) == wanted and (reply.data or {}).get("host") == "sql":
             return reply.data or {}
     return {}
+
+
+def find_open_question(inquiry: Inquiry) -> tuple[str, str]:
+    """Return the question that was asked back last in the session, and the word that was not known; else empty."""
+    turns = inquiry.memory.turns[-2:] if inquiry.memory else ()
+    data = turns[-1].data or {} if len(turns) == 2 else {}
+    if data.get("source") != inquiry.source.name or data.get("sql"):
+        return "", ""
+    unknown = (each.term for each in read_clarifications(data) if each.category != "ambiguous")
+    return turns[0].text, next(unknown, "")
 
 
 def drop_overruled(words: Sequence[Resolution]) -> list[Resolution]:
@@ -452,10 +524,3 @@ def drop_overruled(words: Sequence[Resolution]) -> list[Resolution]:
         return any(stems[term] in stems[word.term] or stems[word.term] in stems[term] for term in higher)
 
     return [word for word in words if not is_overruled(word)]
-
-
-def rank_inquiry(inquiry: Inquiry) -> tuple[int, float, bool]:
-    """Return how well a source understands the question, the least being the best; the last source used wins a tie."""
-    decision = inquiry.interpretation.decision if inquiry.interpretation else Decision("unclear")
-    last = inquiry.memory.last_reply if inquiry.memory else {}
-    return KINDS.index(decision.kind), -round(decision.confidence, 1), last.get("source") != inquiry.source.name

@@ -24,11 +24,18 @@ from recollect.apps.ask.proposals import Execution, Inquiry, Proposal
 from recollect.apps.ask.question import Answer, MemoryUsed, Spent, read_stored
 from recollect.apps.ask.schema_prompt import link_tables
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.wording import ask_back, describe_columns, make_title, word_rows_plainly
+from recollect.apps.ask.wording import (
+    ask_back,
+    describe_columns,
+    make_title,
+    name_weekdays,
+    note_running_periods,
+    word_rows_plainly,
+)
 from recollect.engine import Engine
 from recollect.errors import NotFound
+from recollect.values.audit import Outcome
 from recollect.values.conversation import Conversation, Turn
-from recollect.values.explanation import Outcome
 from recollect.values.scope import Scope
 
 STORED_ROWS = 20
@@ -42,16 +49,18 @@ def build_answer(inquiry: Inquiry, execution: Execution, model: ModelRun | None)
     """Return the answer that a statement gave, or the error of the database."""
     proposal, statement, rows = execution.proposal, execution.statement, execution.rows
     frame, index, question = proposal.frame, inquiry.view.index, inquiry.question
+    rows = name_weekdays(rows, frame, question) if rows and frame else rows
     headers = describe_columns(rows.columns, frame, index, question) if rows else ()
     text = proposal.explanation
     if execution.error:
         text = f"The database could not run this query: {execution.error}"
     elif rows is not None:
         text = word_rows_plainly(question, rows, text, markdown=inquiry.ask.markdown, headers=headers)
+    reply = build_reply(inquiry, replace(proposal, refusal=text), model)
     return replace(
-        build_reply(inquiry, replace(proposal, refusal=text), model),
+        reply,
         sql=statement.sql,
-        explanation="\n".join([*(model.attempts if model else ()), proposal.explanation]),
+        explanation="\n".join(filter(None, (reply.explanation, proposal.explanation))),
         title=make_title(question, label_frame(frame, index, question) if frame else ""),
         headers=headers,
         rows=rows,
@@ -63,12 +72,11 @@ def build_answer(inquiry: Inquiry, execution: Execution, model: ModelRun | None)
         examples=proposal.examples,
         frame=frame.to_data() if frame else None,
         notes=(
-            *inquiry.taught.notes,
-            *(model.notes if model else ()),
-            *note_row_rules(inquiry, statement.tables),
-            *note_unused_filters(inquiry, statement.tables),
+            *reply.notes,
+            *list_notes(inquiry, statement.tables),
+            *(note_running_periods(rows, frame, inquiry.today, question) if rows and frame else ()),
         ),
-        spent=replace(model.spent if model else Spent(), sql=rows.seconds if rows else 0.0),
+        spent=replace(reply.spent, sql=rows.seconds if rows else 0.0),
         used=(proposal.vetted.id,) if proposal.vetted else (),
     )
 
@@ -89,22 +97,20 @@ def build_reply(inquiry: Inquiry, proposal: Proposal, model: ModelRun | None) ->
     )
 
 
-def note_unused_filters(inquiry: Inquiry, tables: tuple[str, ...]) -> list[str]:
-    """Return a note for each filter of the session that this statement does not need: it reads none of its tables."""
+def list_notes(inquiry: Inquiry, tables: tuple[str, ...]) -> list[str]:
+    """Return a note if a statement is answered from some rows only, and for each filter of the session that it does not
+    need, because it reads none of the filter's tables."""
     used, homes = {name.casefold() for name in tables}, defaultdict[str, set[str]](set)
     for each in inquiry.taught.filters:
         if each.source == "session":
             homes[each.filter.condition].add(each.filter.table)
-    return [
+    restricted = [table for table in tables if table.casefold() in inquiry.view.access.rows]
+    notes = [f"of {', '.join(restricted)} only the rows count that you may see"] if restricted else []
+    return notes + [
         f"the session's filter {condition} does not apply: the question is not about {', '.join(sorted(names))}"
         for condition, names in homes.items()
         if used.isdisjoint(map(str.casefold, names))
     ]
-
-
-def note_row_rules(inquiry: Inquiry, tables: tuple[str, ...]) -> list[str]:
-    restricted = [table for table in tables if table.casefold() in inquiry.view.access.rows]
-    return [f"of {', '.join(restricted)} only the rows count that you may see"] if restricted else []
 
 
 def add_tables(inquiry: Inquiry, answer: Answer) -> Answer:
@@ -167,12 +173,13 @@ def make_turns(inquiry: Inquiry, answer: Answer) -> list[Turn]:
     if answer.sql and not answer.error:
         asked |= {"sql": answer.sql, "tables": list(answer.tables), "standalone": answer.standalone}
     plain = msgspec.to_builtins(replace(answer, rows=None, memory=None, used=()))
+    choice, context, memory = inquiry.choice, inquiry.ask.context, inquiry.memory
     stored = {name: value for name, value in plain.items() if name not in NOT_STORED} | {
         "host": "sql",
-        "choice": inquiry.choice.id if inquiry.choice else None,
-        "context": asdict(inquiry.ask.context) if inquiry.ask.context else None,
-        "result": bound_rows(answer.rows) if answer.rows else None,
-        "memory": count_memory(inquiry.memory) if inquiry.memory else None,
+        "choice": choice and choice.id,
+        "context": context and asdict(context),
+        "result": answer.rows and bound_rows(answer.rows),
+        "memory": memory and count_memory(memory),
         "error_stage": "sql" if answer.error else None,
     }
     text = answer.text[:STORED_TEXT].replace("\0", "") or "(nothing)"

@@ -2,7 +2,7 @@
 
 `build_chart` chooses the kind from the rows, unless a wish names one: a line over time, bars for a few things, points
 for two figures. A specification has its data, but no colours, so that a page can show it in its own theme;
-`draw_svg` and `draw_png` make pictures of it.
+`draw_svg` and `draw_png` make pictures of it. The report (apps/reports.py) uses the same charts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Literal
 from recollect.apps.ask.question import Answer
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.wording import describe_row_count, format_cell
-from recollect.extras import require_extra
+from recollect.errors import require_extra
 from recollect.values.text import is_cjk
 
 Kind = Literal["line", "bar", "barh", "pie", "scatter"]
@@ -47,19 +47,28 @@ UNITS = {"year": "utcyear", "month": "utcyearmonth", "day": "utcyearmonthdate"}
 FORMATS = {"year": "%Y", "month": "%b %Y", "day": "%d %b %Y", "time": "%d %b %H:%M"}
 FORMATS_ZH = {"year": "%Y年", "month": "%Y年%-m月", "day": "%Y-%m-%d", "time": "%m-%d %H:%M"}
 MAX_TICKS = {"year": 16, "month": 13, "day": 15}  # up to so many units each has its tick
-YEAR = re.compile(r"[12]\d{3}")
-MONTH = re.compile(r"[12]\d{3}-(0[1-9]|1[0-2])")
-TIME = re.compile(r"([12]\d{3}-\d{2}-\d{2})[T ]\d{2}:\d{2}")
-MIDNIGHT = re.compile(r"T?\s?00:00(:00(\.0+)?)?(Z|[+-]\d{2}(:?\d{2})?)?$")
+MONTH = r"[12]\d{3}-(0[1-9]|1[0-2])"
+DAY = rf"{MONTH}-(0[1-9]|[12]\d|3[01])"
+GRAINS: dict[Grain, re.Pattern[str]] = {  # what all values of a column of dates look like, the coarsest first
+    "year": re.compile(r"[12]\d{3}"),
+    "month": re.compile(MONTH),
+    "day": re.compile(rf"{DAY}([T ]00:00(:00(\.0+)?)?(Z|[+-]\d{{2}}(:?\d{{2}})?)?)?"),
+    "time": re.compile(rf"{DAY}([T ]\d{{2}}:\d{{2}}.*)?"),
+}
 PERIOD = re.compile(r"[12]\d{3}-?(Q[1-4]|W?\d{2})")  # quarters and weeks: in order, but not dates
 KEY_NAME = re.compile(r"(^|_)id$", re.IGNORECASE)
-Theme = Literal["light", "dark"]
+Theme = Literal["light", "dark", "page"]  # a page has its own colours, as CSS variables
 FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans CJK SC', sans-serif"
 SERIES = {
     "light": ["#0b6b6b", "#c2571a", "#6a3f9c", "#1f5fa8", "#8a6d00", "#a3261b", "#2c6a35", "#5b6068"],
     "dark": ["#67c7c0", "#f0a35e", "#c5a5ef", "#8dbcf5", "#e0c65a", "#ff9c91", "#8ecf97", "#a6abb3"],
+    "page": ["var(--one)", "var(--two)", "var(--three)"],
 }
-INK = {"light": ("#1d1f21", "#5b6068", "#dcd9d0"), "dark": ("#e9e8e4", "#a6abb3", "#363b42")}  # text, quiet, rules
+INK = {  # text, quiet, rules, and what lies between slices
+    "light": ("#1d1f21", "#5b6068", "#dcd9d0", "#ffffff"),
+    "dark": ("#e9e8e4", "#a6abb3", "#363b42", "#1d2024"),
+    "page": ("var(--ink)", "var(--quiet)", "var(--rule)", "var(--card)"),
+}
 SCALE = 2  # pixels of a PNG per unit of the specification
 
 
@@ -71,7 +80,8 @@ class Column:
 
     @property
     def labels(self) -> list[str]:
-        return [write_label(value) for value in self.values]
+        texts = (format_cell(each) if isinstance(each, bool | None) else str(each) for each in self.values)
+        return [shorten(text, LABEL_CHARS) for text in texts]
 
     @property
     def size(self) -> int:
@@ -83,18 +93,29 @@ class Column:
         return max((abs(value) for value in self.values if value is not None), default=0) or 1
 
     @property
+    def is_index(self) -> bool:
+        """Whether numbers stand for things: years, months of a year, days of a week."""
+        values = self.values
+        if self.size < len(values) or not all(isinstance(value, int) for value in values):
+            return False
+        return all(1000 <= value <= 2999 for value in values) or max(values) - min(values) < 2 * len(values)
+
+    @property
+    def is_sequence(self) -> bool:
+        """Whether the values have an order of their own, but are no dates: numbers, quarters, weeks."""
+        texts = [str(value) for value in self.values if value is not None]
+        return self.grain is None and all(PERIOD.fullmatch(text) or text.lstrip("-").isdecimal() for text in texts)
+
+    @property
     def grain(self) -> Grain | None:
         """The unit of a column of dates; None where one of its values is no date."""
         if "week" in self.name.casefold() or any(isinstance(value, bool | float | None) for value in self.values):
             return None
         texts = list(map(str, self.values))
-        if all(map(YEAR.fullmatch, texts)):
-            return "year"
-        if all(map(MONTH.fullmatch, texts)):
-            return "month"
-        if not all(map(is_date, texts)):
-            return None
-        return "day" if all(len(text) == 10 or MIDNIGHT.fullmatch(text[10:]) for text in texts) else "time"
+        for grain, form in GRAINS.items():
+            if all(map(form.fullmatch, texts)):
+                return grain
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +142,25 @@ class Plan:
     def greatest(self) -> float:
         return max((abs(point.value) for point in self.points if point.value is not None), default=0)
 
+    @property
+    def description(self) -> str:
+        """What the chart shows, for people who cannot see it."""
+        figures = self.value or ", ".join(dict.fromkeys(point.series for point in self.points))
+        series = f" and {self.series}" if self.series and self.value else ""
+        over = "over" if self.kind == "scatter" else "by"
+        return f"{NAMES[self.kind]}: {figures} {over} {self.label}{series}, {len(self.points)} values."
+
     def add_note(self, note: str, **changes: Any) -> Plan:
         return replace(self, notes=(*self.notes, note), **changes)
+
+    def write_points(self) -> list[dict[str, Any]]:
+        """Return the data of the specification."""
+        suffix = {"year": "-01-01", "month": "-01"}.get(self.grain or "", "")
+        labels = [point.label + suffix if suffix else point.label for point in self.points]
+        made = [{"label": label, "value": point.value} for label, point in zip(labels, self.points, strict=True)]
+        if self.series:
+            made = [data | {"series": point.series} for data, point in zip(made, self.points, strict=True)]
+        return made
 
 
 def chart_answer(answer: Answer, wish: str = "") -> dict[str, Any] | None:
@@ -143,22 +181,14 @@ def build_chart(rows: Rows, headers: Sequence[str] = (), title: str = "", wish: 
     return {
         "$schema": SCHEMA,
         "title": heading | ({"subtitle": notes} if notes else {}),
-        "description": describe_plan(plan),
+        "description": plan.description,
         "background": "transparent",
         "width": WIDTH,
         "height": 40 + 24 * len(plan.points) if plan.kind == "barh" else HEIGHT,
         "autosize": {"type": "fit", "contains": "padding"},
-        "data": {"values": [write_point(point, plan) for point in plan.points]},
+        "data": {"values": plan.write_points()},
         **encode(plan, is_chinese=is_cjk(title)),
     }
-
-
-def describe_plan(plan: Plan) -> str:
-    """Return what a chart shows, for people who cannot see it."""
-    over = "over" if plan.kind == "scatter" else "by"
-    series = f" and {plan.series}" if plan.series and plan.value else ""
-    value = plan.value or ", ".join(dict.fromkeys(point.series for point in plan.points))
-    return f"{NAMES[plan.kind]}: {value} {over} {plan.label}{series}, {len(plan.points)} values."
 
 
 # What is drawn --------------------------------------------------------------------------------------------------------
@@ -179,21 +209,26 @@ def plan_chart(rows: Rows, headers: Sequence[str], wish: str = "") -> Plan | Non
     """Return what is drawn of the rows; None if nothing suits."""
     if len(rows.rows) < 2:
         return None
-    values = zip(*rows.rows, strict=True)
-    figures, labels = split_columns([Column(*each) for each in zip(rows.columns, headers, values, strict=True)])
+    columns = zip(rows.columns, headers, zip(*rows.rows, strict=True), strict=True)
+    figures, labels = split_columns([Column(*each) for each in columns])
     wished = find_kind(wish)
-    if not labels or (wished == "scatter" and figures):
+    if not labels or wished == "scatter":
         return plan_points(*figures[:2]) if len(figures) > 1 else None
     if not figures:
         return None
     plan = read_points(figures, labels)
+    kind = choose_kind(plan)
+    return grant_wish(replace(plan, kind=kind or "barh"), wished) if kind or wished else None
+
+
+def choose_kind(plan: Plan) -> Kind | None:
+    """Return the kind that suits: a line over time, else bars, flat ones for many or long labels; None for too many."""
     names = {str(point.label) for point in plan.points}
     if plan.grain or all(map(PERIOD.fullmatch, names)):
-        return grant_wish(replace(plan, kind="line" if len(names) > 2 else "bar"), wished)
-    if len(names) > MAX_BARS and wished is None:
-        return None
+        return "line" if len(names) > 2 else "bar"
     is_flat = len(names) > UPRIGHT_BARS or max(map(len, names)) > UPRIGHT_LABEL
-    return grant_wish(replace(plan, kind="barh" if is_flat and not plan.series else "bar"), wished)
+    kind: Kind = "barh" if is_flat and not plan.series else "bar"
+    return kind if len(names) <= MAX_BARS else None
 
 
 def grant_wish(plan: Plan, wished: Kind | None) -> Plan:
@@ -202,19 +237,18 @@ def grant_wish(plan: Plan, wished: Kind | None) -> Plan:
         return plan_pie(plan)
     if wished == "barh" and (plan.series or plan.grain):
         wished = "bar"
-    if wished is not None and (wished, plan.kind) != ("bar", "barh"):
-        plan = replace(plan, kind=wished)
-    return limit_bars(plan)
+    is_bar_already = wished == "bar" and plan.kind == "barh"
+    return limit_bars(plan if wished is None or is_bar_already else replace(plan, kind=wished))
 
 
 def plan_pie(plan: Plan) -> Plan:
-    values = [point.value or 0 for point in plan.points]
-    if len(values) <= MAX_SLICES and not plan.series and min(values) >= 0 < sum(values):
+    """Return a pie, or bars with a note why."""
+    count, values = len(plan.points), [point.value or 0 for point in plan.points]
+    if count <= MAX_SLICES and not plan.series and min(values) >= 0 < sum(values):
         points = tuple(replace(point, label=str(point.label)) for point in plan.points)
         return replace(plan, kind="pie", grain=None, points=points)
-    why = f"{len(values)} slices would be too many" if len(values) > MAX_SLICES else "its parts do not make a whole"
-    kind: Kind = "barh" if plan.kind == "barh" else "bar"
-    return limit_bars(plan.add_note(f"Bars instead of a pie: {why}.", kind=kind))
+    why = f"{count} slices would be too many" if count > MAX_SLICES else "its parts do not make a whole"
+    return grant_wish(plan.add_note(f"Bars instead of a pie: {why}."), "bar")
 
 
 def limit_bars(plan: Plan) -> Plan:
@@ -236,22 +270,25 @@ def plan_points(x: Column, y: Column) -> Plan:
 def read_points(figures: Sequence[Column], labels: Sequence[Column]) -> Plan:
     """Return the points with a label each: a series per figure, or per value of a second label, where that suits."""
     axis, series = choose_axes(labels)
-    figure = figures[0]
-    is_ordered = axis.grain is None and is_sequence(axis.values)
-    plan = Plan("bar", (), axis.header, figure.header, grain=axis.grain, is_ordered=is_ordered)
+    plan = Plan("bar", (), axis.header, figures[0].header, grain=axis.grain, is_ordered=axis.is_sequence)
     if series is not None:
-        points = map(Point, axis.labels, figure.values, series.labels)
+        points = map(Point, axis.labels, figures[0].values, series.labels)
         return limit_series(replace(plan, points=tuple(points), series=series.header))
-    texts = make_distinct([" / ".join(parts) for parts in zip(*(each.labels for each in labels), strict=True)])
     if len(labels) > 1:
-        names = " / ".join(each.header for each in labels)
-        plan = replace(plan, label=names, grain=None, is_ordered=False)
-    drawn = [each for each in figures if is_same_scale(figure, each)]
-    left = [each.header for each in figures if each not in drawn]
-    if left:
-        plan = plan.add_note(f"Not drawn, for its scale: {', '.join(left)}.")
+        plan = replace(plan, label=" / ".join(each.header for each in labels), grain=None, is_ordered=False)
+    texts = make_distinct([" / ".join(parts) for parts in zip(*(each.labels for each in labels), strict=True)])
+    return add_figures(plan, figures, texts)
+
+
+def add_figures(plan: Plan, figures: Sequence[Column], texts: Sequence[str]) -> Plan:
+    """Return the plan with the points of the first figure, and of those that are drawn on the same scale."""
+    first = figures[0]
+    drawn = [each for each in figures if 1 / SAME_SCALE <= each.greatest / first.greatest <= SAME_SCALE]
+    if len(drawn) < len(figures):
+        left = ", ".join(each.header for each in figures if each not in drawn)
+        plan = plan.add_note(f"Not drawn, for its scale: {left}.")
     if len(drawn) == 1 or len(drawn) > MAX_SERIES:
-        return replace(plan, points=tuple(map(Point, texts, figure.values)))
+        return replace(plan, points=tuple(map(Point, texts, first.values)))
     lines = zip(*(map(Point, texts, each.values, repeat(each.header)) for each in drawn), strict=True)
     return replace(plan, points=tuple(chain(*lines)), value="", series="Figure")
 
@@ -284,11 +321,12 @@ def limit_series(plan: Plan) -> Plan:
 def split_columns(columns: Sequence[Column]) -> tuple[list[Column], list[Column]]:
     """Return the columns that are figures and those that are labels. Keys are neither, if there is a label; a first
     column of years or other numbers in a row is a label."""
-    numbers = [each for each in columns if is_figures(each.values)]
-    keys = [each for each in numbers if KEY_NAME.search(each.name)]
-    figures = [each for each in numbers if each not in keys]
-    labels = [each for each in columns if each not in numbers] or keys[:1]
-    if not labels and len(figures) > 1 and is_index(figures[0].values):
+    kinds = defaultdict[str, list[Column]](list)
+    for each in columns:
+        kind = "label" if not is_figures(each.values) else "key" if KEY_NAME.search(each.name) else "figure"
+        kinds[kind].append(each)
+    figures, labels = kinds["figure"], kinds["label"] or kinds["key"][:1]
+    if not labels and len(figures) > 1 and figures[0].is_index:
         return figures[1:], figures[:1]
     return figures, labels
 
@@ -296,32 +334,6 @@ def split_columns(columns: Sequence[Column]) -> tuple[list[Column], list[Column]
 def is_figures(values: Sequence[Any]) -> bool:
     known = [value for value in values if value is not None]
     return bool(known) and all(isinstance(value, int | float) and not isinstance(value, bool) for value in known)
-
-
-def is_index(values: Sequence[Any]) -> bool:
-    """Return whether numbers stand for things: years, months of a year, days of a week."""
-    if not all(isinstance(value, int) for value in values) or len(set(values)) < len(values):
-        return False
-    return all(1000 <= value <= 2999 for value in values) or max(values) - min(values) < 2 * len(values)
-
-
-def is_sequence(values: Sequence[Any]) -> bool:
-    """Return whether labels have an order of their own: numbers, quarters, weeks."""
-    known = [value for value in values if value is not None]
-    return all(isinstance(value, int) or PERIOD.fullmatch(str(value)) or str(value).isdecimal() for value in known)
-
-
-def is_same_scale(first: Column, second: Column) -> bool:
-    sizes = (first.greatest, second.greatest)
-    return max(sizes) <= SAME_SCALE * min(sizes)
-
-
-def is_date(text: str) -> bool:
-    try:
-        date.fromisoformat(text[:10])
-    except ValueError:
-        return False
-    return len(text) == 10 or TIME.match(text) is not None
 
 
 def make_distinct(labels: Sequence[str]) -> list[str]:
@@ -334,10 +346,6 @@ def make_distinct(labels: Sequence[str]) -> list[str]:
     return made
 
 
-def write_label(value: Any) -> str:
-    return shorten(format_cell(value) if value is None or isinstance(value, bool) else str(value), LABEL_CHARS)
-
-
 def shorten(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
@@ -345,30 +353,23 @@ def shorten(text: str, most: int) -> str:
 # How it is written ----------------------------------------------------------------------------------------------------
 
 
-def write_point(point: Point, plan: Plan) -> dict[str, Any]:
-    suffix = {"year": "-01-01", "month": "-01"}.get(plan.grain or "", "")
-    label = point.label + suffix if suffix else point.label
-    return {"label": label, "value": point.value} | ({"series": point.series} if plan.series else {})
-
-
 def encode(plan: Plan, *, is_chinese: bool) -> dict[str, Any]:
     """Return mark and encoding. Fields have fixed names, since a column's name may hold signs that Vega-Lite reads."""
     # The number format of d3: thousands with commas; small fractions with four digits.
     number = ",.2~f" if plan.greatest >= 1 else ".4~g"
-    axis = {"labelExpr": "replace(format(datum.value, '~s'), 'G', 'B')"} if plan.greatest >= 1e6 else {"format": number}
     label: dict[str, Any] = {"field": "label", **encode_label_type(plan), "title": plan.label}
-    value = {"field": "value", "type": "quantitative", "title": plan.value or None, "axis": axis}
+    value: dict[str, Any] = {"field": "value", "type": "quantitative", "title": plan.value or None}
     series = {"field": "series", "type": "nominal"}
-    tips = [
-        dict(label),
-        *([series | {"title": plan.series}] if plan.series else []),
-        {"field": "value", "type": "quantitative", "title": plan.value or "Value", "format": number},
-    ]
+    tips = [dict(label), series | {"title": plan.series}, value | {"title": plan.value or "Value", "format": number}]
+    if not plan.series:
+        del tips[1]
     if plan.kind == "pie":
         theta = {"field": "value", "type": "quantitative"}
         slices = {"field": "label", "type": "nominal", "title": plan.label, "sort": None}
-        encoding = {"theta": theta | {"stack": True}, "color": slices, "order": theta | {"sort": "descending"}}
-        return {"mark": {"type": "arc", "outerRadius": 110}, "encoding": encoding | {"tooltip": tips}}
+        parts = {"theta": theta | {"stack": True}, "color": slices, "order": theta | {"sort": "descending"}}
+        return {"mark": {"type": "arc", "outerRadius": 110}, "encoding": parts | {"tooltip": tips}}
+    short = "replace(format(datum.value, '~s'), 'G', 'B')"
+    value["axis"] = {"labelExpr": short} if plan.greatest >= 1e6 else {"format": number}
     if plan.kind == "scatter":
         x = label | {"scale": {"zero": False}}
         return {"mark": {"type": "point", "filled": True}, "encoding": {"x": x, "y": value, "tooltip": tips}}
@@ -377,13 +378,18 @@ def encode(plan: Plan, *, is_chinese: bool) -> dict[str, Any]:
     else:
         label |= {"sort": find_sort(plan), "axis": {"labelAngle": 0, "labelOverlap": True}}
     sides = ("y", "x") if plan.kind == "barh" else ("x", "y")
-    encoding = {sides[0]: label, sides[1]: value, "tooltip": tips}
-    if plan.series:
-        encoding["color"] = series | {"title": plan.series if plan.value else None, "sort": None}
-    if plan.series and plan.kind == "bar":
-        encoding["xOffset"] = series | {"sort": None}
-    mark = {"type": "line", "point": len(plan.points) <= 60} if plan.kind == "line" else {"type": "bar"}
-    return {"mark": mark, "encoding": encoding}
+    return {
+        "mark": {"type": "line", "point": len(plan.points) <= 60} if plan.kind == "line" else {"type": "bar"},
+        "encoding": {sides[0]: label, sides[1]: value, "tooltip": tips, **encode_series(plan, series)},
+    }
+
+
+def encode_series(plan: Plan, field: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the colours of the series, and the places of bars beside each other."""
+    if not plan.series:
+        return {}
+    color = {**field, "title": plan.series if plan.value else None, "sort": None}
+    return {"color": color} | ({"xOffset": {**field, "sort": None}} if plan.kind == "bar" else {})
 
 
 def encode_label_type(plan: Plan) -> dict[str, Any]:
@@ -400,20 +406,16 @@ def format_time_axis(plan: Plan, grain: Grain, is_chinese: bool) -> dict[str, An
     axis: dict[str, Any] = {"format": (FORMATS_ZH if is_chinese else FORMATS)[grain], "labelOverlap": True}
     if plan.kind == "bar":
         return axis | {"labelAngle": 0}
-    if grain != "time" and count_units(plan, grain) <= MAX_TICKS[grain]:
+    days = [date.fromisoformat(f"{point.label}-01-01"[:10]) for point in plan.points]  # of a year or a month the first
+    first, last = min(days), max(days)
+    counts = {
+        "year": last.year - first.year,
+        "month": 12 * (last.year - first.year) + last.month - first.month,
+        "day": (last - first).days,
+    }
+    if grain in counts and counts[grain] < MAX_TICKS[grain]:
         axis["tickCount"] = {"interval": grain, "step": 1}
     return axis
-
-
-def count_units(plan: Plan, grain: Grain) -> int:
-    labels = [str(point.label) for point in plan.points]
-    first, last = min(labels), max(labels)
-    years = int(last[:4]) - int(first[:4])
-    if grain == "year":
-        return years + 1
-    if grain == "month":
-        return 12 * years + int(last[5:7]) - int(first[5:7]) + 1
-    return (date.fromisoformat(last[:10]) - date.fromisoformat(first[:10])).days + 1
 
 
 def find_sort(plan: Plan) -> str | None:
@@ -452,7 +454,7 @@ def draw_png(chart: Mapping[str, Any]) -> bytes:
 
 
 def make_config(theme: Theme) -> dict[str, Any]:
-    text, quiet, rules = INK[theme]
+    text, quiet, rules, gap = INK[theme]
     colors = SERIES[theme]
     axis = {"labelColor": quiet, "titleColor": text, "gridColor": rules, "domainColor": quiet, "tickColor": quiet}
     return {
@@ -465,5 +467,5 @@ def make_config(theme: Theme) -> dict[str, Any]:
         "mark": {"color": colors[0]},
         "range": {"category": colors},
         "bar": {"cornerRadiusEnd": 2},
-        "arc": {"stroke": "#ffffff" if theme == "light" else "#1d2024", "strokeWidth": 1},
+        "arc": {"stroke": gap, "strokeWidth": 1},
     }

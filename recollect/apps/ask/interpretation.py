@@ -11,9 +11,9 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 
-from recollect.apps.ask.choices import find_category
-from recollect.apps.ask.gate.check import check_sql
+from recollect.apps.ask.gate import check_sql
 from recollect.apps.ask.interpret import (
     Candidate,
     Decision,
@@ -27,9 +27,10 @@ from recollect.apps.ask.interpret import (
     propose,
 )  # fmt: skip
 from recollect.apps.ask.interpret.decide import result_features
-from recollect.apps.ask.interpret.words import find_operators, tokenize
-from recollect.apps.ask.meanings import Suggestion, suggest_meanings
+from recollect.apps.ask.interpret.words import find_operators, split_name, tokenize
+from recollect.apps.ask.meanings import Suggestion, find_vague_word, suggest_meanings
 from recollect.apps.ask.semantic.access import restrict_sql
+from recollect.apps.ask.semantic.catalog import Catalog
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sources.source import Source
@@ -41,7 +42,7 @@ PROBE_ROWS = 200
 AT_ONCE = 3  # statements of one question at a time
 PROBE_SECONDS = 5.0  # for all candidates together
 MOST_MISSING = 5  # words that are named as not understood
-MAX_SUGGESTED = 3  # meanings of one of them
+MAX_SHOWN = 10  # values of a column that lacks the one in the question
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class Interpretation:
     suggestions: tuple[Suggestion, ...] = ()  # meanings for the first word that was not understood
     is_too_long: bool = False
     values: tuple[tuple[str, str, str], ...] = ()  # (table, column, value) that words of the question match
+    absent: tuple[str, ...] = ()  # values of the question that the data do not have, in words
 
 
 async def interpret_question(
@@ -66,21 +68,41 @@ async def interpret_question(
     last: Frame | None,
     today: date,
     user: str | None,
+    is_last_sure: bool = True,
 ) -> Interpretation:
-    """Return the decision about a question, `last` being the frame of the last answer in the session."""
+    """Return the decision about a question, `last` being the frame of the last answer in the session, or the best one
+    that was offered there: then `is_last_sure` is false, and what follows from it is offered, too."""
     if len(tokenize(question)) > MOST_WORDS:
         return Interpretation(Decision("unclear"), is_too_long=True)
-    linked = await asyncio.to_thread(link_question, question, view.index, vocabulary, today=today, last=last)
+    link = partial(link_question, question, view.index, vocabulary, today=today, last=last, is_last_sure=is_last_sure)
+    linked = await asyncio.to_thread(link)
     if linked.lookups and (found := await look_up(source, view, linked.lookups, user)):
-        linked = await asyncio.to_thread(
-            link_question, question, view.index, vocabulary, today=today, last=last, values=found
-        )
+        linked = await asyncio.to_thread(link, values=found)
     candidates = await asyncio.to_thread(propose, linked)
     rows, results = await run_candidates(candidates, source, view, user)
     decision = decide(candidates, results)
     suggestions = await suggest(decision, linked, source, view, user)
     missing = decision.unexplained or list_missing(linked)
-    return Interpretation(decision, rows, missing, suggestions, values=list_matches(linked))
+    absent = list_absent(decision, view.catalog)
+    return Interpretation(decision, rows, missing, suggestions, values=list_matches(linked), absent=absent)
+
+
+def list_absent(decision: Decision, catalog: Catalog) -> tuple[str, ...]:
+    """Return "no city Berlin; city is one of Leeds, York" for each value that a column, all of whose values are known,
+    does not have."""
+    texts = list[str]()
+    for each in decision.candidates[0].frame.filters if decision.candidates else ():
+        table = catalog.table(each.of.table)
+        column = table.column(each.of.column) if table else None
+        if column is None or column.is_sensitive or not column.is_complete or each.op != "=" or not each.is_text:
+            continue
+        known = {value.strip().casefold() for value in column.values}
+        name = " ".join(split_name(column.name))
+        shown = ", ".join(column.values[:MAX_SHOWN])
+        texts += [
+            f"no {name} {value}; {name} is one of {shown}" for value in each.values if value.casefold() not in known
+        ]
+    return tuple(texts)
 
 
 def list_matches(linked: Linked) -> tuple[tuple[str, str, str], ...]:
@@ -95,13 +117,13 @@ async def suggest(
     decision: Decision, linked: Linked, source: Source, view: View, user: str | None
 ) -> tuple[Suggestion, ...]:
     """Return meanings for a word that was not understood; those that select some of the rows come first."""
-    if decision.kind != "choices" or not decision.unexplained:
+    word, most = find_vague_word(decision, linked)
+    if not most:
         return ()
-    word, subject = decision.unexplained[0], decision.candidates[0].frame.subject
-    found = await asyncio.to_thread(suggest_meanings, word, find_category(word), subject, linked)
+    found = await asyncio.to_thread(suggest_meanings, word, decision.candidates[0].frame.subject, linked)
     _, results = await run_candidates([each.candidate for each in found], source, view, user)
     runnable = [each for each in found if not results[each.candidate.id].error]
-    return tuple(sorted(runnable, key=lambda each: bool(result_features(results[each.candidate.id])))[:MAX_SUGGESTED])
+    return tuple(sorted(runnable, key=lambda each: bool(result_features(results[each.candidate.id])))[:most])
 
 
 def is_clear(question: str, view: View, today: date, last: Frame | None = None) -> bool:

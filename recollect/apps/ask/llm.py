@@ -11,13 +11,14 @@ from __future__ import annotations
 import logging
 import re
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 
 import msgspec
 
-from recollect.apps.ask.gate.check import list_tables
+from recollect.apps.ask.gate import list_tables
 from recollect.apps.ask.memory import MemoryReader, can_see
 from recollect.apps.ask.patterns import fill_examples, read_pattern
 from recollect.apps.ask.proposals import Execution, Inquiry, has_words, list_vetted
@@ -28,8 +29,8 @@ from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.wording import csv_text
 from recollect.errors import InvalidInput, ReasonerFailed
 from recollect.ports import Message, Reasoner, StreamingReasoner
-from recollect.prompts import mark_data, render_prompt
-from recollect.recall.tokens import count_tokens
+from recollect.prompts import load_examples, mark_data, render_prompt
+from recollect.recall.lexemes import count_tokens
 from recollect.values.memory import Memory
 
 log = logging.getLogger("recollect.ask")
@@ -38,7 +39,8 @@ ANSWER_TOKENS = 1200
 FACT_TOKENS = 800  # of what the project knows
 MARGIN = 1.15  # tokens are counted roughly
 MAX_EXAMPLES = 3  # vetted questions that are shown
-MAX_VALUES = 10
+MAX_VALUES = 5
+SHORT_VALUE = 4  # characters
 REPAIRS = 2  # per question
 WARM = 0.7  # temperature of samples after the first of a form
 THOUGHTS = re.compile(r"<think>.*?(?:</think>|$)", re.DOTALL)
@@ -101,6 +103,7 @@ class ModelRun:
     failed: Execution | None = None  # the last statement that the database refused
     rejected: set[str] = field(default_factory=set)  # statements that failed or found nothing
     repairs: int = 0
+    most_repairs: int = REPAIRS
     is_away: bool = False
 
     @property
@@ -145,8 +148,9 @@ class ModelRun:
 
 
 async def sample_sql(model: ModelRun, sample: int = 0) -> SqlReply | None:
-    """Return a sample of the model's SQL. Odd samples have a short prompt; those after the second are warm."""
-    messages = write_short_prompt(model) if sample % 2 else write_whole_prompt(model)
+    """Return a sample of the model's SQL. Odd samples have a prompt with worked examples in place of rows; those after
+    the second are warm."""
+    messages = write_example_prompt(model) if sample % 2 else write_schema_prompt(model)
     return read_reply(model, await model.send(messages, SQL_TOKENS, WARM if sample > 1 else 0.0))
 
 
@@ -159,9 +163,9 @@ async def repair_sql(model: ModelRun, sql: str, problem: str) -> str | None:
     near = names.union(*(pair for pair in joins if pair & names))
     tables = [each for each in view.catalog.tables if each.name.casefold() in near]
     tables.sort(key=lambda each: each.name.casefold() not in names)
-    text = f"\nThis query is not the answer:\n{sql}\nReason: {problem}"
-    messages = write_short_prompt(model, tables, mark_data("problem", text))
-    while model.repairs < REPAIRS and not model.is_over:
+    text = f"This query is not the answer:\n{sql}\nReason: {problem}"
+    messages = write_example_prompt(model, tables, "\n" + mark_data("problem", text))
+    while model.repairs < model.most_repairs and not model.is_over:
         model.repairs += 1
         reply = read_reply(model, await model.send(messages, SQL_TOKENS, WARM if model.repairs > 1 else 0.0))
         if reply and reply.sql and reply.sql not in model.rejected:
@@ -193,7 +197,7 @@ def read_json_reply(text: str) -> SqlReply:
         return SqlReply()
 
 
-def write_whole_prompt(model: ModelRun) -> list[Message]:
+def write_schema_prompt(model: ModelRun) -> list[Message]:
     """Return the prompt with CREATE TABLE statements and rows, as much as fits the model's window."""
     inquiry, messages = model.inquiry, list[Message]()
     view, limits, question = inquiry.view, inquiry.ask.schema, inquiry.standalone
@@ -202,35 +206,35 @@ def write_whole_prompt(model: ModelRun) -> list[Message]:
             tables = choose_tables(view, question, limits)
         else:
             tables = link_tables(view, question, replace(limits, tables=size.tables, most=size.tables + 1))
-        schema = write_schema(view, tables, limits, min(size.rows, limits.values))
-        dialect, today = name_dialect(view), inquiry.today.isoformat()
-        system = render_prompt("text2sql", dialect=dialect, date=today, schema=mark_data("schema", schema))
-        context = write_context(model, size)
-        asked = render_prompt("text2sql_question", context=context, question=question, dialect=dialect)
+        schema = mark_data("schema", write_schema(view, tables, limits, min(size.rows, limits.values)))
+        system, asked = write_task(model), write_question(model, schema, size)
         messages = [Message("system", system), Message("user", asked)]
         if not model.window or MARGIN * count_tokens(system + asked) + SQL_TOKENS <= model.window:
             break
     return messages
 
 
-def write_short_prompt(model: ModelRun, tables: Sequence[Table] = (), problem: str = "") -> list[Message]:
-    """Return the prompt with tables as lists of columns, and a problem to avoid."""
+def write_example_prompt(model: ModelRun, tables: Sequence[Table] = (), problem: str = "") -> list[Message]:
+    """Return the prompt with worked examples and tables as lists of columns, and a problem to avoid."""
     inquiry = model.inquiry
-    view, question = inquiry.view, inquiry.standalone
-    lines = list[str]()
-    for table in tables or choose_tables(view, question, inquiry.ask.schema):
+    view, lines = inquiry.view, list[str]()
+    for table in tables or choose_tables(view, inquiry.standalone, inquiry.ask.schema):
         lines.append(f"{table.name}({', '.join(quote(each.name, view) for each in table.columns)})")
         joins = [join for join in view.model.joins if join.table == table.name]
         lines += [f"  {table.name}.{join.columns[0]} = {join.to}.{join.to_columns[0]}" for join in joins]
-    text = render_prompt(
-        "text2sql_short",
-        context=write_context(model, PromptSize(has_memory=False)),
-        question=question,
-        schema=mark_data("schema", "\n".join(lines)),
-        problem=problem,
-        dialect=name_dialect(view),
-    )
-    return [Message("user", text)]
+    asked = write_question(model, mark_data("schema", "\n".join(lines)), PromptSize(has_memory=False), problem)
+    return [Message("system", write_task(model)), *load_examples("text2sql_examples"), Message("user", asked)]
+
+
+def write_task(model: ModelRun) -> str:
+    return render_prompt("text2sql", dialect=name_dialect(model.inquiry.view), date=model.inquiry.today.isoformat())
+
+
+def write_question(model: ModelRun, schema: str, size: PromptSize, problem: str = "") -> str:
+    context, question = write_context(model, size), model.inquiry.standalone
+    dialect = name_dialect(model.inquiry.view)
+    asked = {"schema": schema, "context": context, "question": question, "problem": problem, "dialect": dialect}
+    return render_prompt("text2sql_question", **asked)
 
 
 # What is known about the question ------------------------------------------------------------------------------------
@@ -240,7 +244,7 @@ def write_context(model: ModelRun, size: PromptSize) -> str:
     """Return what the words of the question mean and match, and what is known beside it; sections without content are
     left out."""
     inquiry = model.inquiry
-    sections = {"values of the data that the question names": list_values(inquiry), "terms": list_meanings(inquiry)}
+    sections = {"values in the data": list_values(inquiry), "terms": list_meanings(inquiry)}
     if size.has_knowledge:
         sections["facts"] = list_facts(inquiry)
         examples = [f"Question: {each.key}\nSQL: {each.value}" for each in model.examples]
@@ -253,9 +257,17 @@ def write_context(model: ModelRun, size: PromptSize) -> str:
 
 
 def list_values(inquiry: Inquiry) -> list[str]:
+    """Return the values that the question names and that only one column has; others would suggest needless joins. Of
+    short values only those that are spelled as in the question: "al" is not the state AL."""
+    from sqlglot import exp
+
     found = inquiry.interpretation.values if inquiry.interpretation else ()
-    quoted = ((table, column, value.replace("'", "''")) for table, column, value in found[:MAX_VALUES])
-    return [f"{table}.{column} = '{value}'" for table, column, value in quoted]
+    places = Counter(value.casefold() for _, _, value in found)
+    lines = [
+        f"{table}.{column} = {exp.Literal.string(value).sql()}" for table, column, value in found
+        if places[value.casefold()] == 1 and (len(value) >= SHORT_VALUE or value in inquiry.question)
+    ]  # fmt: skip
+    return lines[:MAX_VALUES]
 
 
 def list_meanings(inquiry: Inquiry) -> list[str]:

@@ -11,14 +11,18 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import chain, islice, zip_longest
 
-from recollect.apps.ask.interpret import Candidate, Linked, SchemaIndex, Word, link_question, propose
+from recollect.apps.ask.interpret import Candidate, Decision, Linked, SchemaIndex, Word, link_question, propose
 from recollect.apps.ask.interpret.explain import plural
 from recollect.apps.ask.interpret.index import TableInfo
 from recollect.apps.ask.interpret.joins import is_many_to_one
 from recollect.apps.ask.interpret.words import split_name, stem_word
+from recollect.apps.ask.question import find_category
 from recollect.apps.ask.semantic.catalog import Column
 
 MAX_TRIED = 6
+MAX_SUGGESTED = 3  # meanings of a word that users are known to mean differently
+MAX_GUESSED = 2  # meanings of any other word: the readings without it need room, too
+COPULAS = frozenset(("is", "are", "was", "were", "是"))
 SIMILAR = 0.7
 STATES = frozenset(("status", "state", "stage", "phase"))
 NEGATIVE = ("in", "un", "non", "ex-", "not ")
@@ -45,10 +49,27 @@ class Suggestion:
     candidate: Candidate
 
 
-def suggest_meanings(word: str, category: str, subject: str, linked: Linked) -> list[Suggestion]:
+def find_vague_word(decision: Decision, linked: Linked) -> tuple[str, int]:
+    """Return the first word that was not understood and how many meanings may be suggested for it: none, unless it
+    describes the rows that the question is about ("loyal customers", "customers who are loyal")."""
+    word = next(iter(decision.unexplained), "")
+    if decision.kind != "choices" or not word:
+        return word, 0
+    is_taught = any(word.casefold() in each.names for each in linked.vocabulary.words)
+    if is_taught or find_category(word) in KINDS:
+        return word, MAX_SUGGESTED
+    at = next(at for at, token in enumerate(linked.tokens) if token.text == word)
+    before = linked.tokens[at - 1].lower if at else ""
+    after = linked.tokens[at + 1].text if at + 1 < len(linked.tokens) else ""
+    entities = [words.split(" ")[0] for words, target in decision.candidates[0].links if target.kind == "entity"]
+    describes = not linked.tokens[at].is_strong and (after in entities or before in COPULAS)
+    return word, MAX_GUESSED if describes else 0
+
+
+def suggest_meanings(word: str, subject: str, linked: Linked) -> list[Suggestion]:
     """Return interpretations of the question, each with another meaning of the word."""
     found = list[Suggestion]()
-    for meaning in islice(list_phrases(word, category, subject, linked.index), MAX_TRIED):
+    for meaning in islice(list_phrases(word, find_category(word), subject, linked.index), MAX_TRIED):
         taught = Word((word.casefold(),), "session", table=subject, meaning=meaning)
         words = replace(linked.vocabulary, words=(taught, *linked.vocabulary.words))
         again = link_question(linked.question, linked.index, words, today=linked.today, last=linked.last)

@@ -15,23 +15,23 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from heapq import nlargest
+from itertools import repeat
 from typing import Any, TypeVar
 
-from recollect.apps.ask.gate.check import check_sql
+from recollect.apps.ask.gate import check_sql
 from recollect.apps.ask.patterns import normalize_question
-from recollect.apps.ask.question import Ask, SessionContext, read_stored_context
+from recollect.apps.ask.question import Ask, SessionContext, read_clarifications, read_stored_context
 from recollect.apps.ask.source_registry import View
-from recollect.apps.ask.vocabulary import list_terms
+from recollect.apps.ask.vocabulary import extract_definition, list_terms
 from recollect.deadline import run_in_time
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, RecollectError
-from recollect.recall.lexemes import lexemes
-from recollect.recall.tokens import count_tokens
+from recollect.recall.lexemes import count_tokens, lexemes
 from recollect.settings import Settings
 from recollect.values.conversation import Turn
 from recollect.values.memory import Memory, MemoryKind
-from recollect.values.query import Hit, Query, Recall
-from recollect.values.resolution import Brief, Resolution, resolve_terms
+from recollect.values.query import Query, Recall
+from recollect.values.resolution import PROJECT, Brief, Resolution, resolve_terms
 from recollect.values.scope import RequestId, Scope, uuid7
 from recollect.values.term import MAX_TERMS, Term
 from recollect.values.text import stem_term
@@ -60,6 +60,12 @@ class PastQuestion:
     sql: str
     tables: tuple[str, ...]
     source: str
+
+    @classmethod
+    def of(cls, turn: Turn) -> PastQuestion:
+        data = turn.data or {}
+        text, tables = data.get("standalone") or turn.text, data.get("tables") or ()
+        return cls(str(text), str(data["sql"]), tuple(tables), str(data.get("source") or ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +97,17 @@ class QuestionMemory:
         replies = (turn.data for turn in reversed(self.turns) if turn.role == "assistant")
         return next(replies, None) or {}
 
-    def find_last_answer(self, source: str) -> Mapping[str, Any]:
-        """Return the data of the session's last answered question to a source; empty if there is none."""
-        replies = (turn.data or {} for turn in reversed(self.turns) if turn.role == "assistant")
-        answered = (data for data in replies if data.get("source") == source and data.get("sql") and data.get("frame"))
-        return next(answered, {})
+    def find_last_frame(self, source: str) -> Mapping[str, Any]:
+        """Return the frame of the session's last answered question to a source. Before the first answer it is the best
+        reading that was offered, unless that is one of a word that is not known. Empty if there is none."""
+        for turn in reversed(self.turns):
+            data = turn.data or {}
+            if turn.role == "assistant" and data.get("source") == source and data.get("sql") and data.get("frame"):
+                return dict(data["frame"])
+        last = self.last_reply
+        offered = read_clarifications(last) if last.get("source") == source else ()
+        frames = [choice.frame for each in offered if each.category == "ambiguous" for choice in each.choices]
+        return frames[0] if frames else {}
 
 
 async def try_memory(what: str, work: Coroutine[Any, Any, T], default: D) -> T | D:
@@ -139,27 +151,25 @@ class MemoryReader:
         resolved = known.resolved
         if resolved is None:
             resolved = await self._resolve(scope, known.standalone, definitions)
-        own = [each for each in known.own if each.status == "active"]
-        habits = [("user", each) for each in own if each.kind == "preference"]
+        active = [each for each in known.own if each.status == "active"]
+        habits = zip(repeat("user"), (each for each in active if each.kind == "preference"), strict=False)
         memory = QuestionMemory(
             known.standalone,
             turns=tuple(known.turns),
-            resolutions=tuple(each for each in resolved if each.is_resolved),
-            preferences=(*habits, *(("project", each) for each in known.shared)),
-            rated=tuple(each for each in own if each.kind in VETTED),
+            resolutions=add_knowledge(keep_resolved(resolved), known.facts, wanted.terms),
+            preferences=(*habits, *zip(repeat("project"), known.shared, strict=False)),
+            rated=tuple(each for each in active if each.kind in VETTED),
             facts=tuple(known.facts),
             is_summarized=known.is_summarized,
-            seconds=time.perf_counter() - began,
         )
         most = self.settings.similar if ask.similar is None else ask.similar
-        if not most:
-            return memory
-        query = Query(known.standalone, scope="user", kinds=("turn",), limit=MAX_HITS)
-        recall = await self.engine.recall(scope, query)
-        rejected = {each.value for each in known.own if each.status == "retracted" and each.kind == "question"}
-        similar = find_similar(recall, known.turns, ask, self.settings.similarity, rejected)[:most]
-        seconds = time.perf_counter() - began
-        return replace(memory, similar=similar, request_id=recall.request_id, seconds=seconds)
+        if most:
+            query = Query(known.standalone, scope="user", kinds=("turn",), limit=MAX_HITS)
+            recall = await self.engine.recall(scope, query)
+            rejected = {each.value for each in known.own if (each.status, each.kind) == ("retracted", "question")}
+            similar = find_similar(recall, known.turns, ask, self.settings.similarity, rejected)[:most]
+            memory = replace(memory, similar=similar, request_id=recall.request_id)
+        return replace(memory, seconds=time.perf_counter() - began)
 
     async def _resolve(self, scope: Scope, question: str, definitions: Mapping[str, str]) -> Sequence[Resolution]:
         terms = list_terms(question, MAX_WORDS)
@@ -173,7 +183,7 @@ class MemoryReader:
         if found is None:
             _, known = self._glossary.get(scope.project, (0.0, ()))
             found = resolve_terms(list_terms(ask.question, MAX_WORDS), definitions, (), (), known)
-        return tuple(each for each in found if each.is_resolved and each.tier in ("session", "ontology"))
+        return tuple(each for each in keep_resolved(found) if each.tier in ("session", "ontology"))
 
     async def read_approved(self, scope: Scope) -> tuple[Memory, ...]:
         """Return the questions that the project has approved; none where memory is switched off, or fails."""
@@ -269,6 +279,25 @@ def resume_context(ask: Ask, memory: QuestionMemory) -> tuple[Ask, QuestionMemor
     return replace(ask, context=context), replace(memory, resolutions=(*own, *others))
 
 
+def keep_resolved(found: Iterable[Resolution]) -> tuple[Resolution, ...]:
+    return tuple(each for each in found if each.is_resolved)
+
+
+def add_knowledge(
+    resolutions: tuple[Resolution, ...], facts: Iterable[Memory], terms: Iterable[str]
+) -> tuple[Resolution, ...]:
+    """Return the meanings with those that the project's knowledge gives in a sentence, which only the glossary is
+    below."""
+    higher = {stem_term(each.term) for each in resolutions if each.tier != "ontology"}
+    said = {stem_term(term): term for term in terms}
+    found = dict[str, Resolution]()
+    for term, meaning in filter(None, (extract_definition(fact.value) for fact in facts)):
+        stem = stem_term(term)
+        if stem in said and stem not in higher:
+            found.setdefault(stem, Resolution(said[stem], meaning, "project", PROJECT))
+    return (*found.values(), *(each for each in resolutions if stem_term(each.term) not in found))
+
+
 def find_similar(
     recall: Recall, turns: Sequence[Turn], ask: Ask, similarity: float, rejected: Collection[str]
 ) -> tuple[PastQuestion, ...]:
@@ -276,26 +305,16 @@ def find_similar(
     that was found wrong. A recall leaves out the last turn of the session that says just this, so it is added."""
     wanted = {normalize_question(ask.question), normalize_question(recall.query.text)}
     same = [turn for turn in (*turns, *(hit.turn for hit in recall.hits)) if normalize_question(turn.text) in wanted]
-    near = [hit.turn for hit in recall.hits if get_vector_score(hit) >= similarity]
+    near = [hit.turn for hit in recall.hits if "vector" in hit.arms and hit.arms["vector"].score >= similarity]
     once: dict[str, PastQuestion] = {}
-    for past in map(read_past_question, filter(is_answered, (*same, *near))):
+    for past in map(PastQuestion.of, filter(is_answered, (*same, *near))):
         if past.sql not in rejected:
             once.setdefault(past.sql, past)
     return tuple(once.values())
 
 
-def read_past_question(turn: Turn) -> PastQuestion:
-    data = turn.data or {}
-    text, tables = data.get("standalone") or turn.text, data.get("tables") or ()
-    return PastQuestion(str(text), str(data["sql"]), tuple(tables), str(data.get("source") or ""))
-
-
 def is_answered(turn: Turn) -> bool:
     return turn.role == "user" and bool((turn.data or {}).get("sql"))
-
-
-def get_vector_score(hit: Hit) -> float:
-    return hit.arms["vector"].score if "vector" in hit.arms else 0.0
 
 
 def read_question(memory: Memory) -> str:
@@ -370,32 +389,23 @@ async def list_questions(engine: Engine, scope: Scope, source: str, view: View, 
     talks = await engine.conversations(scope, limit=MAX_SESSIONS)
     places = [replace(scope, session=talk.session) for talk in talks]
     histories = await asyncio.gather(*(engine.history(place, limit=min(200, 2 * limit)) for place in places))
-    rated = await engine.memories(scope, kinds=("question",), status=("active", "retracted"))
     ratings = {
         (normalize_question(read_question(each)), each.value): (each.data or {}).get("rating")
-        for each in reversed(rated)
+        for each in reversed(await engine.memories(scope, kinds=("question",), status=("active", "retracted")))
     }
-    asked = [
-        (turn, turn.data or {})
-        for turns in histories
-        for turn in turns
-        if is_answered(turn) and is_question_to(turn, source) and can_see_turn(turn, source, view)
-    ]
-    asked.sort(key=lambda each: str(each[0].at), reverse=True)
-    return [
-        {
-            "ref": turn.ref,
-            "session": turn.session,
-            "question": turn.text,
-            "sql": data["sql"],
-            "tables": data.get("tables") or [],
-            "at": turn.at,
-            "feedback": ratings.get((normalize_question(turn.text), data["sql"])),
-        }
-        for turn, data in asked[:limit]
-    ]
+
+    def describe(turn: Turn) -> dict[str, Any]:
+        data = turn.data or {}
+        question = {"ref": turn.ref, "session": turn.session, "question": turn.text, "at": turn.at}
+        rating = ratings.get((normalize_question(turn.text), data["sql"]))
+        return {**question, "sql": data["sql"], "tables": data.get("tables") or [], "feedback": rating}
+
+    asked = [turn for turns in histories for turn in turns if is_question_to(turn, source, view)]
+    asked.sort(key=lambda turn: str(turn.at), reverse=True)
+    return [describe(turn) for turn in asked[:limit]]
 
 
-def is_question_to(turn: Turn, source: str) -> bool:
+def is_question_to(turn: Turn, source: str, view: View) -> bool:
     data = turn.data or {}
-    return data.get("host") == "sql" and data.get("source") == source
+    is_ours = is_answered(turn) and data.get("host") == "sql" and data.get("source") == source
+    return is_ours and can_see_turn(turn, source, view)

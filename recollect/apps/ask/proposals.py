@@ -2,31 +2,43 @@
 
 A choice that was offered; the same question approved or found right before; an approved question with parameters; the
 question as the interpreter reads it, alone or as a change of the last one. Each gives a Proposal, or None where it does
-not fit. Nothing runs here; whatever is proposed passes the gate first. `suggest_questions` says what to ask next.
+not fit. Nothing runs here; whatever is proposed passes the gate first. `make_clarification` offers choices where an
+interpretation is not clear enough, and `suggest_questions` says what to ask next.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice
+from typing import Literal
 
-from recollect.apps.ask.choices import find_category, make_clarification
-from recollect.apps.ask.gate.check import CheckedSql
-from recollect.apps.ask.interpret import Candidate, CannotRender, Frame, render_frame, teaches
-from recollect.apps.ask.interpret.explain import describe_change, label_frame
+from recollect.apps.ask.gate import CheckedSql
+from recollect.apps.ask.interpret import Candidate, CannotRender, Frame, SchemaIndex, render_frame, teaches
+from recollect.apps.ask.interpret.decide import CHOICES
+from recollect.apps.ask.interpret.explain import describe_change, label_frame, make_distinct
+from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import named_targets
 from recollect.apps.ask.interpret.words import stem_phrase
 from recollect.apps.ask.interpretation import PROBE_ROWS, Interpretation, is_clear
+from recollect.apps.ask.meanings import Suggestion
 from recollect.apps.ask.memory import QuestionMemory, read_question
 from recollect.apps.ask.patterns import fill_pattern, match_pattern, normalize_question, read_pattern
-from recollect.apps.ask.question import Ask, Assumption, Choice, Clarification, Way
-from recollect.apps.ask.semantic.conditions import find_columns
-from recollect.apps.ask.semantic.model import SemanticModel
+from recollect.apps.ask.question import (
+    Ask,
+    Assumption,
+    Choice,
+    Clarification,
+    Way,
+    find_category,
+    make_clarification_id,
+)
+from recollect.apps.ask.semantic.model import Dimension
 from recollect.apps.ask.source_registry import OpenSource, View
 from recollect.apps.ask.sources.running import Rows
+from recollect.apps.ask.sql_text import find_columns
 from recollect.apps.ask.vocabulary import Taught, TaughtWord, list_assumptions
 from recollect.apps.ask.wording import explain_unclear
 from recollect.errors import InvalidInput
@@ -37,9 +49,10 @@ ASKED_BACK = 0.65  # most confidence of an interpretation that is asked back
 CHOSEN = 0.95  # confidence of a choice that the user made
 VETTED_BY = {"question": "found right by you before", "correction": "put right by you before"}
 FOLLOW_UPS = {
-    "en": ("What about {}?", "Only the top 5", "And by {}?"),
-    "zh": ("{}年呢？", "只看前5名", "按{}呢？"),
+    "en": ("What about {}?", "Only the top {}", "And by {}?"),
+    "zh": ("{}年呢？", "只看前{}名", "按{}呢？"),
 }
+TOP = 5  # rows that are suggested where there are more
 MAX_TRIED, MAX_DIMENSIONS = 6, 12  # of suggested questions: each is interpreted before it is shown
 
 
@@ -70,10 +83,10 @@ class Inquiry:
 
     @property
     def last_frame(self) -> Frame | None:
-        """The frame of the last answer of this source in the session, if all of it may still be seen. A question that
-        was asked back in between does not end the thread."""
-        data = self.memory.find_last_answer(self.source.name) if self.memory else {}
-        frame = Frame.from_data(data["frame"]) if data else None
+        """The frame that a follow-up changes, if all of it may still be seen. A question that was asked back in between
+        does not end the thread."""
+        data = self.memory.find_last_frame(self.source.name) if self.memory else {}
+        frame = Frame.from_data(data) if data else None
         return frame if frame and self.view.has(frame) else None
 
 
@@ -165,7 +178,7 @@ def propose_choice(inquiry: Inquiry, choice: Choice) -> Proposal:
 
 def propose_interpretation(inquiry: Inquiry, found: Interpretation) -> Proposal:
     """Return the best interpretation with its assumptions; with a question back where it is not clear enough."""
-    decision, question = found.decision, inquiry.question
+    decision = found.decision
     if decision.kind == "unclear":
         return explain_missing_words(inquiry, found)
     best, *others = decision.candidates
@@ -176,15 +189,13 @@ def propose_interpretation(inquiry: Inquiry, found: Interpretation) -> Proposal:
     clarifications: tuple[Clarification, ...] = ()
     if decision.kind == "choices":
         confidence = min(confidence, ASKED_BACK)
-        index = inquiry.view.index
-        made = make_clarification(decision, found.suggestions, inquiry.taught, index, question, inquiry.session)
-        clarifications = (made,)
+        clarifications = (make_clarification(inquiry, found),)
     last = inquiry.last_frame if best.changed else None
-    changed = describe_change(best.changed, last, "zh" if is_cjk(question) else "en") if last else ""
+    changed = describe_change(best.changed, last, choose_language(inquiry)) if last else ""
     return Proposal(
         "edit" if last else "frame",
         best.sql,
-        f"{best.label}. {changed}" if changed else best.label,
+        ". ".join(filter(None, (best.label, changed))),
         confidence,
         clarifications,
         assumptions,
@@ -254,37 +265,138 @@ def has_words(words: str, text: str) -> bool:
     return any(stems[at : at + len(wanted)] == wanted for at in starts)
 
 
+# Choices -------------------------------------------------------------------------------------------------------------
+
+
+def make_clarification(inquiry: Inquiry, found: Interpretation) -> Clarification:
+    """Return the question back for a decision to offer choices. Its id names the session that it is stored in."""
+    question, decision, index = inquiry.question, found.decision, inquiry.view.index
+    unknown = next(iter(decision.unexplained), "")
+    choices = offer_choices(found.suggestions, decision.candidates, index, question)
+    # Without an unknown word it is about what the two best candidates read differently.
+    best, *others = decision.candidates
+    ambiguous = [words for other in others[:1] for words, _ in teaches(best, other)]
+    known = (each for each in inquiry.taught.words if stem_phrase(each.term) == stem_phrase(unknown))
+    return Clarification(
+        unknown or next(iter(ambiguous), question[:80]),
+        word_question(unknown, next(known, None), question, found.absent),
+        tuple(each.label for each in choices),
+        find_category(unknown) if unknown else "ambiguous",
+        make_clarification_id(inquiry.session),
+        choices,
+    )
+
+
+def name_left_out(label: str, words: Sequence[str], question: str) -> str:
+    """Return the label of a choice with the words of the question that it leaves out."""
+    if not words:
+        return label
+    if is_cjk(question):
+        return f"{label}（不考虑“{'”、“'.join(dict.fromkeys(words))}”）"
+    quoted = ", ".join(f'"{word}"' for word in dict.fromkeys(words))
+    return f"{label} (without {quoted})"
+
+
+def offer_choices(
+    suggestions: Sequence[Suggestion], candidates: Sequence[Candidate], index: SchemaIndex, question: str
+) -> tuple[Choice, ...]:
+    """Return a choice for each suggested meaning of a word, which teaches it, and for the best candidates."""
+    candidates = candidates[: CHOICES - len(suggestions)]
+    plain = [*(each.candidate.label for each in suggestions)]
+    plain += [name_left_out(each.label, each.unexplained, question) for each in candidates]
+    frames = [*(each.candidate.frame for each in suggestions), *(each.frame for each in candidates)]
+    labels = iter(make_distinct(plain, frames, index))
+    choices = [
+        Choice(str(n), next(labels), each.candidate.frame.to_data(), ((each.word, each.meaning),))
+        for n, each in enumerate(suggestions, 1)
+    ]
+    return *choices, *(
+        Choice(
+            str(n),
+            next(labels),
+            each.frame.to_data(),
+            tuple(list_lessons(each, candidates)),
+            question="" if each.unexplained or each.changed else question,
+        )
+        for n, each in enumerate(candidates, len(choices) + 1)
+    )
+
+
+def word_question(term: str, known: TaughtWord | None, question: str, absent: Sequence[str] = ()) -> str:
+    """Return the question that stands above the choices, in the language of the user's question. `absent` says which
+    values the data do not have."""
+    if is_cjk(question):
+        opening = f"不明白“{term}”。" if term else ""
+        opening = f"“{term}”的含义是“{known.meaning}”，但没有对应的列。" if term and known else opening
+        return f"{opening}您指的是哪一个？"
+    opening = f'"{term}" is not known here. ' if term else ""
+    if term and known:
+        opening = f'"{term}" is known as "{known.meaning}" ({known.source}), but no column fits that. '
+    missing = "".join(f"There is {each}. " for each in absent)
+    return f"{missing}{opening}Which of these do you mean?"
+
+
+def list_lessons(chosen: Candidate, candidates: Sequence[Candidate]) -> list[tuple[str, str]]:
+    """Return (word, meaning) for what choosing this candidate over the best other one teaches. A table, or a figure of
+    that same table, is about this question only."""
+    other = next((each for each in candidates if each.id != chosen.id), None)
+    meant = dict(other.links) if other else {}
+    return [
+        (words, describe_target(target))
+        for words, target in (teaches(chosen, other) if other else ())
+        if target.table != meant[words].table or "entity" not in (target.kind, meant[words].kind)
+    ]
+
+
+def describe_target(target: Target) -> str:
+    """Return a meaning that vocabulary.py reads back."""
+    if target.expression:
+        return f"{target.aggregate.upper() or 'SUM'}({target.expression})"
+    return f"refers to {target.table}.{target.column}" if target.column else f"refers to {target.table}"
+
+
 # What can be asked next ----------------------------------------------------------------------------------------------
 
 
-def suggest_questions(inquiry: Inquiry, frame: Frame | None, most: int) -> tuple[str, ...]:
-    """Return questions that go on from an answered one, for when no model suggests any. Each can be answered."""
+def suggest_questions(inquiry: Inquiry, frame: Frame | None, most: int, rows: int) -> tuple[str, ...]:
+    """Return questions that go on from an answer of so many rows, for when no model suggests any. Each can be
+    answered."""
     if frame is None:
         return ()
-    texts = islice(list_follow_ups(inquiry, frame), MAX_TRIED)
+    texts = islice(list_follow_ups(inquiry, frame, rows), MAX_TRIED)
     return tuple(islice((text for text in texts if is_clear(text, inquiry.view, inquiry.today, frame)), most))
 
 
-def list_follow_ups(inquiry: Inquiry, frame: Frame) -> Iterator[str]:
-    """Yield the same question for the year before, the greatest only, by another dimension."""
-    year_before, top, by_name = FOLLOW_UPS["zh" if is_cjk(inquiry.question) else "en"]
+def list_follow_ups(inquiry: Inquiry, frame: Frame, rows: int) -> Iterator[str]:
+    """Yield the same question for the year before, the greatest only if that is fewer rows, by another dimension."""
+    year_before, top, by_name = FOLLOW_UPS[choose_language(inquiry)]
     for period in frame.periods[:1]:
         start, end = period.start or "", period.end or ""
         if start[4:] == end[4:] == "-01-01" and int(end[:4]) == int(start[:4]) + 1:
             yield year_before.format(int(start[:4]) - 1)
-    if frame.metrics and frame.groups and frame.limit is None:
-        yield top
     if frame.metrics:
-        yield from map(by_name.format, islice(list_other_dimensions(inquiry.view.model, frame), MAX_DIMENSIONS))
+        yield from [top.format(TOP)] if frame.groups and frame.limit is None and rows > TOP else []
+        yield from map(by_name.format, islice(list_other_dimensions(inquiry.view, frame), MAX_DIMENSIONS))
 
 
-def list_other_dimensions(model: SemanticModel, frame: Frame) -> Iterator[str]:
-    """Yield dimensions near the frame that it is not grouped by; a name that several have does not say which is
+def list_other_dimensions(view: View, frame: Frame) -> Iterator[str]:
+    """Yield dimensions near the frame that it is not grouped by. A name that several have does not say which is
     meant."""
-    tables = frame.tables | {join.to for join in model.joins if join.table in frame.tables}
+    tables = frame.tables | {join.to for join in view.model.joins if join.table in frame.tables}
     grouped = {(group.of.table, group.of.column) for group in frame.groups}
-    named = [each for each in model.dimensions if each.names]
-    counts = Counter(each.names[0] for each in named)
-    for each in named:
-        if counts[each.names[0]] == 1 and each.table in tables and (each.table, each.column) not in grouped:
+    counts = Counter(each.names[:1] for each in view.model.dimensions)
+    for each in view.model.dimensions:
+        is_near = each.table in tables and (each.table, each.column) not in grouped
+        if is_near and each.names and counts[each.names[:1]] == 1 and can_group_by(each, view.index):
             yield each.names[0]
+
+
+def can_group_by(dimension: Dimension, index: SchemaIndex) -> bool:
+    """Return whether rows of this dimension say something together: keys and personal data do not."""
+    table = index.tables.get(dimension.table)
+    column = table.columns.get(dimension.column) if table else None
+    return column is not None and not column.is_key and not column.is_sensitive
+
+
+def choose_language(inquiry: Inquiry) -> Literal["en", "zh"]:
+    return "zh" if is_cjk(inquiry.question) else "en"

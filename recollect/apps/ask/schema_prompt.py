@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from recollect.apps.ask.gate.check import check_sql
+from recollect.apps.ask.gate import check_sql
 from recollect.apps.ask.interpret.words import split_name, stem_phrase
 from recollect.apps.ask.question import SchemaLimits
 from recollect.apps.ask.semantic.access import restrict_sql
@@ -115,14 +115,14 @@ def write_table(view: View, table: Table, limits: SchemaLimits, sample: Rows | N
     names = [name for each in view.model.entities if each.table == table.name for name in each.names]
     notes = [describe_table(view, table)[: limits.table_chars], write_synonyms(table.name, names)]
     parts = [*write_columns(view, table, limits), *((key, "") for key in write_long_keys(view, table))]
-    lines = [f"{part}{',' * (n < len(parts))}{note}" for n, (part, note) in enumerate(parts, 1)]
+    lines = [f"  {part}{',' * (n < len(parts))}{note}" for n, (part, note) in enumerate(parts, 1)]
     measures = [each for each in view.model.measures if each.table == table.name and each.names]
     computed = [each for each in measures if table.column(each.expression) is None]
     lines += [f"-- {each.names[0]} = {each.aggregate}({each.expression})" for each in computed]
     lines.append(");")
     if sample is not None and sample.rows:
         cells = ["\t".join(map(write_cell, row)) for row in sample.rows[:rows]]
-        lines += ["/* rows:", "\t".join(sample.columns), *cells, "*/"]
+        lines += [f"/* {len(cells)} rows of {table.name}:", "\t".join(sample.columns), *cells, "*/"]
     return "\n".join([f"CREATE TABLE {table.name} ({write_comment(notes)}", *lines])
 
 
@@ -142,31 +142,26 @@ def write_long_keys(view: View, table: Table) -> Iterator[str]:
 
 def write_columns(view: View, table: Table, limits: SchemaLimits) -> Iterator[tuple[str, str]]:
     """Yield each column with its type and keys, and as a comment what is known about it."""
+    joins = [join for join in view.model.joins if join.table == table.name and len(join.columns) == 1]
+    keys = {join.columns[0]: f" REFERENCES {join.to}({join.to_columns[0]})" for join in joins}
     single = [key for key in table.foreign_keys if len(key.columns) == 1 and view.catalog.table(key.table)]
-    keys = {key.columns[0]: f" REFERENCES {key.table}({key.refers[0]})" for key in single}
+    keys |= {key.columns[0]: f" REFERENCES {key.table}({key.refers[0]})" for key in single}
     keys |= {name: " PRIMARY KEY" + keys.get(name, "") for name in table.primary_key if len(table.primary_key) == 1}
     for column in table.columns:
-        is_key = any(key.columns[0] == column.name for key in single)
-        notes = describe_column(view, table, column, limits, has_reference=is_key)
+        notes = describe_column(view, table, column, limits)
         kind = column.native or column.type
         yield f"{quote(column.name, view)} {kind}{keys.get(column.name, '')}", write_comment(notes)
 
 
-def describe_column(
-    view: View, table: Table, column: Column, limits: SchemaLimits, *, has_reference: bool
-) -> Iterator[str]:
-    """Yield the description of a column, its other names, an inferred join, and what to know about its values."""
+def describe_column(view: View, table: Table, column: Column, limits: SchemaLimits) -> Iterator[str]:
+    """Yield the description of a column, its other names, and whether it is the main date."""
     place = (table.name, column.name)
     described: list[Any] = [*view.model.dimensions, *view.model.moments]
     same = [each for each in described if (each.table, each.column) == place]
     about = column.comment or next((getattr(each, "description", "") for each in same), "")
     yield about[: limits.column_chars]
     yield write_synonyms(column.name, [name for each in same for name in each.names])
-    joins = [] if has_reference else [join for join in view.model.joins if (join.table, join.columns[0]) == place]
-    yield from (f"joins {join.to}.{join.to_columns[0]}" for join in joins[-1:])
     yield "the main date" if column.name == find_main_date(view, table) else ""
-    info = view.index.column(table.name, column.name)
-    yield "has blanks around its values, use TRIM" if info and info.needs_trim else ""
 
 
 def find_main_date(view: View, table: Table) -> str:
@@ -198,7 +193,8 @@ def quote(name: str, view: View) -> str:
 
 
 def write_cell(value: Any) -> str:
-    text = "NULL" if value is None else re.sub(r"\s", " ", str(value)).replace("*/", "* /")
+    # Stray blanks are left out here and trimmed in the model's statement (model_sql.py).
+    text = "NULL" if value is None else re.sub(r"\s", " ", str(value)).replace("*/", "* /").strip()
     return text if len(text) <= CELL_CHARS else text[:CELL_CHARS] + "…"
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
 
-from recollect.apps.ask.gate.check import Allowed, CheckedSql, check_sql
+from recollect.apps.ask.gate import Allowed, CheckedSql, check_sql
 from recollect.apps.ask.interpret import Frame, SchemaIndex
 from recollect.apps.ask.interpret.frame import existence_refs
 from recollect.apps.ask.question import Ask
@@ -331,11 +331,10 @@ def merge_models(edited: SemanticModel, drafted: SemanticModel) -> SemanticModel
 
 def narrow_view(view: View, source: str, ask: Ask) -> View:
     """Return what of a source a question may be about. Raises NotFound, which says why, if that is nothing."""
-    if not view.catalog.tables and view.hides:
-        raise NotFound(f"no permission: you may see no table of the data source {source!r}; ask whoever keeps it")
     if not view.catalog.tables:
-        problem = "is not synchronised: its tables are not known; read it again (/getMetadata)"
-        raise NotFound(f"the data source {source!r} {problem}")
+        hidden = f"no permission: you may see no table of the data source {source!r}; ask whoever keeps it"
+        unknown = f"the data source {source!r} is not synchronised: its tables are not known; read it (/getMetadata)"
+        raise NotFound(hidden if view.hides else unknown)
     if ask.tags:
         raise NotFound(f"nothing matches these filters: no table of {source!r} has the tag {', '.join(ask.tags)}")
     names = [name.removeprefix(f"{source}.") for name in ask.views]

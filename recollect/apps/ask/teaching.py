@@ -6,24 +6,23 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from recollect.apps.ask.corrections.correction import Change, Correction, compare_queries
+from recollect.apps.ask.corrections import Change, Correction, compare_queries
 from recollect.apps.ask.corrections.lessons import draw_lessons
-from recollect.apps.ask.interpret.link import link_names
-from recollect.apps.ask.interpret.words import tokenize
-from recollect.apps.ask.patterns import Pattern, check_pattern, fill_examples
+from recollect.apps.ask.interpret import SchemaIndex
+from recollect.apps.ask.interpret.link import CLEAR, link_names, link_operators, link_values, named_targets
+from recollect.apps.ask.interpret.words import Token, stem_phrase, tokenize
+from recollect.apps.ask.patterns import Pattern, check_pattern, fill_examples, shape_of
 from recollect.apps.ask.proposals import Inquiry, has_words
-from recollect.apps.ask.question import Choice, Learned
-from recollect.apps.ask.question_shape import shape_of
-from recollect.apps.ask.semantic.conditions import find_tables_for, ground_condition
+from recollect.apps.ask.question import Answer, Choice, Learned, find_category
 from recollect.apps.ask.source_registry import OpenSource
-from recollect.apps.ask.vocabulary import AGGREGATE, CALLS, OPENER, make_words
+from recollect.apps.ask.sql_text import find_tables_for, ground_condition
+from recollect.apps.ask.vocabulary import AGGREGATE, CALLS, OPENER, extract_definition, make_words, write_arithmetic
 from recollect.errors import InvalidInput
-from recollect.learning.extract import extract
-from recollect.learning.rules import rulebooks
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
-from recollect.values.memory import Memory
+from recollect.values.memory import Memory, MemoryKind
 from recollect.values.resolution import Resolution
 from recollect.values.scope import MAX_NAME, Scope
 from recollect.values.sensitive_data import mask_text
@@ -31,6 +30,18 @@ from recollect.values.sensitive_data import mask_text
 if TYPE_CHECKING:
     from recollect.apps.ask.analyst import Analyst
 
+EQUATION = re.compile(
+    r"^(?:an? |the |our |my )?(?P<term>[^=:?!]{1,60}?)(?:\s*(?P<sign>[=＝:：])|\s+(?P<copula>is|are)\s)\s*"
+    r"(?P<meaning>[^?？]{2,})$",
+    re.IGNORECASE,
+)
+SIGNS, COLONS = ("=", "＝"), (":", "：")
+STRUCTURE = frozenset(("select", "where", "count", "group", "order", "when", "compare", "grain"))  # of a question
+PRONOUNS = ("them", "these", "those", "it", "this")
+POINTERS = ("those", "these", "ones", "one", "any", "anyone", "all", "who")  # that a meaning can begin with
+YES_OR_NO = ("true", "false", "yes", "no")
+MAX_TERM_WORDS = 6
+NUMBER = re.compile(r"\b\d[\d.,]*[km]?\b", re.IGNORECASE)
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 QUIET = 0.3  # importance of what is found when it is looked for, and is in no context otherwise
 ASKERS = 3  # users that must have asked alike before a question is proposed to the project
@@ -47,17 +58,57 @@ class TaughtCorrection:
 # Meanings ------------------------------------------------------------------------------------------------------------
 
 
-def find_definition(text: str) -> tuple[str, str] | None:
-    """Return the term and the meaning that a message gives ("active means logged in within 30 days"); None if it says
-    something else."""
-    called = CALLS.match(text.strip())
-    if called:
-        return called["said"], f"refers to {called['meant']}"
-    for fact in extract(text, "user", rulebooks()).facts:
-        kind, _, term = fact.key.partition(":")
-        if kind == "definition" and term and fact.value.casefold() != text.strip().casefold():
-            return term, fact.value
-    return None
+def find_definition(inquiry: Inquiry) -> tuple[str, str] | None:
+    """Return the term and the meaning that a message gives ("active means logged in within 30 days", "VIP: customers
+    with ..."); None if it says something else."""
+    text, index = inquiry.question.strip(), inquiry.view.index
+    if called := CALLS.match(text):
+        meant, last = called["meant"], inquiry.last_frame
+        if last and meant.casefold() in PRONOUNS:  # what the last answer was about
+            meant = index.tables[last.subject].title
+        # "Call the clients in Rome" is no definition unless it names something in the database.
+        return (called["said"], f"refers to {meant}") if named_targets(meant, index) else None
+    if found := extract_definition(text):
+        return found
+    said = EQUATION.match(text)
+    if said is None or not defines(said["term"], said["sign"], said["meaning"], index):
+        return None
+    return said["term"].strip("\"'“” "), said["meaning"].rstrip(" .。!")
+
+
+def defines(term: str, sign: str | None, meaning: str, index: SchemaIndex) -> bool:
+    """Return whether "term sign meaning" says what a term means: "tier = gold" and "orders are late" do not."""
+    tokens, said = tokenize(term), tokenize(meaning)
+    if not is_term(tokens, index) or is_value(said, index):
+        return False
+    if sign in SIGNS or write_arithmetic(meaning, index):
+        return True
+    meant = [link for link in link_names(said, index) if link.score > CLEAR]
+    if sign in COLONS:
+        return bool(meant) and has_new_word(tokens, index)
+    return said[0].lower in POINTERS or (0, "entity") in [(link.start, link.kind) for link in meant]
+
+
+def is_term(tokens: Sequence[Token], index: SchemaIndex) -> bool:
+    """Return whether words can be a term: they are few, and none of them gives a question its form."""
+    operators = (link.operator for link in link_operators(tokens, index))
+    has_form = any(operator and operator.kind in STRUCTURE for operator in operators)
+    return 0 < len(tokens) <= MAX_TERM_WORDS and not has_form
+
+
+def is_value(said: Sequence[Token], index: SchemaIndex) -> bool:
+    """Return whether words are a value of the data, a number, or yes or no: what a column can be equal to."""
+    texts = " ".join(token.lower for token in said)
+    is_plain = texts in ("", *YES_OR_NO) or all(token.number is not None for token in said)
+    return is_plain or any(link.end - link.start == len(said) for link in link_values(said, index, index.values))
+
+
+def has_new_word(tokens: Sequence[Token], index: SchemaIndex) -> bool:
+    """Return whether a word is vague, or nothing in the database is called so. Otherwise what comes before a colon may
+    be a heading."""
+    names = (*link_names(tokens, index), *link_values(tokens, index, index.values))
+    known = {at for link in names for at in range(link.start, link.end)}
+    return any(at not in known or find_category(token.lower) != "unknown" for at, token in enumerate(tokens))
 
 
 async def learn_meaning(
@@ -74,43 +125,52 @@ async def learn_meaning(
     teach the project, else for the user. A condition or a name is stored without the words around it."""
     answer, question = analyst.mask(answer), analyst.mask(question)
     lesson = Lesson.clarification(term, answer, question or None)
-    owner = lesson.owned_by if may_share else "user"
-    lesson = replace(lesson, owner=owner)
-    for open_source in await analyst.sources.choose(scope, source):
-        shorter = shorten_lesson(analyst, open_source, term, answer, lesson)
-        if shorter is not None:
-            lesson = shorter
-            break
-    return await learn_for(analyst, scope, lesson)
+    lesson = replace(lesson, owner=lesson.owned_by if may_share else "user")
+    plain = OPENER.sub("", answer, count=1)
+    sources = await analyst.sources.choose(scope, source)
+    shorter = (shorten_lesson(lesson, each, analyst.today()) for each in sources)
+    default = lesson if plain == answer else replace(lesson, value=plain, data={"answer": answer})
+    return await learn_for(analyst, scope, next(filter(None, shorter), default))
 
 
-def shorten_lesson(
-    analyst: Analyst, source: OpenSource, term: str, answer: str, lesson: Lesson
-) -> Lesson | None:  # fmt: skip
+def shorten_lesson(lesson: Lesson, source: OpenSource, today: date) -> Lesson | None:
     """Return the lesson with the condition or the name alone, if this source has its columns."""
+    answer, index = lesson.value, source.view("admin").index
     for text in dict.fromkeys((OPENER.sub("", answer, count=1), answer)):
-        is_known = bool(find_tables_for(text, source.catalog))
-        if is_known and ground_condition(text, source.dialect, analyst.today()):
+        if find_tables_for(text, source.catalog) and ground_condition(text, source.dialect, today):
             return replace(lesson, value=text, data={"answer": answer, "sql_hint": text})
-        if names_something(analyst, source, term, text):
+        words = make_words(Resolution(lesson.key, text, "user", 1.0), "", index, today)
+        if any(word.target for word in words):
             return replace(lesson, value=text, data={"answer": answer})
     return None
 
 
 async def learn_for(analyst: Analyst, scope: Scope, lesson: Lesson) -> Learned:
     """Learn a meaning. What the user taught about the term before, for themselves, ends: otherwise it would hide what
-    they say now."""
+    they say now. A new meaning that only says another number changes that number in the old one."""
+    kinds: tuple[MemoryKind, ...] = ("definition", "terminology")
+    known = await analyst.engine.memories(scope, kinds=kinds, key=lesson.key.casefold(), status=("active",))
+    replaced = next((each.value for each in known), "")
+    if changed := change_number(replaced, lesson.value):
+        lesson = replace(lesson, value=changed, data=None)
+    if replaced not in ("", lesson.value):
+        lesson = replace(lesson, data={**(lesson.data or {}), "replaces": replaced})
     memory = await analyst.engine.learn(scope, lesson)
-    for other in await analyst.engine.memories(scope, kinds=("definition", "terminology"), key=memory.key):
+    for other in await analyst.engine.memories(scope, kinds=kinds, key=memory.key):
         if other.status == "active" and other.id != memory.id:
             await analyst.engine.close(scope, other.id, owner="user")
-    return Learned(str(memory.id), memory.key, memory.value, lesson.owner or "user")
+    is_new = replaced != memory.value
+    return Learned(str(memory.id), memory.key, memory.value, lesson.owner or "user", replaced if is_new else "")
 
 
-def names_something(analyst: Analyst, source: OpenSource, term: str, text: str) -> bool:
-    """Return whether a text names a table or a column."""
-    resolution = Resolution(term, text, "user", 1.0)
-    return any(word.target for word in make_words(resolution, "", source.view("admin").index, analyst.today()))
+def change_number(old: str, new: str) -> str:
+    """Return an old meaning with the number of a new one, if that says nothing else: "logged in within 30 days" and "60
+    days" give "logged in within 60 days"; else an empty text."""
+    before, after = NUMBER.findall(old), NUMBER.findall(new)
+    words = set(stem_phrase(NUMBER.sub(" ", new)))
+    if len(before) != 1 or len(after) != 1 or not words <= set(stem_phrase(NUMBER.sub(" ", old))):
+        return ""
+    return NUMBER.sub(lambda _: after[0], old)
 
 
 async def learn_choice(
@@ -281,19 +341,18 @@ async def approve(analyst: Analyst, scope: Scope, query: Memory, *, good: bool) 
     return memory
 
 
-async def propose_shared_question(
-    analyst: Analyst, scope: Scope, source: str, question: str, sql: str
-) -> Memory | None:  # fmt: skip
+async def propose_shared_question(analyst: Analyst, scope: Scope, inquiry: Inquiry, answer: Answer) -> Memory | None:
     """Propose a question to the project when several users have asked it alike, its literals removed."""
-    found = await analyst.sources.find(scope, source)
-    shape = shape_of(question, sql, found.dialect)
+    is_new = answer.sql and not answer.error and answer.way in ("frame", "model")
+    is_alone = inquiry.memory is not None and inquiry.memory.standalone == inquiry.question
+    shape = shape_of(inquiry.question, answer.sql, answer.dialect) if is_new and is_alone else None
     if shape is None or mask_text(shape.prompt) != shape.prompt:
         return None
+    source = answer.source
     if await analyst.engine.sources.count_askers(scope, f"{source}\n{shape.prompt}\n{shape.sql}") != ASKERS:
         return None
+    note = "asked by several users"
     try:
-        return await propose(
-            analyst, scope, source, shape.prompt, shape.sql, shape.parameters, note="asked by several users"
-        )
+        return await propose(analyst, scope, source, shape.prompt, shape.sql, shape.parameters, note=note)
     except InvalidInput:
         return None

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
-from recollect.apps.ask.interpret import Candidate, DefaultFilter, SchemaIndex, Vocabulary, Word
+from recollect.apps.ask.interpret import Candidate, DefaultFilter, SchemaIndex, Vocabulary, Word, link_question, propose
+from recollect.apps.ask.interpret.frame import Frame, Metric
+from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import Tier, named_targets
 from recollect.apps.ask.interpret.words import split_name, stem_phrase
 from recollect.apps.ask.question import Assumption, Scalar, SessionContext
 from recollect.apps.ask.semantic.catalog import Catalog, Column, Table
-from recollect.apps.ask.semantic.conditions import find_columns, find_tables_for, ground_condition
 from recollect.apps.ask.semantic.model import SemanticModel
+from recollect.apps.ask.sql_text import find_columns, find_tables_for, ground_condition
+from recollect.learning.extract import extract
+from recollect.learning.rules import rulebooks
 from recollect.recall.question_terms import terms_in
 from recollect.values.memory import Memory
 from recollect.values.resolution import Resolution
@@ -39,7 +43,19 @@ CALLS = re.compile(
     r"^(?:please )?(?:call|refer to) (?:our |the |my |all )*(?P<meant>[\w ]+?) (?:as )?(?P<said>[\w-]+)\W*$",
     re.IGNORECASE,
 )
+# Words around a term that are not part of it: "actually, active now means ...".
+ASIDE = re.compile(r"^(?:actually|now|from now on|so|well)\b[, ]*|[, ]*\b(?:now|from now on|again)$", re.IGNORECASE)
 AGGREGATE = re.compile(r"^\s*(sum|avg|min|max|count)\s*\(\s*(.+?)\s*\)\s*$", re.IGNORECASE | re.DOTALL)
+# The words of "quantity times unit price", with their signs.
+SIGNS = {
+    "times": "*", "multiplied by": "*", "*": "*", "x": "*", "×": "*", "乘以": "*", "乘": "*", "plus": "+", "+": "+",
+    "加": "+", "minus": "-", "less": "-", "-": "-", "减去": "-", "减": "-", "divided by": "/", "/": "/", "除以": "/",
+}  # fmt: skip
+ARITHMETIC = re.compile(
+    r"(\s(?:times|multiplied by|x|plus|minus|less|divided by)\s|\s*[*×+/]\s*|\s-\s|乘以|乘|加|减去|减|除以)",
+    re.IGNORECASE,
+)
+PLAIN_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 TEST_FLAG = re.compile(
     r"^(?:is_?)?(?:test|internal|demo|sandbox)(?:_?(?:account|user|data|customer|flag))?$", re.IGNORECASE
 )
@@ -106,13 +122,27 @@ def build_vocabulary(
     today: date,
 ) -> Taught:
     """Return what is taught about this source. `preferences` are (tier, memory), the user's before the project's."""
-    words = [word for each in resolutions for word in explain_word(each, question, index, today)]
+    words = [
+        TaughtWord(said.term, said.meaning, said.tier, said.confidence, word)
+        for said in resolutions
+        if said.meaning and said.tier is not None
+        for word in make_words(said, question, index, today)
+    ]
     filters, notes = list_session_filters(context, index.catalog)
     filters += list_remembered_filters(preferences, index.catalog, today)
     first = {(each.filter.table.casefold(), each.column.casefold()): each for each in reversed(filters)}
     grains = [GRAINS.get(memory.value.strip().casefold(), "") for _, memory in preferences if memory.key in GRAIN_KEYS]
     grain = next(filter(None, grains), "")
     return Taught(tuple(words), tuple(reversed(first.values())), context.time_focus, tuple(notes), grain)
+
+
+def extract_definition(text: str) -> tuple[str, str] | None:
+    """Return the term and the meaning of a sentence such as "active means logged in within 30 days"; else None."""
+    for fact in extract(text, "user", rulebooks()).facts:
+        kind, _, term = fact.key.partition(":")
+        if kind == "definition" and term and fact.value.casefold() != text.strip().casefold():
+            return ASIDE.sub("", term), fact.value
+    return None
 
 
 def list_terms(question: str, most: int) -> list[str]:
@@ -126,37 +156,74 @@ def list_terms(question: str, most: int) -> list[str]:
 # Words ---------------------------------------------------------------------------------------------------------------
 
 
-def explain_word(said: Resolution, question: str, index: SchemaIndex, today: date) -> Iterator[TaughtWord]:
-    """Yield how a taught term can be read in this source; several where a condition fits several tables."""
-    if not said.meaning or said.tier is None:
-        return
-    for word in make_words(said, question, index, today):
-        yield TaughtWord(said.term, said.meaning, said.tier, said.confidence, word)
-
-
 def make_words(said: Resolution, question: str, index: SchemaIndex, today: date) -> list[Word]:
-    tier, meaning = TIERS[said.tier or "project"], said.meaning or ""
-    is_glossary = tier == "glossary"
-    # The names of a source's own model are in its index, and those of other sources mean nothing here.
-    if is_glossary and (not said.sql or said.data_source):
-        return []
-    if said.sql and (words := words_from_sql(said.term, said.sql, tier, question, index, today)):
-        return words
-    if is_glossary:
-        return []
-    called = CALLS.match(meaning.strip())
-    if called and stem_term(called["meant"]) == stem_term(said.term):
-        # The meaning of "customers" in "call our customers clients" is left as it is.
-        return [Word((called["said"],), tier, target=called["meant"])]
-    name = name_in(said.term, OPENER.sub("", meaning, count=1))
-    if name and named_targets(name, index):
-        return [Word((said.term,), tier, target=name)]
+    """Return how a taught term is read in this source: as a condition, which may fit several tables, as another name,
+    as a figure, or else as a meaning in words, which the interpreter reads with the question."""
+    term, tier, meaning = said.term, TIERS[said.tier or "project"], (said.meaning or "").strip()
     plain = OPENER.sub("", meaning, count=1)
-    for text in dict.fromkeys((meaning, plain)):
-        if words := words_from_sql(said.term, text, tier, question, index, today):
+    if tier == "glossary":
+        # The names of a source's own model are in its index, and those of other sources mean nothing here.
+        sql = "" if said.data_source else said.sql
+        return words_from_sql(term, sql, tier, question, index, today) if sql else []
+    for text in dict.fromkeys(filter(None, (said.sql, meaning, plain, write_arithmetic(plain, index)))):
+        if words := words_from_sql(term, text, tier, question, index, today):
             return words
-    names = (said.term, *shorten_term(said.term, question, index.model))
-    return [Word(names[-1:], tier, meaning=plain)]
+    word = read_name(term, plain, index) or read_figure(plain, index, today)
+    if word is None:
+        named = tables_in(term, index.model)
+        word = Word((shorten(term, named[0], index.model) if named else term,), meaning=plain)
+    return [replace(word, names=word.names or (term,), tier=tier)]
+
+
+def read_name(term: str, meaning: str, index: SchemaIndex) -> Word | None:
+    """Return another name of what a meaning names; None if it names nothing in this source. The meaning of "customers"
+    in "call our customers clients" is left as it is."""
+    called = CALLS.match(meaning)
+    if called and stem_term(term) in (stem_term(called["meant"]), stem_term(called["said"])):
+        return Word((called["said"],), target=called["meant"])
+    refers = REFERS.match(meaning)
+    name = refers[1] if refers else " ".join(meaning.split()).casefold()
+    return Word((), target=name) if named_targets(name, index) else None
+
+
+def read_figure(text: str, index: SchemaIndex, today: date) -> Word | None:
+    """Return the figure that a text consists of ("number of orders"), read like a question; None if it says more."""
+    best = next(iter(propose(link_question(text, index, today=today), most=1)), None)
+    if best is None or best.unexplained or len(best.frame.metrics) != 1:
+        return None
+    [metric] = best.frame.metrics
+    # It is a figure if the frame has nothing else.
+    if replace(best.frame, order=()) != Frame(best.frame.subject, (Metric(metric.aggregate, metric.of),)):
+        return None
+    of, key = metric.of, index.tables[metric.of.table].key
+    expression = of.expression or of.column or (key[0] if metric.aggregate == "count" and len(key) == 1 else "")
+    return Word((), table=of.table, expression=expression, aggregate=metric.aggregate) if expression else None
+
+
+def write_arithmetic(text: str, index: SchemaIndex) -> str:
+    """Return the total of an expression of columns in words ("quantity times unit price") as SQL over one table; empty
+    if the text is none. A column is only divided by a number: a total of ratios says nothing."""
+    parts = ARITHMETIC.split(text.strip().rstrip("."))
+    names, signs = [part.strip() for part in parts[::2]], [SIGNS[part.strip().casefold()] for part in parts[1::2]]
+    numbers = [name if PLAIN_NUMBER.fullmatch(name) else "" for name in names]
+    columns = [
+        {} if number else {each.table: each.column for each in named_targets(name, index) if is_amount(each, index)}
+        for name, number in zip(names, numbers, strict=True)
+    ]
+    owners = [set(each) for each in columns if each]
+    is_whole = all(number or column for number, column in zip(numbers, columns, strict=True))
+    is_ratio = any(sign == "/" and not number for sign, number in zip(signs, numbers[1:], strict=True))
+    tables = sorted(set.intersection(*owners)) if owners and is_whole and signs and not is_ratio else []
+    if not tables:
+        return ""
+    operands = [number or each[tables[0]] for number, each in zip(numbers, columns, strict=True)]
+    return f"sum({operands[0]}{''.join(f' {sign} {each}' for sign, each in zip(signs, operands[1:], strict=True))})"
+
+
+def is_amount(target: Target, index: SchemaIndex) -> bool:
+    """Return whether a name means a column that can be calculated with."""
+    info = index.column_of(target)
+    return bool(target.column) and info.is_number and not info.is_key
 
 
 def words_from_sql(
@@ -182,24 +249,11 @@ def words_from_sql(
     ]
 
 
-def name_in(term: str, meaning: str) -> str:
-    """Return the name of a table or column that a meaning consists of, or an empty string."""
-    found = CALLS.match(meaning.strip())
-    if found and stem_term(found["said"]) == stem_term(term):
-        return found["meant"]
-    refers = REFERS.match(meaning.strip())
-    return refers[1] if refers else " ".join(meaning.split()).casefold()
-
-
 def tables_in(text: str, model: SemanticModel) -> tuple[str, ...]:
     """Return the tables whose rows a text names."""
     stems = stem_phrase(text)
     runs = {stems[start:end] for start in range(len(stems)) for end in range(start + 1, min(start + 4, len(stems)) + 1)}
     return tuple(each.table for each in model.entities if any(stem_phrase(name) in runs for name in each.names))
-
-
-def shorten_term(term: str, question: str, model: SemanticModel) -> tuple[str, ...]:
-    return tuple(shorten(term, table, model) for table in tables_in(term, model)[:1])
 
 
 def shorten(term: str, table: str, model: SemanticModel) -> str:
@@ -235,7 +289,8 @@ def list_remembered_filters(
         if condition is None or (table and homes[0].name.casefold() != table.casefold()):
             continue
         column = find_columns(memory.value, catalog.dialect)[0][1]
-        kept = DefaultFilter(homes[0].name, condition, tier=TIERS[tier])
+        words = str((memory.data or {}).get("label", "")).partition(", ")[2]
+        kept = DefaultFilter(homes[0].name, condition, words, TIERS[tier])
         yield StandingFilter(kept, column, tier, memory.confidence)
 
 
@@ -271,22 +326,22 @@ def find_excluded(what: str, catalog: Catalog) -> list[tuple[Table, Column, str]
     """Return the columns that say which rows are of a kind ("test_accounts"), with the comparison that leaves those
     out: a flag of that name, or else a value."""
     words = what.casefold().replace("_", " ").split()
+    wanted, is_test = stem_phrase(" ".join(words)), words[0] in TEST_KINDS
+
+    def is_flag(column: Column) -> bool:
+        if is_test:
+            return TEST_FLAG.match(column.name) is not None
+        name = " ".join(split_name(column.name)).removeprefix("is ")
+        return column.type == "boolean" and stem_phrase(name) == wanted
+
     columns = [(table, column) for table in catalog.tables for column in table.columns]
-    if words[0] in TEST_KINDS:
-        return [(table, column, "") for table, column in columns if TEST_FLAG.match(column.name)]
-    wanted = stem_phrase(" ".join(words))
-    flags = [
-        (table, column, "")
-        for table, column in columns
-        if column.type == "boolean" and stem_phrase(" ".join(split_name(column.name)).removeprefix("is ")) == wanted
+    flags = [(table, column, "") for table, column in columns if is_flag(column)]
+    if flags or is_test:
+        return flags
+    values = ((table, column, value) for table, column in columns for value in column.values)
+    return [
+        (table, column, f"<> {write_literal(value)}") for table, column, value in values if stem_phrase(value) == wanted
     ]
-    values = [
-        (table, column, f"<> {write_literal(value)}")
-        for table, column in columns
-        for value in column.values
-        if stem_phrase(value) == wanted
-    ]
-    return flags or values
 
 
 def find_places(name: str, catalog: Catalog) -> list[tuple[Table, Column]]:
@@ -318,22 +373,21 @@ def write_literal(value: Scalar) -> str:
 
 def list_assumptions(taught: Taught, candidate: Candidate) -> tuple[Assumption, ...]:
     """Return what of the vocabulary an interpretation uses, each word once."""
-    used = {stem_phrase(words) for words, _ in candidate.links} | {stem_phrase(text) for text in candidate.assumptions}
-    made = {
-        each.term.casefold(): Assumption(each.term, each.meaning, each.source, each.confidence)
-        for each in reversed(taught.words)
-        if any(stem_phrase(name) in used for name in each.word.names) and is_about(each.word, candidate)
-    }
+    words = {each.term.casefold(): each for each in reversed(taught.words) if is_used(each.word, candidate)}
     conditions = {each.values[0] for each in candidate.frame.filters if each.op == "where"}
     filters = [
         Assumption(f"{each.filter.table}.{each.column}", each.filter.condition, each.source, each.confidence)
         for each in taught.filters
         if each.filter.condition in conditions
     ]
-    is_focused = bool(taught.time_focus) and taught.time_focus in candidate.assumptions
-    focus = [Assumption("period", taught.time_focus, "session", 1.0)] if is_focused else []
-    return (*reversed(made.values()), *filters, *focus)
+    if taught.time_focus and taught.time_focus in candidate.assumptions:
+        filters.append(Assumption("period", taught.time_focus, "session", 1.0))
+    used = [Assumption(each.term, each.meaning, each.source, each.confidence) for each in reversed(words.values())]
+    return (*used, *filters)
 
 
-def is_about(word: Word, candidate: Candidate) -> bool:
-    return not word.table or word.table in candidate.frame.tables
+def is_used(word: Word, candidate: Candidate) -> bool:
+    """Return whether an interpretation has read a taught word, and uses its table."""
+    used = {stem_phrase(words) for words, _ in candidate.links} | {stem_phrase(text) for text in candidate.assumptions}
+    is_read = any(stem_phrase(name) in used for name in word.names)
+    return is_read and (not word.table or word.table in candidate.frame.tables)

@@ -11,6 +11,8 @@ import csv
 import io
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from recollect.apps.ask.interpret import Frame
@@ -33,6 +35,10 @@ BYTE_ORDER_MARK = "\ufeff"  # without it, Excel does not read UTF-8
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 NUMBER = re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?")
 FILE_NAME_CHARS = 60
+WEEKDAYS = {
+    "en": ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"),
+    "zh": ("星期日", "星期一", "星期二", "星期三", "星期四", "星期五", "星期六"),
+}
 
 
 def word_rows_plainly(
@@ -42,9 +48,10 @@ def word_rows_plainly(
     explanation, is_zh = explanation.rstrip(".。 "), is_cjk(question)
     if all(value is None for row in rows.rows for value in row):
         return EMPTY_ZH if is_zh else EMPTY
-    if len(rows.rows) == 1 and len(rows.columns) == 1:
-        return word_figure(format_cell(rows.rows[0][0]), explanation, markdown=markdown)
-    lines = write_table(rows, headers) if markdown else ["; ".join(row) for row in format_cells(rows)]
+    cells = [list(map(format_cell, row)) for row in rows.rows[:TEXT_ROWS]]
+    if len(rows.rows) == len(rows.columns) == 1:
+        return word_figure(cells[0][0], explanation, markdown=markdown)
+    lines = write_table(headers or rows.columns, cells) if markdown else ["; ".join(row) for row in cells]
     if count := describe_row_count(rows, TEXT_ROWS, is_chinese=is_zh):
         lines += ["", count] if markdown else [count]
     return "\n".join([f"{explanation}:\n", *lines] if explanation else lines)
@@ -56,18 +63,11 @@ def word_figure(figure: str, explanation: str, *, markdown: bool) -> str:
     return f"{explanation}: **{figure}**" if markdown else f"{explanation}: {figure}"
 
 
-def format_cells(rows: Rows) -> list[list[str]]:
-    return [[format_cell(value) for value in row] for row in rows.rows[:TEXT_ROWS]]
-
-
-def write_table(rows: Rows, headers: Sequence[str]) -> list[str]:
+def write_table(headers: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines of a Markdown table."""
-    ruler = ["---"] * len(rows.columns)
-    return [write_table_line(row) for row in (headers or rows.columns, ruler, *format_cells(rows))]
-
-
-def write_table_line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+    escaped = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in (headers, *cells)]
+    escaped.insert(1, ["---"] * len(headers))
+    return [f"| {' | '.join(row)} |" for row in escaped]
 
 
 def describe_row_count(rows: Rows, most: int | None = None, *, is_chinese: bool = False) -> str:
@@ -120,6 +120,36 @@ def explain_unclear(
     elif missing:
         problem = "I did not understand: " + ", ".join(f'"{word}"' for word in missing) + "."
     return f"{problem} This database has: {offers}. A connected language model can answer more."
+
+
+# Days and running periods --------------------------------------------------------------------------------------------
+
+
+def name_weekdays(rows: Rows, frame: Frame, question: str) -> Rows:
+    """Return the rows with the names of weekdays in place of their numbers, which count from Sunday."""
+    if all(group.grain != "weekday" for group in frame.groups) or "weekday" not in rows.columns:
+        return rows
+    names, at = WEEKDAYS["zh" if is_chinese(question) else "en"], rows.columns.index("weekday")
+    by_number = {str(n): name for n, name in enumerate(names)}
+    made = [(*row[:at], by_number.get(str(row[at]), row[at]), *row[at + 1 :]) for row in rows.rows]
+    return replace(rows, rows=type(rows.rows)(made))
+
+
+def note_running_periods(rows: Rows, frame: Frame, today: date, question: str) -> list[str]:
+    """Return a note for each period among the groups, or among those compared, that is not over yet."""
+    quarter = f"{today.year}-Q{(today.month + 2) // 3}"
+    current = {"year": str(today.year), "quarter": quarter, "month": f"{today:%Y-%m}", "week": f"{today:%Y-%W}"}
+    labels = [
+        current[group.grain] for group in frame.groups
+        if group.grain in current and group.grain in rows.columns
+        and current[group.grain] in [str(row[rows.columns.index(group.grain)]) for row in rows.rows]
+    ]  # fmt: skip
+    for period in frame.periods:
+        until = [(start, end) for start, end in period.ranges if start and end and start <= f"{today}" < end]
+        labels += [f"{start} – {end}" for start, end in until if period.others]
+    if is_chinese(question):
+        return [f"{label} 尚未结束：数据截至 {today}" for label in labels]
+    return [f"{label} is not over yet: its figures are until {today}" for label in labels]
 
 
 # Titles and headers --------------------------------------------------------------------------------------------------

@@ -25,8 +25,8 @@ from recollect.recall.excerpt import excerpt
 from recollect.recall.lexemes import lexemes
 from recollect.recall.question import surfaces
 from recollect.recall.word_lists import ASKS_BEFORE, ASKS_PAST, ASKS_SEVERAL, ASKS_WHEN
+from recollect.values.audit import Explanation
 from recollect.values.conversation import Turn
-from recollect.values.explanation import Explanation
 from recollect.values.memory import SINGLE_KEYS, Memory, classify_fact, is_single
 from recollect.values.query import Context, EpisodeHit, Hit, MemoryHit, Outdated, Recall
 
@@ -35,7 +35,6 @@ MIN_EPISODE = 0.4
 MIN_FACT = 0.4  # score from which a memory answers if its key was not asked for
 MAX_FACTS = 5
 MAX_QUOTES = 3
-SHOWN = 0.6  # of the best message's probability that a further one must have
 REPLACED = 0.15  # probability of a change from which the later message is shown first
 MAX_TOPIC_TURNS = 6  # for a question about a topic
 QUOTE_CHARS = 300
@@ -48,7 +47,7 @@ ASKS_REPLY = re.compile(
 )
 ASKS_TOPIC = re.compile(
     r"\b(?:discuss\w*|talk(?:ed|ing)? (?:about|of)|chat(?:ted)? about|sp[eo]a?ke? about"
-    r"|conversations? (?:about|on)|go over|went over|summar\w+|recap|ask(?:ed)? (?:you )?about)\b"
+    r"|^\W*what (?:of|about)|conversations? (?:about|on)|go over|went over|summar\w+|recap|ask(?:ed)? (?:you )?about)\b"
     r"|聊|讨论|谈|总结|概括|回顾|问过",
     re.IGNORECASE,
 )
@@ -74,7 +73,7 @@ def answer_from_memory(
     elif ended:
         chosen = find_report(ended[0], recall)
     else:
-        chosen = choose_messages(ranked, recall, asks_past, is_sure and ASKS_SEVERAL.search(message.text) is None)
+        chosen = choose_messages(ranked, recall, asks_past, is_sure)
     before = [] if told or chosen else [MemoryHit(memory, "user", 0.0, is_asked=True) for memory in ended[:1]]
     lines = [
         *(words.no_longer.format(key=words.key(hit.memory.key), fact=format_fact(hit, words)) for hit in before),
@@ -84,7 +83,7 @@ def answer_from_memory(
     if not lines:
         return ChatReply(words.unknown)
     sources = (*(hit.source for hit in [*before, *told]), *(quote.hit.source for quote in chosen))
-    hedge = [] if is_sure else [f"{words.unknown} {words.closest}"]
+    hedge = [] if is_sure else [words.unsure]
     return ChatReply("\n".join([*hedge, *lines]), sources)
 
 
@@ -147,29 +146,35 @@ class Quote:
     state: Literal["plain", "now", "earlier", "doubt"] = "plain"
 
 
-def choose_messages(ranked: Sequence[Ranked], recall: Recall, asks_past: bool, only_best: bool) -> list[Quote]:
-    """Return the best messages, each after the one that says what holds now, unless the past is asked for.
-    `only_best`: those that answer as well as the first."""
-    close = [each for each in ranked if each.is_close and (not only_best or each.is_as_close(ranked[0]))]
-    best = [each.hit for each in close[:MAX_QUOTES] if each.probability >= close[0].probability * SHOWN]
+def choose_messages(ranked: Sequence[Ranked], recall: Recall, asks_past: bool, is_sure: bool) -> list[Quote]:
+    """Return the messages to show: of several answers those as good as the best, otherwise the best; each as what holds
+    now, unless the past is asked for. If none is a sure answer, the closest one, if it is close."""
+    best = select_best(ranked, is_sure, ASKS_SEVERAL.search(recall.query.text) is not None)
     if asks_past:
         return [Quote(hit) for hit in best]
     by_source, chosen = {hit.source: hit for hit in recall.hits}, dict[str, Quote]()
     for hit in best:
         for quote in list_current(hit, by_source, frozenset(recall.terms)):
             chosen.setdefault(quote.hit.source, quote)
-    return list(chosen.values())[:MAX_QUOTES]
+    shown = [quote for quote in chosen.values() if is_sure or quote.state != "earlier"]
+    return shown[:MAX_QUOTES]
+
+
+def select_best(ranked: Sequence[Ranked], is_sure: bool, asks_several: bool) -> list[Hit]:
+    if not is_sure:
+        return [each.hit for each in ranked[:1] if each.is_close]
+    return [each.hit for each in ranked if each.is_as_good(ranked[0])][: MAX_QUOTES if asks_several else 1]
 
 
 def list_current(hit: Hit, by_source: Mapping[str, Hit], question: frozenset[str]) -> list[Quote]:
     """Return what holds now of what a message says: the last of the messages that changed it, one after the other, and
-    then the message itself; or the message and what may have changed it."""
-    last, part = hit, find_changed_part(hit, question)
+    then the message itself unless the change is sure; or the message and what may have changed it."""
+    last, part, is_sure = hit, find_changed_part(hit, question), True
     while part is not None and part.probability >= REPLACED and part.by in by_source:
-        last = by_source[part.by]
+        last, is_sure = by_source[part.by], is_sure and part.is_sure
         part = find_changed_part(last, question)
     if last is not hit:
-        return [Quote(last, "now"), Quote(hit, "earlier")]
+        return [Quote(last, "now"), *([] if is_sure else [Quote(hit, "earlier")])]
     if part is not None and part.by in by_source:
         return [Quote(hit, "doubt"), Quote(by_source[part.by])]
     return [Quote(hit)]
@@ -306,10 +311,10 @@ def format_episode(hit: EpisodeHit, words: Phrases) -> str:
 
 
 def answer_profile(memories: Sequence[Memory], words: Phrases) -> ChatReply:
-    """List what is known about the user, the most important first."""
-    if not memories:
+    """List what is known about the user, the most important first; questions with their SQL are not about them."""
+    shown = [memory for memory in memories if memory.kind not in ("question", "correction")][:MAX_PROFILE]
+    if not shown:
         return ChatReply(words.profile_empty)
-    shown = memories[:MAX_PROFILE]
     lines = [f"- {words.brief(m)} ({words.date(m.valid_from)}) [{find_source(m)}]" for m in shown]
     return ChatReply("\n".join([words.profile, *lines]), tuple(memory.ref for memory in shown))
 
@@ -321,14 +326,18 @@ def confirm_changes(message: Message, turn: Turn, known: Sequence[Memory], words
     taken = [m for m in known if m.status == "retracted" and m.reason == FORGOTTEN and m.valid_to == turn.at]
     lines = [format_learned(memory, known, turn, words) for memory in learned]
     lines += [words.forgotten.format(key=words.key(memory.key)) for memory in taken]
-    orders = [command.text for command in message.read.commands if command.verb == "forget"]
-    if any(is_everything(text, rulebooks()) for text in orders):
-        lines.append(words.not_everything)
-    elif orders:
-        lines.append(words.log_stays if taken else words.nothing_to_forget)
+    lines += describe_orders(message, bool(taken), words)
     unchanged = [m for m in known if m.status == "active" and m not in learned and is_contested(m, message)]
     lines += [words.stays.format(fact=words.brief(m), ref=find_source(m)) for m in unchanged]
     return ChatReply("\n".join(lines) or words.kept, tuple(memory.ref for memory in [*learned, *unchanged]))
+
+
+def describe_orders(message: Message, has_taken: bool, words: Phrases) -> list[str]:
+    """Return what became of the commands to forget something."""
+    orders = [command.text for command in message.read.commands if command.verb == "forget"]
+    if any(is_everything(text, rulebooks()) for text in orders):
+        return [words.not_everything]
+    return [words.log_stays if has_taken else words.nothing_to_forget] if orders else []
 
 
 def format_learned(memory: Memory, known: Sequence[Memory], turn: Turn, words: Phrases) -> str:

@@ -38,8 +38,8 @@ from recollect.errors import Conflict, InvalidInput
 from recollect.learning.rules import rulebooks
 from recollect.ports import Reasoner
 from recollect.settings import Settings
+from recollect.values.audit import Outcome
 from recollect.values.conversation import MAX_TURN_CHARS, Turn
-from recollect.values.explanation import Outcome
 from recollect.values.query import MAX_QUERY_CHARS, Context, Query
 from recollect.values.scope import Scope, uuid7
 from recollect.values.sensitive_data import mask_text
@@ -236,12 +236,16 @@ class Assistant:
         return replace(answer, ref=done.refs[0])
 
     async def _record_outcome(self, heard: ReceivedMessage, said: ChatReply, answer: Answer) -> None:
-        """Add the outcome to the request's row."""
-        if answer.memory.request_id is None or not (said.model or said.error_stage):
-            return
+        """Add the outcome to the request's row; a message that needed no search gets a row of its own."""
+        # A question that memory answers with a refusal used nothing of what was found.
+        is_quoting = said.model is None and heard.message.intent == "question"
+        used = len(said.sources) if is_quoting else None
+        outcome = Outcome(said.model, said.model_ms, said.error_stage, used)
         try:
-            outcome = Outcome(said.model, said.model_ms, said.error_stage)
-            await self._engine.runtime.record_outcome(heard.scope, answer.memory.request_id, outcome)
+            if answer.memory.request_id is None:
+                await self._engine.runtime.record_message(heard.scope, heard.message.text, outcome)
+            elif outcome != Outcome():
+                await self._engine.runtime.record_outcome(heard.scope, answer.memory.request_id, outcome)
         # As above: statistics must never break an answer.
         except Exception:
             log.exception("an outcome could not be recorded")

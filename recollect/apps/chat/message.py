@@ -28,7 +28,10 @@ ASKING = frozenset(("question", "request", "small talk"))  # reasons of clauses 
 GREETING_CHARS = 3  # a shorter clause, such as a greeting, states nothing
 FIRST_WORD = re.compile(r"\W*([A-Za-z]{3,})\b")
 QUESTION_WORDS = ("what", "when", "where", "which", "whose", "whats")
-ABOUT_USER = re.compile(r"\b(?:i|my|me about|mine|we|our)\b|\b(?:who|what|when|where|which|how)\b|我", re.IGNORECASE)
+ABOUT_USER = re.compile(
+    r"\b(?:i|my|(?:tell|show|remind) me|mine|we|our)\b|\b(?:who|what|when|where|which|how)\b|(?<![帮给替为])我",
+    re.IGNORECASE,
+)
 EPISODE = re.compile(r"#\d+-\d+$")
 ABOUT_ME = re.compile(
     r"\bwhat (?:all )?(?:do|did|have) you (?:\w+ )?(?:know|remember(?:ed)?|learned|stored|saved|got)(?: all)?"
@@ -149,7 +152,7 @@ def classify_intent(text: str, read: Extraction, is_asking: bool, books: Sequenc
         return "profile"
     if WHY.search(text):
         return "why"
-    if read_window_question(text):
+    if (is_asking or has_request(text, books)) and read_window_question(text):
         return "window"
     if read.facts or read.commands:
         return "teaching"

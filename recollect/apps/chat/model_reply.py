@@ -19,7 +19,7 @@ from recollect.apps.chat.phrases import Phrases
 from recollect.errors import ReasonerFailed, RecollectError
 from recollect.ports import Message, Reasoner, StreamingReasoner
 from recollect.prompts import mark_data, render_prompt
-from recollect.recall.tokens import count_tokens
+from recollect.recall.lexemes import count_tokens
 from recollect.values.conversation import Turn
 from recollect.values.query import Context
 
@@ -31,7 +31,7 @@ HISTORY_CHARS = 4000  # per turn
 LINE_NUMBER = re.compile(r"^\[\d+\] ", re.MULTILINE)
 NO_MEMORIES = "(No memory is relevant to this.)"
 REPLY_TOKENS = 2000
-TEMPERATURE = 0.3
+TEMPERATURE = 0.0  # answers about memory are to be the same each time
 ERROR_CHARS = 300
 
 

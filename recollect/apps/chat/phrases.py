@@ -29,7 +29,8 @@ class Phrases:
     greeting: str
     agreed: str
     unknown: str
-    closest: str
+    unsure: str
+    no_such_message: str
     kept: str
     no_action: str
     unreachable: str
@@ -137,7 +138,8 @@ ENGLISH = Phrases(
     greeting="Hello. Ask me about anything you told me, or tell me something to remember.",
     agreed="All right.",
     unknown="I have nothing about that in memory.",
-    closest="The closest messages:",
+    unsure="I found no clear answer in memory. The closest message:",
+    no_such_message="There is no such message here. The latest messages:",
     kept="Saved.",
     no_action="Saved. I cannot act on it: no language model is configured, so I only answer from memory.",
     unreachable="Memory is not available right now. Please try again.",
@@ -186,7 +188,8 @@ CHINESE = Phrases(
     greeting="你好。你可以问我你说过的事，也可以让我记住什么。",
     agreed="好的。",
     unknown="我的记忆里没有这件事。",
-    closest="最接近的话：",
+    unsure="我的记忆里没有明确的答案。最接近的话：",
+    no_such_message="这里没有这样一句话。最近的话：",
     kept="好的，这句话我留下了。",
     no_action="这句话我留下了，但我做不了：没有配置语言模型，我只能根据记忆回答。",
     unreachable="我现在读不到记忆，没法据此回答。请再试一次。",

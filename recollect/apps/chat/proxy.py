@@ -42,8 +42,8 @@ from recollect.errors import NotFound, ReasonerFailed
 from recollect.learning.rules import rulebooks
 from recollect.ports import Upstream, UpstreamAnswer
 from recollect.recall.followup import followup
+from recollect.values.audit import Outcome
 from recollect.values.conversation import Turn
-from recollect.values.explanation import Outcome
 from recollect.values.query import MAX_QUERY_CHARS, Query
 from recollect.values.scope import RequestId, Scope
 from recollect.values.sensitive_data import find_sensitive_pieces, mask_pieces, mask_text
@@ -248,10 +248,11 @@ class Proxy:
         try:
             if said.text:
                 await self._engine.record(heard.scope, [turn])
+            outcome = Outcome(said.model, said.model_ms, said.error_stage)
             if request := exchange.found.use.request_id:
-                await self._engine.runtime.record_outcome(
-                    heard.scope, request, Outcome(said.model, said.model_ms, said.error_stage)
-                )
+                await self._engine.runtime.record_outcome(heard.scope, request, outcome)
+            else:
+                await self._engine.runtime.record_message(heard.scope, heard.message.text, outcome)
         # As above: the answer exists and is returned.
         except Exception:
             log.exception("a reply could not be recorded")

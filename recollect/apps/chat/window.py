@@ -1,55 +1,114 @@
-"""Questions about the session itself: "What did I just say?", "What was the second thing I asked?" They are answered
-from the session's messages in order, not by search. Pure."""
+"""Questions about the conversation itself: "What did I just say?", "What was your last answer?" They are answered from
+the messages in order, not by search. Such a question has no matter of its own: each of its words names a speaker, a way
+of speaking, a place in the order, or nothing. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+from recollect.recall.word_lists import POLITE_YOU, STOP_WORDS
 from recollect.values.conversation import Turn
 
-SAID = r"(?:say|said|tell|told|mention(?:ed)?|write|wrote|type[d]?)"
-ASKED = r"(?:ask(?:ed)?|request(?:ed)?|want(?:ed)?)"
-LAST = re.compile(
-    rf"\bdid i just (?:{SAID}|{ASKED})\b"
-    rf"|\bdid i (?:{SAID}|{ASKED})\b.*\b(?:last|just now|a (?:moment|minute|second) ago)\W*$"
-    rf"|\b(?:last|previous) (?:thing|question|message|sentence)\b.*\bi\b.*\b(?:{SAID}|{ASKED})\b"
-    r"|\bmy (?:last|previous) (?:question|message)\b"
-    r"|我?(?:刚才|刚刚|刚|最后)(?:又|都)?(?:说|问|讲|提)了?(?:些|的)?(?:什么|啥|哪)|我?上一(?:句|个问题|条)",
-    re.IGNORECASE,
-)
-NTH = re.compile(
-    rf"\b(?P<en>first|second|third|fourth|fifth) \w+\b.*\bi\b.*\b(?:{SAID}|{ASKED})\b"
-    r"|第(?P<zh>[一二三四五])(?:句|个|样|件|条).{0,12}|我.{0,8}第(?P<after>[一二三四五])(?:句|个|样|件|条)",
-    re.IGNORECASE,
-)
+Speaker = Literal["user", "assistant", "both"]
+Part = Literal["asking", "telling", "any"]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+RECENT = 5  # messages that are shown if several are meant, or if the one that is meant does not exist
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
 PLACES = {name: n for names in (ORDINALS, "一二三四五") for n, name in enumerate(names)}
-ASKS = re.compile(rf"\b{ASKED}\b|问|让你|要你", re.IGNORECASE)
+# Words that ask for a person, a time or a reason, or for what may be, ask for more than a message.
+MATTERS = _words("""
+    who whom whose when where why how should shall might must can could would will not no nor
+    he him his she her hers they them their
+""")
+FILLERS = (STOP_WORDS - MATTERS) | _words("please sorry hey ok okay exactly actually recall remember know far now")
+ROLES = {
+    "both": r"\b(?:we|our)\b|我们|咱们|\bconversation\b|对话",
+    "user": r"\b(?:i|my)\b|我",
+    "assistant": r"\b(?:you|your)\b|你|您",
+    "place": rf"\b(?:{'|'.join(ORDINALS)})\b|第[一二三四五]",
+    "latest": r"\b(?:last|latest|previous|just)\b|刚才|刚刚|刚|最后|上一",
+    "today": r"\btoday\b|今天",
+    "talking": r"\b(?:talk|discuss|chat)(?:t?ed|t?ing)?\b|聊|谈|讨论",
+    "asking": r"\b(?:ask|request)(?:ed)?\b|\bquestions?\b|问题|问",
+    "telling": r"\b(?:tell|told|mention|mentioned)\b|告诉|提到",
+    "any": (
+        r"\b(?:say|said|write|wrote|typed?|messages?|things?|sentence|words)\b|说|讲|写|句|话|消息|事情|事"
+        r"|\b(?:answer|repl[yi]|respond|response)(?:e?d)?\b|回答|回复"
+    ),
+    "again": r"\b(?:again|repeat)\b|再|重复",
+    "what": r"\b(?:what|which)\b|什么|啥|哪|怎么(?=回)",
+    "filler": rf"\b(?:{'|'.join(sorted(FILLERS))})\b|[的了过是在都又些呢吗啊请能个件条样遍一还到]|可以|记得|知道|来着",
+}
+TOKEN = re.compile("|".join(f"(?P<{role}>{pattern})" for role, pattern in ROLES.items()), re.IGNORECASE)
+SPEECH = ("talking", "asking", "telling", "any", "again")
+SEVERAL = re.compile(r"\b(?:questions|messages|things)\b|哪些", re.IGNORECASE)
+SPEAKERS: tuple[Speaker, ...] = ("both", "user", "assistant")
+MOMENT_AGO = re.compile(r"\b(?:just now|(?:a (?:moment|minute|second)|moments|seconds) ago)\b", re.IGNORECASE)
+TELL_ME = re.compile(rf"(?:^|{POLITE_YOU.pattern})\W*(?:please )?(?:tell|remind) me\b(?! to\b)", re.IGNORECASE)
+COURTESY = re.compile(rf"{POLITE_YOU.pattern}|\bdo you (?:still )?(?:know|remember|recall)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class WindowQuestion:
-    place: int  # among the user's messages of the session; -1 is the last
-    asked_only: bool  # only among those that ask for something
+    speaker: Speaker
+    part: Part  # of the speaker's messages
+    place: int | None  # among these messages; -1 is the last; None if several are meant
+    is_today: bool  # whether the messages of the day are meant, whatever their session
+
+
+LATEST = WindowQuestion("user", "any", None, is_today=False)
 
 
 def read_window_question(text: str) -> WindowQuestion | None:
-    """Return which message of the session a question is about; None if it is about none."""
-    asked = ASKS.search(text) is not None
-    if LAST.search(text):
-        return WindowQuestion(-1, asked)
-    if (found := NTH.search(text)) and (asked or re.search(rf"\b{SAID}\b|说", text, re.IGNORECASE)):
-        return WindowQuestion(PLACES[(found["en"] or found["zh"] or found["after"]).lower()], asked)
-    return None
+    """Return which messages of the conversation a question is about; None if it is about something else."""
+    plain = COURTESY.sub(" ", TELL_ME.sub(" what ", MOMENT_AGO.sub("just", text)))
+    roles = [(str(token.lastgroup), token[0].lower()) for token in TOKEN.finditer(plain)]
+    names = {role for role, _ in roles}
+    if re.search(r"\w", TOKEN.sub(" ", plain)) or names.isdisjoint(SPEECH):
+        return None
+    speaker, has_place = find_speaker(roles), not names.isdisjoint(("place", "latest", "again"))
+    if not has_place and (speaker is None or "what" not in names):
+        return None
+    place = next((PLACES[word.removeprefix("第")] for role, word in roles if role == "place"), -1)
+    is_several = speaker == "both" or "talking" in names or SEVERAL.search(plain) is not None
+    part: Part = "asking" if "asking" in names else "telling" if "telling" in names else "any"
+    default: Speaker = "assistant" if "again" in names else "user"
+    return WindowQuestion(speaker or default, part, None if is_several else place, "today" in names)
 
 
-def find_message(question: WindowQuestion, history: Sequence[Turn], asks: Callable[[str], bool]) -> Turn | None:
-    """Return the message that is meant. `history` is the session before the question, oldest first."""
-    said = [turn for turn in history if turn.role == "user"]
-    asked = [turn for turn in said if asks(turn.text)] if question.asked_only else said
-    for turns in (asked, said):
-        if -len(turns) <= question.place < len(turns):
-            return turns[question.place]
-    return None
+def find_speaker(roles: Sequence[tuple[str, str]]) -> Speaker | None:
+    """Return whose words are meant: the person named last before the first word of speech that has one before it."""
+    last: Speaker | None = None
+    for role, _ in roles:
+        last = next((speaker for speaker in SPEAKERS if speaker == role), last)
+        if last and role in SPEECH:
+            return last
+    return last
+
+
+def find_messages(question: WindowQuestion, history: Sequence[Turn], asks: Callable[[str], bool]) -> list[Turn]:
+    """Return the messages that are meant. `history` is what was said before the question, oldest first, without small
+    talk; questions about the conversation and their answers do not count."""
+    about = {turn.ref for turn in history if turn.role == "user" and read_window_question(turn.text)}
+    said = [turn for turn in history if turn.ref not in about and (turn.data or {}).get("answers") not in about]
+    said = [turn for turn in said if is_by(turn, question.speaker)]
+    if question.part != "any" and question.speaker == "user":
+        said = [turn for turn in said if asks(turn.text) == (question.part == "asking")]
+    if question.place is None:
+        return said[-RECENT:]
+    return [said[question.place]] if -len(said) <= question.place < len(said) else []
+
+
+def is_by(turn: Turn, speaker: Speaker) -> bool:
+    """Whether a turn counts as said by a speaker. Of both, replies made without a model do not: they repeat."""
+    if speaker == "both":
+        return turn.role == "user" or bool((turn.data or {}).get("model"))
+    return turn.role == speaker

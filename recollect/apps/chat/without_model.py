@@ -8,6 +8,7 @@ Learning is awaited only if the message taught or changed something, so that the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from recollect.apps.chat.answers import (
     MAX_PROFILE,
@@ -19,16 +20,16 @@ from recollect.apps.chat.answers import (
     format_learned,
     quote_turn,
 )
-from recollect.apps.chat.message import ChatReply, Message, has_question
+from recollect.apps.chat.message import ChatReply, Message, has_question, has_request, is_small_talk
 from recollect.apps.chat.phrases import Phrases
-from recollect.apps.chat.window import find_message, read_window_question
+from recollect.apps.chat.window import LATEST, find_messages, read_window_question
 from recollect.engine import Engine
 from recollect.errors import NotFound
 from recollect.learning.amendments import DoneReport, find_finished, find_report, find_swap, reports_change
 from recollect.learning.reconcile import ENDED_IN
 from recollect.learning.rules import rulebooks
+from recollect.values.audit import Explanation
 from recollect.values.conversation import Turn
-from recollect.values.explanation import Explanation
 from recollect.values.memory import Memory, classify_fact
 from recollect.values.query import Context
 from recollect.values.scope import Scope
@@ -36,6 +37,7 @@ from recollect.values.scope import Scope
 MAX_RETRACTED = 1000
 MAX_MEMORIES = 1000
 MAX_WINDOW = 200  # turns of a session that are counted
+MAX_SESSIONS = 20  # of a day
 MAX_TASKS = 10  # in a reply
 
 
@@ -52,7 +54,7 @@ async def reply_from_memory(
             last = next((turn for turn in reversed(history) if turn.role == "assistant"), None)
             return explain_reply(last, await load_explanation(engine, scope, last), words)
         case "window":
-            return await reply_from_window(engine, scope, message, history, words)
+            return await reply_from_window(engine, scope, message, history[-1], words)
         case "order":
             return ChatReply(words.no_action)
         case "teaching":
@@ -68,14 +70,32 @@ async def reply_from_memory(
 
 
 async def reply_from_window(
-    engine: Engine, scope: Scope, message: Message, history: Sequence[Turn], words: Phrases
+    engine: Engine, scope: Scope, message: Message, question: Turn, words: Phrases
 ) -> ChatReply:
-    """Return the message of this session that the question is about. `history` ends with the question."""
-    question = read_window_question(message.text)
-    if question is not None and question.place >= 0:
-        history = await engine.history(scope, limit=MAX_WINDOW)
-    turn = question and find_message(question, history[:-1], lambda text: has_question(text, rulebooks()))
-    return ChatReply(quote_turn(turn, words, rulebooks()), (turn.ref,)) if turn else ChatReply(words.unknown)
+    """Return the messages that a question about the conversation means; if there are none, the latest ones."""
+    asked, books = read_window_question(message.text), rulebooks()
+    if asked is None:
+        return ChatReply(words.unknown)
+    history = await load_window(engine, scope, question, asked.is_today)
+    said = [turn for turn in history if not is_small_talk(turn.text, books)]
+    meant = find_messages(asked, said, lambda text: has_question(text, books) or has_request(text, books))
+    shown = meant or find_messages(LATEST, said, bool)
+    lines = [quote_turn(turn, words, books) for turn in shown]
+    if shown and not meant:
+        lines = [words.no_such_message, *lines]
+    return ChatReply("\n".join(lines) or words.unknown, tuple(turn.ref for turn in shown))
+
+
+async def load_window(engine: Engine, scope: Scope, question: Turn, is_today: bool) -> list[Turn]:
+    """Return what was said before a question, oldest first: in its session, or on its day in all sessions."""
+    if not is_today or question.at is None:
+        return await engine.history(scope, limit=MAX_WINDOW, before=question.index)
+    day, turns = question.at.date(), list[Turn]()
+    for conversation in await engine.conversations(scope, limit=MAX_SESSIONS):
+        if conversation.updated_at.date() >= day:
+            turns += await engine.history(replace(scope, session=conversation.session), limit=MAX_WINDOW)
+    before = [turn for turn in turns if turn.at and turn.at.date() == day and turn.at < question.at]
+    return sorted(before, key=lambda turn: (turn.at, turn.index or 0))
 
 
 async def reply_to_teaching(

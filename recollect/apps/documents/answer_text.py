@@ -20,8 +20,7 @@ from recollect.apps.documents.quotes import quote_answer
 from recollect.learning.document_turns import CITATION
 from recollect.ports import Message, Reasoner
 from recollect.prompts import mark_data, render_prompt
-from recollect.recall.lexemes import lexemes
-from recollect.recall.tokens import count_tokens
+from recollect.recall.lexemes import count_tokens, lexemes
 from recollect.values.conversation import Turn
 from recollect.values.document import ChunkHit
 from recollect.values.text import is_cjk

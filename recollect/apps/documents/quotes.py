@@ -15,9 +15,12 @@ from types import MappingProxyType
 
 from recollect.apps.chat.answers import ASKING_WORDS
 from recollect.apps.documents.question import Place, Recollection, Reply
+from recollect.apps.documents.table_rows import CELL_SEPARATOR as ROW
+from recollect.apps.documents.table_rows import find_extreme_rows
 from recollect.recall.lexemes import lexemes
 from recollect.recall.sentences import sentences
 from recollect.recall.spelling import find_misspelt, is_slip
+from recollect.recall.word_lists import CJK_NUMBER, NUMBER_WORD
 from recollect.values.document import ChunkHit
 from recollect.values.text import WORD, is_cjk
 
@@ -36,7 +39,7 @@ BEFORE_WEIGHT = 0.4  # of a word in the sentence before
 LEAD_WEIGHT = 0.9  # of a word in a question or heading that introduces the sentence
 ABBREVIATIONS = frozenset(("e.g", "i.e", "etc", "vs", "cf", "no", "fig", "approx", "dr", "mr", "mrs", "st", "inc"))
 WRAPPED = re.compile(r"(?<![.:!?;|\n])\n(?=[a-z(])")  # a line end inside a sentence
-ROW = " | "
+RUN_IN_WORDS = 3  # of a title on the line of its sentence
 TITLED = re.compile(r"(?=\D{2,60}$)[^\s:;|,=(]+(?: [^\s:;|,=(]+){0,5}")
 # Only words were searched for, so a refusal must not claim that the documents do not contain the answer.
 UNKNOWN = "I do not know: I did not find it in the documents."
@@ -82,9 +85,8 @@ NAMED_THING = re.compile(
     r"|(?<=[\w,] )([A-Z0-9]\w+)"
 )
 NUMBER = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|sixty|ninety"
-    r"|half|quarter|dozen|hundred|thousand|million|once|twice|daily|weekly|monthly|yearly|annually|every|each|free|no"
-    r"|none|unlimited|never|always|until|as long as)\b|[零一二两三四五六七八九十百千万半每]|免费|直到",
+    rf"\d|\b(?:{NUMBER_WORD}|daily|weekly|monthly|yearly|annually|every|each|free|no|none|unlimited|never|always|until"
+    rf"|as long as)\b|{CJK_NUMBER}|每|免费|直到",
     re.IGNORECASE,
 )
 
@@ -115,8 +117,12 @@ def quote_answer(
     question: str, hits: Sequence[ChunkHit], memories: Sequence[Recollection] = (), asked: str | None = None
 ) -> Reply:
     """Return the answer. `asked` is the user's own message if it differs from the question; its words count most."""
+    question, asked = correct_spelling((question, asked or question), hits)
+    if rows := find_extreme_rows(question, find_wanted_words(question), hits)[:MAX_QUOTES]:
+        lines = [f"{row.text.replace(ROW, '; ')} ({row.hit.source})" for row in rows]
+        return Reply("\n".join(lines), {row.hit.source: Place(row.start, row.end) for row in reversed(rows)})
     judged = sorted(
-        score_sentences(question, hits, asked or question),
+        score_sentences(question, hits, asked),
         key=lambda each: (-round(each.share, 2), each.rank, each.names_after // FIRST_CHARS, each.place.start),
     )
     chosen = select_quotes(judged)
@@ -125,6 +131,20 @@ def quote_answer(
         return Reply("\n".join(lines), {each.hit.source: each.place for each in reversed(chosen)})
     near = next((each for each in judged if each.share >= MIN_NEAR), None)
     return answer_from_memory(question, memories) or make_refusal(question, near, bool(hits))
+
+
+def correct_spelling(texts: Iterable[str], hits: Sequence[ChunkHit]) -> list[str]:
+    """Return the texts with words that no passage has replaced by those that they misspell. Whole words are compared:
+    the stem of a misspelt word may be unlike that of the right one."""
+    known = {word for hit in hits for word in WORD.findall(f"{hit.document.title} {hit.text}".lower())}
+    stems = {stem for word in known for stem in lexemes(word)}
+    corrected = []
+    for text in texts:
+        unknown = [word for word in WORD.findall(text.lower()) if not stems.issuperset(lexemes(word))]
+        for word, meant in find_misspelt(unknown, known).items():
+            text = re.sub(rf"\b{word}\b", meant, text, flags=re.IGNORECASE)
+        corrected.append(text)
+    return corrected
 
 
 def answer_from_memory(question: str, memories: Sequence[Recollection]) -> Reply | None:
@@ -236,11 +256,14 @@ def split_sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def is_title(text: str, start: int, end: int) -> bool:
-    """Whether a line is an unmarked title: few words, no number, at the beginning of a line, with text after it."""
+    """Whether a line is an unmarked title: few words, no number, at the beginning of a line, with text after it. One
+    that ends with a full stop, before a sentence on the same line, is shorter still: otherwise it is a sentence."""
     line = text.rfind("\n", 0, start) + 1
     if text[line:start].strip() or not text[end:].strip() or not TITLED.fullmatch(text[start:end]):
         return False
-    return text[end:].startswith("\n\n") != text[start:end].endswith(".")
+    if text[start:end].endswith("."):
+        return len(text[start:end].split()) <= RUN_IN_WORDS and not text[end:].startswith("\n\n")
+    return text[end:].startswith("\n\n")
 
 
 def find_wanted_words(question: str) -> list[str]:

@@ -1,7 +1,8 @@
 """The confined process that reads one file. reader.py starts it as `python -m`, with the file as its standard input.
 
-It gives up its rights (`confine`), detects the format, and writes frames (source.py) until it has written a last one. A
-full pipe stops it, so it reads no faster than its parent.
+It gives up its rights (`confine`), detects the format by the content, and writes frames (source.py) until it has
+written a last one. A full pipe stops it, so it reads no faster than its parent. A file's name only decides between
+kinds of text, where a wrong guess does no harm.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from typing import BinaryIO
 import msgspec
 
 from recollect.providers.files.html import read_html
-from recollect.providers.files.office import read_docx, read_pptx, read_xlsx
+from recollect.providers.files.office import detect_office_format, read_docx, read_pptx, read_xlsx
 from recollect.providers.files.pdf import read_pdf
-from recollect.providers.files.sniff import detect_format
-from recollect.providers.files.source import Item, Refused, Source, encode_frame
-from recollect.providers.files.text_formats import read_csv, read_markdown, read_text
-from recollect.recall.chunk_boundaries import word_end
-from recollect.values.blocks import Batch, Block, DocumentFormat, Failure, FailureReason, Finished, Limits, is_blank
+from recollect.providers.files.plain_text import read_text
+from recollect.providers.files.source import UNREAD_KINDS, Item, Refused, Source, detect_encoding, encode_frame
+from recollect.providers.files.text_formats import is_table, read_csv, read_markdown
+from recollect.recall.chunking import find_word_end
+from recollect.values.document import Batch, Block, DocumentFormat, Failure, FailureReason, Finished, Limits, is_blank
 
 READERS: dict[DocumentFormat, Callable[[Source], Iterator[Block]]] = {
     "pdf": read_pdf,
@@ -38,6 +39,14 @@ READERS: dict[DocumentFormat, Callable[[Source], Iterator[Block]]] = {
     "markdown": read_markdown,
     "text": read_text,
 }
+HEAD = 8_192
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # old Office files, and new ones under a password
+PASSWORD = "EncryptedPackage".encode("utf-16-le")
+# Atomic groups: nested comments would otherwise make the search exponential.
+HTML = re.compile(r"(?>\s+|<!--.*?-->|<\?xml[^>]*>)*+<(?:!doctype\s+html|html|head|body|title|meta)[\s>]", re.I | re.S)
+TAG = re.compile(r"</(?:p|div|h[1-6]|table|ul|ol|body|section|article|span|a)\s*>", re.I)
+MARKDOWN = re.compile(r"^(?:#{1,6} \S|```|~~~|\[[^\]]+\]\([^)]+\)|\|[ :-]+\|)", re.M)
+BY_NAME: dict[str, DocumentFormat] = {"md": "markdown", "markdown": "markdown", "csv": "csv", "tsv": "csv"}
 BATCH_BLOCKS = 500
 BATCH_CHARS = 100_000
 MAX_BLOCK = 100_000  # characters; a longer block is sent in pieces
@@ -105,6 +114,47 @@ def read(source: Source, name: str) -> Iterator[Item]:
     yield Finished(kind, blocks, characters)
 
 
+def detect_format(source: Source, name: str) -> DocumentFormat:
+    """Return the format of a file, and set the source's encoding if it is a text. Raises Refused for others."""
+    head = source.file.read(HEAD)
+    if not head:
+        raise Refused("empty")
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"%PDF-"):
+        return "pdf"
+    if head.startswith(b"PK"):
+        return detect_office_format(source)
+    if head.startswith(OLE):
+        raise Refused("encrypted" if contains(source, PASSWORD) else "unsupported", "OLE")
+    for magic, kind in UNREAD_KINDS.items():
+        if head.startswith(magic):
+            raise Refused("unsupported", kind)
+    source.encoding = detect_encoding(source)
+    return detect_text_format(head.decode(source.encoding, errors="ignore"), name)
+
+
+def detect_text_format(head: str, name: str) -> DocumentFormat:
+    ending = name.rpartition(".")[2].lower()
+    if HTML.match(head.lstrip("\ufeff")) or (ending in ("html", "htm", "xhtml") and TAG.search(head)):
+        return "html"
+    if ending in BY_NAME:
+        return BY_NAME[ending]
+    if "." in name:
+        return "text"
+    if MARKDOWN.search(head):
+        return "markdown"
+    return "csv" if is_table(head.splitlines()[:20]) else "text"
+
+
+def contains(source: Source, needle: bytes) -> bool:
+    source.file.seek(0)
+    before = b""
+    while block := source.file.read(1 << 20):
+        if needle in before + block:
+            return True
+        before = block[-len(needle) :]
+    return False
+
+
 def make_batches(blocks: Iterator[Block], source: Source) -> Iterator[Batch]:
     held: list[Block] = []
     length = 0
@@ -133,7 +183,7 @@ def clean_blocks(blocks: Iterator[Block]) -> Iterator[Block]:
 def split_text(text: str) -> Iterator[str]:
     start = 0
     while len(text) - start > MAX_BLOCK:
-        end = word_end(text, start, start + MAX_BLOCK)
+        end = find_word_end(text, start, start + MAX_BLOCK)
         yield text[start:end]
         start = end
     yield text[start:]

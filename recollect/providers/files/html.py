@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 
 from recollect.providers.files.source import Source
 from recollect.providers.files.text_formats import Table
-from recollect.values.blocks import Block, BlockKind
+from recollect.values.document import Block, BlockKind, is_blank
 
 DROPPED = frozenset(
     {"script", "style", "noscript", "template", "nav", "svg", "math", "head", "iframe", "object", "embed", "audio"}
     | {"video", "canvas", "select", "textarea"}
 )
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
+KINDS: dict[str, BlockKind] = {**dict.fromkeys(HEADINGS, "heading"), "li": "list", "pre": "code"}
 BREAKING = frozenset(
     {"address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "div", "dl"}
     | {"dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "html", "li", "main", "ol", "p"}
@@ -130,12 +131,9 @@ class Page:
             self.texts.append(" ")
             return
         self.flush()
+        self.kind, self.level = KINDS.get(tag, "paragraph"), HEADINGS.get(tag, 0)
         if tag == "tr":
             self.row, self.table = [], self.table or Table()
-        elif tag in HEADINGS:
-            self.kind, self.level = "heading", HEADINGS[tag]
-        elif tag in ("li", "pre"):
-            self.kind = "list" if tag == "li" else "code"
 
     def end(self, tag: str) -> None:
         if self.dropping:
@@ -184,7 +182,7 @@ class Page:
 
     def flush_text(self) -> None:
         text = "".join(self.texts)
-        if not text.isspace() and text:
+        if not is_blank(text):
             if self.table is not None and self.table.waiting:
                 self.blocks += self.table.decide()  # text between two rows keeps its place
             self.blocks.append(

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile, ZipInfo
 
 from recollect.providers.files.source import Refused, Source
-from recollect.providers.files.text_formats import row_blocks
-from recollect.values.blocks import Block, DocumentFormat
+from recollect.providers.files.text_formats import build_row_blocks
+from recollect.values.document import Block, DocumentFormat
 
 if TYPE_CHECKING:
     from docx.document import Document
@@ -33,7 +33,7 @@ PROLOG = 65_536  # bytes within which an XML part must have begun
 ROOT = re.compile(r"<[A-Za-z_]")
 ENCODING = re.compile(r"<\?xml[^>]*?encoding\s*=\s*[\"']([^\"']+)")
 ENCODINGS = ("utf-8", "utf-16", "us-ascii", "ascii")
-HEADING = re.compile(r"Heading ([1-9])")
+HEADING = re.compile(r"Heading ([1-9])|Title$")
 MAX_STYLE_BASES = 10  # styles in a chain of based-on styles
 MAX_SPAN = 100  # columns that one cell covers
 MAX_GROUP_DEPTH = 20  # groups within groups of a slide
@@ -45,7 +45,10 @@ def detect_office_format(source: Source) -> DocumentFormat:
             members = archive.infolist()
             check_members(members, source)
             found = find_main_part(members)
-            check_parts(archive, members)
+            for member in members:
+                if member.filename.lower().endswith((".xml", ".rels")) and member.file_size:
+                    with archive.open(member) as part:
+                        check_prolog(part.read(PROLOG), member.filename)
     except (zipfile.BadZipFile, NotImplementedError, EOFError, zlib.error) as error:
         raise Refused("corrupt", repr(error)) from error
     return found
@@ -82,13 +85,6 @@ def find_main_part(members: list[ZipInfo]) -> DocumentFormat:
     return found[0]
 
 
-def check_parts(archive: ZipFile, members: list[ZipInfo]) -> None:
-    for member in members:
-        if member.filename.lower().endswith((".xml", ".rels")) and member.file_size:
-            with archive.open(member) as part:
-                check_prolog(part.read(PROLOG), member.filename)
-
-
 def check_prolog(head: bytes, name: str) -> None:
     """Refuse document type declarations: the standard forbids them here, and only they can declare entities."""
     text = head.decode("utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8", "replace")
@@ -106,30 +102,29 @@ def read_docx(source: Source) -> Iterator[Block]:
     from docx.table import Table
 
     document = docx.Document(source.file)
-    levels = heading_levels(document)
+    levels = read_heading_levels(document)
     source.total = len(document.element.body)
     for item in document.iter_inner_content():
         if isinstance(item, Table):
-            yield from row_blocks(table_rows(item))
+            yield from build_row_blocks(iter_table_rows(item))
         else:
-            yield paragraph_block(item, levels)
+            yield build_paragraph(item, levels)
 
 
-def heading_levels(document: Document) -> dict[str, int]:
+def read_heading_levels(document: Document) -> dict[str, int]:
     """Return the heading level of each style that is a heading or is based on one, by style id."""
     levels: dict[str, int] = {}
     for style in document.styles:
-        base, steps = style, 0
-        while base is not None and steps < MAX_STYLE_BASES:
-            found = HEADING.match(base.name or "")
-            if found or base.name == "Title":
-                levels[style.style_id] = min(6, int(found[1])) if found else 1
+        base = style
+        for _ in range(MAX_STYLE_BASES):
+            if found := HEADING.match(getattr(base, "name", None) or ""):
+                levels[style.style_id] = min(6, int(found[1] or 1))
                 break
-            base, steps = getattr(base, "base_style", None), steps + 1
+            base = getattr(base, "base_style", None)
     return levels
 
 
-def paragraph_block(paragraph: Paragraph, levels: dict[str, int]) -> Block:
+def build_paragraph(paragraph: Paragraph, levels: dict[str, int]) -> Block:
     style = paragraph._p.style or ""
     if style in levels:
         return Block(paragraph.text, "heading", levels[style])
@@ -138,7 +133,7 @@ def paragraph_block(paragraph: Paragraph, levels: dict[str, int]) -> Block:
     return Block(paragraph.text, "list" if is_item else "paragraph")
 
 
-def table_rows(table: Table) -> Iterator[list[str]]:
+def iter_table_rows(table: Table) -> Iterator[list[str]]:
     """Yield the cells by column; a cell that continues the one above repeats it. Read from the file itself: python-docx
     takes quadratic time."""
     from docx.table import _Cell
@@ -168,23 +163,23 @@ def read_pptx(source: Source) -> Iterator[Block]:
         if title is not None and title.has_text_frame:
             yield Block(" ".join(title.text_frame.text.split()), "heading", 1, number)
         others = (shape for shape in slide.shapes if title is None or shape.shape_id != title.shape_id)
-        yield from shape_blocks(others, number)
+        yield from build_shape_blocks(others, number)
         if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None:
             yield Block(notes.text, page=number)
         source.done = number
 
 
-def shape_blocks(shapes: Iterable[Any], page: int, depth: int = 0) -> Iterator[Block]:
+def build_shape_blocks(shapes: Iterable[Any], page: int, depth: int = 0) -> Iterator[Block]:
     for shape in shapes:
         if shape.has_text_frame:
-            yield from text_blocks(shape, page)
+            yield from build_text_blocks(shape, page)
         elif shape.has_table:
-            yield from row_blocks(([cell.text for cell in row.cells] for row in shape.table.rows), page)
+            yield from build_row_blocks(([cell.text for cell in row.cells] for row in shape.table.rows), page)
         elif depth < MAX_GROUP_DEPTH and hasattr(shape, "shapes"):
-            yield from shape_blocks(shape.shapes, page, depth + 1)
+            yield from build_shape_blocks(shape.shapes, page, depth + 1)
 
 
-def text_blocks(shape: Any, page: int) -> Iterator[Block]:
+def build_text_blocks(shape: Any, page: int) -> Iterator[Block]:
     """In a placeholder, more than one paragraph is a list."""
     paragraphs = shape.text_frame.paragraphs
     is_list = shape.is_placeholder and len(paragraphs) > 1
@@ -204,4 +199,4 @@ def read_xlsx(source: Source) -> Iterator[Block]:
         # The size that a sheet declares may be wrong and make millions of empty cells.
         sheet.reset_dimensions()
         yield Block(str(sheet.title), "heading", 1)
-        yield from row_blocks(sheet.iter_rows(values_only=True))
+        yield from build_row_blocks(sheet.iter_rows(values_only=True))

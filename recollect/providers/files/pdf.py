@@ -19,8 +19,8 @@ from statistics import median_low
 from typing import Any
 
 from recollect.providers.files.source import Refused, Source
-from recollect.providers.files.text_formats import row_blocks
-from recollect.values.blocks import Block
+from recollect.providers.files.text_formats import build_row_blocks
+from recollect.values.document import Block
 
 MAX_PAGES = 50_000
 MAX_OUTLINE = 5_000
@@ -86,7 +86,7 @@ def read_pdf(source: Source) -> Iterator[Block]:
     titles = Titles(read_outline(document))
     has_text = False
     for index in range(source.total):
-        for block in page_blocks(page_lines(document, index), titles, index + 1):
+        for block in build_page_blocks(read_page_lines(document, index), titles, index + 1):
             has_text = True
             yield block
         source.done = index + 1
@@ -104,7 +104,7 @@ def open_pdf(source: Source) -> Any:
         raise Refused("encrypted" if is_locked else "corrupt", str(error)) from error
 
 
-def page_lines(document: Any, index: int) -> list[Line]:
+def read_page_lines(document: Any, index: int) -> list[Line]:
     import pypdfium2
 
     try:
@@ -192,17 +192,17 @@ class Titles:
         return 3 if line.is_bold and line.size >= usual and not FINAL.search(line.text) else 0
 
 
-def page_blocks(lines: list[Line], titles: Titles, page: int) -> Iterator[Block]:
+def build_page_blocks(lines: list[Line], titles: Titles, page: int) -> Iterator[Block]:
     titles.read(lines)
     layout = Layout.of(lines)
     for part in split_tables(lines):
         if isinstance(part[0], Line):
-            yield from text_blocks(part, layout, titles, page)
+            yield from build_text_blocks(part, layout, titles, page)
         else:
-            yield from row_blocks(part, page)
+            yield from build_row_blocks(part, page)
 
 
-def text_blocks(lines: list[Line], layout: Layout, titles: Titles, page: int) -> Iterator[Block]:
+def build_text_blocks(lines: list[Line], layout: Layout, titles: Titles, page: int) -> Iterator[Block]:
     held: list[Line] = []
     before = 0  # level of the lines held
     for line in lines:
@@ -318,12 +318,9 @@ def arrange_rows(runs: Sequence[Sequence[Line]]) -> list[list[str]]:
 def is_aligned(rows: Sequence[Sequence[Cell]]) -> bool:
     """Return whether the last cells of most rows share a left edge, a right edge or a middle with another row's."""
     last = [row[-1] for row in rows]
-    places = ([c.left for c in last], [c.right for c in last], [(c.left + c.right) / 2 for c in last])
-    return any(count_near(place) >= MIN_ALIGNED * len(rows) for place in places)
-
-
-def count_near(places: Sequence[float]) -> int:
-    return max(sum(abs(other - place) <= ALIGNED for other in places) for place in places)
+    edges = ([c.left for c in last], [c.right for c in last], [(c.left + c.right) / 2 for c in last])
+    near = (sum(abs(other - place) <= ALIGNED for other in edge) for edge in edges for place in edge)
+    return max(near) >= MIN_ALIGNED * len(rows)
 
 
 def find_columns(rows: Sequence[Sequence[Cell]]) -> list[float]:

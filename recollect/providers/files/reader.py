@@ -21,10 +21,10 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
-from recollect.providers.files.sniff import KNOWN
-from recollect.providers.files.source import BadFrame, Item, read_frame
-from recollect.values.blocks import Batch, Failure, Limits
+from recollect.providers.files.source import UNREAD_KINDS, BadFrame, Item, read_frame
+from recollect.values.document import Batch, Failure, Limits
 
 CHILD = "recollect.providers.files.child"
 ROOT = Path(__file__).parents[3]
@@ -45,7 +45,7 @@ class ConfinedReader:
         """Return why a file is refused, if its first bytes are enough to know: no parser runs in this process."""
         if not head:
             return Failure("empty")
-        kind = next((kind for magic, kind in KNOWN.items() if head.startswith(magic)), None)
+        kind = next((kind for magic, kind in UNREAD_KINDS.items() if head.startswith(magic)), None)
         return None if kind is None else Failure("unsupported", kind)
 
     def read(self, path: Path, name: str) -> AsyncGenerator[Item, None]:
@@ -118,24 +118,18 @@ async def read_items(process: Process, limits: Limits) -> AsyncIterator[Item]:
 async def next_item(process: Process, seconds: float) -> Item:
     try:
         async with asyncio.timeout(seconds):
-            return await read_frame(output_of(process))
+            return await read_frame(cast("StreamReader", process.stdout))
     except TimeoutError:
         return Failure("too_slow", "wall clock")
     except BadFrame:
         return Failure("corrupt", "the reader sent a bad frame")
     except IncompleteReadError:
-        return explain_exit(await wait_for_exit(process))
+        with suppress(TimeoutError):  # the process has closed its output and lives on
+            await asyncio.wait_for(process.wait(), END_SECONDS)
+        return explain_exit(process.returncode)
 
 
-async def wait_for_exit(process: Process) -> int:
-    """Return the exit status; 0 if the process has closed its output and lives on."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(END_SECONDS):
-            return await process.wait()
-    return 0
-
-
-def explain_exit(status: int) -> Failure:
+def explain_exit(status: int | None) -> Failure:
     """Return why a process ended without a last item."""
     if status == -signal.SIGXCPU:
         return Failure("too_slow", "CPU")
@@ -150,11 +144,5 @@ async def end_process(process: Process) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     with suppress(TimeoutError):
         async with asyncio.timeout(END_SECONDS):
-            await output_of(process).read()
+            await cast("StreamReader", process.stdout).read()
             await process.wait()
-
-
-def output_of(process: Process) -> StreamReader:
-    if process.stdout is None:
-        raise AssertionError("the process was started with a pipe")
-    return process.stdout

@@ -1,4 +1,4 @@
-"""Tables as text, in every format, and the readers of plain text, CSV and Markdown, all a line at a time.
+"""Tables as text, in every format, and the readers of CSV and Markdown, a line at a time.
 
 A table becomes one block per row, each cell with the name of its column: "Region: North | Sales 2024: 12" can be found,
 quoted and understood without the rest of its table. `Table` takes rows one at a time and decides from the first few
@@ -17,7 +17,7 @@ from datetime import date, datetime, time
 from itertools import chain, islice, zip_longest
 
 from recollect.providers.files.source import Refused, Source
-from recollect.values.blocks import Block, BlockKind
+from recollect.values.document import Block, BlockKind
 
 CELL_SEPARATOR = " | "
 ROWS_SEEN = 10  # before the columns are named
@@ -34,11 +34,11 @@ FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])[ \t]+\S")
 
 
-def row_blocks(rows: Iterable[Sequence[object]], page: int | None = None) -> Iterator[Block]:
+def build_row_blocks(rows: Iterable[Sequence[object]], page: int | None = None) -> Iterator[Block]:
     """Yield a block for each row that is not empty."""
     table = Table(page)
     for row in rows:
-        yield from table.add([cell_text(cell) for cell in row])
+        yield from table.add([format_cell(cell) for cell in row])
     yield from table.finish()
 
 
@@ -119,7 +119,7 @@ def has_column_names(rows: Sequence[Sequence[str]]) -> bool:
     return bool(values) and all(map(DIGIT.search, values)) and not DIGIT.search(first[0])
 
 
-def cell_text(value: object) -> str:
+def format_cell(value: object) -> str:
     if isinstance(value, str):
         return value if value.isalnum() else " ".join(value.split())
     if value is None:
@@ -131,20 +131,6 @@ def cell_text(value: object) -> str:
     return value.isoformat() if isinstance(value, (date, time)) else str(value)
 
 
-def read_text(source: Source) -> Iterator[Block]:
-    """Yield paragraphs, which empty lines separate. Line ends are kept: they matter in a log or a poem."""
-    lines: list[str] = []
-    length = 0
-    for line in source.lines():
-        if line.isspace() or length > MAX_PARAGRAPH:
-            yield Block("".join(lines).rstrip())
-            lines, length = [], 0
-        if not line.isspace():
-            lines.append(line)
-            length += len(line)
-    yield Block("".join(lines).rstrip())
-
-
 def read_csv(source: Source) -> Iterator[Block]:
     lines = source.lines()
     first = list(islice(lines, 20))
@@ -152,7 +138,7 @@ def read_csv(source: Source) -> Iterator[Block]:
     # The delimiter by which most rows have the same number of columns.
     delimiter = max(DELIMITERS, key=lambda each: measure_evenness(first, each))
     try:
-        yield from row_blocks(csv.reader(chain(first, lines), delimiter=delimiter))
+        yield from build_row_blocks(csv.reader(chain(first, lines), delimiter=delimiter))
     except csv.Error as error:
         raise Refused("corrupt", str(error)) from error
 
@@ -220,7 +206,7 @@ class MarkdownPage:
             if self.table is None:
                 yield from self.flush()
                 self.kind, self.table = "row", Table()
-            cells = [cell_text(cell) for cell in line.strip().strip("|").split("|")]
+            cells = [format_cell(cell) for cell in line.strip().strip("|").split("|")]
             yield from self.table.add(cells, names_columns=is_first)
         elif ITEM.match(line):
             yield from self.flush()

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from recollect.apps.chat.assistant import Assistant
     from recollect.apps.documents.librarian import Librarian
 
-USER, SESSION = "x-recollect-user", "x-recollect-session"
-PROJECT, MEMORY = "x-recollect-project", "x-recollect-memory"
+USER_HEADER, SESSION_HEADER = "x-recollect-user", "x-recollect-session"
+PROJECT_HEADER, MEMORY_HEADER = "x-recollect-project", "x-recollect-memory"
 RETRIES = "x-stainless-retry-count"  # set by OpenAI's clients when they repeat a request
 CHUNK_BYTES = 1 << 20  # of a file, read at once
 HOST = re.compile(r"(?:\[([^\[\]]*)\]|([^:\[\]]*))(?::\d*)?")
@@ -48,13 +48,8 @@ HOST = re.compile(r"(?:\[([^\[\]]*)\]|([^:\[\]]*))(?::\d*)?")
 
 def read_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
     """Return the headers that this server defines, decoded as UTF-8."""
-    return {name: decode_utf8(headers[name]) for name in (USER, SESSION, PROJECT, MEMORY, RETRIES) if headers.get(name)}
-
-
-def read_user_header(headers: Mapping[str, str]) -> Mapping[str, str]:
-    """Return `X-User-Id`, decoded as UTF-8, if the request has it."""
-    given = headers.get("x-user-id")
-    return {} if given is None else {"x-user-id": decode_utf8(given)}
+    names = (USER_HEADER, SESSION_HEADER, PROJECT_HEADER, MEMORY_HEADER, RETRIES)
+    return {name: decode_utf8(headers[name]) for name in names if headers.get(name)}
 
 
 def decode_utf8(header: str) -> str:
@@ -248,7 +243,8 @@ async def identify_caller(request: Request) -> Caller:
         app.rate_limiter.count(f"key {identity.key}" if identity.key else f"name {identity.name}")
     check_address(request)
     check_host(request, identity)
-    headers = read_user_header(request.headers)
+    user = request.headers.get("x-user-id")
+    headers = {} if user is None else {"x-user-id": decode_utf8(user)}
     return Caller(engine, app.settings, identity, headers, app.metrics, request.scope["state"])
 
 

@@ -10,14 +10,16 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import msgspec
 from fastapi import Header
 
 from recollect.engine import Engine
-from recollect.errors import NotFound
+from recollect.errors import InvalidInput, NotFound
 from recollect.server.access.caller import Call
+from recollect.values.audit import Receipt
 from recollect.values.lesson import Owner
 from recollect.values.memory import Memory
 from recollect.values.scope import MemoryId, Scope
@@ -45,15 +47,22 @@ class Replay:
     """How the result of a write is stored under its key, and made again from that.
 
     `store` returns what is kept of the result, `restore` gets that, the call and the arguments of the route,
-    and `place` returns the scope that the key belongs to.
+    and `place` returns the scope that the key belongs to. `when_done` returns the result of a request that is refused
+    because an earlier attempt has carried it out and ended without an answer.
     """
 
     store: Callable[[Any], Stored] = to_json
     restore: Callable[..., Awaitable[Any]] = return_stored
     place: Callable[[Scope], Scope] = lambda scope: scope
+    when_done: Callable[..., Awaitable[Any]] | None = None
+
+
+async def return_nothing(call: Call, **_: Any) -> None:
+    return None
 
 
 STORED = Replay()
+NO_CONTENT = Replay(when_done=return_nothing)
 
 
 async def run_once(
@@ -69,8 +78,13 @@ async def run_once(
         return await work(), False
     results: list[Any] = []
 
-    async def work_and_store() -> Any:
-        results.append(await work())
+    async def work_and_store(is_repetition: bool) -> Any:
+        try:
+            results.append(await work())
+        except (NotFound, InvalidInput):
+            if not is_repetition or replay.when_done is None:
+                raise
+            results.append(await replay.when_done(call, **(arguments or {})))
         return msgspec.to_builtins(replay.store(results[0]) or {}, enc_hook=str)
 
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).digest()
@@ -88,21 +102,41 @@ def memory_replay(owner: Owner = "user") -> Replay:
     async def restore(stored: Stored, call: Call, **_: Any) -> Memory:
         return await find_memory(call.engine, call.scope, owner, stored["id"])
 
-    return Replay(store_id, restore)
+    async def find_changed(call: Call, memory: str = "", **_: Any) -> Memory:
+        found = await search_memory(call.engine, call.scope, "user", memory)
+        if found and owner == "user":
+            return found
+        # Of the project now: under its own id, or, if it was promoted, under the same key with the same value.
+        wanted = (found.key, found.value) if found else ()
+        shared = await find_first(
+            call.engine, call.scope, "project", lambda each: str(each.id) == memory or (each.key, each.value) == wanted
+        )
+        return must_exist(shared, memory)
+
+    return Replay(store_id, restore, when_done=find_changed)
 
 
 async def find_memory(engine: Engine, scope: Scope, owner: Owner, wanted: str) -> Memory:
     """Return a memory by its id, whatever its status; raise NotFound if it was forgotten."""
-    if memory := await search_memory(engine, scope, owner, wanted):
-        return memory
-    raise NotFound(f"memory {wanted} was forgotten meanwhile")
+    return must_exist(await search_memory(engine, scope, owner, wanted), wanted)
+
+
+def must_exist(memory: Memory | None, wanted: str) -> Memory:
+    if memory is None:
+        raise NotFound(f"memory {wanted} was forgotten meanwhile")
+    return memory
 
 
 async def search_memory(engine: Engine, scope: Scope, owner: Owner, wanted: MemoryId | str) -> Memory | None:
-    """Return a memory by its id. The list is searched in pages: the engine has no way to load a single memory."""
+    """Return a memory by its id."""
+    return await find_first(engine, scope, owner, lambda each: str(each.id) == str(wanted))
+
+
+async def find_first(engine: Engine, scope: Scope, owner: Owner, is_wanted: Callable[[Memory], bool]) -> Memory | None:
+    """Return the memory that is wanted. The list is searched in pages: the engine has no way to load a single one."""
     after: MemoryId | None = None
     while page := await engine.memories(scope, status=None, owner=owner, limit=PAGE, after=after):
-        if memory := next((each for each in page if str(each.id) == str(wanted)), None):
+        if memory := next(filter(is_wanted, page), None):
             return memory
         after = page[-1].id
     return None
@@ -122,4 +156,8 @@ def place_beside(scope: Scope) -> Scope:
     return Scope(f"receipts of {name}", project=scope.project)
 
 
-RECEIPT_REPLAY = Replay(store_counts, restore_receipt, place_beside)
+async def make_empty_receipt(call: Call, **_: Any) -> Receipt:
+    return Receipt(call.scope.user, call.scope.session, datetime.now(UTC), {})
+
+
+RECEIPT_REPLAY = Replay(store_counts, restore_receipt, place_beside, make_empty_receipt)

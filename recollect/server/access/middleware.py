@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 from fastapi import HTTPException
 from starlette.requests import ClientDisconnect
@@ -42,18 +41,6 @@ READS: frozenset[Action] = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class FinishedRequest:
-    """`state` is what the route left in the request's state."""
-
-    route: str
-    method: str
-    status: int
-    seconds: float
-    request_id: str
-    state: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
 class Operation:
     """What a request tried to do. `scope` is None if it was refused."""
 
@@ -62,12 +49,12 @@ class Operation:
     scope: MemoryScope | None = None
 
 
-def log_operation(finished: FinishedRequest) -> None:
+def log_operation(finished: CurrentRequest) -> None:
     """Log one line for a request that wrote, erased or exported something; on with MEMORY_LOG_OPERATIONS.
 
     The line names the caller, the action, the status and the id of the scope, which is a hash; never any text.
     """
-    done = finished.state.get("operation")
+    done = finished.scope["state"].get("operation")
     if not isinstance(done, Operation) or done.action in READS:
         return
     if finished.method == "GET" and done.action != "export":
@@ -79,7 +66,7 @@ def log_operation(finished: FinishedRequest) -> None:
         done.identity.role,
         done.identity.name,
         "-" if done.scope is None else done.scope.id,
-        finished.request_id,
+        finished.id,
     )
 
 
@@ -101,7 +88,7 @@ class RequestMiddleware:
         most_seconds: float,
         most_requests: int = 0,
         larger: Mapping[str, int] | None = None,
-        observers: Sequence[Callable[[FinishedRequest], None]] = (),
+        observers: Sequence[Callable[[CurrentRequest], None]] = (),
         traces: Traces | None = None,
     ) -> None:
         self._app = app
@@ -125,9 +112,10 @@ class RequestMiddleware:
                 await (self._refuse(current) if self._is_full(scope["path"]) else self._run(current))
         finally:
             self._running -= 1
-            finished = current.finish(time.perf_counter() - started)
+            current.seconds = time.perf_counter() - started
+            current.status = current.status or CLIENT_CLOSED
             for observe in self._observers:
-                observe(finished)
+                observe(current)
 
     def _is_full(self, path: str) -> bool:
         """Return whether there is too much to do for one more request. Health is always answered."""
@@ -171,6 +159,7 @@ class CurrentRequest:
         self.id = given.decode() if REQUEST_ID.fullmatch(given) else str(uuid7())
         self.scope = {**scope, "state": {**scope.get("state", {}), "request_id": self.id}}
         self.status = 0
+        self.seconds = 0.0  # once it is finished
         self.on_start: Callable[[], None] = lambda: None
         self._receive = receive
         self._send = send
@@ -187,10 +176,6 @@ class CurrentRequest:
     def method(self) -> str:
         given = self.scope["method"]
         return given if given in METHODS else "(other)"
-
-    def finish(self, seconds: float) -> FinishedRequest:
-        status = self.status or CLIENT_CLOSED
-        return FinishedRequest(self.route, self.method, status, seconds, self.id, self.scope["state"])
 
     async def receive(self) -> Message:
         if self._is_too_large:

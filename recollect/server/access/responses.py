@@ -27,7 +27,9 @@ from recollect.values.serialization import find_type, json_types
 
 log = logging.getLogger("recollect.http")
 
+# Of several codes with one status, the first names the status.
 STATUS: Mapping[str, int] = {
+    "error": 500,
     "invalid_request": 400,
     "invalid_setting": 500,
     "unauthorized": 401,
@@ -44,17 +46,10 @@ STATUS: Mapping[str, int] = {
     "schema_mismatch": 503,
     "embedder_failed": 502,
     "reasoner_failed": 502,
-    "error": 500,
 }
 NAMES: Mapping[int, str] = {
-    400: "invalid_request",
-    401: "unauthorized",
-    403: "forbidden",
-    404: "not_found",
+    **{status: code for code, status in reversed(list(STATUS.items()))},
     405: "method_not_allowed",
-    413: "too_large",
-    415: "unsupported_media_type",
-    429: "rate_limited",
 }
 RETRY_SECONDS = "1"
 
@@ -156,12 +151,24 @@ def error_response(status: int, code: str, message: str, field: str | None = Non
 
 
 def install(app: FastAPI) -> None:
-    app.add_exception_handler(RecollectError, handle_error)  # type: ignore[arg-type]
-    app.add_exception_handler(RequestValidationError, handle_validation_error)  # type: ignore[arg-type]
-    app.add_exception_handler(HTTPException, handle_http_error)  # type: ignore[arg-type]
+    for kind in (RecollectError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, handle_error)
 
 
-async def handle_error(request: Request, error: RecollectError) -> Json:
+async def handle_error(request: Request, error: Exception) -> Json:
+    """Return the response to an error that has one."""
+    match error:
+        case RecollectError():
+            return describe_error(error)
+        case RequestValidationError():
+            return describe_validation_error(error)
+        case HTTPException():
+            code = NAMES.get(error.status_code, "error")
+            return error_response(error.status_code, code, str(error.detail), **dict(error.headers or {}))
+    raise error
+
+
+def describe_error(error: RecollectError) -> Json:
     status = STATUS.get(error.code, 500)
     headers = {"Retry_After": RETRY_SECONDS} if status == 503 else {}
     if isinstance(error, RateLimited):
@@ -172,7 +179,7 @@ async def handle_error(request: Request, error: RecollectError) -> Json:
     return error_response(status, error.code, str(error), field, **headers)
 
 
-async def handle_validation_error(request: Request, error: RequestValidationError) -> Json:
+def describe_validation_error(error: RequestValidationError) -> Json:
     """Return the first problem, with the path of its field."""
     first = error.errors()[0]
     if first["type"] == "json_invalid":
@@ -182,11 +189,6 @@ async def handle_validation_error(request: Request, error: RequestValidationErro
     field = format_path(first["loc"])
     problem = first["msg"].removeprefix("Value error, ")
     return error_response(400, "invalid_request", f"{field}: {problem}", field)
-
-
-async def handle_http_error(request: Request, error: HTTPException) -> Json:
-    code = NAMES.get(error.status_code, "error")
-    return error_response(error.status_code, code, str(error.detail), **dict(error.headers or {}))
 
 
 def format_path(places: Sequence[Any]) -> str:

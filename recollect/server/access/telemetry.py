@@ -13,8 +13,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import wraps
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, cast
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.trace import Span, Tracer
 
-    from recollect.server.access.middleware import CurrentRequest, FinishedRequest
+    from recollect.server.access.middleware import CurrentRequest
 
 log = logging.getLogger("recollect.http")
 TRACE_VARIABLES = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_TRACES_EXPORTER")
@@ -63,35 +63,39 @@ class Traces:
             finally:
                 describe_span(span, request)
 
-    def trace_calls(self, engine: Engine) -> Engine:
-        """Return the engine with a span for every awaited method."""
-
-        def trace(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-            async def traced(*args: Any, **kwargs: Any) -> Any:
-                # An exception's message may name a user, so it is not recorded.
-                unrecorded: Any = {"record_exception": False, "set_status_on_exception": False}
-                with self._tracer.start_as_current_span(f"recollect.{name}", **unrecorded):
-                    return await method(*args, **kwargs)
-
-            return traced
-
-        return cast("Engine", WrappedEngine(engine, trace))
+    def trace_call(self, name: str) -> AbstractContextManager[object]:
+        """Return a span for a call of the engine. An exception's message may name a user, so it is not recorded."""
+        return self._tracer.start_as_current_span(
+            f"recollect.{name}", record_exception=False, set_status_on_exception=False
+        )
 
 
-class WrappedEngine:
-    """An engine whose awaited methods are replaced by what `wrap` makes of them and their names."""
+class ObservedEngine:
+    """An engine whose awaited methods run within the contexts that the observers return for their names."""
 
-    def __init__(self, engine: Engine, wrap: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> None:
+    def __init__(self, engine: Engine, observers: Sequence[Callable[[str], AbstractContextManager[object]]]) -> None:
         self._engine = engine
-        self._wrap = wrap
+        self._observers = observers
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._engine, name)
         if not iscoroutinefunction(method):
             return method
+
+        @wraps(method)
+        async def observed(*args: Any, **kwargs: Any) -> Any:
+            with ExitStack() as stack:
+                for observe in self._observers:
+                    stack.enter_context(observe(name))
+                return await method(*args, **kwargs)
+
         # Keep the wrapper: the next lookup does not reach __getattr__.
-        self.__dict__[name] = wraps(method)(self._wrap(name, method))
-        return self.__dict__[name]
+        self.__dict__[name] = observed
+        return observed
+
+
+def observe_calls(engine: Engine, *observers: Callable[[str], AbstractContextManager[object]]) -> Engine:
+    return cast("Engine", ObservedEngine(engine, observers))
 
 
 def describe_span(span: Span, request: CurrentRequest) -> None:
@@ -182,7 +186,7 @@ class Metrics:
         self._lag = Gauge("recollect_work_lag_seconds", "How long the oldest of them has waited", **last)
         self._documents = Gauge("recollect_documents", "Documents that are not indexed", ["state"], **last)
 
-    def observe_request(self, finished: FinishedRequest) -> None:
+    def observe_request(self, finished: CurrentRequest) -> None:
         self._requests.labels(finished.route, finished.method, str(finished.status)).observe(finished.seconds)
 
     def count_recall(self, found: Recall) -> None:
@@ -194,19 +198,8 @@ class Metrics:
         self.count_recall(packed.recall)
         self._tokens.observe(packed.tokens)
 
-    def time_calls(self, engine: Engine) -> Engine:
-        """Return the engine with every awaited method timed."""
-
-        def time_stage(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-            stage = self._stages.labels(name)
-
-            async def timed(*args: Any, **kwargs: Any) -> Any:
-                with stage.time():
-                    return await method(*args, **kwargs)
-
-            return timed
-
-        return cast("Engine", WrappedEngine(engine, time_stage))
+    def time_call(self, name: str) -> AbstractContextManager[object]:
+        return self._stages.labels(name).time()
 
     def render(self, health: Health) -> Response:
         """Return all metrics in Prometheus' text format; those of cache and background work are from `health`."""

@@ -6,6 +6,5 @@ calls the engine and the applications under the same permissions as the HTTP API
     routes.py      all routes, sign-in, error pages; the application mounts it
     visit.py       one request: cookies, form tokens, who is signed in, whose data is shown, what they may do
     render.py      templates, response headers, links
-    chat.py, ...   one page each: its handlers. The values a template needs are built in the same file, or in
-                   <page>_view.py where the file would get too long
+    chat.py, ...   one page each: its handlers, and the values its templates need (ask_view.py has those of ask.py)
 """

@@ -12,13 +12,13 @@ import base64
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from recollect.apps.ask import teaching
 from recollect.apps.ask.charts import Theme, can_draw, draw_svg
-from recollect.apps.ask.corrections.correction import Change
+from recollect.apps.ask.corrections import Change
 from recollect.apps.ask.memory import can_see_turn, list_questions
 from recollect.apps.ask.patterns import normalize_question
 from recollect.apps.ask.question import MAX_ROWS as MAX_CSV_ROWS
@@ -27,12 +27,9 @@ from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.wording import make_file_name, write_csv
 from recollect.errors import InvalidInput, NotFound, RecollectError, describe_missing_extra
 from recollect.server.access.caller import check_environment_use
-from recollect.server.access.idempotency import find_memory
 from recollect.server.access.responses import STATUS
 from recollect.server.console.ask_view import (
-    CHANGES,
     MAX_ROWS,
-    MEMORY_SOURCES,
     ChartImages,
     Exchange,
     build_new_exchange,
@@ -41,8 +38,7 @@ from recollect.server.console.ask_view import (
     read_exchanges,
     suggest_questions,
 )
-from recollect.server.console.memory import scope_to_read
-from recollect.server.console.render import HEADERS, link, redirect, render_page
+from recollect.server.console.render import HEADERS, redirect, render_page
 from recollect.server.console.visit import Visit
 from recollect.values.conversation import Turn
 from recollect.values.data_source import DataSource
@@ -53,7 +49,6 @@ from recollect.values.scope import Scope
 PAGE_TURNS = 60
 RECENT_QUESTIONS = 60  # read from the log
 SHOWN_QUESTIONS = 20  # of them, shown beside the conversation
-MAX_LEARNED = 20  # memories made from one correction
 THEMES: tuple[Theme, Theme] = ("light", "dark")
 SVG = "image/svg+xml"
 NO_SOURCE: Mapping[str, Any] = {"view": None, "problem": "", "exchanges": [], "recent": [], "suggestions": []}
@@ -96,7 +91,6 @@ def render_ask_page(visit: Visit, template: str, values: Mapping[str, Any], stat
         "highlight_sql": highlight_sql,
         "is_empty_answer": is_empty_answer,
         "can_teach": can_teach,
-        "memory_sources": MEMORY_SOURCES,
         "missing_charts": "" if can_draw() else describe_missing_extra("the chart", "charts", ["vl_convert"]),
     }
     return render_page(visit, template, {**shared, **values}, status)
@@ -326,30 +320,14 @@ async def send_csv(visit: Visit) -> Response:
     return Response(write_csv(rows, headers), media_type="text/csv", headers={**HEADERS, **sent})
 
 
-async def open_assumption(visit: Visit) -> Response:
-    """Redirect from an assumption to the memory or the glossary entry that it comes from."""
-    exchange = await load_exchange(visit, visit.query("session"), visit.query("turn"))
-    assumptions = {str(number): each for number, each in enumerate(exchange.answer.assumptions)}
-    if visit.query("n") not in assumptions:
-        raise NotFound("This assumption does not exist.")
-    assumption = assumptions[visit.query("n")]
-    resolved = await visit.engine.resolve(visit.scope("resolve"), assumption.term)
-    if assumption.source == "ontology":
-        return redirect("terms", q=assumption.term)
-    if resolved.memory is None:
-        return redirect("memory")
-    return redirect("memory/one", id=str(resolved.memory))
-
-
 # Teaching -------------------------------------------------------------------------------------------------------------
 
 
 async def correct_sql(visit: Visit) -> Response:
     """Learn from the difference between the generated and the corrected SQL."""
-    scope, source, role, question, sql = read_taught(visit)
     corrected = visit.field("corrected").strip()
-    correction = await teaching.correct(visit.analyst, scope, source, role, question, sql, corrected)
-    return redirect_to_learned(visit, correction.memories)
+    done = await teaching.correct(visit.analyst, *read_taught(visit), corrected)
+    return show_learned(visit, done.memories, done.correction.changes)
 
 
 def read_taught(visit: Visit) -> tuple[Scope, str, str, str, str]:
@@ -360,7 +338,7 @@ def read_taught(visit: Visit) -> tuple[Scope, str, str, str, str]:
 
 async def rate_answer(visit: Visit) -> Response:
     memory = await teaching.rate(visit.analyst, *read_taught(visit), good=visit.field("good") == "yes")
-    return redirect_to_learned(visit, [memory])
+    return show_learned(visit, [memory])
 
 
 async def propose_example(visit: Visit) -> Response:
@@ -371,39 +349,21 @@ async def propose_example(visit: Visit) -> Response:
     )
     if example.status == "pending" and visit.can("change_project"):
         example = await teaching.approve(visit.analyst, visit.scope("change_project"), example, good=True)
-    return redirect_to_learned(visit, [example], "project")
+    return show_learned(visit, [example], owner="project")
 
 
-def redirect_to_learned(visit: Visit, learned: Sequence[Memory], owner: Owner = "user") -> Response:
-    target = read_target(visit)
-    query = [("source", target.source), ("session", target.session), ("owner", owner)]
-    ids = [("id", str(each.id)) for each in learned[:MAX_LEARNED]]
-    return RedirectResponse(f"{link('ask/learned')}?{urlencode([*query, *ids])}", 303, HEADERS)
-
-
-async def show_learned(visit: Visit) -> Response:
-    """Show what was learned from a rating, a correction or an example."""
-    target, ids = read_target(visit), visit.request.query_params.getlist("id")[:MAX_LEARNED]
-    owner: Owner = "project" if visit.query("owner") == "project" else "user"
-    scope = scope_to_read(visit, owner)
-    learned = [await find_memory(visit.engine, scope, owner, each) for each in ids]
-    changes: Sequence[Change] = ()
-    # The differences of a correction are computed again from the two statements that were stored.
-    stored = next((each.data for each in learned if each.kind == "correction" and each.data), None)
-    if stored and target.source:
-        known = await visit.analyst.sources.find(visit.scope("data_sources"), target.source)
-        texts = (str(stored.get(name) or "") for name in ("original_query", "generated_sql", "corrected_sql"))
-        changes = teaching.compare_statements(known, *texts).changes
-    values = {"target": target, "owner": owner, "learned": learned, "changes": changes, "change_names": CHANGES}
+def show_learned(
+    visit: Visit, learned: Sequence[Memory], changes: Sequence[Change] = (), owner: Owner = "user"
+) -> Response:
+    """Show what was learned. Sending the form again learns nothing new."""
+    values = {"target": read_target(visit), "owner": owner, "learned": learned, "changes": changes}
     return render_ask_page(visit, "ask_learned.html", values)
 
 
 GET_ROUTES = {
     "/ask": render_conversation,
-    "/ask/assumption": open_assumption,
     "/ask/chart": send_chart,
     "/ask/csv": send_csv,
-    "/ask/learned": show_learned,
 }
 POST_ROUTES = {
     "/ask/question": ask_question,

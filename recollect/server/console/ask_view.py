@@ -25,32 +25,9 @@ from recollect.values.conversation import Turn
 
 MAX_ROWS = 100  # rows on a page
 MAX_CELL = 300  # characters of a value
+SUGGESTIONS = 4  # questions
 SQL_TOKENS = ("Keyword", "String", "Number", "Comment")  # coloured
 MAX_GROUPS = 20  # a suggested grouping has at most this many values
-METHODS: Mapping[str, tuple[str, str]] = {
-    "repeat": ("known answer", "This question was confirmed, corrected or approved before."),
-    "pattern": ("approved question", "An approved question of the project, with your values."),
-    "frame": ("matched by rules", "The words were matched to tables and columns; no language model was used."),
-    "edit": ("follow-up", "The previous question with one change."),
-    "model": ("written by a model", "A language model wrote the SQL; it passed the same safety checks."),
-    "given": ("provided", "The SQL was provided by a user."),
-}
-CHANGES: Mapping[str, str] = {
-    "table_substitution": "Different table",
-    "column_substitution": "Different column",
-    "filter_addition": "Filter added",
-    "filter_removal": "Filter removed",
-    "filter_change": "Filter changed",
-    "aggregation": "Different calculation",
-    "grouping": "Different grouping",
-    "grain": "Different time unit",
-    "join": "Different join",
-    "order": "Different order",
-    "limit": "Different number of rows",
-    "projection": "Different columns",
-}
-# Sources of assumptions that can be opened: a memory or a glossary entry.
-MEMORY_SOURCES = frozenset(("user", "project", "ontology"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +101,6 @@ class Exchange:
         return summarize(self.answer)
 
     @property
-    def method(self) -> tuple[str, str] | None:
-        return METHODS.get(self.answer.way or "")
-
-    @property
     def sql(self) -> str:
         return format_sql(self.answer.sql, self.answer.dialect)
 
@@ -147,15 +120,11 @@ def build_new_exchange(answer: Answer) -> Exchange:
     return Exchange(answer, standalone or answer.question, index or token_hex(4), turn)
 
 
-def shorten_cell(value: Any) -> str:
-    text = format_cell(value)
-    return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1]}…"
-
-
 def get_single_value(rows: Rows | None) -> str | None:
-    if rows is None or len(rows.rows) != 1 or len(rows.columns) != 1:
+    if rows is None or (len(rows.rows), len(rows.columns)) != (1, 1):
         return None
-    return shorten_cell(rows.rows[0][0])
+    text = format_cell(rows.rows[0][0])
+    return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1]}…"
 
 
 def summarize(answer: Answer) -> str:
@@ -218,7 +187,7 @@ def read_exchanges(turns: Sequence[Turn]) -> Iterator[tuple[Turn, Turn, Exchange
 # Suggestions ----------------------------------------------------------------------------------------------------------
 
 
-def suggest_questions(view: View, today: date, limit: int = 4) -> list[str]:
+def suggest_questions(view: View, today: date) -> list[str]:
     """Return questions that this database can answer; each was interpreted before it is suggested.
 
     Totals are of measures in tables that have a date; counts are of entities, those with a name column first.
@@ -227,9 +196,9 @@ def suggest_questions(view: View, today: date, limit: int = 4) -> list[str]:
         view.model.entities, key=lambda each: (bool(each.label), count_rows(view, each.table)), reverse=True
     )
     counts = (f"How many {plural(each.names[0])} are there?" for each in by_name if each.names)
-    kinds = [*((1, texts) for texts in suggest_totals(view)), (limit, counts)]  # how many of each
+    kinds = [*((1, texts) for texts in suggest_totals(view)), (SUGGESTIONS, counts)]  # how many of each
     found = (islice((text for text in texts if is_clear(text, view, today)), most) for most, texts in kinds)
-    return [*islice(chain.from_iterable(found), limit - 1), "What tables are there?"]
+    return [*islice(chain.from_iterable(found), SUGGESTIONS - 1), "What tables are there?"]
 
 
 def suggest_totals(view: View) -> tuple[Iterator[str], Iterator[str]]:

@@ -16,32 +16,37 @@ from typing import Any, cast
 from starlette.responses import Response, StreamingResponse
 
 from recollect.apps.chat.message import Answer, Ask
-from recollect.errors import InvalidInput, NotFound
-from recollect.server.console.render import HEADERS, get_ref_index, load_templates, redirect, render_page
-from recollect.server.console.visit import Visit
-from recollect.values.conversation import Conversation, Turn
+from recollect.errors import NotFound
+from recollect.recall.rank import NEAR
+from recollect.server.console.render import HEADERS, SEARCH_ARMS, get_ref_index, load_templates, redirect, render_page
+from recollect.server.console.visit import SAMPLE, Visit, parse_number
+from recollect.values.audit import ExplainedHit
+from recollect.values.conversation import Turn
 from recollect.values.memory import Memory
-from recollect.values.query import Reach
+from recollect.values.query import Reach, explain_parts
 
 PAGE_TURNS = 40
 TURNS_AFTER = 20  # shown after the message that a link points to
 PAGE_SESSIONS = 30
 MAX_SESSIONS = 1000
 MAX_MEMORIES = 300  # searched for those learned from the messages of a page
+SHOWN_MEMORIES = 6  # on the page that starts a session
+EXAMPLES = (
+    "Call me Sam. I live in Porto.",
+    "Active means logged in within the last 30 days.",
+    "What do you know about me?",
+)
+SAMPLE_EXAMPLES = (
+    "What do you know about me?",
+    "Which currency do we report revenue in?",
+    "I moved to Porto last month.",
+)
 LEARNING_SECONDS = 8.0  # a page waits this long for the worker
 EVENT_STREAM = "text/event-stream"
 MEMORY_USE_TYPES: Mapping[str, type] = {"notes": list, "sources": list, "request_id": str, "rewritten": str}
 ORIGINS: Mapping[str, str] = {  # of replies that no model wrote
     "sql": "from a database, without a model",
     "documents": "quoted from documents, without a model",
-}
-SEARCH_METHODS: Mapping[str, str] = {
-    "hybrid": "keywords and meaning",
-    "fts": "keywords",
-    "vector": "meaning",
-    "trgm": "spelling",
-    "window": "latest messages",
-    "none": "no match",
 }
 
 
@@ -68,12 +73,12 @@ class Message:
 
 async def show_chat(visit: Visit) -> Response:
     session, at = visit.query("session"), visit.query("at")
-    shown = parse_index(visit.query("sessions", "0")) + PAGE_SESSIONS
+    shown = parse_number("sessions", visit.query("sessions"), 0) + PAGE_SESSIONS
     sessions = await visit.engine.conversations(visit.scope("history"), limit=min(shown, MAX_SESSIONS))
-    current = await find_conversation(visit, session, sessions)
+    current = await visit.engine.conversation(visit.scope("history", session)) if session else None
     turns: list[Turn] = []
     if session:
-        before = parse_index(at) + TURNS_AFTER if at else None
+        before = parse_number("at", at, 0) + TURNS_AFTER if at else None
         turns = await visit.engine.history(visit.scope("history", session), limit=PAGE_TURNS, before=before)
     values = {
         "session": session,
@@ -83,23 +88,11 @@ async def show_chat(visit: Visit) -> Response:
         "messages": await build_messages(visit, turns),
         "first_index": turns[0].index if turns else None,
         "reach": visit.query("reach", "auto"),
+        "is_sample": visit.selection == SAMPLE,
+        "examples": SAMPLE_EXAMPLES if visit.selection == SAMPLE else EXAMPLES,
+        "remembered": [] if session else await visit.engine.memories(visit.scope("memories"), limit=SHOWN_MEMORIES),
     }
     return render_page(visit, "chat.html", values)
-
-
-async def find_conversation(visit: Visit, session: str, listed: Sequence[Conversation]) -> Conversation | None:
-    """Return the open session, which may be older than those that are listed."""
-    known = {each.session: each for each in listed}
-    if session and session not in known:
-        older = await visit.engine.conversations(visit.scope("history"), limit=MAX_SESSIONS, offset=len(listed))
-        known = {each.session: each for each in older}
-    return known.get(session)
-
-
-def parse_index(text: str) -> int:
-    if not text.isdecimal() or len(text) > 9:
-        raise InvalidInput("turn", f"must be the number of a message, got {text!r}")
-    return int(text)
 
 
 async def build_messages(visit: Visit, turns: Sequence[Turn]) -> list[Message]:
@@ -158,7 +151,7 @@ async def render_answer(visit: Visit, answer: Answer) -> str:
         reply = Turn("assistant", answer.response, session=answer.session)
         messages = [Message(reply, memory_use={"notes": answer.memory.notes})]
     else:
-        index = parse_index(get_ref_index(answer.ref))
+        index = int(get_ref_index(answer.ref))
         turns = await visit.engine.history(visit.scope("history", answer.session), limit=2, before=index + 1)
         messages = [Message(turn, (), read_memory_use(turn), turn.index == index) for turn in turns]
     return load_templates().get_template("chat_messages.html").render(visit=visit, messages=messages, is_new=True)
@@ -172,8 +165,22 @@ async def show_why(visit: Visit) -> Response:
     if use.get("request_id"):
         with suppress(NotFound):  # expired
             explanation = await visit.engine.explain(visit.scope("explain"), use["request_id"])
-    values = {"turn": turn, "use": use, "explanation": explanation, "search_methods": SEARCH_METHODS}
+    values = {
+        "turn": turn,
+        "use": use,
+        "explanation": explanation,
+        "describe_match": describe_match,
+        "arms": SEARCH_ARMS,
+    }
     return render_page(visit, "chat_why.html", values)
+
+
+def describe_match(hit: ExplainedHit) -> str:
+    """Return why a message was recalled, without figures."""
+    reasons = [f"has the words {', '.join(f'“{word}”' for word in hit.words)}"] if hit.words else []
+    reasons += ["has a word that is spelt similarly"] if "trigram" in hit.arms else []
+    reasons += ["similar in meaning"] if "vector" in hit.arms and hit.arms["vector"].score >= NEAR else []
+    return "; ".join([*reasons, *explain_parts(hit.parts)]) or "nothing better was found"
 
 
 async def show_learned(visit: Visit) -> Response:
@@ -196,10 +203,7 @@ async def rename_session(visit: Visit) -> Response:
 
 
 async def forget_session(visit: Visit) -> Response:
-    session = visit.field("session")
-    if not session:  # without a session everything about the user would be deleted
-        raise InvalidInput("session", "must name a session, got an empty text")
-    await visit.engine.forget(visit.scope("forget", session))
+    await visit.engine.forget(visit.scope("forget", visit.require_session()))
     return redirect("chat", notice="forgotten")
 
 

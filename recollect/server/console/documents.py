@@ -1,46 +1,193 @@
 """The documents page: upload files, ask questions about them, and open the passage that an answer cites.
 
-A session is shown from the log alone. The passages and memories found for an answer are loaded when they are opened.
-The values that templates need are in documents_view.py.
+A session is shown from the log alone. The passages and memories found for an answer are loaded when they are opened. An
+answer names its passages as `Doc <id>/Chunk <n>`; the page shows numbers instead, each a link to the passage. A passage
+that the answer was not given stays as it was written.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from recollect.apps.documents.answer_log import Entry, load_entries
-from recollect.apps.documents.question import MAX_DOCUMENTS, TOP_K, TOP_MEMORIES, Answered, Question
+from recollect.apps.documents.librarian import Entry, load_entries
+from recollect.apps.documents.question import MAX_DOCUMENTS, TOP_K, TOP_MEMORIES, Answered, Question, Source
 from recollect.errors import InvalidInput, NotFound, RecollectError
-from recollect.learning.document_turns import asks_documents
+from recollect.learning.document_turns import CITATION, IN_BRACKETS, asks_documents
 from recollect.server.access.caller import read_chunks
 from recollect.server.access.responses import STATUS
-from recollect.server.console.documents_view import (
-    EXAMPLE,
-    EXAMPLE_NAME,
-    EXAMPLE_QUESTIONS,
-    EXCERPT_CHARS,
-    MAX_CITED_CHARS,
-    build_exchange,
-    choose_range,
-    describe_receipt,
-    make_excerpt,
+from recollect.server.console.render import (
+    FOLDER,
+    format_pages,
+    get_ref_index,
+    link,
+    redirect,
+    render_html,
+    render_page,
 )
-from recollect.server.console.render import format_pages, redirect, render_html, render_page
 from recollect.server.console.visit import Visit, parse_number
 from recollect.values.conversation import Conversation
-from recollect.values.document import MAX_CHUNK_HITS, Document, Upload
+from recollect.values.document import MAX_CHUNK_HITS, Document, Passage, Upload
 from recollect.values.identity import Action
 from recollect.values.lesson import Owner
 from recollect.values.query import MAX_QUERY_CHARS
 from recollect.values.scope import Scope
+
+CONTEXT_CHARS = 1_200  # shown on either side of a citation
+EXCERPT_CHARS = 3_000  # shown where nothing is cited
+WORD_CHARS = 80  # an excerpt is shortened by at most this much, so that it starts and ends with a whole word
+MAX_CITED_CHARS = 20_000  # an address can ask for any range
+REFERENCE = re.compile(rf"{IN_BRACKETS.pattern}|{CITATION.pattern}|\[(?P<memory>[^\[\]\s]{{1,300}})\]")
+DELETED_TITLE = "Deleted document"
+EXAMPLE_NAME = "Example - bicycle workshop.md"
+EXAMPLE_QUESTIONS = (
+    "How much is a tyre change?",
+    "How long is the guarantee on repairs?",
+    "When is the workshop closed?",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A passage that an answer cites, with its number in the text. Without an address its document was deleted."""
+
+    number: int
+    title: str
+    pages: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of an answer: text, a citation, or the ref of a memory."""
+
+    text: str = ""
+    citation: Citation | None = None
+    memory: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A question and its answer. `memories` is the number of memories that were given beside the passages."""
+
+    question: str
+    at: datetime | None
+    answered: Answered
+    pieces: Sequence[Piece]
+    citations: Sequence[Citation]
+    memories: int
+    is_newest: bool = False
+
+    @property
+    def index(self) -> int | None:
+        """The answer's index in the session; None where it was not logged."""
+        index = get_ref_index(self.answered.ref)
+        return int(index) if index else None
+
+    @property
+    def is_rephrased(self) -> bool:
+        return self.answered.standalone.strip() != self.question.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A part of a document: the text before the cited passage, the passage, and the text after it."""
+
+    before: str
+    marked: str
+    after: str
+    start: int
+    end: int
+
+
+# Answers --------------------------------------------------------------------------------------------------------------
+
+
+def build_exchange(
+    question: str,
+    at: datetime | None,
+    answered: Answered,
+    documents: Mapping[UUID, Document],
+    memories: Sequence[str],
+    is_newest: bool,
+) -> Exchange:
+    citations = number_citations(answered, documents)
+    pieces = tuple(split_answer(answered.answer, citations, memories))
+    return Exchange(question, at, answered, pieces, tuple(citations.values()), len(memories), is_newest)
+
+
+def number_citations(answered: Answered, documents: Mapping[UUID, Document]) -> dict[str, Citation]:
+    """Return the cited passages by their name in the answer, numbered in the order of its text."""
+    sources = {f"Doc {each.document}/Chunk {each.chunk}": each for each in answered.sources if each.cited}
+    in_text = [make_passage_name(match) for match in CITATION.finditer(answered.answer)]
+    order = dict.fromkeys((*(name for name in in_text if name in sources), *sources))
+    return {name: make_citation(number, sources[name], documents, answered) for number, name in enumerate(order, 1)}
+
+
+def make_citation(number: int, source: Source, documents: Mapping[UUID, Document], answered: Answered) -> Citation:
+    document = documents.get(source.document)
+    if document is None:
+        return Citation(number, DELETED_TITLE, "", "")
+    pages = format_pages(source.page, source.page_end)
+    return Citation(number, document.title, pages, link_passage(source, answered))
+
+
+def make_passage_name(match: re.Match[str]) -> str:
+    return f"Doc {match[1].lower()}/Chunk {int(match[2])}"
+
+
+def split_answer(text: str, citations: Mapping[str, Citation], memories: Sequence[str]) -> Iterator[Piece]:
+    position = 0
+    for match in REFERENCE.finditer(text):
+        names = [make_passage_name(each) for each in CITATION.finditer(match[0])]
+        known = [Piece(memory=match["memory"])] if match["memory"] in memories else []
+        known += [Piece(citation=citations[name]) for name in names if name in citations]
+        if known:
+            yield Piece(text[position : match.start()])
+            yield from known
+            position = match.end()
+    yield Piece(text[position:])
+
+
+def link_passage(source: Source, answered: Answered) -> str:
+    """Return the address of a passage in its document; session and turn lead back to the answer."""
+    place = {"id": source.document, "from": source.start, "to": source.end}
+    return link("documents/one", **place, session=answered.session, turn=get_ref_index(answered.ref)) + "#cited"
+
+
+# Excerpts -------------------------------------------------------------------------------------------------------------
+
+
+def choose_range(start: int, end: int, position: int | None) -> tuple[int, int]:
+    """Return the characters to show: from a position on, else around a citation, else from the beginning."""
+    if position is not None:
+        return position, position + EXCERPT_CHARS
+    if end <= start:
+        return 0, EXCERPT_CHARS
+    return max(start - CONTEXT_CHARS, 0), min(end, start + MAX_CITED_CHARS) + CONTEXT_CHARS
+
+
+def make_excerpt(passage: Passage, start: int, end: int, *, is_last: bool) -> Excerpt:
+    """Return a passage without cut words at its ends, and with the characters from `start` to `end` marked."""
+    text, offset = passage.text, passage.start
+    first, last = 0, len(text)
+    if offset and (space := re.search(r"\s", text[:WORD_CHARS])) and space.end() < len(text):
+        first = space.end()
+    if not is_last and (word := re.search(r"\s\S*$", text[-WORD_CHARS:])) and len(word[0]) < len(text):
+        last -= len(word[0])
+    low = min(max(start - offset, first), last)
+    high = min(max(end - offset, low), last)
+    return Excerpt(text[first:low], text[low:high], text[high:last], offset + first, offset + last)
+
 
 PAGE_TURNS = 40
 RECENT_SESSIONS = 12  # searched for those that asked documents
@@ -160,12 +307,8 @@ async def show_sources(visit: Visit) -> Response:
     session, turn = visit.query("session"), parse_number("turn", visit.query("turn"), 0)
     with report_unreadable():
         answered = await visit.librarian.again(visit.scope("history", session), f"{session}#{turn}")
-    values = {
-        "answered": answered,
-        "turn": turn,
-        "documents": await load_cited_documents(visit, [answered]),
-    }
-    return render_page(visit, "documents_sources.html", values)
+    documents = await load_cited_documents(visit, [answered])
+    return render_page(visit, "documents_sources.html", {"answered": answered, "turn": turn, "documents": documents})
 
 
 # One document ---------------------------------------------------------------------------------------------------------
@@ -182,11 +325,8 @@ async def show_document(visit: Visit) -> Response:
     here = {"id": document.id, "session": visit.query("session"), "turn": visit.query("turn")}
     if end > start:
         here |= {"from": start, "to": end}
-    values = {
-        "document": document,
-        "here": here,
-    }
-    return render_page(visit, "document.html", values | await load_excerpt(visit, document, start, end, position))
+    excerpt = await load_excerpt(visit, document, start, end, position)
+    return render_page(visit, "document.html", {"document": document, "here": here} | excerpt)
 
 
 async def load_excerpt(visit: Visit, document: Document, start: int, end: int, position: int | None) -> dict[str, Any]:
@@ -238,8 +378,7 @@ async def upload(visit: Visit) -> Response:
     """Add the files of a form. One that is refused does not stop the others."""
     owner, action = OWNERS[visit.is_checked("shared")]
     scope = visit.scope(action)
-    files = [each for each in visit.field_list("file") if isinstance(each, UploadFile) and each.filename]
-    results = [(file.filename, await add_file(visit, scope, file, owner)) for file in files]
+    results = [(file.filename, await add_file(visit, scope, file, owner)) for file in visit.files("file")]
     if not results:
         raise InvalidInput("file", "is missing; choose a file first")
     problem = next((each for _, each in results if each), None)
@@ -261,7 +400,9 @@ async def add_file(visit: Visit, scope: Scope, file: UploadFile, owner: Owner) -
 
 
 async def add_example(visit: Visit) -> Response:
-    await visit.engine.documents.add(visit.scope("add_document"), Upload(EXAMPLE_NAME, EXAMPLE.encode()))
+    await visit.engine.documents.add(
+        visit.scope("add_document"), Upload(EXAMPLE_NAME, FOLDER / "pages" / "example_document.md")
+    )
     return redirect("documents", notice="added")
 
 
@@ -270,7 +411,7 @@ async def delete_document(visit: Visit) -> Response:
     document = await visit.engine.documents.get(visit.scope("documents"), visit.field("id"))
     scope = visit.scope("drop_document" if document.owner == "user" else "change_documents")
     receipt = await visit.librarian.drop(scope, visit.field("id"), owner=document.owner)
-    values = {"document": document, "receipt": receipt, "deleted": describe_receipt(receipt)}
+    values = {"document": document, "receipt": receipt}
     if not visit.wants_fragment:
         return render_page(visit, "documents_deleted.html", values)
     return render_page(visit, "documents_list_page.html", await load_list(visit) | values)

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
-from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from recollect.errors import InvalidInput, NotFound
@@ -34,20 +33,6 @@ TIERS: Mapping[Tier, str] = {  # in the order of precedence
     "project": "definitions shared in the project",
     "ontology": "glossary and database schema",
 }
-EXAMPLE = """\
-tables:
-  orders:
-    description: One row per order.
-    synonyms: [purchases]
-    columns:
-      total: {description: With tax., type: numeric}
-glossary:
-  active customer:
-    definition: Logged in within the last 30 days.
-    defining_sql: last_login_at > now() - interval '30 days'
-    base_table: customers
-    aliases: [active client]
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +49,7 @@ async def render_glossary(visit: Visit, typed: Mapping[str, str] = EMPTY_FORM, p
     """Return the page. `typed` fills the form that adds a term; `problem` says why it was refused."""
     search, kind, word = visit.query("q").strip(), visit.query("kind"), visit.query("word").strip()
     limit = min(parse_number("shown", visit.query("shown"), PAGE_TERMS), MAX_TERMS - 1) or PAGE_TERMS
-    terms = await visit.engine.terms.find(
-        visit.scope("terms"), search or None, kind=parse_choice("kind", kind, KINDS) if kind else None, limit=limit + 1
-    )
+    terms = await load_terms(visit, search, kind, limit + 1)
     resolution = await visit.engine.resolve(visit.scope("resolve"), word) if word else None
     pending = await visit.engine.memories(
         visit.scope("memories_project"),
@@ -87,10 +70,19 @@ async def render_glossary(visit: Visit, typed: Mapping[str, str] = EMPTY_FORM, p
         "pending": pending,
         "typed": typed,
         "problem": problem,
-        "example": EXAMPLE,
         "is_example": bool(visit.query("example")),
     }
     return render_page(visit, "glossary.html", values, 400 if problem else 200)
+
+
+async def load_terms(visit: Visit, search: str, kind: str, limit: int) -> list[Term]:
+    """Return the terms that match. If all are wanted, what people defined comes before what the schemas say."""
+    scope, chosen = visit.scope("terms"), parse_choice("kind", kind, KINDS) if kind else None
+    terms = await visit.engine.terms.find(scope, search or None, kind=chosen, limit=limit)
+    if search or kind:
+        return terms
+    defined = await visit.engine.terms.find(scope, kind="glossary", limit=limit)
+    return [*defined, *(term for term in terms if term.kind != "glossary")][:limit]
 
 
 def list_meanings(resolution: Resolution) -> list[TierMeanings]:
@@ -155,10 +147,9 @@ async def import_terms(visit: Visit) -> Response:
 
 
 async def read_import(visit: Visit) -> str:
-    file = visit.form.get("file") if visit.form else None
-    if not isinstance(file, UploadFile) or not file.filename:
+    if not (files := visit.files("file")):
         return visit.field("source", "")
-    content = await file.read(MAX_FILE_BYTES + 1)
+    content = await files[0].read(MAX_FILE_BYTES + 1)
     if len(content) > MAX_FILE_BYTES:
         raise InvalidInput("file", f"is larger than {MAX_FILE_BYTES // 1_000_000} MB")
     try:

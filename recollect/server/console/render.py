@@ -33,6 +33,7 @@ HEADERS: Mapping[str, str] = {
     "Cache-Control": "no-store",
 }
 CITATION = re.compile(r"\[([^\s\[\]]{1,220}#\d{1,9}(?:-\d{1,9})?|memory:[0-9a-f-]{36})\]")
+SEARCH_ARMS: Mapping[str, str] = {"bm25": "keywords", "vector": "meaning", "trigram": "spelling"}
 MAX_REF_LENGTH = 20
 MAX_PATH_LENGTH = 2_000
 NAVIGATION = (  # path, name, action that makes the page visible
@@ -45,26 +46,6 @@ NAVIGATION = (  # path, name, action that makes the page visible
     ("privacy", "Privacy", "memories"),
     ("settings", "Settings", "work"),
 )
-# Shown after a form was sent; the address carries only the short name.
-NOTICES: Mapping[str, str] = {
-    "learned": "Saved.",
-    "corrected": "Corrected. The previous value is in the history.",
-    "forgotten": "Forgotten.",
-    "redacted": "Redacted, also in the messages it came from.",
-    "closed": "Ended. It stays in the history.",
-    "promoted": "Shared with the project. It is now used in everyone's answers.",
-    "approved": "Approved. It is used from now on.",
-    "rejected": "Rejected. It will not be used.",
-    "renamed": "Renamed.",
-    "saved": "Saved.",
-    "source-added": "Database connected. Ask your first question.",
-    "dropped": "Removed.",
-    "shared": "Proposed to the project. It is used once somebody approves it.",
-    "revoked": "Revoked. Other server processes stop accepting it within 30 seconds.",
-    "retried": "Failed tasks will be retried shortly.",
-    "marked": "Marked as important.",
-    "added": "Uploaded. The document is being processed.",
-}
 
 
 @cache
@@ -99,7 +80,7 @@ def render_page(visit: Visit, template: str, values: Mapping[str, Any], status: 
         "visit": visit,
         "selection": visit.selection,
         "navigation": [(path, name) for path, name, action in NAVIGATION if visit.can(action)],  # type: ignore[arg-type]
-        "notice": NOTICES.get(visit.query("notice"), ""),
+        "notice": visit.query("notice"),
         "layout": "fragment.html" if visit.wants_fragment else "layout.html",
     }
     return render_html(template, status, **common, **values)

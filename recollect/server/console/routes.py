@@ -24,26 +24,30 @@ from starlette.staticfiles import StaticFiles
 from recollect.engine import Engine
 from recollect.errors import Forbidden, NotFound, RecollectError, Unauthorized
 from recollect.server.access.responses import STATUS
-from recollect.server.console import ask, chat, documents, glossary, health, memory, privacy, settings
+from recollect.server.console import ask, chat, documents, glossary, memory, operations, privacy
 from recollect.server.console import visit as visits
-from recollect.server.console.api_docs import show_api_docs
 from recollect.server.console.render import HEADERS, STATIC, local_path, redirect, render_html, render_page
 from recollect.server.console.visit import Selection, Visit
 from recollect.values.scope import Scope
 
 log = logging.getLogger("recollect.console")
 Handler = Callable[[Visit], Awaitable[Response]]
-PAGES = (chat, ask, documents, memory, glossary, health, privacy, settings)
+PAGES = (chat, ask, documents, memory, glossary, operations, privacy)
 FILE_LIMITS = {"/documents/add": documents.MAX_FILES, "/terms/import": 1}
 STATIC_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
 
 
 def mount(app: FastAPI) -> None:
-    """Add the console, which shares the application's state, and /docs."""
+    """Add the console, which shares the application's state, and Swagger UI at /docs, which needs no key: it shows no
+    data."""
     static = Mount("/static", StaticFolder(directory=STATIC))
     handlers = {HTTPException: show_http_error, Exception: show_failure}
     app.mount("/console", ExceptionMiddleware(Router([static, *make_routes()]), handlers))
-    app.add_route("/docs", show_api_docs, include_in_schema=False)
+    app.mount("/docs/assets", StaticFiles(packages=[("fastapi_offline", "static")]))
+
+    @app.get("/docs", include_in_schema=False)
+    async def show_api_docs() -> Response:
+        return render_html("api_docs.html")
 
     @app.get("/", include_in_schema=False)
     async def redirect_to_console() -> RedirectResponse:
@@ -198,9 +202,19 @@ async def show_switch(visit: Visit) -> Response:
 async def switch_user(visit: Visit) -> Response:
     scope = Scope(visit.field("user").strip(), project=visit.field("project").strip())
     visit.caller.authorize("history", scope.user, None, scope.project)
-    response = redirect("chat")
+    response = redirect("chat", notice="" if await has_data(visit, scope) else "empty-selection")
     visits.set_selection_cookie(visit.request, response, Selection(scope.project, scope.user))
     return response
+
+
+async def has_data(visit: Visit, scope: Scope) -> bool:
+    """Return whether anything is stored for a user or their project."""
+    return bool(
+        await visit.engine.conversations(scope, limit=1)
+        or await visit.engine.memories(scope, status=None, limit=1)
+        or await visit.engine.memories(scope, owner="project", limit=1)
+        or await visit.engine.documents.find(scope, limit=1)
+    )
 
 
 class StaticFolder(StaticFiles):

@@ -23,9 +23,8 @@ from starlette.responses import Response
 from recollect.engine import Engine
 from recollect.errors import Forbidden, InvalidInput, NotFound, RecollectError
 from recollect.server.access.caller import Applications, Caller, check_address, check_host
-from recollect.values.api_key import parse_key
 from recollect.values.conversation import Turn
-from recollect.values.identity import ACTS_FOR_OTHERS, LOCAL, Action, Credentials, Identity
+from recollect.values.identity import ACTS_FOR_OTHERS, LOCAL, Action, Credentials, Identity, parse_key
 from recollect.values.scope import Scope
 
 T = TypeVar("T")
@@ -117,9 +116,19 @@ class Visit(Applications):
             raise InvalidInput(name, "is missing in the form; open the page again")
         return value.replace("\r\n", "\n")
 
+    def require_session(self) -> str:
+        """Return the session that a form names. Without one, everything about the user would be deleted."""
+        if not (session := self.field("session")):
+            raise InvalidInput("session", "must name a session, got an empty text")
+        return session
+
     def field_list(self, name: str) -> list[UploadFile | str]:
         """Return all values of a form field that can be repeated."""
         return [] if self.form is None else self.form.getlist(name)
+
+    def files(self, name: str) -> list[UploadFile]:
+        """Return the files of a form field; browsers send an empty one if none was chosen."""
+        return [each for each in self.field_list(name) if isinstance(each, UploadFile) and each.filename]
 
     def is_checked(self, name: str) -> bool:
         return self.field(name, "") != ""

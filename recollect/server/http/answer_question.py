@@ -333,11 +333,11 @@ async def execute_vql(call: Call, body: ExecuteBody) -> dict[str, Any]:
 @routes.add("GET /getMetadata", "put_data_source", model=METADATA)
 async def get_metadata(call: Call, vdp_database_names: Databases = "") -> dict[str, Any]:
     """Read the schemas of the databases again and return them; for data stewards and admins."""
-    library = call.analyst.sources
+    sources = call.analyst.sources
     databases = []
-    for name in await library.find_names(call.scope, split_names(vdp_database_names)):
-        shelf, has_changed = await library.refresh(call.scope, name)
-        views = [{"view": table.name, "columns": [c.name for c in table.columns]} for table in shelf.catalog.tables]
+    for name in await sources.find_names(call.scope, split_names(vdp_database_names)):
+        opened, has_changed = await sources.refresh(call.scope, name)
+        views = [{"view": table.name, "columns": [c.name for c in table.columns]} for table in opened.catalog.tables]
         databases.append({"database": name, "changed": has_changed, "views": views})
     return {"databases": databases}
 
@@ -345,10 +345,10 @@ async def get_metadata(call: Call, vdp_database_names: Databases = "") -> dict[s
 @routes.write("DELETE /deleteMetadata", "put_data_source", model=json_object("DeletedMetadata", deleted=list[str]))
 async def delete_metadata(call: Call, vdp_database_names: Databases = "") -> dict[str, Any]:
     """Forget the schemas of the databases, until they are read again; for data stewards and admins."""
-    library = call.analyst.sources
-    names = await library.find_names(call.scope, split_names(vdp_database_names))
+    sources = call.analyst.sources
+    names = await sources.find_names(call.scope, split_names(vdp_database_names))
     for name in names:
-        await library.empty(call.scope, name)
+        await sources.empty(call.scope, name)
     return {"deleted": names}
 
 
@@ -361,10 +361,10 @@ async def similarity_search(
     scores: bool = False,
 ) -> dict[str, Any]:
     """Return the tables that match a text, best first."""
-    library = call.analyst.sources
+    sources = call.analyst.sources
     found = []
-    for name in await library.find_names(call.scope, split_names(vdp_database_names)):
-        view = (await library.find(call.scope, name)).view(call.role)
+    for name in await sources.find_names(call.scope, split_names(vdp_database_names)):
+        view = (await sources.find(call.scope, name)).view(call.role)
         found += similar_tables(name, view, query, n_results)
     found.sort(key=lambda each: -each["score"])
     if not found:

@@ -3,35 +3,26 @@ that all interfaces refuse the same things with the same messages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from recollect.values.api_key import Grant
-from recollect.values.api_key import Role as KeyRole
 from recollect.values.conversation import MAX_TURN_CHARS, Role, Turn
+from recollect.values.identity import Grant
+from recollect.values.identity import Role as KeyRole
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson, Owner
 from recollect.values.memory import MemoryKind, Source
 from recollect.values.query import MAX_BUDGET, MAX_HITS, MAX_QUERY_CHARS, Kind, Query, Reach, check_range
 from recollect.values.scope import MAX_NAME
 from recollect.values.term import Term, TermKind
-
-MAX_DEPTH = 100  # of attached data; a depth of some thousands would overflow the stack when it is encoded
+from recollect.values.text import DEEPEST, is_deeper
 
 
 def check_depth(data: dict[str, Any] | None) -> dict[str, Any] | None:
-    level: list[Any] = [data]
-    for _ in range(MAX_DEPTH):
-        level = [inner for each in level for inner in list_children(each)]
-        if not level:
-            return data
-    raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
-
-
-def list_children(value: Any) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if is_deeper(data, DEEPEST):
+        raise ValueError(f"nested more than {DEEPEST} levels deep")
+    return data
 
 
 Data = Annotated[

@@ -86,9 +86,9 @@ def describe_source(source: DataSource, caller: Caller) -> dict[str, Any]:
     return shown | {"address": source.masked_dsn if caller.can("put_data_source") else None}
 
 
-def describe_contents(shelf: OpenSource, call: Call) -> dict[str, Any]:
+def describe_contents(opened: OpenSource, call: Call) -> dict[str, Any]:
     """Return a data source with its tables and its semantic model, as far as the caller may see them."""
-    view = shelf.view(call.role)
+    view = opened.view(call.role)
     tables = [
         {
             "name": table.name,
@@ -98,8 +98,8 @@ def describe_contents(shelf: OpenSource, call: Call) -> dict[str, Any]:
         }
         for table in view.catalog.tables
     ]
-    access = dict(shelf.entry.access) if call.caller.can("put_data_source") else None
-    described = describe_source(shelf.entry, call.caller)
+    access = dict(opened.entry.access) if call.caller.can("put_data_source") else None
+    described = describe_source(opened.entry, call.caller)
     return described | {"tables": tables, "model": dump_model(view.model), "access": access}
 
 
@@ -146,8 +146,8 @@ async def put_access(call: Call, source: str, body: AccessBody) -> dict[str, Any
 @routes.write("POST /{source}/refresh", "put_data_source", model=SOURCE, replay=SOURCE_REPLAY, status=200)
 async def refresh_data_source(call: Call, source: str) -> dict[str, Any]:
     """Read the schema of a database again. Approved queries for another schema are no longer used."""
-    shelf, _ = await call.analyst.sources.refresh(call.scope, source)
-    return describe_contents(shelf, call)
+    opened, _ = await call.analyst.sources.refresh(call.scope, source)
+    return describe_contents(opened, call)
 
 
 @routes.write("DELETE /{source}", "put_data_source")
@@ -234,7 +234,11 @@ async def restore_query(stored: Stored, call: Call, source: str, **_: Any) -> Ap
     return make_query(memory, await load_fingerprint(call, source))
 
 
-QUERY_REPLAY = Replay(store_id, restore_query)
+async def find_changed_query(call: Call, source: str, query: str = "", **_: Any) -> ApprovedQuery:
+    return await restore_query({"id": query}, call, source)
+
+
+QUERY_REPLAY = Replay(store_id, restore_query, when_done=find_changed_query)
 
 
 @query_routes.write("POST /", "learn_project", replay=QUERY_REPLAY)

@@ -17,7 +17,7 @@ from recollect.server.access.idempotency import Replay, Stored
 from recollect.server.access.responses import Json, json_object
 from recollect.server.http import bodies
 from recollect.server.http.routing import ERRORS_WITHOUT_BODY, PROJECT, Routes
-from recollect.values.api_key import ApiKey, NewKey
+from recollect.values.identity import ApiKey, NewKey
 from recollect.values.report import Report, hide_user_names
 from recollect.values.scope import Scope
 from recollect.values.serialization import json_types, to_json

@@ -25,7 +25,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from recollect.server.access.caller import Call, Caller, CurrentCaller
-from recollect.server.access.idempotency import RECEIPT_REPLAY, STORED, IdempotencyKey, Replay, memory_replay, run_once
+from recollect.server.access.idempotency import (
+    NO_CONTENT,
+    RECEIPT_REPLAY,
+    STORED,
+    IdempotencyKey,
+    Replay,
+    memory_replay,
+    run_once,
+)
 from recollect.server.access.responses import Json, json_model
 from recollect.values.audit import Receipt
 from recollect.values.identity import Action
@@ -54,6 +62,7 @@ SCHEMES = {
 }
 ACTIONS = "x-actions"  # where the schema names the actions of a route; docs/reference/http.md is generated from it
 OPEN = ("/health", "/ready")
+REPLAYS: Mapping[Any, Replay] = {None: NO_CONTENT, Receipt: RECEIPT_REPLAY}  # by the type of a route's result
 NEVER = "422"  # FastAPI's own validation error; ours is 400, with our error object
 
 # Errors ---------------------------------------------------------------------------------------------------------------
@@ -129,11 +138,13 @@ def install(app: FastAPI, routers: Sequence[APIRouter]) -> None:
 
 
 def complete_schema(schema: dict[str, Any], actions: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Add credentials and the actions of each route; remove FastAPI's validation error, which is never sent."""
+    """Add credentials, the actions of each route, and the first sentence of its description as its summary; remove
+    FastAPI's validation error, which is never sent."""
     schema["components"]["securitySchemes"] = SCHEMES
     for path, operations in schema["paths"].items():
         for operation in operations.values():
             operation["responses"].pop(NEVER, None)
+            operation["summary"] = operation["description"].partition(". ")[0].removesuffix(".")
             if path not in OPEN:
                 operation["security"] = [{name: []} for name in SCHEMES]
             if operation["operationId"] in actions:
@@ -181,7 +192,7 @@ class Routes:
 
         def decorate(route: Route) -> Route:
             kind = signature(route, eval_str=True).return_annotation
-            replay = memory_replay() if kind is Memory else RECEIPT_REPLAY if kind is Receipt else STORED
+            replay = memory_replay() if kind is Memory else REPLAYS.get(kind, STORED)
             usual = 204 if kind is None else 200 if address.startswith("DELETE") else 201
             return self.add(address, *actions, status=status or usual, **{"replay": replay, **options})(route)
 

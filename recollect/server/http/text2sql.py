@@ -22,17 +22,12 @@ from recollect.apps.ask.answer_fields import (
     execution_result,
 )
 from recollect.apps.ask.charts import chart_answer
-from recollect.apps.ask.corrections.correction import Change, Correction
+from recollect.apps.ask.corrections import Change, Correction
 from recollect.apps.ask.memory import list_questions
 from recollect.apps.ask.question import MAX_ROWS, Answer, Ask, read_session_context
 from recollect.errors import InvalidInput
 from recollect.server.access.caller import Call, Caller, decode_utf8
-from recollect.server.access.idempotency import (
-    IdempotencyKey,
-    Replay,
-    Stored,
-    find_memory,
-)
+from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, find_memory
 from recollect.server.access.responses import json_object, list_of
 from recollect.server.http.answer_question import SessionContextHeader, answer_once
 from recollect.server.http.bodies import NAME, VALUE, Body, Session, chars, within
@@ -217,8 +212,8 @@ async def answer_clarification(call: Call, ask: Ask, body: ClarifyBody) -> Answe
 
 
 async def restore_correction(stored: Stored, call: Call, source: str, body: CorrectSqlBody) -> dict[str, Any]:
-    shelf = await call.analyst.sources.find(call.scope, source)
-    correction = teaching.compare_statements(shelf, body.question, body.generated_sql, body.corrected_sql)
+    opened = await call.analyst.sources.find(call.scope, source)
+    correction = teaching.compare_statements(opened, body.question, body.generated_sql, body.corrected_sql)
     learned = [await find_memory(call.engine, call.scope, "user", each) for each in stored["ids"]]
     return describe_correction(correction, learned)
 
@@ -249,5 +244,5 @@ async def rate_sql(call: Call, source: str, body: FeedbackBody) -> Memory:
 async def query_history(call: Call, source: str, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> dict[str, Any]:
     """List what a user asked of this database, the latest first, with the SQL and their rating; nothing about tables
     that the caller may not see now."""
-    shelf = await call.analyst.sources.find(call.scope, source)
-    return {"queries": await list_questions(call.engine, call.scope, source, shelf.view(call.role), limit)}
+    opened = await call.analyst.sources.find(call.scope, source)
+    return {"queries": await list_questions(call.engine, call.scope, source, opened.view(call.role), limit)}

@@ -17,7 +17,7 @@ from pydantic import Field
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
 
-from recollect.apps.documents.answer_log import Entry
+from recollect.apps.documents.librarian import Entry
 from recollect.apps.documents.question import (
     HISTORY_TOKENS,
     MAX_MEMORIES,

@@ -13,20 +13,12 @@ from starlette.responses import Response, StreamingResponse
 
 from recollect.errors import InvalidInput
 from recollect.server.access.caller import Call, Caller, CurrentCaller
-from recollect.server.access.idempotency import (
-    IdempotencyKey,
-    Replay,
-    Stored,
-    find_memory,
-    memory_replay,
-    store_id,
-)
+from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, find_memory, memory_replay, store_id
 from recollect.server.access.responses import Json, json_object, stream_lines
 from recollect.server.http import bodies
 from recollect.server.http.routing import PROJECT, USER, Routes
-from recollect.values.audit import Audit, Receipt
+from recollect.values.audit import Audit, Explanation, Receipt
 from recollect.values.conversation import Episode, Recorded, Turn
-from recollect.values.explanation import Explanation
 from recollect.values.lesson import Lesson, Owner
 from recollect.values.memory import Memory, MemoryKind, Status
 from recollect.values.query import Context, Query, Recall

@@ -19,7 +19,14 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from recollect.errors import Forbidden, NotFound
-from recollect.server.access.caller import PROJECT, SESSION, USER, CurrentCaller, is_loopback, read_headers
+from recollect.server.access.caller import (
+    PROJECT_HEADER,
+    SESSION_HEADER,
+    USER_HEADER,
+    CurrentCaller,
+    is_loopback,
+    read_headers,
+)
 from recollect.server.mcp import SDK_MISSING, is_sdk_installed
 from recollect.server.mcp.tools import Peer
 from recollect.values.identity import LOCAL
@@ -74,9 +81,11 @@ async def handle_message(request: Request, caller: CurrentCaller) -> Response:
     if caller.identity is LOCAL and origin and not is_loopback(urlsplit(origin).hostname or ""):
         raise Forbidden(f"pages of {origin} need an API key to use /mcp; `recollect keys create` makes one")
     headers = read_headers(request.headers)
-    if USER in headers:
-        caller = replace(caller, headers={"x-user-id": headers[USER]})
-    request.state.peer = Peer(caller, state.analyst, state.librarian, headers.get(SESSION), headers.get(PROJECT))
+    if USER_HEADER in headers:
+        caller = replace(caller, headers={"x-user-id": headers[USER_HEADER]})
+    request.state.peer = Peer(
+        caller, state.analyst, state.librarian, headers.get(SESSION_HEADER), headers.get(PROJECT_HEADER)
+    )
     return SdkResponse(state.mcp, await request.body())
 
 

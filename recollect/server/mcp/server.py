@@ -56,18 +56,6 @@ log = logging.getLogger("recollect.mcp")
 
 
 def make_server(find_peer: Callable[[Request], Peer]) -> Server[Any]:
-    async def list_tools(request: Request, params: Page) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[describe_tool(tool) for tool in TOOLS])
-
-    async def list_resources(request: Request, params: Page) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=RESOURCES)
-
-    async def list_templates(request: Request, params: Page) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
-
-    async def list_prompts(request: Request, params: Page) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=PROMPTS)
-
     async def call(request: Request, params: types.CallToolRequestParams) -> types.CallToolResult:
         return await call_tool(find_peer(request), params.name, params.arguments or {})
 
@@ -93,17 +81,26 @@ def make_server(find_peer: Callable[[Request], Peer]) -> Server[Any]:
         title="Recollect",
         version=version("recollect"),
         instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
+        on_list_tools=always(types.ListToolsResult(tools=[describe_tool(tool) for tool in TOOLS])),
         on_call_tool=call,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
+        on_list_resources=always(types.ListResourcesResult(resources=RESOURCES)),
+        on_list_resource_templates=always(types.ListResourceTemplatesResult(resource_templates=TEMPLATES)),
         on_read_resource=read,
-        on_list_prompts=list_prompts,
+        on_list_prompts=always(types.ListPromptsResult(prompts=PROMPTS)),
         on_get_prompt=get_prompt,
     )
     # The SDK's own tracing spans would contain what clients send.
     server.middleware.clear()
     return server
+
+
+def always(result: T) -> Callable[[Request, Page], Awaitable[T]]:
+    """Return a handler of requests for a list that is the same for every peer."""
+
+    async def handle(request: Request, params: Page) -> T:
+        return result
+
+    return handle
 
 
 def describe_tool(tool: Tool) -> types.Tool:

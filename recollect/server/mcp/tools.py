@@ -39,7 +39,7 @@ from recollect.settings import Settings
 from recollect.values.audit import Receipt
 from recollect.values.identity import Action, Identity
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson, Owner
-from recollect.values.memory import Memory, MemoryKind, find_linked, get_slot, is_single
+from recollect.values.memory import Memory, MemoryKind, list_versions
 from recollect.values.query import MAX_BUDGET, MAX_HITS, MAX_QUERY_CHARS, Kind, Query, Reach
 from recollect.values.resolution import Resolution
 from recollect.values.scope import MAX_NAME, MemoryId, Scope
@@ -282,13 +282,7 @@ async def memory_history(peer: Peer, memory_id: Id) -> HistoryResult:
     same_key = await peer.engine.memories(
         peer.scope(action), key=memory.key, status=None, owner=owner, limit=MAX_VERSIONS
     )
-    if is_single(memory.kind, memory.key):
-        own_slot = get_slot(memory.kind, memory.key)
-        versions = [each for each in same_key if get_slot(each.kind, each.key) == own_slot]
-    else:  # several memories may share a key such as `note`
-        linked = find_linked(memory.id, same_key)
-        versions = [each for each in same_key if each.id in linked]
-    return HistoryResult(memory.id, sorted(versions, key=lambda each: (each.valid_from, each.id)))
+    return HistoryResult(memory.id, list_versions(memory, same_key))
 
 
 async def find_memory(peer: Peer, memory_id: MemoryId) -> tuple[Memory, Owner, Action]:

@@ -14,22 +14,20 @@ from recollect.apps.ask.sources.address_rules import (
     LOCAL_RULES,
     PARAMETERS,
     Address,
-    SourceRules,
-    check_url,
-    read_dsn,
-    read_rules,
-    rules_for,
-)
-from recollect.apps.ask.sources.host_rules import (
     HostRules,
+    SourceRules,
     check_addresses,
+    check_url,
     classify,
     is_allowed,
     may_resolve,
     parse_address,
+    read_dsn,
     read_host_list,
+    read_rules,
+    rules_for,
 )
-from recollect.apps.ask.sources.postgres import NEUTRAL, NOWHERE, list_keywords, make_parameters
+from recollect.apps.ask.sources.opening import NEUTRAL, NOWHERE, list_keywords, make_parameters
 from recollect.bootstrap import get_home
 from recollect.errors import InvalidInput, InvalidSetting
 from recollect.settings import Settings

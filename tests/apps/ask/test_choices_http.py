@@ -13,7 +13,7 @@ from tests.apps.ask.asking_door import BY_REGION, SALES, SOURCES, Door
 
 QUESTIONS = (
     "How many active customers are there?",
-    "who are our best customers",
+    "employees without sales",
     "valuable customers by city",
     "orders by status and mood",
 )
@@ -139,7 +139,7 @@ def test_leaving_an_unknown_word_out_teaches_nothing(door: Door) -> None:
 
 
 def test_a_choice_about_one_question_answers_it_the_next_time(door: Door) -> None:
-    question = "who are our best customers"
+    question = "employees without sales"
     asked = offered(door, question, "one")
     done = door.post(CLARIFY, clarification_id=asked["id"], choice="1", user_id="john")
     [learned] = done["learned"]
@@ -210,3 +210,9 @@ def test_choice_is_answered_without_a_user(door: Door) -> None:
         assert answer.status_code == 201, answer.text
         assert answer.json()["sql"]
         assert answer.json()["learned"] == []
+
+
+def test_a_value_that_the_data_do_not_have_is_named(door: Door) -> None:
+    asked = offered(door, "customers in region Atlantis", "one")
+
+    assert asked["question"].startswith("There is no name Atlantis; name is one of ")

@@ -10,14 +10,14 @@ import duckdb
 import psycopg
 import pytest
 
-from recollect.apps.ask.gate.check import Allowed, check_sql
+from recollect.apps.ask.gate import Allowed, check_sql
 from recollect.apps.ask.interpret import Result, SchemaIndex, decide, link_question, propose, render_frame
 from recollect.apps.ask.interpret.frame import Frame, Group, Metric, Ref
 from recollect.apps.ask.semantic.access import Access, restrict_sql
 from recollect.apps.ask.semantic.catalog import Catalog
-from recollect.apps.ask.semantic.conditions import ground_condition
 from recollect.apps.ask.semantic.draft import draft_model
 from recollect.apps.ask.sources.source import Source
+from recollect.apps.ask.sql_text import ground_condition
 from recollect.errors import QueryFailed
 from tests.apps.ask.conftest import Opener, as_url
 from tests.apps.ask.interpret.interpret_shop import SCHEMA, TODAY

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from recollect.apps.ask.sources.statement import FairShare
+from recollect.apps.ask.sources.source import FairShare
 from recollect.errors import RateLimited, SourceUnavailable
 
 

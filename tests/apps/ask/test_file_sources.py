@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from recollect.apps.ask.gate.check import Allowed, StatementDenied, check_sql
+from recollect.apps.ask.gate import Allowed, StatementDenied, check_sql
 from recollect.apps.ask.sources import duckdb_files, opening
 from recollect.apps.ask.sources.address_rules import LOCAL_RULES, SourceRules
 from recollect.apps.ask.sources.source import open_source

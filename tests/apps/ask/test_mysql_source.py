@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.apps.ask.sources.address_rules import LOCAL_RULES, SourceRules
-from recollect.apps.ask.sources.host_rules import HostRules, read_host_list
+from recollect.apps.ask.sources.address_rules import LOCAL_RULES, HostRules, SourceRules, read_host_list
 from recollect.apps.ask.sources.running import make_names_unique
 from recollect.apps.ask.sources.source import open_source
 from recollect.errors import QueryFailed, SourceUnavailable

@@ -21,8 +21,7 @@ from psycopg.conninfo import conninfo_to_dict
 from recollect import Engine, Scope, connect
 from recollect.apps.ask.semantic.catalog import Catalog
 from recollect.apps.ask.source_registry import SourceRegistry
-from recollect.apps.ask.sources.address_rules import LOCAL_RULES, SourceRules, read_rules
-from recollect.apps.ask.sources.host_rules import HostRules, read_host_list
+from recollect.apps.ask.sources.address_rules import LOCAL_RULES, HostRules, SourceRules, read_host_list, read_rules
 from recollect.apps.ask.sources.opening import Resolve
 from recollect.apps.ask.sources.source import open_source
 from recollect.errors import InvalidInput, SourceUnavailable

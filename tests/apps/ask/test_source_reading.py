@@ -12,7 +12,8 @@ import psycopg
 import pytest
 
 from recollect.apps.ask.semantic.catalog import Catalog, Column, Table
-from recollect.apps.ask.sources.source import CatalogLimits, Source
+from recollect.apps.ask.sources.catalog_reader import CatalogLimits
+from recollect.apps.ask.sources.source import Source
 from tests.apps.ask.shop_data import sqlite_shop
 
 Opener = Callable[..., Coroutine[Any, Any, Source]]

@@ -4,6 +4,7 @@ number, whatever door it came through and whatever was derived from it, replies 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -56,7 +57,9 @@ def test_a_question_to_a_database_leaves_no_pieces(masking: Door, database: str,
 
 
 def masking_left(text: str) -> list[str]:
-    return [piece for piece in PIECES if piece in text]
+    """Return the pieces in a text. Digits inside a duration or an id do not count."""
+    shown = re.sub(r"\d+\.\d+|[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", "", text)
+    return [piece for piece in PIECES if piece in shown]
 
 
 def test_teaching_leaves_no_pieces(masking: Door, database: str) -> None:

@@ -20,7 +20,7 @@ from recollect.ports import Message, Reply
 from recollect.prompts import CLOSE, OPEN
 from recollect.providers.fake import FakeReasoner
 from recollect.providers.openai import OpenAIReasoner
-from recollect.recall.tokens import count_tokens
+from recollect.recall.lexemes import count_tokens
 from recollect.settings import Settings
 from recollect.values.conversation import Turn
 from tests.openai_server import Server, serving
@@ -49,7 +49,7 @@ def told(assistant: Assistant) -> Sequence[Message]:
 
 
 def in_marks(system: str) -> str:
-    return system.partition(f"\n{OPEN}memory{CLOSE}\n")[2].rpartition(f"\n{OPEN}end{CLOSE}\n")[0]
+    return system.partition(f"\n{OPEN}memory{CLOSE}\n")[2].rpartition(f"\n{OPEN}end{CLOSE}")[0]
 
 
 async def test_a_message_and_its_reply_are_kept_with_what_was_recalled(make: Make, memory: Engine, alex: Scope) -> None:
@@ -113,7 +113,7 @@ async def test_recalled_text_stays_data(make: Make, memory: Engine, alex: Scope,
     assistant = make("I see.")
     await assistant.answer(alex, Ask("What does the falcon note say?"))
     system, *rest = told(assistant)
-    assert (system.text.count(f"{OPEN}end{CLOSE}\n"), len(rest)) == (1, 1)
+    assert (system.text.count(f"\n{OPEN}end{CLOSE}"), len(rest)) == (1, 1)
     assert "The falcon note" in in_marks(system.text)
     outside = system.text.replace(in_marks(system.text), "")
     assert "HACKED" not in outside

@@ -162,3 +162,27 @@ async def test_a_dislike_reads_as_one(assistant: Assistant, alex: Scope) -> None
     noted, listed = await said(assistant, alex, "我不喜欢香菜", "你知道我的什么？")
     assert noted.response.startswith("记住了：不喜欢香菜")
     assert "- 不喜欢香菜 (" in listed.response
+
+
+async def test_newer_instruction_on_the_same_matter_replaces_the_older(
+    assistant: Assistant, memory: Engine, alex: Scope
+) -> None:
+    *_, answer = await said(assistant, alex, "keep your answers short", "From now on give me long detailed answers")
+
+    assert await values(memory, alex) == {"give me long detailed answers"}
+    assert "before, it was keep your answers short" in answer.response
+
+
+async def test_sold_thing_is_replaced_by_the_new_one_and_nothing_else_is(
+    assistant: Assistant, memory: Engine, alex: Scope
+) -> None:
+    await said(assistant, alex, "I drive a blue Volvo", "My sister Hannah teaches physics in Graz")
+    await said(assistant, alex, "Sold the Volvo last weekend, got a Kia instead")
+    car, sister, brother = await said(
+        assistant, alex, "what car do I drive?", "what does my sister do?", "What does my brother do?"
+    )
+
+    assert "Kia" in car.response, car.response
+    assert "Hannah teaches physics" in sister.response
+    assert "Kia" not in sister.response
+    assert brother.response == ENGLISH.unknown

@@ -9,7 +9,7 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from recollect import Engine, Scope, Turn
+from recollect import Engine, Lesson, Scope, Turn
 from recollect.apps.chat.answers import explain_reply
 from recollect.apps.chat.assistant import Assistant
 from recollect.apps.chat.message import Answer, Ask, Intent, MemoryUse, describe_quoted_use, read_message
@@ -71,6 +71,15 @@ async def a_hundred_turns(memory: Engine, scope: Scope) -> None:
         ("What's my name?", "question"),
         ("上次我说的车牌号是多少？", "question"),
         ("It rained all day.", "statement"),
+        ("Please book the bus with Arriva.", "order"),
+        ("请帮我订一张去杭州的火车票", "order"),
+        ("Tell me the wifi password.", "question"),
+        ("What was my first job?", "question"),
+        ("What should I do first?", "question"),
+        ("What did I tell you about my sister?", "question"),
+        ("What did she say?", "question"),
+        ("That's what I said.", "statement"),
+        ("我第一份工作是什么？", "question"),
     ],
 )
 def test_a_message_is_read_for_what_it_wants(text: str, intent: Intent) -> None:
@@ -186,6 +195,11 @@ async def test_it_lists_what_it_knows_and_says_why(assistant: Assistant, alex: S
     assert "location: Leeds [monday#2] (the question asks for it" in why.response
 
 
+async def test_profile_leaves_out_questions_and_their_sql(assistant: Assistant, memory: Engine, alex: Scope) -> None:
+    await memory.learn(alex, Lesson("SELECT count(*) FROM orders", key="how many orders?", kind="question"))
+    assert (await said(assistant, alex, "What do you know about me?")).response == ENGLISH.profile_empty
+
+
 def test_without_a_source_it_claims_none() -> None:
     bare = Turn("assistant", "It may rain.", data={"memory": {"sources": []}})
     sourced = Turn("assistant", "You live in Leeds.", data={"memory": {"sources": ["monday#2"]}})
@@ -264,3 +278,68 @@ async def test_switched_off_memory_is_not_answered_from(memory: Engine, settings
     )
     assert answer.response == ENGLISH.switched_off
     assert len(await memory.history(alex)) == 4
+
+
+TALK = (
+    "Hi there!",
+    "How many days of leave are there?",
+    "I keep bees in Wales.",
+    "Please book the bus with Arriva.",
+    "Our van is green.",
+    "What did I just say?",
+)
+TALK_ZH = ("你好", "年假有几天？", "我的车是绿色的。", "请帮我订一张去杭州的火车票")
+
+
+@pytest.mark.parametrize(
+    ("question", "index"),
+    [
+        ("Sorry, what did I just say?", 8),
+        ("Can you repeat my last message?", 8),
+        ("Remind me what my first question was", 2),
+        ("What was the first thing I asked you today?", 2),
+        ("What did I ask last?", 6),
+        ("What was the second thing I told you?", 8),
+        ("What was the second thing?", 4),
+        ("What was your last answer?", 9),
+        ("Could you say that again?", 9),
+    ],
+)
+async def test_questions_about_the_session_are_answered_from_it(
+    assistant: Assistant, memory: Engine, alex: Scope, question: str, index: int
+) -> None:
+    answer = await said(assistant, alex, *TALK, question)
+    assert answer.memory.sources == (f"monday#{index}",)
+    assert (await memory.history(alex))[index].text in answer.response
+
+
+@pytest.mark.parametrize(
+    ("question", "index"),
+    [
+        ("我刚才说了什么？", 6),
+        ("我第一个问题是什么？", 2),
+        ("第二件事是什么？", 4),
+        ("你刚才怎么回答我的？", 7),
+        ("你能再说一遍吗？", 7),
+    ],
+)
+async def test_questions_about_a_chinese_session(assistant: Assistant, alex: Scope, question: str, index: int) -> None:
+    answer = await said(assistant, alex, *TALK_ZH, question)
+    assert answer.memory.sources == (f"monday#{index}",)
+
+
+async def test_what_was_talked_about_lists_the_messages(assistant: Assistant, alex: Scope) -> None:
+    answer = await said(assistant, alex, *TALK, "What have we been talking about?")
+    assert answer.memory.sources == ("monday#2", "monday#4", "monday#6", "monday#8")
+
+
+async def test_without_such_a_message_the_latest_are_shown(assistant: Assistant, alex: Scope) -> None:
+    answer = await said(assistant, alex, *TALK, "What was my fifth question?")
+    assert answer.response.startswith(ENGLISH.no_such_message)
+    assert "Our van is green." in answer.response
+
+
+async def test_the_first_question_of_the_day_may_be_in_another_session(assistant: Assistant, alex: Scope) -> None:
+    await said(assistant, replace(alex, session="breakfast"), "Where are my keys?")
+    answer = await said(assistant, alex, "What is the tide?", "What was my first question today?")
+    assert answer.memory.sources == ("breakfast#0",)

@@ -9,9 +9,8 @@ import pytest
 
 from recollect.apps.documents.question import Reply, make_source
 from recollect.apps.documents.quotes import quote_answer
-from recollect.recall.chunking import chunks
-from recollect.values.blocks import Block
-from recollect.values.document import ChunkHit, Document, DocumentId
+from recollect.recall.chunking import split_chunks
+from recollect.values.document import Block, ChunkHit, Document, DocumentId
 
 LEASE = (
     "Lease agreement. Tenant: Harbor Books Ltd. The monthly rent is 2,400 euros.",
@@ -33,7 +32,7 @@ def hits(*texts: tuple[str, ...]) -> list[ChunkHit]:
 
 
 def hit(title: str, paragraphs: tuple[str, ...]) -> ChunkHit:
-    [chunk] = chunks([Block(text) for text in paragraphs])
+    [chunk] = split_chunks([Block(text) for text in paragraphs])
     counts = (0, 1, chunk.tokens, chunk.end)
     name = DocumentId(UUID(int=int(title[0])))
     document = Document(name, title, title, "alex", 1, "", "processed", "text", None, *counts, 1.0, NOW, NOW)
@@ -108,3 +107,8 @@ def test_nothing_near_is_not_shown() -> None:
     assert quote_answer("Who is the mayor of Lisbon?", []).text.startswith(
         "I do not know: I did not find it in the documents"
     )
+
+
+def test_a_short_sentence_is_no_title_of_the_next() -> None:
+    found = hits(("Projects", "Tomas Reyes leads the migration project. The migration starts on 4 March.", "End"))
+    assert quote_answer("Who leads the migration project?", found).text.startswith("Tomas Reyes leads")

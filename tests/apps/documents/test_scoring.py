@@ -10,7 +10,7 @@ from recollect.apps.documents.answer_text import take_fitting, trim_history
 from recollect.apps.documents.memory import MAX_BOOST, jaccard, score_memory, select_memories
 from recollect.apps.documents.question import Recollection
 from recollect.apps.documents.quotes import quote_answer
-from recollect.recall.tokens import count_tokens
+from recollect.recall.lexemes import count_tokens
 from recollect.values.conversation import Turn
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

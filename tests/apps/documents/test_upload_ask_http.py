@@ -13,7 +13,7 @@ from recollect import Grant, Lesson, Scope, SyncEngine, Upload, connect, connect
 from recollect.apps.documents.question import PREVIEW_CHARS
 from recollect.server.http.upload_ask import ANSWER, LogsAnswer, UploadedAnswer
 from recollect.settings import Settings
-from recollect.values.api_key import Role
+from recollect.values.identity import Role
 
 from .library_door import ALEX, GARDEN, PRICES, ROOT, added, ask, open_door, settled, upload
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recollect.providers.files.reader import read_file
-from recollect.values.blocks import Batch, Block, Failure, Finished, Limits
+from recollect.values.document import Batch, Block, Failure, Finished, Limits
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import codecs
 
 import pytest
 
-from recollect.recall.chunking import chunks
-from recollect.values.blocks import Block, Finished
+from recollect.recall.chunking import split_chunks
+from recollect.values.document import Block, Finished
 from tests.providers.files.conftest import Read
 from tests.providers.files.makers import PROSE, docx, made, pdf, pptx, report_pdf, xlsx
 
@@ -65,7 +65,7 @@ async def test_a_pdf_has_pages_paragraphs_and_the_headings_of_its_outline(read: 
 
 async def test_chunks_of_a_pdf_are_cited_by_page_and_heading(read: Read) -> None:
     reading = await read(pdf([(f"Part {n}", [PROSE * 26]) for n in range(1, 5)]), "a.pdf")
-    found = list(chunks(reading.blocks))
+    found = list(split_chunks(reading.blocks))
     assert [(chunk.page, chunk.page_end, chunk.headings) for chunk in found] == [
         (n, n, (f"Part {n}",)) for n in range(1, 5)
     ]
@@ -83,7 +83,7 @@ async def test_a_word_document_has_headings_lists_and_tables(read: Read) -> None
         ("Kind: Letter | Years: 6", "row", 0),
         ("客户的记录保留十年。", "paragraph", 0),
     ]
-    assert list(chunks(reading.blocks))[-1].headings[-1] == "Retention"
+    assert list(split_chunks(reading.blocks))[-1].headings[-1] == "Retention"
 
 
 async def test_slides_are_pages_with_titles_points_tables_and_notes(read: Read) -> None:
@@ -242,6 +242,54 @@ async def test_hidden_sheets_slides_and_elements_are_not_read(read: Read) -> Non
 async def test_paragraphs_of_a_text_are_parted_by_empty_lines_and_keep_their_line_ends(read: Read) -> None:
     reading = await read(b"One\r\nline.\r\n\r\n\r\nAnother.\x0b\x7f\r\n", "a.txt")
     assert reading.texts() == ["One\nline.", "Another."]
+
+
+ALIGNED = """Departments
+Department    Headcount   Travel mode
+----------    ---------   -----------
+Sales                14   by car
+Support               9   by plane,
+                          economy only
+Finance                   by train
+All figures are from March and will be checked again in the summer.
+"""
+
+
+async def test_aligned_columns_of_a_text_are_rows_with_column_names(read: Read) -> None:
+    assert brief((await read(ALIGNED.encode(), "a.txt")).blocks) == [
+        ("Departments", "paragraph", 0),
+        ("Department: Sales | Headcount: 14 | Travel mode: by car", "row", 0),
+        ("Department: Support | Headcount: 9 | Travel mode: by plane, economy only", "row", 0),
+        ("Department: Finance | Travel mode: by train", "row", 0),
+        ("All figures are from March and will be checked again in the summer.", "paragraph", 0),
+    ]
+
+
+async def test_aligned_columns_count_chinese_characters_twice(read: Read) -> None:
+    table = "部门      预算    人数\nSales     12万    14\n财务部    3万     4\n"
+    assert (await read(table.encode(), "a.txt")).texts() == [
+        "部门: Sales | 预算: 12万 | 人数: 14",
+        "部门: 财务部 | 预算: 3万 | 人数: 4",
+    ]
+
+
+async def test_long_aligned_table_keeps_its_column_names(read: Read) -> None:
+    rows = [f"Team{number:<10}{number:>8}   {'by bus or tram, ' * 4}" for number in range(1000)]
+    texts = (await read("\n".join(["Team              Size   Travel", *rows]).encode(), "a.txt")).texts()
+    assert len(texts) == len(rows)
+    assert all(text.startswith("Team: Team") for text in texts)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-01-01 10:00  INFO   started\n2026-01-01 10:01  ERROR  stopped\n2026-01-01 10:02  INFO   started",
+        "One thing ends.  Another begins.\nIt is late.  Nobody knows why it is.\nWe go home.  The end.",
+        "count = 1      # of rows\ntotal = 2      # of columns\nlast = 3       # of cells",
+    ],
+)
+async def test_lines_without_column_names_stay_text(read: Read, text: str) -> None:
+    assert (await read(text.encode(), "a.txt")).texts() == [text]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.values.blocks import FAILURE_MESSAGES, Failure, Limits
+from recollect.values.document import FAILURE_MESSAGES, Failure, Limits
 from tests.providers.files.conftest import Read, read_path
 from tests.providers.files.hostile import ALL, Hostile
 

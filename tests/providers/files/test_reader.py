@@ -14,7 +14,7 @@ import pytest
 from recollect.providers.files import reader
 from recollect.providers.files.reader import read_file
 from recollect.providers.files.source import Item
-from recollect.values.blocks import Batch, Failure, Finished, Limits
+from recollect.values.document import Batch, Failure, Finished, Limits
 from tests.providers.files.conftest import Read
 from tests.providers.files.hostile import ALL, WORD
 from tests.providers.files.makers import PROSE, changed, docx

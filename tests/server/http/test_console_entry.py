@@ -143,6 +143,21 @@ def test_why_page_lists_omitted_results(browser: Client) -> None:
     assert answer.status_code == 200
     assert "results omitted" in answer.text
     assert "only 6 turns were asked for" in answer.text
+    assert "has the words “heron”" in answer.text
+    assert "bm25" not in answer.text
+    shown = re.sub(r"<details.*?</details>", "", answer.text, flags=re.DOTALL)
+    assert not re.search(r"score|#\d+ by", re.sub("<[^>]*>", "", shown))
+
+
+def test_switching_to_an_empty_project_says_so(browser: Client) -> None:
+    notice = "User blake has no data in project nowhere yet."
+    token = read_token(browser.get("/console/chat"))
+    moved = browser.post("/console/switch", data={"token": token, "project": "nowhere", "user": "blake"})
+    page = browser.get(moved.headers["location"])
+    assert notice in page.text
+    send_message(browser, read_token(page), message="I live in Porto.")
+    moved = browser.post("/console/switch", data={"token": read_token(page), "project": "nowhere", "user": "blake"})
+    assert moved.headers["location"] == "/console/chat"
 
 
 # With sign-in --------------------------------------------------------------------------------------------------------

@@ -151,6 +151,26 @@ async def test_every_write_is_done_once_and_answered_alike(http: httpx2.AsyncCli
         assert comparable(again) == comparable(first), name
 
 
+async def test_a_write_whose_answer_was_lost_succeeds_again(
+    http: httpx2.AsyncClient, tmp_path: Path, database: str
+) -> None:
+    """As after a kill between the write and its stored answer: the repeated request is no error."""
+    asked = await requests(http, tmp_path)
+    _, path, body = asked.pop("record")  # stores its answer in the transaction that appends
+    await http.post(path, json=body)
+    failed = {}
+    for name, (method, path, body) in asked.items():
+        headers = {"Idempotency-Key": f"key of {name}"}
+        sent = {} if body is None else {"files" if body is FILE else "json": body}
+        await http.request(method, path, headers=headers, **sent)
+        with psycopg.connect(database) as connection:
+            connection.execute("UPDATE recollect.idempotency SET answer = NULL, created_at = now() - interval '1 hour'")
+        again = await http.request(method, path, headers=headers, **sent)
+        if not again.is_success:
+            failed[name] = again.text
+    assert failed == {}
+
+
 def test_every_route_that_changes_something_takes_a_key() -> None:
     changing = {route.operation for route in routes() if route.method != "GET"}
     assert changing - READS_BY_POST - PROXIED == set(WRITES)

@@ -213,12 +213,19 @@ def _read_date_part(node: exp.Expr) -> tuple[str | None, exp.Expr]:
         case exp.Cast():
             return "day" if node.is_type("date") else None, node.this
         case exp.Date() | exp.TsOrDsToDate():
-            return None if node.args.get("zone") or node.expressions or node.this is None else "day", node.this
-        case exp.Anonymous():  # SQLite's date(column, 'start of month')
-            step = START_OF.fullmatch(node.expressions[1].name.lower()) if len(node.expressions) == 2 else None
-            return step[1] if step and node.name.upper() == "DATE" else None, next(iter(node.expressions), node)
+            is_day = node.this is not None and not node.args.get("zone") and not node.expressions
+            return "day" if is_day else None, node.this
+        case exp.Anonymous():
+            return _read_start_of(node)
     unit, of = find_grain(node.this) or ("", node.this)  # sqlglot parses YEAR(column) as YEAR(DATE(column))
     return PARTS.get(node.key, node.key), of if unit == "day" else node.this
+
+
+def _read_start_of(node: exp.Anonymous) -> tuple[str | None, exp.Expr]:
+    """Return unit and expression of SQLite's date(column, 'start of month')."""
+    of, *steps = node.expressions or [node]
+    step = START_OF.fullmatch(steps[0].name.lower()) if len(steps) == 1 and node.name.upper() == "DATE" else None
+    return step[1] if step else None, of
 
 
 def restore_date_parts(node: exp.Expr) -> exp.Expr:

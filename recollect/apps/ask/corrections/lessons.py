@@ -16,10 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from itertools import chain
 from typing import Any
 
-from recollect.apps.ask.corrections.correction import Change, Correction
+from recollect.apps.ask.corrections import Change, Correction
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
 from recollect.values.memory import MemoryKind
 from recollect.values.scope import MAX_NAME
@@ -100,22 +99,19 @@ def _name_preference(change: Change, after: str, question: QuestionWords) -> str
     """Return the key of the preference that a change shows, or None if the question asked for it."""
     vocabulary, columns = load_vocabulary(), list_qualified_columns(after)
     known = list_qualified_columns(change.before or "")
+    key, is_asked = "", True
     match change.kind:
         case "filter_addition" if columns and not MEASURE.search(after):
-            return None if is_condition_asked(after, question) else f"default_filter:{columns[0]}"
+            key, is_asked = f"default_filter:{columns[0]}", is_condition_asked(after, question)
         case "aggregation":  # "the average price" asks for AVG(price)
-            words = (words for name, words in vocabulary["measures"].items() if name in after.upper())
-            return (
-                None
-                if question.has_any(chain.from_iterable(words))
-                else f"aggregation:{[*columns, *known, after.lower()][0]}"
-            )
+            words = [word for name, words in vocabulary["measures"].items() if name in after.upper() for word in words]
+            key, is_asked = f"aggregation:{[*columns, *known, after.lower()][0]}", question.has_any(words)
         case "grain":
-            return None if question.has_any(vocabulary["units"].get(after, ())) else "time_grain"
+            key, is_asked = "time_grain", question.has_any(vocabulary["units"].get(after, ()))
         case "grouping":
             names = {*map(drop_table, columns)} - {*map(drop_table, known)}
-            return None if all(is_column_asked(name, question) for name in names) else f"grouping:{change.table}"
-    return None
+            key, is_asked = f"grouping:{change.table}", all(is_column_asked(name, question) for name in names)
+    return None if is_asked else key
 
 
 def _make_lesson(kind: MemoryKind, key: str, value: str, question: str, data: dict[str, Any]) -> Lesson:

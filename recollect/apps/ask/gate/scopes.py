@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from recollect.apps.ask.gate.check import Allowed
+from recollect.apps.ask.gate import Allowed
 from recollect.errors import StatementDenied
 
 CASE_BLIND = {"sqlite", "duckdb"}  # names of tables and columns, quoted or not

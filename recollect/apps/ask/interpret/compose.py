@@ -59,11 +59,21 @@ def advance(state: State, linked: Linked) -> Iterator[State]:
 def skip(state: State, linked: Linked) -> State:
     """Leave a word out; content words cost, and more so if they could have been linked."""
     at, token = state.at, linked.tokens[state.at]
-    kinds = {} if token.quote else {operator.kind: operator.value for operator in find_operators([token])}
+    is_letter = token.is_capital and len(token.text) == 1 and token.text != "I"  # "A customers" are some of them
+    kinds = {} if token.quote or is_letter else {operator.kind: operator.value for operator in find_operators([token])}
+    if any(is_count_phrase(link) for link in linked.links[at]):
+        return state.move(at + 1, ("skip_operator", 1.0))
     if kinds and CONTENT.isdisjoint(kinds):
         feature = skipped_operator(kinds, at, linked)
         return state.move(at + 1, *([feature] if feature[1] else []))
     return state.move(at + 1, *skipped_word(kinds, at, linked), skipped=(*state.skipped, at))
+
+
+def is_count_phrase(link: Link) -> bool:
+    """Whether a link is "how many" or the like, none of whose words says anything alone."""
+    return (
+        link.operator is not None and link.operator.kind in ("count", "aggregate", "zero") and link.end - link.start > 1
+    )
 
 
 def skipped_operator(kinds: Mapping[str, str], at: int, linked: Linked) -> Feature:

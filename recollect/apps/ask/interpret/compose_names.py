@@ -8,7 +8,7 @@ from typing import Any
 
 from recollect.apps.ask.interpret.compose_values import number_features
 from recollect.apps.ask.interpret.index import NO_COLUMN, ColumnInfo, Target
-from recollect.apps.ask.interpret.link import Link, Linked
+from recollect.apps.ask.interpret.link import GUESSED, Link, Linked
 from recollect.apps.ask.interpret.operands import (
     DETERMINERS,
     is_coordinated,
@@ -22,8 +22,7 @@ from recollect.apps.ask.interpret.state import Fact, FactKind, State
 
 NAMED = 0.95  # score from which the model itself uses the name
 ROWS = ":rows"  # a superlative of how often something occurs
-HAVING = frozenset(("with", "have", "has", "having"))
-OF_WORDS = DETERMINERS | {"of", "for"}
+OF_WORDS = DETERMINERS | {"of", "for", "on"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +36,7 @@ class Name:
     is_below: bool  # a figure of rows that belong to the rows named before
     features: list[Feature]
     changes: dict[str, Any]
-    lead: str = ""  # the word before it
     is_elsewhere: bool = False  # another table than the rows named beside it
-    worth: Target | None = None  # the column that says what a row is worth
 
     @property
     def rows(self) -> Target:
@@ -59,6 +56,11 @@ class Name:
     @property
     def opened(self) -> dict[str, Any]:
         return {"open": self.link.target, "open_at": self.link.start}
+
+    @property
+    def figure(self) -> str:
+        """How a figure is aggregated where the question does not say: as somebody taught it, else as a sum."""
+        return (self.link.target.aggregate if self.link.tier else "") or "sum"
 
     def fact(self, kind: FactKind, aggregate: str = "", **details: Any) -> Fact:
         return Fact(kind, self.link.start, details.pop("target", self.link.target), aggregate, **details)
@@ -83,10 +85,11 @@ def add_use(state: State, link: Link) -> tuple[tuple[int, int, Target], ...]:
 
 
 def apply_entity(state: State, link: Link, linked: Linked) -> Iterator[State]:
-    changes = {"entity": link.target.table, "used": add_use(state, link), "junction": ""}
-    worth = linked.index.best_of_concept("money", link.target.table)
+    changes: dict[str, Any] = {"entity": link.target.table, "used": add_use(state, link), "junction": ""}
+    if link.score <= GUESSED:
+        changes["skipped"] = (*state.skipped, link.start)
     is_amount = "much" in {token.lower for token in linked.tokens[: link.start]}
-    name = Name(state, link, NO_COLUMN, is_amount, False, name_features(link), changes, worth=worth)
+    name = Name(state, link, NO_COLUMN, is_amount, False, name_features(link), changes)
     if state.counts:
         yield from count_entity(name)
         return
@@ -145,23 +148,16 @@ def require_absence(name: Name) -> Iterator[State]:
         yield name.move(name.fact("exists", is_negated=True, role=name.state.role), negates=0)
 
 
-def measure_rows(name: Name) -> Iterator[State]:
-    """`how much did we invoice`, `the average bill`: the rows are named for what they are worth."""
-    aggregates = name.state.aggregates
-    if name.worth and (aggregates == ("avg",) or (aggregates == ("sum",) and name.is_measure)):
-        yield name.move(name.fact("metric", aggregates[0], target=name.worth), ("rows_measured", 1.0), aggregates=())
-
-
 def count_total(name: Name) -> Iterator[State]:
     """`total orders` is their number."""
-    if name.state.aggregates == ("sum",):
+    if name.state.aggregates == ("sum",) and not name.is_measure:
         yield name.move(name.fact("metric", "count", target=name.rows), ("counted_total", 1.0), aggregates=())
     if name.state.aggregates == ("avg",):
         yield name.move(name.fact("metric", "per", target=name.rows), ("counted_total", 1.0), aggregates=())
 
 
 ENTITY_READINGS: tuple[Reading, ...] = (
-    compare_count, rank_by_count, group_by_entity, require_absence, measure_rows, count_total,
+    compare_count, rank_by_count, group_by_entity, require_absence, count_total,
 )  # fmt: skip
 
 
@@ -170,9 +166,8 @@ def apply_column(state: State, link: Link, linked: Linked) -> Iterator[State]:
     changes = {"used": add_use(state, link), "junction": "", "waits": False}
     info, is_measure = linked.index.column_of(link.target), linked.index.is_measure(link.target)
     is_below = bool(state.entity) and is_figure_of(state.entity, link, linked)
-    lead = lead_word(linked, link.start)
     is_elsewhere = link.target.table not in linked.tables_at(link.end) | {state.entity}
-    name = Name(state, link, info, is_measure, is_below, features, changes, lead, is_elsewhere=is_elsewhere)
+    name = Name(state, link, info, is_measure, is_below, features, changes, is_elsewhere=is_elsewhere)
     found = [following for read in COLUMN_READINGS for following in read(name)]
     yield from found
     if not found or state.negates or state.superlative or is_coordinated(state):
@@ -237,6 +232,8 @@ def aggregate_column(name: Name) -> Iterator[State]:
     aggregates = state.aggregates or (state.last_aggregates if is_repeated else ())
     if not aggregates or state.counts:
         return
+    if name.figure == "count":  # a number of rows is neither added up nor averaged
+        aggregates = ("count",)
     extra = measure_features(name, aggregates)
     changes: dict[str, Any] = {"aggregates": (), "last_aggregates": aggregates}
     if len(aggregates) > 1:
@@ -284,7 +281,7 @@ def rank_by_column(name: Name) -> Iterator[State]:
         return
     extra = superlative_features(name)
     changes: dict[str, Any] = {"superlative": "", "groups": False, "numbers": ()}
-    total = name.top("sum", in_where=state.in_where)
+    total = name.top(name.figure, in_where=state.in_where)
     if name.is_measure:
         yield name.move(total, *extra, **changes)
         if state.last.kind == "grain":
@@ -297,7 +294,7 @@ def rank_by_column(name: Name) -> Iterator[State]:
         )
         doubt = ("superlative_as_aggregate", 4.0 if is_about_rows else 0.0)
         yield name.move(name.fact("metric", "max" if total.is_descending else "min"), *extra, doubt, **changes)
-    if name.info.role in ("dimension", "foreign"):
+    if name.info.role == "dimension":
         # "most common citizenship": the value that most rows have.
         yield name.move(name.top("count"), **changes)
 
@@ -323,7 +320,9 @@ def compare_column(name: Name) -> Iterator[State]:
         yield name.move(condition, *number_features(name.info, state.numbers), compare="", numbers=())
         if name.is_below:
             # "artists with more than 50 in sales": all of their sales together
-            having = name.fact("having", "sum", op=state.compare, values=state.values, is_negated=bool(state.negates))
+            having = name.fact(
+                "having", name.figure, op=state.compare, values=state.values, is_negated=bool(state.negates)
+            )
             yield name.move(having, compare="", numbers=(), negates=0)
 
 
@@ -366,7 +365,8 @@ def sum_measure(name: Name) -> Iterator[State]:
         *([("second_figure", 1.0)] if is_second else []),
         *([("column_summed", 1.0)] if is_exact else []),
     ]
-    yield name.move(name.fact("metric", "sum", in_where=state.in_where), *extra, **name.opened)
+    aggregate = link.target.aggregate or "sum"
+    yield name.move(name.fact("metric", aggregate, in_where=state.in_where), *extra, **name.opened)
     if state.entity and link.target.table != state.entity and not is_exact:
         # "tracks that were never sold": a verb that stands for rows of another table
         yield name.move(name.fact("exists", target=name.rows, is_negated=bool(state.negates)), negates=0)
@@ -387,14 +387,8 @@ def show_column(name: Name) -> Iterator[State]:
 
 
 def require_missing(name: Name) -> Iterator[State]:
-    if name.state.negates and not name.is_expression:
+    if name.state.negates and not name.is_expression and not name.info.yes:
         yield name.move(name.fact("filter", op="is null"), negates=0)
-
-
-def require_present(name: Name) -> Iterator[State]:
-    """`bills with an insurer`: those that have one."""
-    if name.lead in HAVING and not name.is_measure and not name.state.negates:
-        yield name.move(name.fact("filter", op="not null"), ("present_guessed", 1.0))
 
 
 def require_flag(name: Name) -> Iterator[State]:
@@ -418,5 +412,5 @@ def wait_for_value(name: Name) -> Iterator[State]:
 
 
 PLAIN_READINGS: tuple[Reading, ...] = (
-    sum_measure, show_column, require_missing, require_present, require_flag, repeat_condition, wait_for_value,
+    sum_measure, show_column, require_missing, require_flag, repeat_condition, wait_for_value,
 )  # fmt: skip

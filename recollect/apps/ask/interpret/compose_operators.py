@@ -205,5 +205,5 @@ OPERATORS: dict[str, Handler] = {
     "average": on_average, "order": on_order, "group": on_group, "negate": on_negate, "junction": on_junction,
     "like": on_like, "missing": on_missing, "grain": on_grain, "versus": on_versus, "distinct": add_fact,
     "compute": add_fact, "chart": add_fact,
-    "arrival": add_fact, "zero": on_zero, "exists": change_nothing, "follow": change_nothing,
+    "arrival": add_fact, "zero": on_zero, "exists": change_nothing, "follow": change_nothing, "glue": change_nothing,
 }  # fmt: skip

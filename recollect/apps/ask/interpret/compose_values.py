@@ -8,12 +8,14 @@ from typing import Any
 
 from recollect.apps.ask.interpret.index import NO_COLUMN, NOWHERE, ColumnInfo, Target
 from recollect.apps.ask.interpret.link import CLEAR, Link, Linked
-from recollect.apps.ask.interpret.operands import is_same_column, span_features, without_shown
+from recollect.apps.ask.interpret.operands import is_same_column, lead_word, span_features, without_shown
 from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.state import Fact, State, write_number
-from recollect.apps.ask.interpret.words import find_operators
+from recollect.apps.ask.interpret.words import find_operators, stem_word
 
 NEAR_VALUE, NEAR_NUMBER = 4, 6  # words between a column and its value
+CERTAIN = 0.9  # score from which a definition is no guess
+PLACES = frozenset(map(stem_word, ("city", "town", "place", "location", "region", "county", "state", "country")))
 LIMITS = range(1, 1000)  # numbers that can say how many rows are wanted
 
 
@@ -169,7 +171,7 @@ def apply_definition(state: State, link: Link, linked: Linked) -> Iterator[State
         yield state.move(link.end, ("definition_missed", 1), skipped=(*state.skipped, link.start))
         return
     taught = [("taught", 1.0)] if link.tier else []
-    op = "" if link.score >= 1 else "guess"
+    op = "" if link.score >= CERTAIN else "guess"
     fact = Fact("define", link.start, fragment=link.fragment, is_negated=bool(state.negates), text=link.text, op=op)
     yield state.move(link.end, *taught, ("imperfect_name", 1 - link.score), fact=fact, negates=0)
 
@@ -183,7 +185,8 @@ def apply_role(state: State, link: Link, linked: Linked) -> Iterator[State]:
 def apply_text(state: State, link: Link, linked: Linked) -> Iterator[State]:
     """A quotation that is no known value: a pattern, or a value of the column named before it."""
     features = [] if state.like else [("unknown_text", 1.0)]
-    target = state.open or label_target(state.entity, linked)
+    place = find_place(state.entity, linked) if lead_word(linked, link.start) in ("from", "in", "at") else None
+    target = state.open or place or label_target(state.entity, linked)
     if linked.index.column_of(target).type != "text":
         return
     fact = Fact("filter", link.start, target, op=state.like or "=", values=(link.text,), is_negated=bool(state.negates),
@@ -191,6 +194,14 @@ def apply_text(state: State, link: Link, linked: Linked) -> Iterator[State]:
     is_named = state.last.kind == "show" and state.last.target == target and state.last.in_where
     facts = state.facts[:-1] if is_named else state.facts
     yield state.move(link.end, *features, facts=facts, fact=fact, like="", negates=0, junction="", waits=False)
+
+
+def find_place(table: str, linked: Linked) -> Target | None:
+    """Return the column that says where a row of the table is from."""
+    info = linked.index.tables.get(table)
+    columns = info.columns.values() if info else ()
+    found = (each for each in columns if each.type == "text" and not each.is_key and not PLACES.isdisjoint(each.words))
+    return next((Target("column", table, each.name) for each in found), None)
 
 
 def label_target(table: str, linked: Linked) -> Target:

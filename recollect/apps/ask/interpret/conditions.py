@@ -219,8 +219,9 @@ def find_nearest_moment(work: Work, base: str) -> Ref | None:
     if not near:
         return None
     info = work.index.tables[min(near)[-1]]
-    if info.moments > 1:
-        work.guess(info.main_moment)
+    if len(info.moments) > 1 and not work.guessed_moment:
+        work.guessed_moment = info.main_moment
+        work.note("moment_guessed")
     return Ref(info.name, info.main_moment)
 
 
@@ -235,7 +236,15 @@ def add_definitions(work: Work) -> None:
         is_whole = fragment.existence and (fact.is_negated or fragment.subject != work.subject)
         if not is_whole:
             work.filters += [(each, fact) for each in define_filters(fragment, fact.is_negated)]
-            work.periods += fragment.periods
+            work.periods = join_deadlines(work.periods, fragment.periods)
+
+
+def join_deadlines(periods: list[Period], defined: Sequence[Period]) -> list[Period]:
+    """Return the periods with those of a definition: "60 days overdue" says how long ago the due date was."""
+    ends = [each for each in defined if each.start is None]
+    before = [each for each in periods if each.start is None and ends]
+    joined = [replace(each, of=ends[0].of) for each in before]
+    return [each for each in periods if each not in before] + (joined or list(defined))
 
 
 def define_filters(fragment: Frame, is_negated: bool) -> list[Filter]:

@@ -10,19 +10,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from recollect.apps.ask.interpret.frame import Frame, Ref
 from recollect.apps.ask.interpret.propose import Candidate
 from recollect.apps.ask.interpret.rank import WEIGHTS, Feature, confidence, score
 
 CHOICES = 4
 CLOSE = 1.0  # score by which a rival reading must be worse
-ANSWER, SURE, ASSUME = 0.9, 0.8, 0.65  # by measurement: below SURE only plain readings are right often enough
-PLAIN_COST, LONELY_COST = 2.0, 0.5  # the most that may speak against a plain reading, and against the only one
+NEAR = 2.0  # score within which another definition of the figure makes an answer less sure
+FAR = 5.0  # score by which a reading is too much worse to be offered
+SAME = 0.15  # score within which another definition fits as well
+ANSWER, SURE, ASSUME = 0.9, 0.78, 0.62  # by measurement: below SURE only plain readings are right often enough
+PLAIN_COST, LONELY_COST = 1.5, 0.5  # the most that may speak against a plain reading, and against the only one
 # Features of readings that are wrong more often than right.
 DOUBTS = (
     "existence_of_mention", "owner_differs", "shown_off_entity", "mixed_tables", "open_unused", "imperfect_value",
     "contradiction", "parallel_guessed", "table_unused", "definition_unsure", "by_not_group",
 )  # fmt: skip
-
+NEVER = ("group_by_row", "follow_unsure")  # features of readings that are only offered
 
 Kind = Literal["answer", "assume", "choices", "unclear"]
 
@@ -70,8 +74,45 @@ def decide(candidates: Sequence[Candidate], results: Mapping[str, Result]) -> De
         return Decision("unclear")
     signals = make_signals(groups)
     words = tuple(dict.fromkeys(groups[0].unexplained))
-    decision = Decision("choices", tuple(groups[:CHOICES]), confidence(signals), words, signals=signals)
+    decision = Decision("choices", tuple(list_choices(groups)), confidence(signals), words, signals=signals)
     return replace(decision, kind=find_kind(decision, len(groups)))
+
+
+def list_choices(groups: Sequence[Candidate]) -> list[Candidate]:
+    """Return the best few candidates. One that leaves out more words than the best, or is much worse, is no choice."""
+    best = groups[0]
+    able = [
+        each for each in groups[1:] if len(each.unexplained) <= len(best.unexplained) and best.score - each.score < FAR
+    ]
+    return [best, *able[: CHOICES - 1]]
+
+
+def list_rivals(groups: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates without those that ask the same of another figure, another date or fewer columns. Such a
+    definition is stated beside the answer, unless it fits as well."""
+    best = groups[0]
+    return [best, *(
+        each for each in groups[1:] if not is_same_question(best, each) or best.score - each.score < SAME
+    )]  # fmt: skip
+
+
+def is_same_question(best: Candidate, other: Candidate) -> bool:
+    """Whether two candidates differ only in how a figure is defined, or in columns that the other leaves out."""
+    is_wider = not best.frame.columns or set(best.frame.columns) >= set(other.frame.columns)
+    return is_wider and find_shape(best.frame) == find_shape(other.frame)
+
+
+def find_shape(frame: Frame) -> Frame:
+    """Return the frame without what defines its figures: their columns, the date, and which rows do not count."""
+    nothing = Ref("")
+    metrics = tuple(replace(each, of=nothing, per=None, part=None) for each in frame.metrics)
+    return replace(
+        frame, subject="" if metrics else frame.subject, metrics=metrics, columns=(), having=(),
+        groups=tuple(replace(each, of=nothing) if each.grain else each for each in frame.groups),
+        periods=tuple(replace(each, of=nothing) for each in frame.periods),
+        order=tuple(replace(each, of=None) for each in frame.order),
+        filters=tuple(each for each in frame.filters if not each.is_default),
+    )  # fmt: skip
 
 
 def find_kind(decision: Decision, count: int) -> Kind:
@@ -81,7 +122,7 @@ def find_kind(decision: Decision, count: int) -> Kind:
     if decision.confidence >= ANSWER:
         return "assume" if best.guesses else "answer"
     # A word that may as well mean something else is asked about.
-    rivals = [each for each in decision.candidates[1:] if best.score - each.score < CLOSE]
+    rivals = [each for each in list_rivals(decision.candidates)[1:] if best.score - each.score < CLOSE]
     return "choices" if any(teaches(best, each) for each in rivals) else "assume"
 
 
@@ -102,7 +143,7 @@ def is_likely(decision: Decision, best: Candidate, count: int) -> bool:
     """Return whether the best reading may be answered. A guess needs a high confidence; the only reading is answered
     if nothing speaks against it, because a single choice is no choice."""
     signals = decision.signals or {}
-    if signals["left_over"] >= 1 or any(name == "group_by_row" and amount for name, amount in best.features):
+    if signals["left_over"] >= 1 or any(name in NEVER and amount for name, amount in best.features):
         return False
     if best.guesses or decision.confidence >= SURE:
         return decision.confidence >= (ANSWER if best.guesses else SURE)
@@ -155,7 +196,8 @@ def plain(value: Any) -> Any:
 
 def make_signals(groups: Sequence[Candidate]) -> dict[str, float]:
     """Return what the confidence is computed from."""
-    best = groups[0]
+    best, rivals = groups[0], list_rivals(groups)
+    others = [best.score - each.score for each in groups if each not in rivals]
     amounts: dict[str, float] = defaultdict(float)
     for name, amount in best.features:
         amounts[name] += amount
@@ -164,7 +206,8 @@ def make_signals(groups: Sequence[Candidate]) -> dict[str, float]:
     is_alone = len(groups) == 1 and amounts["follow_cue"] < 1
     lonely_margin = 0.0 if is_alone else 2.0
     signals = {
-        "margin": best.score - groups[1].score if len(groups) > 1 else lonely_margin,
+        "margin": best.score - rivals[1].score if len(rivals) > 1 else lonely_margin,
+        "definitions": max(0.0, NEAR - min(others, default=NEAR)),
         "alone": float(is_alone),
         "unexplained": float(len(set(best.unexplained))),
         "guesses": float(len(best.guesses)),

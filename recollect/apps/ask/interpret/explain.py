@@ -77,19 +77,37 @@ def singular(name: str) -> str:
     return name[:-1] if name.endswith("s") and not name.endswith("ss") else name
 
 
-LIMITED = {True: "top", False: "bottom", None: "some"}
-
-
 def label_frame(frame: Frame, index: SchemaIndex, question: str = "") -> str:
     """Return the title of a frame, in the language of the question."""
     wording = Wording(index, "zh" if is_chinese(question) else "en")
-    head = figure_words(frame, wording) if frame.metrics else list_words(frame, wording)
-    parts = [head, *condition_words(frame, wording), *order_words(frame, wording)]
-    text = wording.say("part").join(parts)
-    if frame.limit is not None and (frame.limit > 1 or not frame.order):
-        is_descending = frame.order[0].is_descending if frame.order else None
-        text = wording.say(LIMITED[is_descending], str(frame.limit), text)
+    if frame.order and frame.limit is not None:
+        text = wording.say("part").join([ranked_words(frame, wording), *condition_words(frame, wording)])
+    else:
+        head = figure_words(frame, wording) if frame.metrics else list_words(frame, wording)
+        text = wording.say("part").join([head, *condition_words(frame, wording), *order_words(frame, wording)])
+    if frame.limit is not None and not frame.order:
+        text = wording.say("some", str(frame.limit), text)
     return text[:1].upper() + text[1:]
+
+
+def ranked_words(frame: Frame, wording: Wording) -> str:
+    """Return "region with the highest total sales" or "top 5 customers by total sales"."""
+    order, count = frame.order[0], frame.limit or 1
+    by = lower_first(order_target(order, frame, wording))
+    groups = [group_words(group, wording) for group in frame.groups]
+    what = wording.join(groups) if groups else list_words(frame, wording)
+    is_moment = order.of is not None and wording.index.column_of(order.of).role == "moment"
+    if count == 1:
+        key = (
+            ("latest" if order.is_descending else "earliest")
+            if is_moment
+            else "highest"
+            if order.is_descending
+            else "lowest"
+        )
+        return wording.say(key, singular(what) if wording.language == "en" and not frame.columns else what, by)
+    what = plural(what) if wording.language == "en" and len(groups) == 1 else what
+    return wording.say("top" if order.is_descending else "bottom", str(count), what, by)
 
 
 def condition_words(frame: Frame, wording: Wording) -> list[str]:
@@ -128,12 +146,12 @@ def metric_words(metric: Metric, wording: Wording) -> str:
     text = what[:1].upper() + what[1:] if is_said else wording.say(metric.aggregate, what)
     if metric.per:
         text = wording.say("per", lower_first(text), group_words(metric.per, wording))
-    if metric.part:
+    if metric.part and metric.compute == "rate":
         part = Frame(metric.of.table, filters=metric.part.filters, existence=metric.part.existence)
         return wording.say("rate", lower_first(text), wording.say("comma").join(condition_words(part, wording)))
     if not metric.compute:
         return text
-    return wording.say(metric.compute, lower_first(text) if metric.compute == "growth" else text)
+    return wording.say(metric.compute, lower_first(text) if metric.compute in ("growth", "change") else text)
 
 
 def group_words(group: Group, wording: Wording) -> str:
@@ -147,7 +165,16 @@ def with_role(name: str, ref: Ref, wording: Wording) -> str:
     """Name the key, where a table is reached by one of several."""
     if not ref.via:
         return name
-    return wording.say("via", name, " ".join(split_name(ref.via[-1].rpartition(".")[2])))
+    return wording.say("via", name, name_key(ref.via[-1], ref.table, wording))
+
+
+def name_key(key: str, table: str, wording: Wording) -> str:
+    """Return the words of a key; of one that only repeats the table it leads to, the table that has it."""
+    owner, _, column = key.rpartition(".")
+    words = split_name(column)
+    if {singular(word) for word in words} <= {*(singular(word) for word in split_name(table)), "id"}:
+        return singular(wording.table(owner))
+    return " ".join(words)
 
 
 def filter_words(each: Filter, wording: Wording) -> str:
@@ -164,7 +191,7 @@ def existence_words(each: Existence, wording: Wording) -> str:
     what = wording.table(each.table)
     if each.having:
         what = having_words(each.having, wording)
-    roles = [" ".join(split_name(name.rpartition(".")[2])) for name in each.via[-1:]]
+    roles = [name_key(name, each.table, wording) for name in each.via[-1:]]
     details = ", ".join([*roles, *inner])
     if each.on is not None:
         what, details = ", ".join(inner), ""
@@ -182,11 +209,8 @@ def having_words(having: Having, wording: Wording) -> str:
 
 
 def order_words(frame: Frame, wording: Wording) -> list[str]:
-    if frame.limit is not None and frame.limit != 1:
-        return []
-    highest, lowest = ("highest", "lowest") if frame.limit else ("most", "least")
     return [
-        wording.say(highest if order.is_descending else lowest, lower_first(order_target(order, frame, wording)))
+        wording.say("most" if order.is_descending else "least", lower_first(order_target(order, frame, wording)))
         for order in frame.order
     ]
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from typing import cast
 
+from recollect.apps.ask.interpret import schema_roles
 from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, find_moment
 from recollect.apps.ask.interpret.frame import (
     Compute,
@@ -26,7 +27,7 @@ from recollect.apps.ask.interpret.frame import (
     Period,
     Ref,
 )
-from recollect.apps.ask.interpret.index import SchemaIndex, Target
+from recollect.apps.ask.interpret.implied import imply_figures, imply_people, list_children
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import score
 from recollect.apps.ask.interpret.render import reaches_all
@@ -34,41 +35,34 @@ from recollect.apps.ask.interpret.state import Fact, State
 from recollect.apps.ask.interpret.variants import spread
 from recollect.apps.ask.interpret.work import Draft, Work, is_identifying, make_ref, negate
 
-HEADLINES = 4  # figures that are offered where a question names none
+MOST_MONTHS = 200  # days above which a period is compared with the year before
 
 
 def finish(state: State, linked: Linked) -> Iterator[Draft]:
     """Yield the frames that a reading of the whole question allows."""
+    for figure in imply_figures(start_work(state, linked)):
+        for person in imply_people(start_work(figure.state, linked)):
+            work = start_work(person.state, linked)
+            work.guesses += [person.guess] if person.guess else []
+            work.note("figure_guessed", figure.cost)
+            work.note("person_guessed", person.cost)
+            works = (replace_figure(work), average_totals(work), count_values(work), work) if work.subject else ()
+            for each in works:
+                if each is not None:
+                    yield from finish_work(each)
+
+
+def start_work(state: State, linked: Linked) -> Work:
     work = Work(linked, state)
     work.subject = find_subject(work)
-    if work.subject:
-        yield from finish_work(work)
-        for other in (replace_figure(work), average_totals(work), count_values(work)):
-            if other is not None:
-                yield from finish_work(other)
-        return
-    # "The best month in 2024" names no figure: each figure of money with a date is offered.
-    is_dated = bool(work.facts("grain", "period"))
-    figures = [each for each in list_figures(linked.index) if linked.index.tables[each.table].main_moment]
-    for target in figures[:HEADLINES] if is_dated else ():
-        fact = Fact("metric", 0, target, target.aggregate or "sum")
-        guessed = Work(linked, replace(state, facts=(fact, *state.facts)), target.table)
-        guessed.guess(target.column or "amount")
-        guessed.note("figure_guessed")
-        yield from finish_work(guessed)
-
-
-def list_figures(index: SchemaIndex) -> list[Target]:
-    """Return the measures of money, the best known names first."""
-    found = index.by_concept.get("money", {})
-    return sorted((each for each in found if each.aggregate or each.expression), key=lambda each: -found[each])
+    return work
 
 
 def replace_figure(work: Work) -> Work | None:
     """Return the reading with another figure of money, where the one in the question cannot be split as asked: what was
     sold of a category is recorded in the order lines, not in the order."""
     summed = [fact for fact in work.facts("metric", "superlative") if fact.aggregate == "sum"]
-    figures = list_figures(work.index)
+    figures = work.index.figures
     if len(summed) != 1 or summed[0].target not in figures:
         return None
     own = summed[0].target.table
@@ -78,8 +72,7 @@ def replace_figure(work: Work) -> Work | None:
     if not able or reaches_all(own, parts, work.index):
         return None
     facts = tuple(replace(each, target=able[0]) if each == summed[0] else each for each in work.state.facts)
-    made = Work(work.linked, replace(work.state, facts=facts))
-    made.subject = find_subject(made)
+    made = start_work(replace(work.state, facts=facts), work.linked)
     made.note("figure_replaced")
     return made
 
@@ -88,7 +81,7 @@ def average_totals(work: Work) -> Work | None:
     """Return the reading of "average revenue per customer" as one figure: all revenue by the number of customers."""
     averaged = [fact for fact in work.facts("metric") if fact.aggregate == "avg" and not fact.target.per]
     grouped = [*work.facts("grain"), *(fact for fact in work.facts("group") if not fact.target.column)]
-    if len(averaged) != 1 or not grouped or averaged[0].target not in list_figures(work.index):
+    if len(averaged) != 1 or not grouped or averaged[0].target not in work.index.figures:
         return None
     facts = tuple(replace(each, aggregate="per") if each == averaged[0] else each for each in work.state.facts)
     made = Work(work.linked, replace(work.state, facts=facts), work.subject)
@@ -122,7 +115,9 @@ def finish_work(work: Work) -> Iterator[Draft]:
 
 
 def says_something(frame: Frame, work: Work) -> bool:
-    return bool(frame.metrics or frame.columns or frame.conditions or work.facts("entity", "define"))
+    """Whether a frame is about something, and its order is an order of rows: a single figure has none."""
+    is_single = bool(frame.metrics and (frame.order or frame.limit) and not frame.groups)
+    return not is_single and bool(frame.metrics or frame.columns or frame.conditions or work.facts("entity", "define"))
 
 
 def find_subject(work: Work) -> str:
@@ -136,7 +131,12 @@ def find_subject(work: Work) -> str:
     first = [*counted, *work.named_entities, *([] if is_listed else valued)]
     tables = [fact.target.table for fact in (*first, *later)]
     tables += [fact.fragment.subject for fact in work.facts("define") if fact.fragment]
-    return tables[0] if tables else ""
+    subject = tables[0] if tables else ""
+    # "No-shows" that are a kind of appointment are appointments.
+    is_kind = (
+        bool(subject) and not first and subject in work.tables("filter") and schema_roles.is_kind(subject, work.index)
+    )
+    return next(iter(list_children(subject, work.index)), subject) if is_kind else subject
 
 
 def add_metrics(work: Work) -> None:
@@ -198,6 +198,9 @@ def add_shown(work: Work) -> None:
         group_by_entity_before(work)
     else:
         show_entities(work)
+    own = {Ref(work.subject), *(Ref(work.subject, name) for name in work.index.tables[work.subject].label)}
+    if work.columns and work.linked.asks_who and own.isdisjoint(work.columns):
+        work.columns.insert(0, Ref(work.subject))
 
 
 def is_date_of_figure(ref: Ref, work: Work) -> bool:
@@ -296,7 +299,7 @@ def rank_rows(work: Work, fact: Fact, ref: Ref) -> None:
     work.order.append(Order("column", is_descending=fact.is_descending, of=ref))
     if work.metrics:
         work.note("left_over")
-    elif not work.columns and not work.named_entities and work.linked.tokens[0].lower not in ("who", "谁"):
+    elif not work.columns and not work.named_entities and not work.linked.asks_who:
         work.columns.append(ref)
     show_rank(work, ref)
 
@@ -308,29 +311,10 @@ def rank_groups(work: Work, fact: Fact, ref: Ref) -> None:
         work.groups.append(Group(ref))
         metric = Metric("count", Ref(ref.table))
     move_columns_to_groups(work, metric)
-    if not work.groups and not work.facts("grain") and not group_by_person(work, metric):
+    if not work.groups and not work.facts("grain"):
         work.note("ranked_nothing")
     work.metrics = [metric, *(each for each in work.metrics if each != metric)]
     work.order.append(Order("metric", 0, fact.is_descending))
-
-
-def group_by_person(work: Work, metric: Metric) -> bool:
-    """`who sold the most`: the people whom the counted rows belong to."""
-    joins = work.index.joins
-    if work.linked.tokens[0].lower not in ("who", "谁"):
-        return False
-    people = [*work.index.by_concept.get("person", {}), *work.index.by_concept.get("customer", {})]
-    owners = [
-        each
-        for each in people
-        if each.kind == "entity" and not each.via and joins.is_below(metric.of.table, each.table)
-    ]
-    if owners:
-        near = min(owners, key=lambda each: len(joins.path(metric.of.table, each.table) or ()))
-        work.groups.append(Group(make_ref(near, work.index)))
-        if len(owners) > 1:
-            work.guess(near.table)
-    return bool(owners)
 
 
 def move_columns_to_groups(work: Work, metric: Metric) -> None:
@@ -352,10 +336,8 @@ def resolve_superlative(work: Work, number: int | None) -> None:
         work.order.append(Order("metric", 0, is_descending))
     elif direction in ("last", "first"):
         order_by_date(work, is_descending)
-    elif concept == "rows":
-        rank_by_rows(work, is_descending)
-    elif not order_by_concept(work, concept or "money", is_descending, is_guessed=not concept):
-        rank_by_money(work, concept or "money", is_descending)
+    elif concept:
+        order_by_concept(work, concept, is_descending)
     if work.order:
         work.set_limit(number)
     work.note("left_over", not work.order)
@@ -364,28 +346,20 @@ def resolve_superlative(work: Work, number: int | None) -> None:
 def order_by_date(work: Work, is_descending: bool) -> None:
     info = work.index.tables[work.subject]
     if info.main_moment:
-        if info.moments > 1:
-            work.guess(info.main_moment)
-        work.note("superlative_guessed", 0.3 if info.moments == 1 else 1.0)
+        work.note("superlative_guessed", 0.3 if len(info.moments) == 1 else 1.0)
         work.order.append(Order("column", is_descending=is_descending, of=Ref(work.subject, info.main_moment)))
 
 
-def order_by_concept(work: Work, concept: str, is_descending: bool, *, is_guessed: bool) -> bool:
+def order_by_concept(work: Work, concept: str, is_descending: bool) -> None:
     """Order by the subject's column of a concept; the oldest person has the earliest birth date."""
     found = work.index.best_of_concept(concept, work.subject)
     if found is None and concept == "age":
         found, is_descending = work.index.best_of_concept("birth", work.subject), not is_descending
-    if found is None:
-        return False
-    measures = [each for each in work.index.tables[work.subject].columns.values() if each.role == "measure"]
-    is_guessed = is_guessed and len(measures) > 1
-    if is_guessed:
-        work.guess(found.column or "amount")
-    work.note("superlative_guessed", 0.7 if is_guessed else 0.3)
-    ref = make_ref(found, work.index)
-    work.order.append(Order("column", is_descending=is_descending, of=ref))
-    show_rank(work, ref)
-    return True
+    if found is not None:
+        work.note("superlative_guessed", 0.3)
+        ref = make_ref(found, work.index)
+        work.order.append(Order("column", is_descending=is_descending, of=ref))
+        show_rank(work, ref)
 
 
 def show_rank(work: Work, ref: Ref) -> None:
@@ -395,36 +369,12 @@ def show_rank(work: Work, ref: Ref) -> None:
         work.note("default_label")
 
 
-def rank_by_rows(work: Work, is_descending: bool) -> None:
-    """Rank by how often something occurs: values of a column, or rows by the rows that belong to them."""
-    counted = work.subject if work.columns else find_child(work)
-    if counted:
-        move_columns_to_groups(work, Metric("count", Ref(counted)))
-        work.groups = work.groups or [Group(Ref(work.subject))]
-        work.metrics.insert(0, Metric("count", Ref(counted)))
-        work.order.append(Order("metric", 0, is_descending))
-
-
 def find_child(work: Work) -> str:
     """Return the table whose rows belong to the subject directly; the first one if there are several."""
-    below = [join.table for join in work.index.model.joins if join.to == work.subject and join.table != work.subject]
-    if len(set(below)) > 1:
+    below = list_children(work.subject, work.index)
+    if len(below) > 1:
         work.guess(below[0])
     return below[0] if below else ""
-
-
-def rank_by_money(work: Work, concept: str, is_descending: bool) -> None:
-    """Rank the subject by the sum of a measure of money in a table whose rows belong to it."""
-    for target in list_figures(work.index) if concept == "money" else ():
-        if work.index.joins.is_below(target.table, work.subject):
-            metric = Metric("sum", replace(make_ref(target, work.index), name="amount"))
-            move_columns_to_groups(work, metric)
-            work.groups = work.groups or [Group(Ref(work.subject))]
-            work.metrics.insert(0, metric)
-            work.order.append(Order("metric", 0, is_descending))
-            work.guess("amount")
-            work.note("superlative_guessed")
-            return
 
 
 def add_orders(work: Work) -> None:
@@ -465,18 +415,41 @@ def order_by_figure(work: Work) -> None:
 def add_compute(work: Work) -> None:
     """Shares and growth change how the first figure is shown."""
     for fact in work.facts("compute"):
-        if fact.text in ("share", "rate") and add_rate(work, fact.text):
-            continue
-        is_possible = (
-            has_parts(work)
-            if fact.text == "share"
-            else fact.text == "growth" and bool(work.metrics) and has_grain(work)
-        )
-        if is_possible:
-            compute = cast(Compute, fact.text)
-            figure = [work.metrics[0]] if compute == "growth" else []
-            work.metrics = [*figure, replace(work.metrics[0], compute=compute), *work.metrics[1:]]
-        work.note("left_over", not is_possible)
+        if fact.text in ("fastest", "slowest"):
+            work.note("left_over", not rank_by_change(work, is_descending=fact.text == "fastest"))
+        elif fact.text not in ("share", "rate") or not add_rate(work, fact.text):
+            is_share = fact.text == "share"
+            is_possible = (
+                has_parts(work) if is_share else fact.text == "growth" and bool(work.metrics) and has_grain(work)
+            )
+            if is_possible:
+                figure = [] if is_share else [work.metrics[0]]
+                work.metrics = [*figure, replace(work.metrics[0], compute=cast(Compute, fact.text)), *work.metrics[1:]]
+            work.note("left_over", not is_possible)
+
+
+def rank_by_change(work: Work, *, is_descending: bool) -> bool:
+    """Rank groups by how much their figure grew since the year before, or since the period before the one named."""
+    moment = find_moment(work, work.base)
+    if not work.metrics or moment is None:
+        return False
+    given = [period for period in work.periods if period.start and period.end]
+    today = work.linked.today
+    start = date.fromisoformat(given[0].start or "") if given else date(today.year, 1, 1)
+    end = date.fromisoformat(given[0].end or "") if given else today + timedelta(days=1)
+    is_year = not given or (end - start).days > MOST_MONTHS
+    before, until = (shift_year(start), shift_year(end)) if is_year else (start - (end - start), start)
+    periods = tuple(Period(moment, a.isoformat(), b.isoformat()) for a, b in ((start, end), (before, until)))
+    move_columns_to_groups(work, work.metrics[0])
+    work.groups = work.groups or [Group(Ref(work.subject))]
+    work.metrics = [replace(work.metrics[0], compute="change", part=Part(periods=periods))]
+    work.periods, work.order = [], [Order("metric", 0, is_descending)]
+    work.set_limit(work.state.limit)
+    return True
+
+
+def shift_year(day: date) -> date:
+    return day.replace(year=day.year - 1, day=min(day.day, 28) if day.month == 2 else day.day)
 
 
 def has_parts(work: Work) -> bool:
@@ -515,8 +488,8 @@ def has_grain(work: Work) -> bool:
 
 def add_comparison(work: Work) -> None:
     """`compare 2021 and 2022`: a figure for each year, or for each value of the column."""
-    if work.facts("compare") and work.metrics and not work.groups:
-        work.groups = list_compared(work)[:1]
+    if work.facts("compare") and work.metrics:
+        work.groups += [group for group in list_compared(work)[:1] if group not in work.groups]
         work.note("left_over", 0 if work.groups else 0.5)
 
 
@@ -573,8 +546,9 @@ def add_absence(work: Work) -> bool:
 def add_threshold(work: Work) -> int:
     """`invoices over 10`: a number without a column is compared with what a row is worth. Return the operators used."""
     state = work.state
-    target = work.index.best_of_concept("money", work.subject)
-    if target is None or not state.numbers or state.compare in ("", "> average", "< average"):
+    target = work.index.worth(work.subject)
+    is_count = all(fact.aggregate == "count" for fact in work.facts("metric"))
+    if target is None or not is_count or not state.numbers or state.compare in ("", "> average", "< average"):
         return 0
     is_period = any(
         link.kind == "period" and link.text in state.values for links in work.linked.links for link in links

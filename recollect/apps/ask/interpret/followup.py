@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from recollect.apps.ask.interpret.compose import compose
 from recollect.apps.ask.interpret.conditions import add_definitions, find_moment, make_period, merge_periods
+from recollect.apps.ask.interpret.finish import make_metric
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Op, Order, Ref
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import Feature, score
@@ -20,7 +21,7 @@ from recollect.apps.ask.interpret.render import base_table, row_refs
 from recollect.apps.ask.interpret.state import State
 from recollect.apps.ask.interpret.variants import has_twin, merge_by_column
 from recollect.apps.ask.interpret.words import Token, find_operators, longest_operator
-from recollect.apps.ask.interpret.work import Draft, Work, negate
+from recollect.apps.ask.interpret.work import Draft, Work, make_ref, negate
 
 WIDTH = 25
 SHORT, MEDIUM = 4, 7  # words of a typical follow-up
@@ -113,7 +114,8 @@ def make_draft(change: Change, linked: Linked) -> Draft:
     strength = min(cue, UNSURE if len(linked.tokens) <= SHORT else 0.0) if is_complete else cue
     is_cued = ("follow_cue", strength) if strength > 0 else ("follow_without_cue", 1.0)
     unused = ("table_unused", float(len(named - change.frame.tables)))
-    features = (*change.state.features, *change.features, is_cued, unused)
+    unsure = ("follow_unsure", float(not linked.is_last_sure))
+    features = (*change.state.features, *change.features, is_cued, unused, unsure)
     chart = next((fact.text for fact in change.work.facts("chart")), "")
     return Draft(change.frame, features, score(features), change.state, chart, changed=tuple(change.changed))
 
@@ -163,7 +165,7 @@ def change_figure(change: Change) -> None:
     """Another aggregate or another measure replaces the figure."""
     frame, aggregates = change.frame, change.state.aggregates
     refs = zip(change.work.facts("metric"), change.work.refs("metric"), strict=True)
-    metrics = tuple(Metric(fact.aggregate, ref) for fact, ref in refs)
+    metrics = tuple(make_metric(change.work, fact, ref) for fact, ref in refs)
     if counts_them(change, metrics):
         # "How many of them ordered": the last rows are counted, those that have what is named.
         change.counted = metrics[0].of.table
@@ -177,11 +179,19 @@ def change_figure(change: Change) -> None:
         change.set("figure", metrics=metrics, columns=columns, order=order)
     elif aggregates and frame.metrics:
         change_aggregate(change, frame.metrics[0].aggregate)
+    elif aggregates and (worth := change.work.index.worth(frame.subject)):
+        # "What is the total" of rows that were listed: of what they are worth.
+        change.set("figure", metrics=(Metric(aggregates[0], make_ref(worth, change.work.index)),), columns=(), order=())
+        change.resolved += 1
 
 
 def change_aggregate(change: Change, old: str) -> None:
-    """`average instead of total`: of the aggregates in the question, the new one counts."""
-    if not old.startswith("count"):
+    """`average instead of total`: of the aggregates in the question, the new one counts. The total of a table of sums
+    is their sum."""
+    if old == "sum" and change.is_table and set(change.state.aggregates) == {"sum"}:
+        change.set("figure", groups=(), order=(), limit=None)
+        change.resolved += 1
+    elif not old.startswith("count"):
         others = [each for each in change.state.aggregates if each != old]
         change.set_first_metric(aggregate=(others or change.state.aggregates)[0])
         change.resolved += 1
@@ -222,8 +232,14 @@ def change_columns(change: Change) -> None:
 def change_groups(change: Change) -> None:
     """A new group replaces the old one of its kind, time or other; after "and" it is added."""
     grains = [Group(change.find_moment(), cast(Grain, fact.text)) for fact in change.work.facts("grain")]
-    groups = [*map(Group, change.work.refs("group")), *grains]
+    refs = change.work.refs("group")
+    figures = [ref for ref in refs if change.is_table and change.work.index.column_of(ref).role == "measure"]
+    if figures:
+        # "By quantity instead" ranks the same groups by another figure.
+        change.set("figure", metrics=tuple(Metric("sum", ref) for ref in figures))
+    groups = [*(Group(ref) for ref in refs if ref not in figures), *grains]
     if not groups:
+        rank_named_rows(change)
         return
     is_time, frame = bool(groups[0].grain), change.frame
     kept = [each for each in frame.groups if change.is_adding or bool(each.grain) != is_time]
@@ -234,13 +250,20 @@ def change_groups(change: Change) -> None:
     change.reach(*(group.of for group in groups))
 
 
+def rank_named_rows(change: Change) -> None:
+    """`which customers bought most`: the last figure for each of the rows that are named."""
+    named = change.work.named_entities if change.state.superlative and change.is_table else []
+    for fact in named[:1]:
+        ref = make_ref(fact.target, change.work.index)
+        change.set("group", groups=(Group(ref),), columns=())
+        change.reach(ref)
+
+
 def change_filters(change: Change) -> None:
     """A value of a filtered column replaces its value; another one narrows the rows."""
     pairs = zip(change.work.facts("filter"), change.work.refs("filter"), strict=True)
     filters = [Filter(ref, negate(fact.op, fact.is_negated), fact.values, fact.is_text) for fact, ref in pairs]
     made = merge_by_column(filters)
-    if any(each.op == "not null" for each in made):
-        raise CannotFollow  # "with the name" shows it
     for each in made:
         place_filter(change, each, made)
     change.changed += ["filter"] if made else []
@@ -328,9 +351,10 @@ def order_rows(change: Change, kind: str) -> None:
     if kind == "superlative" and frame.metrics:
         raise CannotFollow
     metrics = {metric.of: n for n, metric in enumerate(frame.metrics)}
+    grouped = {group.of.table for group in frame.groups}
     orders = [
         Order("metric", metrics.get(ref, 0), fact.is_descending)
-        if ref in metrics or change.is_table
+        if ref in metrics or (change.is_table and ref.table not in grouped)
         else Order("column", is_descending=fact.is_descending, of=ref)
         for fact, ref in zip(facts, change.work.refs(kind), strict=True)
     ]

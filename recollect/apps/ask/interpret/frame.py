@@ -18,7 +18,7 @@ Op = Literal[
     "> average", "< average", "contains", "starts", "ends", "not contains",
 ]  # fmt: skip
 Grain = Literal["", "hour", "day", "weekday", "week", "month", "quarter", "year"]
-Compute = Literal["", "share", "growth", "rate"]
+Compute = Literal["", "share", "growth", "rate", "change"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class Group:
 @dataclass(frozen=True, slots=True)
 class Metric:
     """`aggregate` is count, count_distinct, sum, avg, min or max. `compute` shows it as a share of the total, as the
-    growth since the row before, or as the rate of the rows that meet `part`. `per` divides it by the number of
-    different groups: orders per customer."""
+    growth since the row before, as the rate of the rows that meet `part`, or as the change from its second period to
+    its first. `per` divides it by the number of different groups: orders per customer."""
 
     aggregate: str
     of: Ref
@@ -54,13 +54,15 @@ class Metric:
 @dataclass(frozen=True, slots=True)
 class Filter:
     """`is_text`: the values are texts. With `where` the value is an SQL condition over the table's columns. Filters
-    with the same `either` number above 0 are alternatives."""
+    with the same `either` number above 0 are alternatives. `is_default`: nobody asked for it, cancelled rows are left
+    out."""
 
     of: Ref
     op: Op
     values: tuple[str, ...] = ()
     is_text: bool = True
     either: int = 0
+    is_default: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +106,11 @@ class Existence:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The rows whose rate is asked for."""
+    """The rows whose rate is asked for, or the two periods that are compared."""
 
     filters: tuple[Filter, ...] = ()
     existence: tuple[Existence, ...] = ()
+    periods: tuple[Period, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

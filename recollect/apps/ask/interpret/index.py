@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from recollect.apps.ask.interpret.frame import Ref
+from recollect.apps.ask.interpret import schema_roles
+from recollect.apps.ask.interpret.frame import Filter, Ref
 from recollect.apps.ask.interpret.joins import JoinGraph, join_name
 from recollect.apps.ask.interpret.values import ValueIndex
 from recollect.apps.ask.interpret.words import Phrase, load_concepts, split_name, stem_phrase, stem_word
@@ -23,16 +25,15 @@ Kind = Literal["entity", "column", "measure"]
 NUMERIC = re.compile(r"[+-]?\d+(\.\d+)?")
 WEAK = frozenset(("of", "the", "and", "in", "for", "to", "is", "a", "if", "no", "on"))
 ROLES = frozenset(("origin", "target"))
-FIGURES = frozenset(("money", "units", "price"))  # concepts of columns, never of rows
+FIGURES = frozenset(("income", "money", "units", "price"))  # concepts of columns, never of rows
 KEY_WORDS = frozenset(("id", "uid", "key", "code", "pk", "uuid"))
 NUMBER_WORDS = KEY_WORDS | {"no", "nr", "num", "number"}
 TYPE_WORDS = frozenset(("date", "time", "at", "on", "dt", "timestamp"))  # say what a column holds, not what it means
 NAME_WORDS = ("name", "名称", "名字")
 VALUE_WORDS = ("value", "size", "total", "amount")
-# Amounts that are not called revenue.
-NOT_INCOME = frozenset(
-    map(stem_word, ("refund", "discount", "tax", "shipping", "cost", "budget", "balance", "deposit", "credit"))
-)
+PARTIAL = 0.8  # score up to which a table is only named in part
+# How well words for revenue name the best amount, and how much less well those that are rated lower.
+SAID, NEXT_SAID, FALL, MIN_SAID, LEAST_SAID, SURE = 0.97, 0.06, 0.6, 0.5, 0.2, 0.5
 YES, NO = frozenset(("1", "y", "yes", "true", "t")), frozenset(("0", "n", "no", "false", "f"))
 
 
@@ -84,11 +85,11 @@ class TableInfo:
     key: tuple[str, ...]
     label: tuple[str, ...]
     columns: Mapping[str, ColumnInfo]
-    main_moment: str = ""
+    moments: tuple[str, ...] = ()  # that may say when a row happened, the main one first
 
     @property
-    def moments(self) -> int:
-        return sum(column.role == "moment" for column in self.columns.values())
+    def main_moment(self) -> str:
+        return self.moments[0] if self.moments else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,10 @@ class SchemaIndex:
     joined: dict[str, dict[Target, float]] = field(default_factory=dict)
     by_concept: dict[str, dict[Target, float]] = field(default_factory=dict)
     roles: frozenset[str] = frozenset()
+    figures: dict[Target, float] = field(default_factory=dict)  # amounts of money, the likeliest revenue first
+    people: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()  # tables of what happened, those that refer to the most other rows first
+    void: dict[str, Filter] = field(default_factory=dict)  # conditions that leave out cancelled rows, by table
 
     @classmethod
     def build(cls, model: SemanticModel, catalog: Catalog) -> SchemaIndex:
@@ -126,6 +131,12 @@ class SchemaIndex:
         for table in catalog.tables:
             index.tables[table.name] = make_table(table, entities.get(table.name), model)
         index.add_names()
+        index.people = tuple(table for table in index.tables if schema_roles.is_people(table, index))
+        refers = Counter(join.table for join in model.joins)
+        dated = [name for name, info in index.tables.items() if info.main_moment and refers[name]]
+        index.events = tuple(sorted(dated, key=lambda name: -refers[name]))
+        found = {table: schema_roles.find_void_rows(table, index) for table in index.tables}
+        index.void = {table: condition for table, condition in found.items() if condition}
         return index
 
     @property
@@ -143,6 +154,30 @@ class SchemaIndex:
     def is_measure(self, target: Target) -> bool:
         return target.kind == "measure" or self.column_of(target).role == "measure"
 
+    def worth(self, table: str) -> Target | None:
+        """Return the amount of money that a row of the table is worth."""
+        return next((target for target in self.figures if target.table == table), None)
+
+    def add_figures(self) -> None:
+        """Rank the amounts of money. Words for revenue name the best one, and the others less well."""
+        rated = [
+            (schema_roles.rate_figure(each, self), each) for each in self.model.measures if each.table in self.tables
+        ]
+        ranked = sorted(((rating, each) for rating, each in rated if rating > 0), key=lambda pair: -pair[0])
+        for rating, measure in ranked:
+            target, worse = self.named_figure(measure, measure.names[0]), ranked[0][0] - rating
+            self.figures[target] = rating
+            said = max(
+                MIN_SAID, SAID - (NEXT_SAID if worse else 0.0) - FALL * worse - (FALL / 2 if rating < SURE else 0.0)
+            )
+            if rating >= LEAST_SAID:
+                keep_best(self.by_concept.setdefault("income", {}), target, said)
+
+    def named_figure(self, measure: Measure, name: str) -> Target:
+        """Return the target of a measure; one that is named like its rows ("sales") is summed, never listed."""
+        is_rows = any(each.table == measure.table and name in each.names for each in self.model.entities)
+        return measure_target(measure) if is_rows else self.figure_target(measure)
+
     def best_of_concept(self, concept: str, table: str) -> Target | None:
         """Return the column or measure of the table that fits the concept best."""
         found = self.by_concept.get(concept, {})
@@ -157,18 +192,27 @@ class SchemaIndex:
             self.add_name(target, name, score)
         for join in self.model.joins:
             self.add_role(join)
+        self.add_figures()
         for info in self.tables.values():
             self.add_value_names(info)
+        self.drop_partial_rows()
         columns = (column for info in self.tables.values() for column in info.columns.values())
         self.roles = ROLES.intersection(concept for column in columns for concept in column.concepts)
 
+    def drop_partial_rows(self) -> None:
+        """Drop tables that are named in part by the whole name of another one: "invoices" are no invoice lines."""
+        for phrase, targets in self.names.items():
+            if any(target.kind == "entity" and score >= 1 for target, score in targets.items()):
+                kept = {
+                    target: score for target, score in targets.items() if target.kind != "entity" or score > PARTIAL
+                }
+                self.names[phrase] = kept
+
     def add_value_names(self, info: TableInfo) -> None:
         """Name what a row is worth: the "order value" is the order's own amount, or that of its lines together."""
-        own = self.best_of_concept("money", info.name)
-        below = [join.table for join in self.model.joins if join.to == info.name and join.table != info.name]
-        found = [target for table in below if (target := self.best_of_concept("money", table))]
-        best = max(found, key=lambda each: self.by_concept["money"][each], default=None)
-        target = own or (replace(best, per=info.name) if best else None)
+        below = {join.table for join in self.model.joins if join.to == info.name} - {info.name}
+        best = next((target for target in self.figures if target.table in below), None)
+        target = self.worth(info.name) or (replace(best, per=info.name) if best else None)
         if target is None:
             return
         for word in VALUE_WORDS:
@@ -202,12 +246,9 @@ class SchemaIndex:
         for each in columns:
             for name in each.names:
                 yield Target("column", each.table, each.column), name, 1.0 if name == each.names[0] else 0.95
-        rows = {(each.table, name) for each in self.model.entities for name in each.names}
         for measure in self.model.measures:
             for name in measure.names:
-                # A figure that is named like its rows ("sales") is summed, never listed.
-                target = measure_target(measure) if (measure.table, name) in rows else self.figure_target(measure)
-                yield target, name, 1.0 if name == measure.names[0] else 0.95
+                yield self.named_figure(measure, name), name, 1.0 if name == measure.names[0] else 0.95
 
     def figure_target(self, measure: Measure) -> Target:
         """Return the column of a measure, or its expression if it is more than a column."""
@@ -230,19 +271,18 @@ class SchemaIndex:
             part = stems[start:end]
             if len(part) < len(stems) and not set(part) <= WEAK:
                 self.put(part, target, score * part_score(stems, part, start, own, target.kind))
-            fit = 0.6 if NOT_INCOME.intersection(stems) else 1.0
-            self.add_concepts(part, target, score * fit * concept_fit(start, end, len(stems)))
+            self.add_concepts(part, target, score * concept_fit(start, end, len(stems)))
 
     def add_concepts(self, part: Phrase, target: Target, score: float) -> None:
         for concept in load_concepts().get(part, frozenset()):
-            if concept not in FIGURES or target.kind != "entity":
+            if concept != "income" and (concept not in FIGURES or target.kind != "entity"):
                 keep_best(self.by_concept.setdefault(concept, {}), target, score)
 
     def add_whole_concepts(self, stems: Phrase, target: Target, score: float, own: set[str]) -> None:
         """Add the concepts that all words of a name have, the table's own name aside: `order_total_amount`."""
         words = [load_concepts().get((stem,), frozenset()) for stem in stems if stem not in own]
         for concept in frozenset.intersection(*words) if len(words) > 1 else ():
-            if target.kind != "entity":
+            if target.kind != "entity" and concept != "income":
                 keep_best(self.by_concept.setdefault(concept, {}), target, score)
 
     def put(self, phrase: Phrase, target: Target, score: float) -> None:
@@ -289,7 +329,10 @@ def make_table(table: Table, entity: Entity | None, model: SemanticModel) -> Tab
     moments = sorted((each for each in model.moments if each.table == table.name), key=lambda each: not each.is_main)
     roles = find_roles(table, key, model)
     columns = {each.name: make_column(table.name, each, roles.get(each.name, "dimension")) for each in table.columns}
-    return TableInfo(table.name, entity.names[0], key, entity.label, columns, moments[0].column if moments else "")
+    usable = [each.column for each in moments if each.is_main or each.column in draft.list_moments(table)]
+    return TableInfo(
+        table.name, entity.names[0], key, entity.label, columns, tuple(usable or [m.column for m in moments[:1]])
+    )
 
 
 def find_roles(table: Table, key: tuple[str, ...], model: SemanticModel) -> dict[str, Role]:

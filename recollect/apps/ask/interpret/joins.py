@@ -47,6 +47,7 @@ class JoinGraph:
     steps: dict[str, list[Step]] = field(default_factory=dict)
     by_name: dict[str, Join] = field(default_factory=dict)
     found: dict[tuple[str, str, tuple[str, ...]], Path | None] = field(default_factory=dict)
+    last_joins: dict[tuple[str, str], list[Join]] = field(default_factory=dict)
 
     @classmethod
     def build(cls, joins: Sequence[Join]) -> JoinGraph:
@@ -58,10 +59,10 @@ class JoinGraph:
         return graph
 
     def path(self, start: str, end: str, via: tuple[str, ...] = ()) -> Path | None:
-        """Return the shortest path, which ends with the join named in `via` if one is; None if there is none."""
+        """Return a shortest path, ending with the join that `via` names; None if the tables are not connected."""
         key = (start, end, via)
         if key not in self.found:
-            self.found[key] = self.path_via(start, end, via) if via else self.search(start, end)
+            self.found[key] = self.path_via(start, end, via) if via else next(iter(self.search(start, end)), None)
         return self.found[key]
 
     def belongs(self, start: str, end: str, via: tuple[str, ...] = ()) -> bool:
@@ -77,21 +78,23 @@ class JoinGraph:
         """A join in `via` names the table's role, so it is the last one on the way from the row that holds the key."""
         join = self.by_name.get(via[-1])
         if join is None:
-            return self.search(start, end)
+            return self.path(start, end)
         last = Step(join, join.to == end)
-        head = self.search(start, last.source)
+        head = self.path(start, last.source)
         return None if head is None else (*head, last)
 
-    def search(self, start: str, end: str) -> Path | None:
-        """Breadth first; among paths of the same length, one with fewer steps from one row to many."""
+    def search(self, start: str, end: str) -> list[Path]:
+        """Return the shortest paths; of those of the same length, the ones with the fewest steps from one row to
+        many."""
         if start == end:
-            return ()
+            return [()]
         found: list[Path] = []
         paths: list[Path] = [(step,) for step in self.steps.get(start, ())]
         while paths and not found and len(paths[0]) <= LONGEST:
             found = [path for path in paths if path[-1].target == end]
             paths = [longer for path in paths for longer in self.extend(path)]
-        return min(found, key=fan_outs, default=None)
+        fewest = min(map(fan_outs, found), default=0)
+        return [path for path in found if fan_outs(path) == fewest]
 
     def extend(self, path: Path) -> Iterator[Path]:
         """Yield the path with one more step, to tables that are not on it yet."""
@@ -100,16 +103,12 @@ class JoinGraph:
         yield from ((*path, step) for step in steps if step.target not in seen)
 
     def parallel(self, start: str, end: str) -> list[Join]:
-        """Return the joins that name `end` from the table before it on the path, where there is a choice."""
-        path = self.path(start, end)
-        if not path:
-            return []
-        last = path[-1]
-        same = [
-            step.join
-            for step in self.steps.get(last.source, ())
-            if step.target == end and step.is_forward == last.is_forward
-        ]
+        """Return the last joins of the shortest paths, where there are several: an order's region is that of its
+        customer or that of its employee."""
+        if (start, end) not in self.last_joins:
+            ends = dict.fromkeys(join_name(path[-1].join) for path in self.search(start, end) if path)
+            self.last_joins[start, end] = [self.by_name[name] for name in ends]
+        same = self.last_joins[start, end]
         return same if len(same) > 1 else []
 
 

@@ -12,7 +12,7 @@ from datetime import date
 from itertools import takewhile
 from typing import Literal
 
-from recollect.apps.ask.interpret.frame import Filter, Frame, Ref
+from recollect.apps.ask.interpret.frame import Filter, Frame, Op, Period, Ref
 from recollect.apps.ask.interpret.index import (
     NO_COLUMN,
     NOWHERE,
@@ -30,6 +30,7 @@ from recollect.apps.ask.interpret.words import (
     Phrase,
     Token,
     find_operators,
+    is_abbreviation,
     load_concepts,
     longest_operator,
     stem_phrase,
@@ -42,13 +43,19 @@ Tier = Literal["schema", "glossary", "project", "user", "session"]
 TIERS: dict[Tier, int] = {"schema": 0, "glossary": 1, "project": 2, "user": 3, "session": 4}
 LinkKind = Literal["entity", "column", "measure", "value", "period", "number", "definition", "operator", "role", "text"]
 LONGEST_SPAN = 6
+WHO = ("who", "whom", "whose", "谁")
 VALUES = frozenset(("value", "period"))
+NAMING = VALUES | {"entity", "column", "measure", "definition"}
 CLEAR = 0.8  # score above which a name is clear
 GOOD = 0.9  # score from which nothing else needs to be looked up
 JOINED = 6  # letters above which a single word may be two of a name
-MIN_ABBREVIATION, ABBREVIATED = 3, 0.9  # letters of an abbreviation, and how alike it and its word are
-VOWELS = frozenset("aeiou")
-ENDS = frozenset(map(stem_word, ("end", "ended", "left", "deceased", "cancelled", "terminated", "closed", "died")))
+MIN_ABBREVIATED, ABBREVIATED = 3, 0.9  # letters of an abbreviation, and how alike it and its word are
+PAID, DUE = frozenset(map(stem_word, ("paid", "settled", "payment"))), frozenset(("due", "deadlin", "expect"))
+ENDS = draft.ENDINGS | frozenset(map(stem_word, ("done", "solved", "inactive")))
+STATES, STATE = {"open": ENDS, "owed": PAID}, 0.93  # columns that say what has become of a row; score of such a word
+WORD_OF_VALUE, MOST_SPELLINGS = 0.75, 20  # score of one word of values, and how many values may have it
+GUESSED = 0.3  # score of rows that an unknown word may stand for
+MOST_GUESSED = 2
 PREFIX = 4  # letters that a shortened word must share with a name
 
 
@@ -120,6 +127,12 @@ class Linked:
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     today: date = date.min
     last: Frame | None = None
+    is_last_sure: bool = True  # whether the last frame was answered, not only offered
+
+    @property
+    def asks_who(self) -> bool:
+        """Whether the question is about people."""
+        return bool(self.tokens) and self.tokens[0].lower in WHO
 
     def links_at(self, at: int) -> Sequence[Link]:
         return self.links[at] if at < len(self.links) else ()
@@ -132,18 +145,18 @@ class Linked:
         """Return the links other than operators that explain the token."""
         return [
             link for links in self.links for link in links
-            if link.kind not in ("operator", "role", "text") and link.start <= at < link.end
+            if link.kind not in ("operator", "role", "text") and link.start <= at < link.end and link.score > GUESSED
         ]  # fmt: skip
 
 
 def link_question(
     question: str, index: SchemaIndex, vocabulary: Vocabulary | None = None, *, today: date | None = None,
-    last: Frame | None = None, values: Sequence[FoundValue] = (),
+    last: Frame | None = None, values: Sequence[FoundValue] = (), is_last_sure: bool = True,
 ) -> Linked:  # fmt: skip
     """Return the question's tokens and links. Call again with `values` after looking up `lookups`."""
     vocabulary, day = vocabulary or Vocabulary(), today or date.today()
     tokens = tokenize(question)
-    linked = Linked(question, tokens, index, vocabulary=vocabulary, today=day, last=last)
+    linked = Linked(question, tokens, index, vocabulary=vocabulary, today=day, last=last, is_last_sure=is_last_sure)
     known = index.values.with_values(values)
     found: list[Link] = [
         *(Link(s.first, s.last, "period", period=s, text=s.text) for s in find_periods(tokens, day, find_anchor(last))),
@@ -152,10 +165,13 @@ def link_question(
         *link_numbers(tokens),
         *without_contained(list(link_operators(tokens, index))),
         *link_words(tokens, linked),
-        *link_states(tokens, index),
     ]
+    # A status of that name says it better.
+    valued = {link.start for link in found if link.kind == "value" and link.end == link.start + 1}
+    found += [link for link in link_states(tokens, index, day) if link.start not in valued]
     found = keep_highest_tier(found)
-    found += link_texts(tokens, found)
+    found += link_words_of_values(tokens, found, known)
+    found += [*link_texts(tokens, found), *link_unknown(tokens, found, index)]
     linked.links = [[] for _ in tokens]
     for link in dict.fromkeys(found):
         linked.links[link.start].append(link)
@@ -255,17 +271,9 @@ def compare_words(one: str, other: str) -> float:
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
     shorter, longer = sorted((len(one), len(other)))
     is_related = shared >= max(PREFIX, 0.7 * shorter) and (shared >= 0.6 * longer or shared == shorter)
-    if not is_related and is_abbreviation(one, other):
+    if not is_related and len(one) >= MIN_ABBREVIATED and is_abbreviation(one, other):
         return ABBREVIATED
     return shared / longer if is_related else 0.0
-
-
-def is_abbreviation(short: str, word: str) -> bool:
-    """Whether a name is a word without most of its vowels: `flt` for flight, `arpt` for airport."""
-    if not MIN_ABBREVIATION <= len(short) < len(word) - 1 or short[0] != word[0] or set(short[1:]) & VOWELS:
-        return False
-    letters = iter(word)
-    return all(letter in letters for letter in short)
 
 
 def link_values(tokens: Sequence[Token], index: SchemaIndex, values: ValueIndex) -> Iterator[Link]:
@@ -282,6 +290,22 @@ def link_values(tokens: Sequence[Token], index: SchemaIndex, values: ValueIndex)
     for first, last in pairs:
         if is_person(first, last, index):
             yield replace(first, end=last.end, score=1.0, second=last.target, second_value=last.value)
+
+
+def link_words_of_values(tokens: Sequence[Token], found: Sequence[Link], values: ValueIndex) -> Iterator[Link]:
+    """Link a word that nothing explains to the values that end with it: "croissants" to "Butter Croissant"."""
+    named = [link for link in found if link.kind in NAMING]
+    explained = {at for link in named for at in range(link.start, link.end)}
+    for at, token in enumerate(tokens):
+        if at in explained or is_operator(token) or len(token.lower) < PREFIX - 1:
+            continue
+        for (table, column), same in values.last.get(token.stem, {}).items():
+            if len(same) <= MOST_SPELLINGS:
+                score = WORD_OF_VALUE + (0.1 if token.is_capital else 0.0)
+                target = Target("column", table, column)
+                yield Link(
+                    at, at + 1, "value", score, target=target, value=same[0], spellings=tuple(dict.fromkeys(same))
+                )
 
 
 def join_spellings(links: Sequence[Link]) -> Iterator[Link]:
@@ -308,7 +332,8 @@ def value_score(tokens: Sequence[Token], at: int, end: int, is_exact: bool) -> f
 
 def word_strength(token: Token) -> float:
     """Return how likely a single word outside of quotes is a value."""
-    if not token.is_capital and (is_operator(token) or len(token.lower) == 1):
+    is_plain = any(operator.kind != "state" for operator in find_operators([token]))
+    if not token.is_capital and (is_plain or len(token.lower) == 1):
         return 0.0
     if len(token.lower) == 1:
         return 0.5
@@ -333,7 +358,7 @@ def link_operators(tokens: Sequence[Token], index: SchemaIndex) -> Iterator[Link
         if any(token.quote for token in tokens[start:end]):
             continue
         for operator in find_operators(tokens[start:end]):
-            if operator.kind != "glue":
+            if operator.kind != "glue" or end > start + 1:
                 yield Link(start, end, "operator", operator=operator)
         for concept in concepts.get(stems, ()):
             if concept in index.roles:
@@ -366,6 +391,20 @@ def link_texts(tokens: Sequence[Token], found: Sequence[Link]) -> Iterator[Link]
         start = end
 
 
+def link_unknown(tokens: Sequence[Token], found: Sequence[Link], index: SchemaIndex) -> Iterator[Link]:
+    """Link a word that nothing explains to the tables with the most to tell: "visits" may be the appointments."""
+    explained = {at for link in found for at in range(link.start, link.end)}
+    explained |= {at for at, token in enumerate(tokens) if is_operator(token) or token.is_strong}
+    start = 0
+    while start < len(tokens):
+        end = start + 1
+        while end < len(tokens) and end not in explained and not tokens[start].lower.isascii():
+            end += 1
+        for table in index.events[:MOST_GUESSED] if start not in explained else ():
+            yield Link(start, end, "entity", GUESSED, target=Target("entity", table))
+        start = end
+
+
 def is_same_run(first: Token, other: Token) -> bool:
     if first.quote:
         return other.quote == first.quote
@@ -391,24 +430,45 @@ def link_words(tokens: Sequence[Token], linked: Linked) -> Iterator[Link]:
             yield from word_links(start, end, word, linked)
 
 
-def link_states(tokens: Sequence[Token], index: SchemaIndex) -> Iterator[Link]:
-    """Link words that say what a row lacks: "unpaid" has no payment date, and what is "active" has not ended."""
+def link_states(tokens: Sequence[Token], index: SchemaIndex, today: date) -> Iterator[Link]:
+    """Link words that say what has become of a row: "unpaid", "outstanding", "open", "overdue"."""
     columns = [column for info in index.tables.values() for column in info.columns.values()]
-    for at, token in enumerate(tokens):
-        is_current = any(operator.kind == "state" for operator in find_operators([token]))
-        for column in columns if is_current or token.lower.startswith("un") else ():
-            score = score_lack(token, column, is_current)
-            if score:
-                fragment = Frame(column.table, filters=(Filter(Ref(column.table, column.name), "is null"),))
-                yield Link(at, at + 1, "definition", score, fragment=fragment, text=token.text)
+    for start, end, _ in spans(tokens, 2):
+        words = tokens[start:end]
+        state = next((each.value for each in find_operators(words) if each.kind == "state"), "")
+        is_lack = len(words) == 1 and words[0].lower.startswith("un") and not state
+        lacks = stem_word(words[0].lower[2:]) if is_lack else ""
+        for column in columns if state or lacks else ():
+            if state == "late":
+                found = find_deadline(column, index, today)
+            else:
+                is_end = not STATES.get(state, frozenset()).isdisjoint(column.words)
+                is_named = is_end or any(lacks and compare_words(word, lacks) for word in column.words)
+                found = require_no(column) if is_named else None
+            if found is not None:
+                score = 1.0 if lacks or state == "owed" else STATE
+                yield Link(start, end, "definition", score, fragment=found, text=" ".join(each.text for each in words))
 
 
-def score_lack(token: Token, column: ColumnInfo, is_current: bool) -> float:
-    """Return how clearly a word says that the column is empty; 0 if it does not."""
-    if is_current:
-        return 0.9 if column.role == "moment" and ENDS.intersection(column.words) else 0.0
-    is_named = bool(compare_words(column.words[0], stem_word(token.lower.removeprefix("un"))))
-    return 1.0 if is_named and column.role in ("moment", "foreign") else 0.0
+def find_deadline(column: ColumnInfo, index: SchemaIndex, today: date) -> Frame | None:
+    """Return the condition that a date when something was due is over, and that nobody has paid since."""
+    if column.role != "moment" or DUE.isdisjoint(column.words):
+        return None
+    others = index.tables[column.table].columns.values()
+    paid = [
+        Ref(column.table, each.name) for each in others if each.role == "moment" and not PAID.isdisjoint(each.words)
+    ]
+    over = Period(Ref(column.table, column.name), None, today.isoformat())
+    return Frame(column.table, filters=tuple(Filter(ref, "is null") for ref in paid[:1]), periods=(over,))
+
+
+def require_no(column: ColumnInfo) -> Frame | None:
+    """Return the condition that a flag says no, or that a date or a reference is missing."""
+    ref = Ref(column.table, column.name)
+    if column.yes:
+        op: Op = "!=" if len(column.yes) == 1 else "not in"
+        return Frame(column.table, filters=(Filter(ref, op, column.yes, is_text=column.type == "text"),))
+    return Frame(column.table, filters=(Filter(ref, "is null"),)) if column.role in ("moment", "foreign") else None
 
 
 def glossary(index: SchemaIndex) -> Iterator[Word]:

@@ -16,6 +16,7 @@ from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Group, 
 from recollect.apps.ask.interpret.index import SchemaIndex
 from recollect.apps.ask.interpret.joins import Path, Step, is_many_to_one
 from recollect.apps.ask.interpret.words import split_name
+from recollect.apps.ask.semantic.model import Join
 from recollect.apps.ask.sql_text import write_sql
 
 COMPARISONS: dict[str, type[exp.Binary]] = {
@@ -31,7 +32,7 @@ FORMATS = {
     "weekday": "%w",
 }
 PLACE = "place"
-MAX_LISTED = 10  # columns of a list where the question names none
+MAX_LISTED, MAX_PARENTS = 8, 2  # columns of a list where the question names none, and names of other rows among them
 
 
 class CannotRender(Exception):
@@ -47,6 +48,7 @@ class Query:
     tag: str = ""
     aliases: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
     joins: list[exp.Join] = field(default_factory=list)
+    is_optional: bool = False  # rows without the tables that are joined next are kept
     wheres: list[exp.Expr] = field(default_factory=list)
     has_fan_out: bool = False
 
@@ -79,7 +81,8 @@ class Query:
             if key not in self.aliases or (step.target == self.base and is_last):
                 self.has_fan_out = self.has_fan_out or not step.is_forward
                 self.aliases[key] = self.new_alias(step.target)
-                self.joins.append(make_join(self.index, step, alias, self.aliases[key]))
+                join = make_join(self.index, step, alias, self.aliases[key], "LEFT" if self.is_optional else "INNER")
+                self.joins.append(join)
             here, alias = step.target, self.aliases[key]
         if not path:
             self.aliases[(here, via)] = alias
@@ -221,14 +224,14 @@ def trimmed(index: SchemaIndex, table: str, column: str, alias: str) -> exp.Expr
     return exp.Trim(this=made) if index.column(table, column).needs_trim else made
 
 
-def make_join(index: SchemaIndex, step: Step, source: str, target: str) -> exp.Join:
+def make_join(index: SchemaIndex, step: Step, source: str, target: str, kind: str = "INNER") -> exp.Join:
     join = step.join
     near, far = (join.columns, join.to_columns) if step.is_forward else (join.to_columns, join.columns)
     parts = [
         exp.EQ(this=trimmed(index, step.source, a, source), expression=trimmed(index, step.target, b, target))
         for a, b in zip(near, far, strict=True)
     ]
-    return exp.Join(this=table_expression(step.target, target), on=exp.and_(*parts), kind="INNER")
+    return exp.Join(this=table_expression(step.target, target), on=exp.and_(*parts), kind=kind)
 
 
 def ref_expression(ref: Ref, query: Query) -> exp.Expr:
@@ -325,15 +328,35 @@ def grain_expression(moment: exp.Expr, grain: str, dialect: str) -> exp.Expr:
 
 
 def listed_columns(frame: Frame, query: Query) -> list[exp.Expr]:
-    """Return the columns of a list: those that were named, or what a row of the subject is about."""
-    return shown_columns(frame.columns or row_refs(frame.subject, query.index), query)
+    """Return the columns of a list: those that were named, or what says what a row is: its name, what the question is
+    about, and a few others. Rows without a name are shown with the names of the rows that they belong to."""
+    if frame.columns:
+        return shown_columns(frame.columns, query)
+    asked = [ref for ref in frame.refs() if ref.table == frame.subject and ref.column and not ref.via]
+    shown = shown_columns(row_refs(frame.subject, query.index, asked), query)
+    query.is_optional = True
+    for join in find_parents(frame.subject, query):
+        shown[1:1] = label_expressions(join.to, query.reach(join.to), query.index)
+    query.is_optional = False
+    return shown
 
 
-def row_refs(table: str, index: SchemaIndex) -> tuple[Ref, ...]:
-    """Return the columns that say what a row is about, its label first."""
+def find_parents(table: str, query: Query) -> list[Join]:
+    """Return the joins to the rows that a row without a name of its own belongs to."""
+    joins = [each for each in query.index.model.joins if each.table == table != each.to and table == query.base]
+    named = [
+        each for each in joins if query.index.tables[each.to].label and not query.index.joins.parallel(table, each.to)
+    ]
+    return [] if query.index.tables[table].label else named[:MAX_PARENTS][::-1]
+
+
+def row_refs(table: str, index: SchemaIndex, asked: Sequence[Ref] = ()) -> tuple[Ref, ...]:
+    """Return the columns that say what a row is: its label, else its key, then those asked about, then others."""
     info = index.tables[table]
-    others = (each.name for each in info.columns.values() if not each.is_sensitive)
-    return tuple(Ref(table, name) for name in dict.fromkeys((*info.label, *info.key, *others)))[:MAX_LISTED]
+    first = info.label or info.key
+    others = [each.name for each in info.columns.values() if not each.is_sensitive and not each.is_key]
+    names = dict.fromkeys((*first, *(ref.column for ref in asked if not index.column_of(ref).is_key), *others))
+    return tuple(Ref(table, name) for name in names)[:MAX_LISTED] or tuple(Ref(table, name) for name in info.columns)
 
 
 def shown_columns(refs: Sequence[Ref], query: Query) -> list[exp.Expr]:
@@ -373,9 +396,23 @@ def compute(metric: Metric, made: exp.Expr, frame: Frame, query: Query) -> exp.E
         return growth(made, frame, query)
     if metric.compute == "rate":
         return rate(metric, made, query)
+    if metric.compute == "change":
+        return change(metric, query)
     if metric.compute == "share":
         return percentage(made, exp.Window(this=exp.Sum(this=made.copy())), query)
     return made
+
+
+def change(metric: Metric, query: Query) -> exp.Expr:
+    """Return the change from the second period of the part to the first, in percent."""
+    periods = metric.part.periods if metric.part else ()
+    amount = number_expression(metric.of, query) if metric.aggregate == "sum" else exp.Literal.number(1)
+    later, earlier = (
+        exp.Sum(this=exp.Case().when(period_expression(each, query), amount.copy()).else_(exp.Literal.number(0)))
+        for each in periods
+    )
+    whole = exp.Nullif(this=earlier, expression=exp.Literal.number(0))
+    return percentage(exp.paren(exp.Sub(this=later, expression=earlier.copy())), whole, query)
 
 
 def rate(metric: Metric, made: exp.Expr, query: Query) -> exp.Expr:
@@ -423,12 +460,19 @@ def metric_title(metric: Metric) -> str:
     title = name if is_said else f"{words[metric.aggregate]} {name}".strip()
     if metric.per:
         title = f"{title} per {metric.per.grain or metric.per.of.column or metric.per.of.table}"
-    return {"share": f"{title} %", "growth": f"{title} growth %", "rate": f"{title} %"}.get(metric.compute, title)
+    return {
+        "share": f"{title} %",
+        "growth": f"{title} growth %",
+        "rate": f"{title} %",
+        "change": f"{title} growth %",
+    }.get(metric.compute, title)
 
 
 def order_expression(order: Order, frame: Frame, metrics: list[exp.Expr], query: Query) -> exp.Ordered:
     if order.by == "metric":
-        made = metrics[order.at].copy()
+        metric, made = frame.metrics[order.at], metrics[order.at].copy()
+        # Groups with a higher share have a higher figure, too; windows cannot be nested.
+        made = compute(metric, made, frame, query) if metric.compute in ("rate", "change") else made
     elif order.of is not None and (order.of.column or order.of.expression):
         made = number_expression(order.of, query)
     else:

@@ -31,9 +31,10 @@ class FoundValue:
 
 @dataclass(slots=True)
 class ValueIndex:
-    """Values by the stem of their first word."""
+    """Values by the stem of their first word, and the values of a column by their last word."""
 
     entries: dict[str, list[Entry]] = field(default_factory=dict)
+    last: dict[str, dict[tuple[str, str], list[str]]] = field(default_factory=dict)
 
     @classmethod
     def build(cls, catalog: Catalog) -> ValueIndex:
@@ -51,6 +52,8 @@ class ValueIndex:
                 stems = tuple(stem_word(word) for word in words)
                 entry = Entry(words, stems, each.table, each.column, each.value.strip())
                 self.entries.setdefault(stems[0], []).append(entry)
+                if len(stems) > 1:
+                    self.last.setdefault(stems[-1], {}).setdefault((each.table, each.column), []).append(entry.value)
 
     def with_values(self, values: Sequence[FoundValue]) -> ValueIndex:
         """Return an index that also knows these values."""
@@ -58,6 +61,7 @@ class ValueIndex:
             return self
         made = ValueIndex({key: list(entries) for key, entries in self.entries.items()})
         made.add(values)
+        made.last = self.last
         return made
 
     def match(self, tokens: Sequence[Token], at: int) -> Iterator[tuple[int, Entry, bool]]:

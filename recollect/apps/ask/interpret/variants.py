@@ -23,8 +23,52 @@ def spread(frame: Frame, work: Work) -> Iterator[tuple[Frame, list[Feature], lis
     """Yield the variants of a frame, each with its features and guesses."""
     for values, features in value_variants(frame, work):
         for mentioned, more in mention_variants(place_conditions(values, work.index), work):
-            for final, extra, guesses in key_variants(mentioned, work):
-                yield final, [*features, *more, *extra, *shape_features(final, work)], guesses
+            for keyed, extra, guesses in key_variants(mentioned, work):
+                for final, last in definition_variants(keyed, work):
+                    yield final, [*features, *more, *extra, *last, *shape_features(final, work)], guesses
+
+
+# What counts, and when ------------------------------------------------------------------------------------------------
+
+
+def definition_variants(frame: Frame, work: Work) -> Iterator[Variant]:
+    """Money is added up without cancelled rows, or with them; the date is the main one, or the next likely one."""
+    counted = without_void_rows(frame, work)
+    yield counted, []
+    if counted is not frame:
+        yield frame, [("void_kept", 1.0)]
+    other = with_other_moment(counted, work)
+    if other is not counted:
+        yield other, [("other_moment", 1.0)]
+
+
+def without_void_rows(frame: Frame, work: Work) -> Frame:
+    """Leave out cancelled rows where amounts are added up and the question says nothing about them."""
+    index, base = work.index, base_table(frame, work.index)
+    amounts = {(ref.table, ref.column, ref.expression) for ref in (make_ref(each, index) for each in index.figures)}
+    summed = [each.of for each in frame.metrics if each.aggregate in ("sum", "avg")]
+    if not summed or any((ref.table, ref.column, ref.expression) not in amounts for ref in summed):
+        return frame
+    parents = [join.to for join in index.model.joins if join.table == base and not index.tables[base].main_moment]
+    void = next((index.void[table] for table in (base, *parents) if table in index.void), None)
+    asked = {(fact.target.table, fact.target.column) for fact in work.state.facts}
+    if void is None or (void.of.table, void.of.column) in asked:
+        return frame
+    return replace(frame, filters=(*frame.filters, replace(void, is_default=True)))
+
+
+def with_other_moment(frame: Frame, work: Work) -> Frame:
+    """Return the frame by another date of the same rows, where the question does not say which is meant."""
+    used = [*(each.of for each in frame.periods), *(each.of for each in frame.groups if each.grain)]
+    for old in used[:1]:
+        info = work.index.tables[old.table]
+        if len(info.moments) > 1 and old.column == work.guessed_moment:
+            new = replace(old, column=info.moments[1])
+            return replace(
+                frame, periods=tuple(replace(each, of=new) if each.of == old else each for each in frame.periods),
+                groups=tuple(replace(each, of=new) if each.of == old else each for each in frame.groups),
+            )  # fmt: skip
+    return frame
 
 
 # Several values of one column ----------------------------------------------------------------------------------------

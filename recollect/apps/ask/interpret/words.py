@@ -15,6 +15,8 @@ from importlib.resources import files
 from typing import Any
 
 Phrase = tuple[str, ...]
+MIN_ABBREVIATION, MAX_ABBREVIATION = 2, 5  # letters of an abbreviation
+VOWELS = frozenset("aeiou")
 
 HAN = "\u3400-\u9fff"
 TOKEN = re.compile(
@@ -116,8 +118,39 @@ def split_name(identifier: str) -> Phrase:
     """Return the words of an identifier: `InvoiceDate`, `cars_data` and `cell number` are two words each."""
     words: list[str] = []
     for part in re.split(r"[\W_]+", identifier):
-        words += [each.lower() for each in CAMEL.findall(part)]
+        words += [expand_word(each.lower()) for each in CAMEL.findall(part)]
     return tuple(words) or (identifier.lower(),)
+
+
+@cache
+def expand_word(word: str) -> str:
+    """Return the common word that part of a name abbreviates (`qty`, `prc`, `cust`), else the word itself."""
+    known, is_said = load_common_words(), any((stem_word(word),) == phrase for phrase in load_concepts())
+    if word in known or is_said or not MIN_ABBREVIATION <= len(word) <= MAX_ABBREVIATION or not word.isalpha():
+        return word
+    spellings = (word, word[:-1]) if word.endswith("s") else (word,)
+    found = [each for each in known for short in spellings if is_abbreviation(short, each)]
+    return min(found, key=lambda each: (len(each), each), default=word)
+
+
+def is_abbreviation(short: str, word: str) -> bool:
+    """Whether a name is the beginning of a word, or the word without most of its vowels: `desc`, `flt`, `arpt`."""
+    left = len(word) - len(short)
+    if left < 1 or len(short) < MIN_ABBREVIATION or short[0] != word[0]:
+        return False
+    if len(short) == MIN_ABBREVIATION:  # two letters stand only for a word that has no other consonants
+        return short == word[0] + "".join(each for each in word[1:] if each not in VOWELS)
+    if word.startswith(short):
+        return left > 1 or word.endswith("e")
+    letters = iter(word)
+    is_inside = all(letter in letters for letter in short)
+    return is_inside and left > 1 and (not set(short[1:]) & VOWELS or short[:3] == word[:3])
+
+
+@cache
+def load_common_words() -> frozenset[str]:
+    """Return the words that names of tables and columns are often made of."""
+    return frozenset(word for _, phrase in table_rows("common") for word in phrase.split())
 
 
 @cache
@@ -139,7 +172,9 @@ def load_operators() -> tuple[Mapping[Phrase, tuple[Operator, ...]], Mapping[Phr
     stems: dict[Phrase, tuple[Operator, ...]] = {}
     written: dict[Phrase, tuple[Operator, ...]] = {}
     # In the order of the files: of two operators with the same phrase, the first is preferred.
-    kinds = dict.fromkeys(kind for language in ("en", "zh") for kind in load_table(language) if kind != "concept")
+    kinds = dict.fromkeys(
+        kind for language in ("en", "zh") for kind in load_table(language) if kind not in ("concept", "common")
+    )
     rows = [(Operator(kind, value), phrase) for kind in kinds for value, phrase in table_rows(kind)]
     for operator, phrase in rows:
         is_literal, key = make_key(operator.kind, phrase)

@@ -23,6 +23,7 @@ from recollect.apps.ask.interpret.rank import Features
 from recollect.apps.ask.interpret.render import base_table
 from recollect.apps.ask.interpret.state import Fact, State
 
+SEVERAL = 5  # rows of a superlative in the plural
 NEGATED = {
     "=": "!=", ">": "<=", ">=": "<", "<": ">=", "<=": ">", "contains": "not contains", "is null": "not null",
     "in": "not in", "where": "not where",
@@ -67,6 +68,7 @@ class Work:
     with_ties: bool = False
     features: list[tuple[str, float]] = field(default_factory=list)
     guesses: list[str] = field(default_factory=list)
+    guessed_moment: str = ""  # the date that is meant, where the question does not say which
     averaged_grain: bool = False  # the first span of time is what a figure is averaged over
 
     @property
@@ -94,8 +96,19 @@ class Work:
         return [fact for fact in self.facts("entity") if not fact.in_where]
 
     def set_limit(self, number: int | None) -> None:
-        """Keep so many rows; without a number, the first one and all that share its place."""
-        self.limit, self.with_ties = number or 1, number is None
+        """Keep so many rows; without a number, several if the question asks for them, else the first one and all that
+        share its place."""
+        self.with_ties = number is None and not self.ranks_several
+        self.limit = number or (SEVERAL if self.ranks_several else 1)
+
+    @property
+    def ranks_several(self) -> bool:
+        """Whether the rows named right after a superlative are in the plural: "our biggest customers"."""
+        tokens, links = self.linked.tokens, self.linked.links
+        named = {fact.at for fact in self.facts("entity") if 0 < fact.at < len(tokens)}
+        plural = {at for at in named if tokens[at].lower != tokens[at].stem and tokens[at].lower.endswith("s")}
+        operators = (link for there in links for link in there if link.operator and link.operator.kind == "superlative")
+        return any(link.end in plural for link in operators)
 
     def note(self, name: str, amount: float = 1.0) -> None:
         """Add a feature, unless there is nothing of it."""

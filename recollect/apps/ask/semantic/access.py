@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from recollect.apps.ask.semantic.catalog import Catalog, Table
-from recollect.apps.ask.semantic.conditions import find_columns
 from recollect.apps.ask.semantic.model import Definition, Entity, Join, Measure, SemanticModel
-from recollect.apps.ask.sql_text import write_sql
+from recollect.apps.ask.sql_text import find_columns, write_sql
 from recollect.errors import InvalidInput
 
 
@@ -146,16 +145,15 @@ def _is_visible(part: Any, catalog: Catalog) -> bool:
 def drop_sampled_words(model: SemanticModel, catalog: Catalog, access: Access) -> SemanticModel:
     """Return the model without words that were drafted from the values of a table with a row rule: such a word would
     tell that the value exists. Codes that a column's comment explains stay."""
-    kept = (each for each in model.definitions if not _is_sampled(each, catalog, access))
-    return replace(model, definitions=tuple(kept))
 
+    def is_sampled(each: Definition) -> bool:
+        table = catalog.table(each.table)
+        if table is None or each.source != "comment" or find_row_rule(access.rows, each.table) is None:
+            return False
+        columns = (table.column(name) for _, name in find_columns(each.condition, catalog.dialect))
+        return any(column is None or not column.comment for column in columns)
 
-def _is_sampled(each: Definition, catalog: Catalog, access: Access) -> bool:
-    table = catalog.table(each.table)
-    if table is None or each.source != "comment" or find_row_rule(access.rows, each.table) is None:
-        return False
-    columns = (table.column(name) for _, name in find_columns(each.condition, catalog.dialect))
-    return any(column is None or not column.comment for column in columns)
+    return replace(model, definitions=tuple(each for each in model.definitions if not is_sampled(each)))
 
 
 def restrict_sql(sql: str, dialect: str, access: Access) -> str:

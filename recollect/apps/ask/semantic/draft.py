@@ -27,10 +27,26 @@ PERSON = (
     *(("first", "last"), ("fname", "lname"), ("given", "family")),
     *(("forename", "surname"), ("firstname", "lastname")),
 )
-SECONDARY = frozenset(("due", "update", "modifi", "birth", "end", "expir", "delet", "ship", "deliveri", "close", "to"))
+# Dates that say when a row was entered, and dates of what comes after the event or has nothing to do with it.
+ENTERED = frozenset(map(stem_word, ("created", "booked", "entered", "inserted", "recorded", "reported", "added")))
+ENDINGS = frozenset(map(stem_word, (
+    "end", "ended", "delivery", "delivered", "shipped", "closed", "left", "finished", "paid", "cancelled", "returned",
+    "resolved", "completed", "settled", "checkout", "deceased", "died", "retired", "terminated",
+)))  # fmt: skip
+SECONDARY = ENDINGS | frozenset(map(stem_word, (
+    "due", "updated", "modified", "changed", "birth", "born", "dob", "expires", "expiry", "deleted", "to", "last",
+    "next", "until", "valid", "final",
+)))  # fmt: skip
 PRICES, QUANTITIES = frozenset(("price", "cost", "rate")), frozenset(("quantity", "qty", "units"))
-TOTALS = frozenset(("total", "amount"))
+TOTALS, RATES = frozenset(("total", "amount")), frozenset(("percent", "percentage", "rate"))
+DAYS = {
+    "sqlite": "julianday({1}) - julianday({0})",
+    "postgres": "EXTRACT(EPOCH FROM CAST({1} AS TIMESTAMP) - CAST({0} AS TIMESTAMP)) / 86400.0",
+    "mysql": "TIMESTAMPDIFF(SECOND, {0}, {1}) / 86400.0",
+    "duckdb": "date_diff('second', CAST({0} AS TIMESTAMP), CAST({1} AS TIMESTAMP)) / 86400.0",
+}
 OVERLAP = 0.8
+MONTHS = 12
 # Tables whose name stands for their amount: "sales by region" is a sum, "orders by region" a count.
 AMOUNT_TABLES = frozenset(("sale", "payment", "expens", "donat", "refund", "revenu", "purchas", "cost", "turnov"))
 AMOUNTS = frozenset(("amount", "total", "value", "sum"))
@@ -57,7 +73,7 @@ def draft_model(catalog: Catalog) -> SemanticModel:
                 measures.append(Measure(table.name, quote_name(column.name), (*own, *names)))
             else:
                 dimensions.append(Dimension(table.name, column.name, names, column.type, column.comment))
-        measures += find_line_totals(table, catalog)
+        measures += [*find_line_totals(table, catalog), *find_durations(table, catalog.dialect)]
     return SemanticModel(tuple(entities), tuple(dimensions), tuple(measures), tuple(moments), joins)
 
 
@@ -137,20 +153,30 @@ def is_moment(column: Column) -> bool:
 
 def find_main_moment(table: Table) -> str:
     """Return the column that says when a row happened, or an empty string."""
+    return next(iter(list_moments(table)), "")
+
+
+def list_moments(table: Table) -> list[str]:
+    """Return the columns that may say when a row happened, likeliest first; other dates only if there are none."""
     own = {stem_word(word) for word in table_words(table.name)}
-
-    def rank(column: Column) -> tuple[bool, bool]:
+    ranked: list[tuple[int, int, str]] = []
+    for at, column in enumerate(table.columns):
         stems = {stem_word(word) for word in split_name(column.name)}
-        return (bool(stems & SECONDARY), not stems & own)
-
-    found = sorted((each for each in table.columns if is_moment(each)), key=rank)
-    return found[0].name if found else ""
+        rank = 3 if stems & SECONDARY else 2 if stems & ENTERED else 0 if stems & own else 1
+        ranked += [(rank, at, column.name)] if is_moment(column) else []
+    ranked.sort()
+    return [name for rank, _, name in ranked if rank < 3] or [name for _, _, name in ranked[:1]]
 
 
 def is_measure(column: Column) -> bool:
     is_flag = column.type == "integer" and (column.low, column.high) == ("0", "1")
+    is_month = split_name(column.name)[-1] == "month" and (read_number(column.high) or 0) <= MONTHS
     return (
-        column.type in NUMBERS and not is_flag and not is_year(column) and not set(split_name(column.name)) & CODE_WORDS
+        column.type in NUMBERS
+        and not is_flag
+        and not is_month
+        and not is_year(column)
+        and not set(split_name(column.name)) & CODE_WORDS
     )
 
 
@@ -179,12 +205,33 @@ def find_line_totals(table: Table, catalog: Catalog) -> Iterator[Measure]:
     if len(quantities) != 1 or not prices or totals:
         return
     price = min(prices, key=lambda name: ("unit" not in split_name(name), name))
-    tables = {stem_word(table_words(each.name)[-1]) for each in catalog.tables}
-    parents = [catalog.table(key.table) for key in table.foreign_keys]
-    has_total = any(find_numbers(each, TOTALS) for each in parents if each)
-    has_sales = has_total or not tables.isdisjoint(map(stem_word, ("sales", "revenue")))
-    names = ("line total", "line revenue") if has_sales else ("sales", "revenue")
-    yield Measure(table.name, f"{quote_name(price)} * {quote_name(quantities[0])}", names)
+    # Where another table has totals with a date, or the sales themselves, this is only called a line total.
+    has_sales = any(
+        (find_numbers(each, TOTALS) and find_main_moment(each))
+        or stem_word(table_words(each.name)[-1]) in ("sale", "revenu")
+        for each in catalog.tables if each.name != table.name
+    )  # fmt: skip
+    names = ("line total",) if has_sales else ("sales", "revenue")
+    total = f"{quote_name(price)} * {quote_name(quantities[0])}"
+    for discount in [each for each in table.columns if each.type in NUMBERS and "discount" in split_name(each.name)][
+        :1
+    ]:
+        most, is_share = read_number(discount.high), bool(RATES & set(split_name(discount.name)))
+        if is_share or (most is not None and most <= 1):
+            part = quote_name(discount.name) + (" / 100.0" if most is None or most > 1 else "")
+            total = f"{total} * (1 - {part})"
+    yield Measure(table.name, total, names)
+
+
+def find_durations(table: Table, dialect: str) -> Iterator[Measure]:
+    """Yield the days from when a row happened to each date that may end it: delivered, paid, closed, ended."""
+    start = find_main_moment(table)
+    for column in table.columns if start else ():
+        words = split_name(column.name)
+        if is_moment(column) and ENDINGS & {stem_word(word) for word in words} and column.name != start:
+            days = DAYS.get(dialect, DAYS["sqlite"]).format(quote_name(start), quote_name(column.name))
+            until = " ".join(word for word in words if word not in ("at", "on", "date", "time"))
+            yield Measure(table.name, days, (f"days to {until}", f"duration to {until}"), "avg")
 
 
 def find_numbers(table: Table, words: frozenset[str]) -> list[str]:
@@ -244,7 +291,7 @@ def infer_join(catalog: Catalog, table: Table, column: Column) -> Join | None:
 
 
 def is_named_like(column: Column, other: Table, key: Column) -> bool:
-    same_name = column.name.casefold() == key.name.casefold() and len(split_name(key.name)) > 1
+    same_name = column.name.casefold() == key.name.casefold() and split_name(key.name)[0] not in KEY_WORDS
     words = [stem_word(each) for each in split_name(name_role((column.name,))[0])]
     return same_name or words == [stem_word(each) for each in table_words(other.name)]
 

@@ -21,7 +21,7 @@ from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.sql.compiler import IdentifierPreparer
 
 from recollect.apps.ask.sources.address_rules import DUCKDB, TABLE_FILES, Address
-from recollect.apps.ask.sources.statement import NotConnected
+from recollect.apps.ask.sources.running import NotConnected
 
 MOST_FILES = 200
 MOST_BYTES = 500_000_000  # of all files of a source, on disk

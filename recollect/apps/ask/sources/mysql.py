@@ -18,7 +18,7 @@ from pymysql.constants import CR
 from pymysql.cursors import Cursor, SSCursor
 
 from recollect.apps.ask.sources.address_rules import Address
-from recollect.apps.ask.sources.statement import CANCEL_SECONDS, CONNECT_SECONDS
+from recollect.apps.ask.sources.running import CANCEL_SECONDS, CONNECT_SECONDS
 
 PORT = 3306
 # The gate reads statements by these rules of quoting; an account's own mode could make a name of a text.

@@ -8,26 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from recollect.apps.ask.semantic.catalog import Catalog
 from recollect.apps.ask.sources.address_rules import SourceRules, get_dialect, read_dsn
-from recollect.apps.ask.sources.catalog_reader import read_catalog
-from recollect.apps.ask.sources.column_values import CatalogLimits, FoundValue, find_values
+from recollect.apps.ask.sources.catalog_reader import CatalogLimits, FoundValue, find_values, read_catalog
 from recollect.apps.ask.sources.opening import THREADS, Resolve, open_engine, resolve_host
-from recollect.apps.ask.sources.running import Rows, run_statement
-from recollect.apps.ask.sources.statement import (
+from recollect.apps.ask.sources.running import (
     CANCEL_SECONDS,
     CONNECT_SECONDS,
-    FairShare,
     Job,
     NotConnected,
+    Rows,
     explain_timeout,
     read_only,
+    run_statement,
 )
-from recollect.errors import QueryFailed, SourceUnavailable
+from recollect.errors import QueryFailed, RateLimited, SourceUnavailable
 from recollect.values.data_source import ServerIdentity, mask_dsn
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ log = logging.getLogger("recollect.ask")
 T = TypeVar("T")
 LOOKUP_SECONDS = 5.0
 SCHEMA_SECONDS = 60.0
+LONGEST_WAIT = 10.0  # seconds for a slot
+RETRY_SECONDS = 5.0
 GRACE = 2.0  # seconds that a statement has to stop by itself
 
 
@@ -167,4 +170,68 @@ class Source:
                 each.exception()
 
 
-__all__ = ["CatalogLimits", "FoundValue", "Rows", "Source", "open_source"]
+class FairShare:
+    """Who may run a statement: `slots` for all users together, at most half of them for one user. A slot that becomes
+    free goes to the waiting user who holds the fewest, first come first served among equals; so slow statements of one
+    user leave room for others."""
+
+    def __init__(self, slots: int, longest_wait: float = LONGEST_WAIT) -> None:
+        self.most = max(1, slots // 2)
+        self._free = slots
+        self._longest_wait = longest_wait
+        self._held: Counter[str | None] = Counter()
+        self._waiting: list[tuple[str | None, asyncio.Future[None]]] = []
+
+    @asynccontextmanager
+    async def slot(self, user: str | None) -> AsyncIterator[None]:
+        """Hold one slot, or raise RateLimited or SourceUnavailable if none becomes free in time."""
+        await self._take(user)
+        try:
+            yield
+        finally:
+            self._give_back(user)
+
+    async def _take(self, user: str | None) -> None:
+        if self._free and self._held[user] < self.most and not self._list_next():
+            self._grant(user)
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append((user, turn))
+        try:
+            async with asyncio.timeout(self._longest_wait):
+                await turn
+        except BaseException as error:
+            if (user, turn) in self._waiting:
+                self._waiting.remove((user, turn))
+            elif turn.done() and not turn.cancelled():  # it was granted at the very moment
+                self._give_back(user)
+            if isinstance(error, TimeoutError):
+                raise self._refuse(user) from None
+            raise
+
+    def _list_next(self) -> list[tuple[str | None, asyncio.Future[None]]]:
+        """Return those who wait for a free slot, without those who wait for their own statements."""
+        return [each for each in self._waiting if self._held[each[0]] < self.most]
+
+    def _grant(self, user: str | None) -> None:
+        self._free -= 1
+        self._held[user] += 1
+
+    def _give_back(self, user: str | None) -> None:
+        self._free += 1
+        self._held[user] -= 1
+        if not self._held[user]:
+            del self._held[user]
+        waiting = self._list_next()
+        if self._free and waiting:
+            other, turn = min(waiting, key=lambda each: self._held[each[0]])
+            self._waiting.remove((other, turn))
+            self._grant(other)
+            turn.set_result(None)
+
+    def _refuse(self, user: str | None) -> RateLimited | SourceUnavailable:
+        if self._held[user] >= self.most:
+            return RateLimited(
+                f"{self.most} of your statements still run on this data source; wait until one has ended", RETRY_SECONDS
+            )
+        return SourceUnavailable("all connections to the data source are busy; try again")

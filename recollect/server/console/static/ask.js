@@ -28,7 +28,6 @@
   function showAnswer(made, html) {
     const answer = parse(html).querySelector("article.asked");
     list.querySelectorAll(".asked > form[data-ask]").forEach((old) => old.remove()); // suggestions of the previous answer
-    list.querySelectorAll(".statement").forEach((old) => (old.open = false));
     made.replaceWith(answer);
     ready(list);
     const session = answer.dataset.session;
@@ -37,7 +36,9 @@
       const query = new URLSearchParams({ source: form.elements.source.value, session });
       history.replaceState(null, "", `/console/ask?${query}`);
     }
-    status.textContent = `Answered: ${answer.querySelector(".lead-text, .problem")?.textContent ?? ""}`;
+    const open = answer.querySelector(".open h3");
+    const text = answer.querySelector(".lead-text, .problem")?.textContent ?? "";
+    status.textContent = open ? `One question first: ${open.textContent}` : `Answered: ${text}`;
     return answer;
   }
 

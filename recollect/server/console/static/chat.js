@@ -15,7 +15,7 @@
     const words = message.appendChild(document.createElement("p"));
     words.className = "text";
     words.textContent = text;
-    talk.querySelector(".empty")?.remove();
+    talk.querySelector(".welcome")?.remove();
     talk.append(made);
     made.scrollIntoView({ block: "nearest" });
     return { made, words };

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.corrections import SHIPPED, read_pairs
-from recollect.apps.ask.corrections.correction import Change, compare_queries
+from recollect.apps.ask.corrections import Change, compare_queries
 from recollect.errors import InvalidInput
 
 QUERIES = sorted(

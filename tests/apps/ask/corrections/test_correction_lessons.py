@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.apps.ask.corrections.correction import compare_queries
+from recollect.apps.ask.corrections import compare_queries
 from recollect.apps.ask.corrections.lessons import draw_lessons, load_vocabulary
 from recollect.errors import InvalidInput
 from recollect.values.lesson import Lesson

@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from recollect.apps.ask.gate.check import Allowed
+from recollect.apps.ask.gate import Allowed
 
 HERE = Path(__file__).parent
 EVERYTHING: dict[str, tuple[str, ...]] = {

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from recollect.apps.ask.gate.check import Allowed, StatementDenied, check_sql, list_tables
+from recollect.apps.ask.gate import Allowed, StatementDenied, check_sql, list_tables
 from recollect.errors import InvalidInput
 from tests.apps.ask.gate.gate_shop import DIALECTS, all_tables, some_columns, statements
 
@@ -176,6 +176,6 @@ def test_the_tables_of_a_stored_statement_are_told_as_written(sql: str, tables: 
 
 
 def test_the_gate_does_not_import_sqlglot_before_it_is_needed() -> None:
-    script = "import sys, recollect.apps.ask.gate.check; print('sqlglot' in sys.modules)"
+    script = "import sys, recollect.apps.ask.gate; print('sqlglot' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout == "False\n"

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from psycopg import errors
 from sqlglot import exp, parse_one
 
-from recollect.apps.ask.gate.check import StatementDenied, check_sql
+from recollect.apps.ask.gate import StatementDenied, check_sql
 from tests.apps.ask.gate.gate_grammar import statement
 from tests.apps.ask.gate.gate_shop import (
     DIALECTS,

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from recollect.apps.ask.gate.check import check_sql
+from recollect.apps.ask.gate import check_sql
 from recollect.apps.ask.sources.mysql import SQL_MODE
 from tests.apps.ask.gate.gate_shop import all_tables, duckdb_shop, schema, sqlite_shop, statements
 from tests.apps.ask.shop_data import mysql_owner

@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from recollect.apps.ask.gate.check import Allowed, check_sql
+from recollect.apps.ask.gate import Allowed, check_sql
 from recollect.apps.ask.interpret import (
     Candidate,
     Decision,

@@ -1,0 +1,179 @@
+"""Instructions: messages of a conversation that change what is learned. `find_retraction` reads "forget ..." and "undo
+that", `find_standing_filter` reads "always exclude ..."; `retract` and `learn_filter` carry them out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from recollect.apps.ask.interpret import Candidate, Frame, link_question, propose, render_frame
+from recollect.apps.ask.interpret.explain import label_frame
+from recollect.apps.ask.interpret.words import split_name, stem_phrase
+from recollect.apps.ask.memory import HABITS
+from recollect.apps.ask.proposals import Inquiry
+from recollect.apps.ask.question import Learned
+from recollect.apps.ask.sql_text import ground_condition
+from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
+from recollect.values.memory import Memory, MemoryKind
+from recollect.values.scope import MAX_NAME, Scope
+from recollect.values.text import is_cjk
+
+if TYPE_CHECKING:
+    from recollect.apps.ask.analyst import Analyst
+
+RETRACTION = re.compile(
+    r"^(?:(?:please|ok|okay|no|actually|can you|could you)[, ]+)*(?:forget|undo|unlearn)\b(?P<rest>.{0,80})$"
+    r"|^(?:请|请你)?(?:忘掉|忘记|忘了|撤销|取消)(?P<rest_zh>.{0,40})$",
+    re.IGNORECASE,
+)
+# Words around the term: "what I said about ...", "the meaning of ...", "关于...的定义".
+ABOUT = re.compile(
+    r"^(?:about|(?:all |everything )?(?:what|that|which)? ?(?:i|you) (?:\w+ )?(?:said|told|taught|learned|know|meant)"
+    r"(?: you)?(?: about| by| with)?|the|my|our|meaning of|definition of|(?:rule|filter|condition) (?:about|on|for|of)"
+    r"|我说的|关于)\b\s*|\s*(?:rule|filter|definition|meaning|的定义|的意思|的含义|的规则)$",
+    re.IGNORECASE,
+)
+LATEST = frozenset(
+    (
+        "",
+        "that",
+        "it",
+        "this",
+        "that one",
+        "last",
+        "last one",
+        "last thing",
+        "that again",
+        "那个",
+        "这个",
+        "刚才",
+        "上一条",
+    )
+)
+STANDING = re.compile(
+    r"^(?:please )?(?:(?:always|by default|from now on|in future|in general)[, ]+)(?P<always>.+)$"
+    r"|^(?:please )?never (?:count|include|show|use|consider) (?P<never>.+)$"
+    r"|^(?:please )?(?P<later>(?:exclude|ignore|leave out|skip|hide|only) .+?),? "
+    r"(?:always|by default|from now on|in future)$",
+    re.IGNORECASE,
+)
+EXCLUDING = re.compile(
+    r"^(?:exclude|ignore|leave out|skip|hide|(?:do not|don't) (?:count|include|show))\b", re.IGNORECASE
+)
+TAUGHT_KINDS: tuple[MemoryKind, ...] = ("definition", "terminology", "preference", "question")
+
+
+@dataclass(frozen=True, slots=True)
+class Retracted:
+    """What was taken back; `restored` are the earlier meanings that hold again."""
+
+    memories: tuple[Memory, ...]
+    restored: tuple[Learned, ...] = ()
+
+
+def find_retraction(message: str) -> str | None:
+    """Return the term whose meaning is to be forgotten, "" for what was learned last; None for any other message."""
+    found = RETRACTION.match(message.strip().rstrip(".!。！ "))
+    if found is None:
+        return None
+    rest, before = (found["rest"] or found["rest_zh"] or "").strip(" \"'“”"), ""
+    while rest != before:
+        before, rest = rest, ABOUT.sub("", rest, count=1).strip(" \"'“”:,")
+    return "" if rest.casefold() in LATEST else rest
+
+
+async def retract(analyst: Analyst, scope: Scope, term: str) -> Retracted:
+    """End what the user taught about a term, or without one what they taught last. What that had replaced holds
+    again if it was the last."""
+    owned = await analyst.engine.memories(scope, kinds=TAUGHT_KINDS, status=("active",))
+    known = [each for each in owned if each.kind != "preference" or each.key.partition(":")[0] in HABITS]
+    by_time = sorted(known, key=lambda each: (each.valid_from, each.place))
+    chosen = find_about(term, known) if term else by_time[-1:]
+    restored = list[Learned]()
+    for memory in chosen:
+        await analyst.engine.close(scope, memory.id, owner="user")
+        earlier = (memory.data or {}).get("replaces") if not term else None
+        if earlier:
+            lesson = Lesson(earlier, key=memory.key, kind=memory.kind, source="clarification", owner="user")
+            again = await analyst.engine.learn(scope, lesson)
+            restored.append(Learned(str(again.id), again.key, again.value, "user"))
+    return Retracted(tuple(chosen), tuple(restored))
+
+
+def find_about(term: str, known: Sequence[Memory]) -> list[Memory]:
+    """Return the memories of a term; if there are none, those whose words include all words of the term."""
+    wanted = stem_phrase(term)
+    exact = [each for each in known if stem_phrase(each.key) == wanted]
+    return exact or [each for each in known if wanted and set(wanted) <= set(stem_phrase(describe_memory(each)))]
+
+
+def describe_memory(memory: Memory) -> str:
+    data, key = memory.data or {}, " ".join(split_name(memory.key.partition(":")[2] or memory.key))
+    return " ".join(str(each) for each in (key, memory.value, data.get("answer", "")))
+
+
+def word_retraction(done: Retracted, term: str, question: str) -> str:
+    """Return what was taken back, in words."""
+    if not done.memories:
+        if is_cjk(question):
+            return f"我没有学过“{term}”。" if term else "没有可以撤销的内容。"
+        return f'I have learned nothing about "{term}".' if term else "There is nothing to undo."
+    names = [(each.data or {}).get("label") or f'"{each.key}" means {each.value}' for each in done.memories]
+    kept = [f'"{each.term}" means {each.meaning}' for each in done.restored]
+    if is_cjk(question):
+        return "已忘记：" + "；".join(names) + "。" + ("恢复：" + "；".join(kept) + "。" if kept else "")
+    return "Forgotten: " + "; ".join(names) + "." + (" Again: " + "; ".join(kept) + "." if kept else "")
+
+
+# Filters that always hold ---------------------------------------------------------------------------------------------
+
+
+def find_standing_filter(inquiry: Inquiry) -> Candidate | None:
+    """Return the rows that a message says are meant in every question, read like a question ("always exclude test
+    customers" -> customers without tests); None for any other message."""
+    found = STANDING.match(inquiry.question.strip().rstrip(".!。 "))
+    if found is None:
+        return None
+    said = f"exclude {found['never']}" if found["never"] else found["always"] or found["later"]
+    said = EXCLUDING.sub("exclude", said)
+    best = next(iter(propose(link_question(said, inquiry.view.index, today=inquiry.today), most=1)), None)
+    return best if best and not best.unexplained and not best.guesses and is_row_filter(best.frame) else None
+
+
+def is_row_filter(frame: Frame) -> bool:
+    """Return whether a frame only says which rows of its subject are meant, by their own columns."""
+    own = [each for each in frame.filters if each.of.table == frame.subject and each.of.column]
+    is_counted = all(metric.aggregate == "count" for metric in frame.metrics)
+    others = frame.periods or frame.having or frame.existence or frame.groups or frame.limit
+    return len(frame.filters) == len(own) > 0 and is_counted and not others
+
+
+async def learn_filter(analyst: Analyst, scope: Scope, inquiry: Inquiry, found: Candidate) -> tuple[Learned, ...]:
+    """Learn the conditions of a candidate as filters of the user, one for each column."""
+    index, learned = inquiry.view.index, list[Learned]()
+    for each in found.frame.filters:
+        frame = Frame(found.frame.subject, filters=(replace(each, either=0),))
+        condition = write_condition(frame, inquiry)
+        label = label_frame(frame, index, inquiry.question)
+        lesson = Lesson(
+            condition,
+            key=f"default_filter:{frame.subject}.{each.of.column}"[:MAX_NAME],
+            kind="preference",
+            owner="user",
+            data={"source": inquiry.source.name, "answer": inquiry.question[:MAX_VALUE_CHARS], "label": label},
+        )
+        memory = await analyst.engine.learn(scope, lesson)
+        learned.append(Learned(str(memory.id), f"{frame.subject}.{each.of.column}", label, "user"))
+    return tuple(learned)
+
+
+def write_condition(frame: Frame, inquiry: Inquiry) -> str:
+    """Return the condition of a frame over the columns of its subject."""
+    from sqlglot import exp, parse_one
+
+    dialect = inquiry.source.dialect
+    where = parse_one(render_frame(frame, inquiry.view.index), dialect=dialect).find(exp.Where)
+    condition = where.this.sql(dialect) if where is not None else ""
+    return ground_condition(condition, dialect, inquiry.today) or condition

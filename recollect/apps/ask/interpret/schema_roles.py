@@ -1,0 +1,87 @@
+"""What tables and columns of any schema are for: figures of money, people, kinds of rows, and rows that do not count.
+
+Everything is derived from names, types, keys and values; `SchemaIndex.build` calls it once per source.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.apps.ask.interpret.frame import Filter, Ref
+from recollect.apps.ask.interpret.words import load_concepts, split_name, stem_word
+from recollect.apps.ask.semantic.model import Measure
+
+if TYPE_CHECKING:
+    from recollect.apps.ask.interpret.index import SchemaIndex
+
+# Amounts that are not called revenue, and how well other words name it.
+NOT_INCOME = frozenset(map(stem_word, (
+    "refund", "discount", "tax", "vat", "shipping", "budget", "balance", "deposit", "credit", "salary", "wage", "limit",
+    "target", "purchase", "stock",
+)))  # fmt: skip
+RATINGS = {"income": 1.0, "money": 0.9, "price": 0.7}
+# The rating of amounts that do not come in, and what is taken off for other reasons.
+OUTGOING, NAMED_ROWS, OF_PEOPLE, UNDATED, BELOW = 0.4, 0.15, 0.6, 0.4, 0.03
+VOID = frozenset(
+    map(stem_word, ("cancelled", "canceled", "void", "voided", "refunded", "rejected", "declined", "failed"))
+)
+MAX_STATES = 12  # values of a column that says what has become of a row
+PERSONAL = frozenset(map(stem_word, ("email", "phone", "birth", "hired", "surname", "gender", "mobile", "birthdate")))
+FEW_COLUMNS = 3
+
+
+def rate_figure(measure: Measure, index: SchemaIndex) -> float:
+    """Return how likely a measure is what people call revenue; 0 if it is no amount of money."""
+    info, rating = index.tables[measure.table], rate_names(measure)
+    is_below = any(index.tables[join.to].main_moment for join in index.model.joins if join.table == info.name)
+    is_price = rating <= RATINGS["price"]
+    is_listed = rating == RATINGS["price"] and bool(info.label)
+    if is_listed or not (info.main_moment or (is_below and not is_price)):
+        rating -= UNDATED  # a list price
+    elif not info.main_moment:
+        rating -= BELOW
+    if is_people(measure.table, index):
+        rating -= OF_PEOPLE  # what a customer is worth is no sale
+    return max(0.0, rating - (NAMED_ROWS if info.label else 0.0))
+
+
+def rate_names(measure: Measure) -> float:
+    """Return how well the names of a measure say that it is an amount that comes in."""
+    known, parts = (
+        load_concepts(),
+        [word for name in measure.names for part in name.split() for word in split_name(part)],
+    )
+    words = [stem_word(word) for word in parts if not word.endswith("ing")]  # a rating is no rate
+    concepts = {concept for word in words for concept in known.get((word,), ())}
+    rating = max((RATINGS[each] for each in concepts if each in RATINGS), default=0.0)
+    is_outgoing = not NOT_INCOME.isdisjoint(words) or (rating == RATINGS["price"] and "cost" in words)
+    return min(rating or OUTGOING, OUTGOING) if is_outgoing else rating
+
+
+def find_void_rows(table: str, index: SchemaIndex) -> Filter | None:
+    """Return the condition that leaves out rows that were cancelled; None if no column says so."""
+    kinds = [join.to for join in index.model.joins if join.table == table and is_kind(join.to, index)]
+    for place in (table, *kinds):
+        known = index.catalog.table(place)
+        for column in known.columns if known else ():
+            is_state = column.type == "text" and column.is_complete and len(column.values) <= MAX_STATES
+            void = tuple(each for each in column.values if is_state and stem_word(each.strip().casefold()) in VOID)
+            if void and len(void) < len(column.values):
+                return Filter(Ref(place, column.name), "!=" if len(void) == 1 else "not in", void)
+    return None
+
+
+def is_people(table: str, index: SchemaIndex) -> bool:
+    """Whether the rows of a table are people, or customers of any kind."""
+    info, known = index.tables[table], load_concepts()
+    concepts = {each for word in split_name(info.title) for each in known.get((stem_word(word),), ())}
+    words = {word for column in info.columns.values() for word in column.words}
+    return bool(len(info.label) == 2 or {"person", "customer"} & concepts or (info.label and PERSONAL & words))
+
+
+def is_kind(table: str, index: SchemaIndex) -> bool:
+    """Whether the rows of a table are kinds or states that other rows have: a key, a name, and no date or owner."""
+    info = index.tables[table]
+    belongs = any(join.table == table for join in index.model.joins)
+    has_rows = any(join.to == table for join in index.model.joins)
+    return has_rows and not belongs and not info.main_moment and len(info.columns) <= FEW_COLUMNS

@@ -1,0 +1,222 @@
+"""The pages for operators. Health: whether each component works, background tasks that wait or fail, and the numbers of
+the report. Settings: each setting's value in this process, where it comes from, what it means and what it may be.
+
+The permissions are those of `recollect report` and `recollect work status`: counts for everyone who may see the report,
+errors and the retry for admins of all projects, user names for admins. Settings are for admins of all projects; nothing
+is changed there, secrets are shown only as "set", and credentials in addresses are masked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import Field, dataclass, fields
+from typing import Any
+
+from markupsafe import Markup
+from starlette.responses import Response
+
+from recollect.apps.reports import SIGNS, draw_charts, draw_gauge
+from recollect.errors import InvalidInput, InvalidSetting
+from recollect.server.console.render import redirect, render_page
+from recollect.server.console.visit import Visit
+from recollect.settings import CHOICES, REFUSED, Settings, SettingsTrace, format_setting, trace_settings
+from recollect.values.data_source import mask_dsn
+from recollect.values.report import (
+    WEEK_COLUMNS,
+    Gauge,
+    Report,
+    count_week,
+    describe_totals,
+    format_percent,
+    format_value,
+    hide_user_names,
+)
+from recollect.values.work import LONGEST_LAG
+
+PERIODS = (7, 30, 90)
+
+
+async def show_health(visit: Visit) -> Response:
+    """Show the page also while the store is down; only the report is left out then."""
+    scope, days = visit.scope("report"), visit.query("days", "7")
+    if days not in map(str, PERIODS):
+        raise InvalidInput("days", f"must be one of 7, 30 or 90, got {days!r}")
+    health = await visit.engine.health()
+    report = await visit.engine.report(scope, days=int(days)) if health.store == "ok" else None
+    values: dict[str, Any] = {
+        "days": int(days),
+        "periods": PERIODS,
+        "health": health,
+        # Embedder and model are judged by the background tasks that need them; they are not called only to test them.
+        "failing": {stage for trouble in (health.work.troubles if health.work else ()) for stage in trouble.parked},
+        "longest_lag": LONGEST_LAG,
+        "request_days": visit.caller.settings.request_days,
+        "report": report,
+    }
+    # Drawing takes some tenths of a second.
+    formatted = await asyncio.to_thread(format_report, visit, report) if report else {}
+    return render_page(visit, "health.html", values | formatted)
+
+
+def format_report(visit: Visit, report: Report) -> dict[str, Any]:
+    named = report if visit.caller.can("audit") else hide_user_names(report)
+    return {
+        "charts": {title: Markup(chart) for title, chart in draw_charts(report).items()},
+        "draw_gauge": draw_gauge_chart,
+        "format_value": format_value,
+        "format_percent": format_percent,
+        "signs": SIGNS,
+        "facts": describe_totals(report.totals),
+        "week_columns": [name.capitalize() for name in WEEK_COLUMNS[1:]],
+        "weeks": [(each.week, count_week(each)) for each in report.asking],
+        "storage": named.storage,
+    }
+
+
+def draw_gauge_chart(gauge: Gauge) -> Markup:
+    """Return a chart as unescaped HTML, as `charts` are. It is safe only for charts: apps/reports builds them from
+    numbers and fixed tags and escapes every name."""
+    return Markup(draw_gauge(gauge.value, gauge.limit, gauge.verdict in ("over", "under")))
+
+
+async def retry_failed(visit: Visit) -> Response:
+    visit.caller.check("work")
+    await visit.engine.runtime.retry_work()
+    return redirect("health", notice="retried")
+
+
+# Settings -------------------------------------------------------------------------------------------------------------
+
+
+# Each group begins at this field and ends before the next one, so a new setting joins the group it is written in.
+GROUPS = {
+    "home": "Installation",
+    "enabled": "Memory and database",
+    "retention_days": "Retention",
+    "workers": "Background tasks",
+    "session_window": "Recall",
+    "clarify_below": "Database questions",
+    "vector_store": "Compatibility",
+    "embedder": "Embedder",
+    "mask_sensitive": "Privacy",
+    "summaries": "Summaries",
+    "redis_cache": "Cache",
+    "model_url": "Language model",
+    "auth": "Authentication",
+    "rate_limit": "HTTP limits",
+}
+CREDENTIALS = re.compile(r"://[^/@\s]*@")
+URL_QUERY = re.compile(r"\?\S*")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A setting. `origin` is a file with its line, the environment, or the default."""
+
+    variable: str
+    field: str
+    value: str
+    default: str
+    origin: str
+    meaning: str
+    bounds: str
+    is_changed: bool
+
+
+async def show_settings(visit: Visit) -> Response:
+    visit.scope("work")
+    if not visit.is_global_admin:
+        return render_page(visit, "settings.html", {"is_closed": True}, 403)
+    in_force = visit.caller.settings
+    reading = read_origins(in_force)
+    rows = [build_row(each, in_force, reading) for each in fields(Settings)]
+    search, only_changed = visit.query("find").strip(), bool(visit.query("changed"))
+    words = search.lower().split()
+    found = [
+        row
+        for row in rows
+        if all(word in f"{row.variable} {row.field} {row.meaning}".lower() for word in words)
+        and (row.is_changed or not only_changed)
+    ]
+    values = {
+        "is_closed": False,
+        "search": search,
+        "only_changed": only_changed,
+        "groups": group_rows(found),
+        "found": len(found),
+        "count": len(rows),
+        "changed": sum(row.is_changed for row in rows),
+        "warnings": reading.warnings,
+    }
+    return render_page(visit, "settings.html", values)
+
+
+def read_origins(in_force: Settings) -> SettingsTrace:
+    """Read the settings again for their origin. A file that became invalid is only a warning."""
+    try:
+        return trace_settings()
+    except InvalidSetting as error:
+        warning = f"{error}. This process keeps the settings it started with; the next start will fail."
+        return SettingsTrace(in_force, {}, [warning])
+
+
+def build_row(each: Field[Any], in_force: Settings, reading: SettingsTrace) -> Row:
+    meta, value = each.metadata, getattr(in_force, each.name)
+    is_changed = value != each.default
+    text, default = mask_setting(value), mask_setting(each.default)
+    if meta["secret"]:
+        text = "set" if value and is_changed else "default" if value else "not set"
+        default = default if each.default else "not set"
+    return Row(
+        variable=meta["env"],
+        field=each.name,
+        value=text,
+        default=default,
+        origin=describe_origin(each, value, reading),
+        meaning=meta["meaning"],
+        bounds=describe_bounds(meta),
+        is_changed=is_changed,
+    )
+
+
+def describe_origin(each: Field[Any], value: object, reading: SettingsTrace) -> str:
+    """Return where a value comes from. What is read now may differ from what the process started with."""
+    found = reading.found.get(each.metadata["env"])
+    if value != getattr(reading.settings, each.name):
+        return "set at startup, or changed in its file since"
+    return "default" if found is None else f"from {'the ' if found.file is None else ''}{found.place}"
+
+
+def mask_setting(value: object) -> str:
+    """Return a value as text, without credentials and tokens in addresses."""
+    text = format_setting(value)
+    return URL_QUERY.sub("?…", CREDENTIALS.sub("://***@", mask_dsn(text))) if "://" in text else text
+
+
+def describe_bounds(meta: Any) -> str:
+    """Return the values that are allowed; empty where any value is."""
+    if meta["env"] in CHOICES:
+        return "one of " + ", ".join(CHOICES[meta["env"]])
+    if meta["env"] in REFUSED:
+        return "only the default"
+    if meta["low"] is not None and meta["high"] is not None:
+        return f"{meta['low']:,} to {meta['high']:,}"
+    return ""
+
+
+def group_rows(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    """Return the rows by group, in the order of the settings; empty groups are left out."""
+    group = ""
+    grouped: dict[str, list[Row]] = {}
+    by_field = {row.field: row for row in rows}
+    for each in fields(Settings):
+        group = GROUPS.get(each.name, group)
+        if each.name in by_field:
+            grouped.setdefault(group, []).append(by_field[each.name])
+    return list(grouped.items())
+
+
+GET_ROUTES = {"/health": show_health, "/settings": show_settings}
+POST_ROUTES = {"/health/retry": retry_failed}

@@ -1,0 +1,137 @@
+"""Definitions in a conversation over HTTP: how a meaning can be said, what it changes, and what is no definition."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from recollect.apps.ask.sample import make_sample
+from tests.apps.ask.asking_door import Door
+
+ACTIVE = "How many active customers are there?"
+LOGGED_IN = "last_login_at >= date('now', '-30 days')"
+WEALTHY = "SELECT COUNT(*) FROM customers WHERE lifetime_value > 5000"
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample database with data until today: most meanings here are about the last days."""
+    path = tmp_path_factory.mktemp("sample") / "sample.db"
+    make_sample(path)
+    return path
+
+
+def count(sample: Path, sql: str) -> int:
+    with sqlite3.connect(sample) as connection:
+        return int(connection.execute(sql).fetchone()[0])
+
+
+@pytest.mark.parametrize(
+    ("message", "question", "sql"),
+    [
+        ("VIP: customers with lifetime value above 5000", "How many VIPs do we have?", WEALTHY),
+        ("VIP = lifetime value above 5000", "How many VIP customers do we have?", WEALTHY),
+        ("VIPs are customers with lifetime value above 5000", "How many VIPs are there?", WEALTHY),
+        (
+            "recent orders are those placed in the last 90 days",
+            "How many recent orders are there?",
+            "SELECT COUNT(*) FROM orders WHERE ordered_at >= date('now', '-90 days')",
+        ),
+        (
+            "churned = no order in the last 180 days",
+            "How many churned customers are there?",
+            "SELECT COUNT(*) FROM customers WHERE id NOT IN"
+            " (SELECT customer_id FROM orders WHERE ordered_at >= date('now', '-180 days'))",
+        ),
+        (
+            "By sales I mean number of orders",
+            "Sales in 2024",
+            "SELECT COUNT(*) FROM orders WHERE ordered_at LIKE '2024%'",
+        ),
+        ("sales means number of orders", "Total sales", "SELECT COUNT(*) FROM orders"),
+        ("headcount means number of employees", "What is the headcount?", "SELECT COUNT(*) FROM employees"),
+        ("AOV = AVG(sales.amount)", "AOV in 2024", "SELECT AVG(amount) FROM sales WHERE sale_date LIKE '2024%'"),
+        ("AOV means average sales amount", "AOV in 2024", "SELECT AVG(amount) FROM sales WHERE sale_date LIKE '2024%'"),
+    ],
+)
+def test_what_a_message_defines_is_used(door: Door, sample: Path, message: str, question: str, sql: str) -> None:
+    [learned] = door.ask(message)["learned"]
+    assert learned["scope"] == "user"
+    assert int(door.figure(question)) == count(sample, sql)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "customers with tier = gold",
+        "tier = gold",
+        "Total sales: by region",
+        "orders are shipped",
+        "sales by region: 2024",
+    ],
+)
+def test_a_condition_or_a_heading_defines_nothing(door: Door, message: str) -> None:
+    assert door.ask(message)["learned"] == []
+
+
+def test_a_pronoun_stands_for_what_the_last_answer_was_about(door: Door) -> None:
+    assert door.ask("call them punters", session_id="one")["learned"] == []
+    assert door.ask("How many customers are there?", session_id="two")["sql_query"]
+    [learned] = door.ask("call them punters", session_id="two")["learned"]
+    assert (learned["term"], learned["meaning"]) == ("punters", "customers")
+    assert door.figure("How many punters are there?") == door.figure("How many customers are there?")
+
+
+def test_a_changed_mind_replaces_the_meaning_and_undo_ends_it(door: Door, sample: Path) -> None:
+    door.ask("active means logged in within 30 days")
+    assert door.figure(ACTIVE) == count(sample, f"SELECT COUNT(*) FROM customers WHERE {LOGGED_IN}")
+    [learned] = door.ask("active now means ordered within 60 days")["learned"]
+    assert learned["term"] == "active"
+    ordered = "SELECT customer_id FROM orders WHERE ordered_at >= date('now', '-60 days')"
+    assert door.figure(ACTIVE) == count(sample, f"SELECT COUNT(*) FROM customers WHERE id IN ({ordered})")
+    assert door.sql(ACTIVE, "jane")["needs_clarification"]
+    assert door.http.delete(f"/api/projects/default/memory/user/{learned['id']}?user_id=john").status_code in (200, 204)
+    assert door.sql(ACTIVE)["needs_clarification"]
+
+
+@pytest.mark.parametrize("opening", ["", "those who ", "I mean ", "active means "])
+def test_a_clarification_is_answered_in_own_words(door: Door, sample: Path, opening: str) -> None:
+    assert door.ask(ACTIVE, session_id="one")["sql_query"] == ""
+    answer = door.ask(f"{opening}logged in within 30 days", session_id="one")
+    assert [each["term"] for each in answer["learned"]] == ["active"]
+    [row] = answer["execution_result"]["full"]
+    assert list(row.values()) == [count(sample, f"SELECT COUNT(*) FROM customers WHERE {LOGGED_IN}")]
+    assert "GROUP BY" in door.ask("and by region?", session_id="one")["sql_query"]
+    assert door.ask(ACTIVE, session_id="two")["sql_query"] == answer["sql_query"]
+
+
+def test_another_question_is_no_reply_to_a_clarification(door: Door) -> None:
+    assert door.ask(ACTIVE, session_id="one")["sql_query"] == ""
+    answer = door.ask("total sales by region for 2024", session_id="one")
+    assert answer["sql_query"]
+    assert answer["learned"] == []
+
+
+def test_an_average_per_order_can_follow_another_question(door: Door) -> None:
+    assert door.ask("total sales by region for 2024", session_id="one")["sql_query"]
+    answer = door.ask("average order value by channel", session_id="one")
+    assert answer["sql_query"] or answer["clarifications"]
+
+
+def test_a_follow_up_changes_the_best_reading_that_was_offered(door: Door) -> None:
+    [asked] = door.ask("who are our good customers", session_id="one")["clarifications"]
+    assert asked["category"] == "ambiguous"
+    assert "COUNT" in door.ask("how many of them are there?", session_id="one")["sql_query"]
+
+
+def test_a_sentence_of_the_project_s_knowledge_defines_a_word(door: Door, sample: Path) -> None:
+    fact = {"fact": "Active means a customer who ordered within 45 days", "category": "business_rule"}
+    known = door.post("/api/projects/default/knowledge", **fact)
+    ordered = "SELECT customer_id FROM orders WHERE ordered_at >= date('now', '-45 days')"
+    assert door.figure(ACTIVE) == count(sample, f"SELECT COUNT(*) FROM customers WHERE id IN ({ordered})")
+    door.ask("active means lifetime value above 5000")
+    assert door.figure(ACTIVE) == count(sample, WEALTHY)
+    assert door.http.delete(f"/api/projects/default/knowledge/{known['id']}").status_code == 200
+    assert door.sql(ACTIVE, "jane")["needs_clarification"]
