@@ -8,6 +8,7 @@ other word of the question is in the table.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -106,7 +107,7 @@ def is_complete(table: FoundTable, hits: Sequence[ChunkHit]) -> bool:
 
 def compare_rows(question: str, asked: re.Match[str], wanted: Sequence[str], table: FoundTable) -> list[Row]:
     """Return the best rows of a table; nothing if the question does not name one of its columns of numbers."""
-    named = [name for name in table.columns if is_named(name, question, wanted)]
+    named = find_named_columns(table.columns, question, wanted)
     rows = keep_matching_rows(question.replace(asked[0], " "), wanted, named, asked[0], drop_total(table))
     columns = [values for name in named if (values := read_numbers(name, rows))]
     if len(columns) != 1:
@@ -124,9 +125,17 @@ def drop_total(table: FoundTable) -> Sequence[Row]:
     return others if is_total and len(others) > 1 else table.rows
 
 
-def is_named(column: str, question: str, wanted: Sequence[str]) -> bool:
-    words = lexemes(column)
-    return bool(words) and (column in question if is_cjk(column) else words.keys() <= set(wanted))
+def find_named_columns(columns: Sequence[str], question: str, wanted: Sequence[str]) -> list[str]:
+    """Return the columns whose names the question has whole, or by a word that no other column has."""
+    words = {column: set(lexemes(column)) for column in columns}
+    shared = Counter(word for each in words.values() for word in each)
+    asked = set(wanted)
+    return [
+        column
+        for column in columns
+        if (column in question if is_cjk(column) else any(shared[word] == 1 for word in words[column] & asked))
+        or (words[column] and words[column] <= asked)
+    ]
 
 
 def keep_matching_rows(

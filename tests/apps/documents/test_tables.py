@@ -84,6 +84,16 @@ def test_superlative_compares_the_named_column(question: str, subject: str) -> N
     assert answer(question).startswith(subject)
 
 
+OFFICES = """Office    Parking spaces   Meeting rooms
+Leeds                 12               3
+Porto                 42               2
+"""
+
+
+def test_superlative_finds_a_column_by_a_word_of_its_own() -> None:
+    assert answer("Which office has the most parking?", read_hits(OFFICES)).startswith("Office: Porto;")
+
+
 @pytest.mark.parametrize(
     "question",
     [
