@@ -33,8 +33,10 @@ class InvalidInput(RecollectError):
         self.problem = problem
 
     def renamed(self, field: str) -> InvalidInput:
-        """Return the error with the field as the caller named it."""
-        return InvalidInput(field, self.problem)
+        """Return the error, of the same kind, with the field as the caller named it."""
+        error = type(self).__new__(type(self))
+        InvalidInput.__init__(error, field, self.problem)  # kinds of errors have constructors of their own
+        return error
 
 
 class StatementDenied(InvalidInput):

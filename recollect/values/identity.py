@@ -243,8 +243,8 @@ def choose_user(
         raise InvalidInput("user_id", "the request and X-User-Id name different users; name one")
     chosen = {"token": request or header or identity.user, "request": request, "header": header}[source]
     if not chosen:
-        where = {"token": "user_id or X-User-Id", "request": "user_id", "header": "X-User-Id"}[source]
-        raise InvalidInput("user_id", f"this identity acts for many users; say for whom in {where}")
+        where = {"token": "here or in X-User-Id", "request": "here", "header": "in X-User-Id"}[source]
+        raise InvalidInput("user_id", f"this identity acts for many users; name one {where}")
     return chosen
 
 

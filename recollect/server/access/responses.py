@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import cache, reduce
@@ -18,6 +19,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, create_model
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -52,6 +54,13 @@ NAMES: Mapping[int, str] = {
     405: "method_not_allowed",
 }
 RETRY_SECONDS = "1"
+# What requests call the same thing, in the order in which they are looked for.
+SAME_FIELDS = (
+    ("user_id", "userId", "user"),
+    ("session_id", "sessionId", "session"),
+    ("sql", "vql", "corrected_sql"),
+    ("upload", "file"),
+)
 
 
 def encode_other(value: Any) -> Any:
@@ -158,6 +167,8 @@ def install(app: FastAPI) -> None:
 async def handle_error(request: Request, error: Exception) -> Json:
     """Return the response to an error that has one."""
     match error:
+        case InvalidInput():
+            return describe_error(error.renamed(name_field(error.field, *list_fields(request))))
         case RecollectError():
             return describe_error(error)
         case RequestValidationError():
@@ -166,6 +177,27 @@ async def handle_error(request: Request, error: Exception) -> Json:
             code = NAMES.get(error.status_code, "error")
             return error_response(error.status_code, code, str(error.detail), **dict(error.headers or {}))
     raise error
+
+
+def list_fields(request: Request) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names of the parameters in the query and of the fields in the body that the request's route has."""
+    route = request.scope.get("route")
+    if not isinstance(route, APIRoute):
+        return frozenset(), frozenset()
+    form = (route.openapi_extra or {}).get("requestBody", {}).get("content", {}).get("multipart/form-data", {})
+    models = (each.field_info.annotation for each in route.dependant.body_params)
+    fields = (model.model_fields for model in models if isinstance(model, type) and issubclass(model, BaseModel))
+    query = frozenset(each.alias for each in route.dependant.query_params)
+    return query, frozenset(form.get("schema", {}).get("properties", ())).union(*fields)
+
+
+def name_field(field: str, query: frozenset[str], body: frozenset[str]) -> str:
+    """Return a field of the library as a request names it: `query.limit` as `limit`, `session` as `sessionId`."""
+    first, last = re.split(r"[.\[]", field)[0], field.rpartition(".")[2].partition("[")[0]
+    if first in body:
+        return field
+    same = next((names for names in SAME_FIELDS if last in names), ())
+    return next((name for name in (first, last, *same) if name in query or name in body), field)
 
 
 def describe_error(error: RecollectError) -> Json:
@@ -186,7 +218,8 @@ def describe_validation_error(error: RequestValidationError) -> Json:
         return error_response(
             400, "invalid_request", f"the body is not JSON: {first['ctx']['error']}, at {first['loc'][-1]}"
         )
-    field = format_path(first["loc"])
+    # A parameter of the query is repeated, not numbered.
+    field = format_path(first["loc"][:2] if first["loc"][0] == "query" else first["loc"])
     problem = first["msg"].removeprefix("Value error, ")
     return error_response(400, "invalid_request", f"{field}: {problem}", field)
 

@@ -343,3 +343,10 @@ async def test_the_first_question_of_the_day_may_be_in_another_session(assistant
     await said(assistant, replace(alex, session="breakfast"), "Where are my keys?")
     answer = await said(assistant, alex, "What is the tide?", "What was my first question today?")
     assert answer.memory.sources == ("breakfast#0",)
+
+
+@pytest.mark.parametrize("question", ["Who am I?", "What can you do?", "What do I have to do?"])
+async def test_question_of_common_words_alone_is_answered(assistant: Assistant, alex: Scope, question: str) -> None:
+    await assistant.answer(alex, Ask("I am Alex."))
+    reply = await assistant.answer(alex, Ask(question))
+    assert reply.error_stage is None

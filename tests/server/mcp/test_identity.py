@@ -84,7 +84,7 @@ async def test_a_service_key_speaks_for_the_user_that_its_headers_name(serve: Se
     async with over_http(url, {"X-API-Key": keys.user}) as client:
         assert await sees(client, "heron")
     async with over_http(url, bearer(keys.service)) as client:
-        assert "say for whom" in await refused(client, "search_memories", query="hello")
+        assert "name one" in await refused(client, "search_memories", query="hello")
 
 
 async def test_a_key_of_all_projects_is_told_which_by_a_header(serve: Serve, keys: Keys) -> None:
@@ -138,7 +138,7 @@ async def test_a_users_documents_answer_nobody_else(serve: Serve, keys: Keys, pr
         said = await refused(blake, "ask_documents", **asked, documents=[document])
         assert f"neither user 'blake' nor the project has document {document}" in said
     async with over_http(url, bearer(keys.service)) as host:  # the question needs somebody's log
-        assert "say for whom" in await refused(host, "ask_documents", **asked)
+        assert "name one" in await refused(host, "ask_documents", **asked)
     async with over_http(url, bearer(keys.data)) as words:
         assert "acts for no user" in await refused(words, "ask_documents", **asked)
 
