@@ -155,6 +155,8 @@ async def promote_memory(deps: Dependencies, scope: Scope, memory: MemoryId) -> 
         raise InvalidInput("memory", f"{memory} is the project's already")
     if old.status != "active":
         raise InvalidInput("memory", f"{memory} is {old.status}; only an active memory can be promoted")
+    if old.kind == "identity":
+        raise InvalidInput("memory", f"{memory} ({old.key}) is about one person and cannot be shared with the project")
     shared = replace(
         build_evidence_about(old, "says", scope.user, deps.clock.now()),
         source="manual",

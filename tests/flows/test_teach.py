@@ -133,6 +133,13 @@ async def test_a_closed_todo_is_done_and_no_longer_told(engine: Engine, clock: F
     assert await trail(engine, ALEX) == ["learned", "superseded"]
 
 
+async def test_identity_of_a_user_cannot_be_shared(engine: Engine) -> None:
+    mine = await engine.learn(ALEX, Lesson("Alex", kind="identity", key="name"))
+    with pytest.raises(InvalidInput, match="about one person"):
+        await engine.promote(ALEX, mine.id)
+    assert [memory.status for memory in await engine.memories(ALEX, key="name")] == ["active"]
+
+
 async def test_a_promoted_memory_is_the_project_s_and_everybody_is_told(engine: Engine) -> None:
     mine = await engine.learn(ALEX, Lesson("logged in", key="active", kind="definition"))
     ours = await engine.promote(ALEX, mine.id)
