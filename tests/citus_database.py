@@ -38,8 +38,8 @@ def emptied(dsn: str) -> Iterator[str]:
     asyncio.run(distribute(dsn))
     with psycopg.connect(dsn, autocommit=True) as owner:
         found = owner.execute(
-            "SELECT relname FROM pg_class WHERE relnamespace = 'recollect'::regnamespace AND relkind IN ('r', 'p')"
-            " AND relname <> 'schema_migration'"
+            "SELECT c.relname FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid"
+            " WHERE c.relnamespace = 'recollect'::regnamespace"
         )
         tables = SQL(", ").join(Identifier("recollect", name) for (name,) in found)
         # One shard after the other: tables that refer to each other are emptied together.

@@ -10,9 +10,12 @@ SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS has_citus,
        coalesce(current_setting('output_plugin_libraries', true), '') AS plugins
 
 -- name: placed
--- The tables and functions that the cluster has already; a function that runs on the node of its scope, once Citus knows
--- by which argument. Only Citus has these catalogs.
+-- The tables and functions that the cluster has already, with the shards of these tables, which a node may show; a
+-- function that runs on the node of its scope, once Citus knows by which argument. Only Citus has these catalogs.
 SELECT c.relname::text AS name FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid
+WHERE c.relnamespace = to_regnamespace('recollect')
+UNION ALL
+SELECT c.relname || '_' || s.shardid FROM pg_dist_shard s JOIN pg_class c ON c.oid = s.logicalrelid
 WHERE c.relnamespace = to_regnamespace('recollect')
 UNION ALL
 SELECT p.oid::regprocedure::text FROM pg_dist_object d JOIN pg_proc p ON p.oid = d.objid

@@ -151,9 +151,15 @@ async def test_a_server_without_citus_is_refused_in_one_sentence(database: str) 
 # The interface of Citus as far as the plan uses it: it writes down what it was asked, and moves nothing.
 STAND_IN = """
     CREATE TABLE public.pg_dist_partition (logicalrelid regclass, colocated text);
+    CREATE TABLE public.pg_dist_shard (logicalrelid regclass, shardid bigint);
     CREATE TABLE public.pg_dist_object (classid oid, objid oid, distribution_argument_index int);
-    CREATE FUNCTION public.create_reference_table(t regclass) RETURNS void LANGUAGE sql AS
-        $$ INSERT INTO public.pg_dist_partition VALUES (t, 'everywhere') $$;
+    CREATE SEQUENCE public.shards START 102008;
+    CREATE FUNCTION public.create_reference_table(t regclass) RETURNS void LANGUAGE plpgsql AS $$
+    BEGIN
+        INSERT INTO public.pg_dist_partition VALUES (t, 'everywhere');
+        INSERT INTO public.pg_dist_shard VALUES (t, nextval('public.shards'));
+        EXECUTE format('CREATE TABLE recollect.%s_%s ()', split_part(t::text, '.', -1), currval('public.shards'));
+    END $$;
     CREATE FUNCTION public.create_distributed_table(
         t regclass, c text, colocate_with text DEFAULT 'default', shard_count int DEFAULT NULL)
         RETURNS void LANGUAGE sql AS $$ INSERT INTO public.pg_dist_partition VALUES (t, colocate_with) $$;
@@ -162,7 +168,7 @@ STAND_IN = """
         $$ INSERT INTO public.pg_dist_object
            SELECT 'pg_proc'::regclass, f, array_position(proargnames, a) - 1 FROM pg_proc WHERE oid = f $$;
     SET allow_system_table_mods = on;
-    INSERT INTO pg_extension VALUES (99999, 'citus', 10, 'public'::regnamespace, false, '13.0');
+    INSERT INTO pg_extension VALUES (99999, 'citus', 10, 'public'::regnamespace, false, '14.0');
 """
 
 
