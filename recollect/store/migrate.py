@@ -194,13 +194,18 @@ async def read_differences(connection: Owner) -> list[Difference]:
 async def repair_access(connection: Owner) -> list[Difference]:
     """Fix what can be fixed and return it; `recollect db check` lists the rest."""
     differences = [each for each in await read_differences(connection) if each.remedy]
+    # Citus passes rules of policies on as they read here: with the schema's name, which other nodes need.
+    await connection.execute("SET search_path = public")
     for each in differences:
         # Roles are shared by all databases of a server: another migration may make the same one at this moment.
         with suppress(psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
             async with connection.transaction():
-                await connection.execute((each.remedy or "").encode())
+                # One by one: Citus passes on the text that it was sent, and takes one statement at a time.
+                for statement in (each.remedy or "").split("; "):
+                    await connection.execute(statement.encode())
     for row in await (await connection.execute(queries()["access.limits"])).fetchall():
         await connection.execute(row.remedy.encode())
+    await connection.execute(SEARCH_PATH)
     return differences
 
 

@@ -350,16 +350,17 @@ async def test_a_scope_where_something_fails_is_put_off_and_the_others_are_tende
 ) -> None:
     people = [Scope(f"user {n}", "monday") for n in range(4)]
     await converse(memory, *people)
-    with psycopg.connect(database, options="-c search_path=recollect", autocommit=True) as owner:
-        # A division by zero. A cluster has no triggers.
-        fails = f"CASE WHEN scope_id = '{people[1].id}' THEN 1 / (turn_index - turn_index) = 0 ELSE true END"
-        owner.execute(f"CREATE POLICY fails ON turn AS RESTRICTIVE FOR DELETE USING ({fails})".encode())
+    with psycopg.connect(database, autocommit=True) as owner:
+        # A division by zero; a cluster has no triggers.
+        [(rule,)] = owner.execute("SELECT qual FROM pg_policies WHERE (tablename, policyname) = ('turn', 'scope')")
+        fails = f"CASE WHEN scope_id = '{people[1].id}' THEN 1 / (turn_index - turn_index) = 0 ELSE {rule} END"
+        owner.execute(f"ALTER POLICY scope ON recollect.turn USING ({fails})".encode())
         clock.advance(days=8)
         done = await run_upkeep(deps)
         assert (done.conversations, done.put_off) == (3, 1)
         assert (rows(database, "turn", people[1]), rows(database, "sketch", people[1])) == (2, 2)
 
-        owner.execute("DROP POLICY fails ON turn")
+        owner.execute(f"ALTER POLICY scope ON recollect.turn USING {rule}".encode())
         assert (await run_upkeep(deps)).conversations == 1
 
 

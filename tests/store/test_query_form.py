@@ -197,6 +197,17 @@ def test_no_change_computes_a_value_of_the_session_from_a_row(database: str) -> 
     assert wrong == []
 
 
+def test_no_function_over_tables_is_put_into_its_caller_s_statement(database: str) -> None:
+    """Citus cannot plan the tables of an inlined SQL function; a function that runs as its owner is never inlined."""
+    with psycopg.connect(database) as owner:
+        inlined = owner.execute(
+            "SELECT p.proname FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang"
+            " WHERE p.pronamespace = 'recollect'::regnamespace AND l.lanname = 'sql' AND NOT p.prosecdef"
+        ).fetchall()
+
+    assert inlined == []
+
+
 def test_functions_over_all_scopes_read_each_table_where_nodes_can_do_it_alone(database: str) -> None:
     """A scalar subquery, EXISTS, ARRAY or LATERAL on a distributed table cannot be planned over all shards: such tables
     are read in a FROM of the query or of a CTE, and combined afterwards."""
