@@ -194,9 +194,9 @@ async def read_differences(connection: Owner) -> list[Difference]:
 async def repair_access(connection: Owner) -> list[Difference]:
     """Fix what can be fixed and return it; `recollect db check` lists the rest."""
     differences = [each for each in await read_differences(connection) if each.remedy]
-    # Citus passes rules of policies on as they read here: with the schema's name, which other nodes need.
-    await connection.execute("SET search_path = public")
     for each in differences:
+        # Citus passes the rule of a policy on as it reads here: with the schema's name, which other nodes need.
+        await connection.execute("SET search_path = public" if each.kind == "policies" else SEARCH_PATH)
         # Roles are shared by all databases of a server: another migration may make the same one at this moment.
         with suppress(psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
             async with connection.transaction():
