@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
 from psycopg import AsyncConnection
+from psycopg.conninfo import make_conninfo
 from psycopg.rows import namedtuple_row
 
 from recollect import SchemaMismatch, admin
 from recollect.settings import Settings
+from recollect.store.connection import add_session_options, make_database
 from recollect.store.migrate import (
     ANCHOR,
     REFERENCES,
@@ -24,6 +31,7 @@ from recollect.store.migrate import (
     read_schema,
     refuse_unsuitable,
 )
+from tests.conftest import RUN
 from tests.store.test_queries import SCOPED
 
 
@@ -207,6 +215,30 @@ async def test_a_run_goes_on_after_an_interruption_and_leaves_nothing_to_do(
     assert await admin.distribute(settings) == []
 
 
+@pytest.mark.timeout(300)
+async def test_flow_tests_run_on_a_cluster_that_the_environment_names(server: str) -> None:
+    """On a stand-in, whose sessions are taken for those of another node: a statement outside its scope fails."""
+    dsn = await make_database(server, f"cluster_{uuid4().hex}")
+    with psycopg.connect(dsn, autocommit=True) as owner:
+        owner.execute(STAND_IN.encode())
+    named = make_conninfo(dsn, application_name="citus_internal")
+    # A run of its own, with its own folder and embedded server.
+    inherited = {name: value for name, value in os.environ.items() if name not in (RUN, "TMPDIR")}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n0", "tests/flows/test_record.py"]
+    ran = await asyncio.create_subprocess_exec(
+        *command,
+        env={**inherited, "RECOLLECT_TEST_CITUS": named, "PYTHONPATH": os.pathsep.join(sys.path)},
+        cwd=Path(__file__).parents[2],
+        stdout=asyncio.subprocess.PIPE,
+    )
+    told = (await ran.communicate())[0].decode()
+
+    assert ran.returncode == 0, told
+    with psycopg.connect(dsn, autocommit=True) as owner:
+        assert count_placed(owner) == len(SCOPED) + 4
+        owner.execute("DELETE FROM pg_extension WHERE extname = 'citus'")
+
+
 @pytest.mark.parametrize(
     ("facts", "sentence"),
     [
@@ -222,10 +254,6 @@ def test_what_is_missing_on_the_server_is_named(facts: dict[str, Any], sentence:
 
 
 async def test_a_connection_keeps_the_options_of_its_own_string(database: str, settings: Settings) -> None:
-    from psycopg.conninfo import make_conninfo
-
-    from recollect.store.connection import add_session_options
-
     dsn = make_conninfo(database, options="-c work_mem=7MB -c citus.max_adaptive_executor_pool_size=1")
     with psycopg.connect(add_session_options(dsn, settings)) as app:
         shown = app.execute(
