@@ -68,7 +68,7 @@ WITH owner AS (
     FROM pg_class c LEFT JOIN wanted_right w ON w.table_name = c.relname
     WHERE c.relnamespace = to_regnamespace('recollect') AND c.relkind IN ('r', 'p')
 ), our_function AS (
-    SELECT p.oid, p.oid::regprocedure::text AS name, p.proname::text AS short, p.proowner, p.prosecdef, w.role,
+    SELECT p.oid, replace(p.oid::regprocedure::text, 'recollect.', '') AS name, p.proname::text AS short, p.proowner, p.prosecdef, w.role,
            coalesce(p.proacl, acldefault('f', p.proowner)) AS acl
     FROM pg_proc p LEFT JOIN wanted_function w ON w.name = p.proname
     WHERE p.pronamespace = to_regnamespace('recollect')
@@ -137,7 +137,7 @@ WITH owner AS (
     FROM owner o CROSS JOIN our_table t WHERE t.relowner <> o.oid AND t.rights IS NOT NULL
     UNION ALL
     SELECT 5, 'grants', format('%s owns %s, and %s the tables', pg_get_userbyid(f.proowner), f.name, o.name),
-           format('ALTER ROUTINE %s OWNER TO %I', f.name, o.name)
+           format('ALTER ROUTINE recollect.%s OWNER TO %I', f.name, o.name)
     FROM owner o CROSS JOIN our_function f WHERE f.proowner <> o.oid
     UNION ALL
     SELECT 6, 'row-level security', format('%s is not one of our tables', t.name), NULL
@@ -193,17 +193,17 @@ WITH owner AS (
     WHERE t.rights IS NOT NULL AND h.grantee <> t.relowner
       AND (h.grantee IS DISTINCT FROM to_regrole('recollect_app') OR h.name <> ALL (t.rights))
     UNION ALL
-    SELECT 14, 'grants', format('everybody may run %s', f.name), format('REVOKE ALL ON ROUTINE %s FROM PUBLIC', f.name)
+    SELECT 14, 'grants', format('everybody may run %s', f.name), format('REVOKE ALL ON ROUTINE recollect.%s FROM PUBLIC', f.name)
     FROM our_function f WHERE EXISTS (SELECT FROM aclexplode(f.acl) x WHERE x.grantee = 0)
     UNION ALL
     SELECT 15, 'grants', format('%s may not run %s', f.role, f.name),
-           format('GRANT EXECUTE ON ROUTINE %s TO %I', f.name, f.role)
+           format('GRANT EXECUTE ON ROUTINE recollect.%s TO %I', f.name, f.role)
     FROM our_function f
     WHERE f.role IS NOT NULL AND (to_regrole(f.role) IS NULL OR NOT EXISTS (
         SELECT FROM aclexplode(f.acl) x WHERE x.grantee = to_regrole(f.role)))
     UNION ALL
     SELECT 16, 'grants', format('recollect_app may run %s', f.name),
-           format('REVOKE ALL ON ROUTINE %s FROM recollect_app', f.name)
+           format('REVOKE ALL ON ROUTINE recollect.%s FROM recollect_app', f.name)
     FROM our_function f
     WHERE f.role = 'recollect_operator'
       AND EXISTS (SELECT FROM aclexplode(f.acl) x WHERE x.grantee = to_regrole('recollect_app'))

@@ -55,7 +55,7 @@ UPDATE conversation SET due = true, embedded_model = 0 WHERE scope_id = %(scope)
 
 -- name: lock
 -- Locks the conversation against erasure while something is derived from it.
-SELECT FROM conversation WHERE scope_id = %(scope)s AND id = %(conversation)s FOR UPDATE
+SELECT id FROM conversation WHERE scope_id = %(scope)s AND id = %(conversation)s FOR UPDATE
 
 -- name: lock_one
 -- Holds writers back while a conversation is erased.

@@ -195,12 +195,17 @@ async def repair_access(connection: Owner) -> list[Difference]:
     """Fix what can be fixed and return it; `recollect db check` lists the rest."""
     differences = [each for each in await read_differences(connection) if each.remedy]
     for each in differences:
+        # Citus passes the rule of a policy on as it reads here: with the schema's name, which other nodes need.
+        await connection.execute("SET search_path = public" if each.kind == "policies" else SEARCH_PATH)
         # Roles are shared by all databases of a server: another migration may make the same one at this moment.
         with suppress(psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
             async with connection.transaction():
-                await connection.execute((each.remedy or "").encode())
+                # One by one: Citus passes on the text that it was sent, and takes one statement at a time.
+                for statement in (each.remedy or "").split("; "):
+                    await connection.execute(statement.encode())
     for row in await (await connection.execute(queries()["access.limits"])).fetchall():
         await connection.execute(row.remedy.encode())
+    await connection.execute(SEARCH_PATH)
     return differences
 
 
@@ -242,7 +247,8 @@ async def _read_row(connection: Owner, name: str) -> Any:
 # The first table; the others follow it. It has a row per scope.
 ANCHOR = "holder"
 SHARDS = 128
-# Runs whole on the node of its scope, its first argument, where Citus may send it there.
+CLUSTER_SERVER = 180000  # earlier, Citus cannot plan our SQL functions, which have parameters
+# Runs whole on the node of its scope, its first argument, if it is a transaction of its own.
 DELEGATED = "append_turns"
 # Dropped before the tables are moved and added again after: said here, or an interrupted run would lose them.
 REFERENCES = {
@@ -259,6 +265,16 @@ class Table:
     name: str
     is_scoped: bool
     has_key: bool
+    is_empty: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRight:
+    """A right of the application's role on some columns of a table."""
+
+    table: str
+    name: str
+    columns: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +284,7 @@ class Schema:
     tables: Sequence[Table]
     references: Set[str]  # names of the foreign keys that exist
     functions: Sequence[str]
+    column_rights: Sequence[ColumnRight]
     placed: Set[str]  # tables and functions that the cluster has already
     has_logical_log: bool
 
@@ -297,9 +314,11 @@ def refuse_unsuitable(facts: Any) -> None:
         remedy = (
             "run CREATE EXTENSION citus in this database and add the workers with citus_add_node"
             if facts.can_have_citus
-            else "install Citus 13 or later on it and on its workers; one PostgreSQL server needs no distribution"
+            else "install Citus 14 or later on it and on its workers; one PostgreSQL server needs no distribution"
         )
         raise SchemaMismatch(f"the server has no extension citus: {remedy}")
+    if facts.version < CLUSTER_SERVER:
+        raise SchemaMismatch("a cluster needs PostgreSQL 18 or later on every node")
     if facts.has_logical_log and facts.plugins and "citus" not in facts.plugins:
         raise SchemaMismatch(
             f"output_plugin_libraries is {facts.plugins!r}, so Citus cannot move tables in use: add citus to it"
@@ -308,9 +327,10 @@ def refuse_unsuitable(facts: Any) -> None:
 
 async def read_schema(connection: Owner, placed: Set[str], has_logical_log: bool) -> Schema:
     return Schema(
-        tables=[Table(row.name, row.is_scoped, row.has_key) for row in await _read(connection, "distribute.schema")],
+        tables=[Table(*row) for row in await _read(connection, "distribute.schema")],
         references={row.name for row in await _read(connection, "distribute.references")},
         functions=[row.name for row in await _read(connection, "distribute.functions")],
+        column_rights=[ColumnRight(*row) for row in await _read(connection, "distribute.column_rights")],
         placed=placed,
         has_logical_log=has_logical_log,
     )
@@ -322,19 +342,25 @@ async def _read(connection: Owner, name: str) -> list[Any]:
 
 def build_plan(schema: Schema, shards: int = SHARDS) -> list[Step]:
     """Return the steps in their order: functions, which policies need on every node; reference tables; tables of
-    scopes, without the references between them; the function that follows these tables; and the references again."""
+    scopes, without the references between them; rights on columns, which do not move with a table; the function that
+    follows these tables; and the references again."""
     scoped = sorted(schema.left(is_scoped=True), key=lambda table: (table.name != ANCHOR, table.name))
     lost = REFERENCES.keys() - schema.references
     dropped = find_references(scoped) - lost
     functions = sorted(set(schema.functions) - schema.placed)
-    return [
+    moving = [
         *(distribute_function(name) for name in functions if not name.startswith(DELEGATED)),
         *map(share_table, schema.left(is_scoped=False)),
         *map(drop_reference, sorted(dropped)),
         *chain.from_iterable(distribute_table(table, shards, schema.has_logical_log) for table in scoped),
+    ]
+    finishing = [
         *(delegate_function(name) for name in functions if name.startswith(DELEGATED)),
         *map(add_reference, [*sorted(dropped), *sorted(lost)]),
     ]
+    # Nothing shows whether the nodes have them: they are granted again as long as there is anything to do.
+    rights = map(grant_columns, schema.column_rights) if moving or finishing else ()
+    return [*moving, *rights, *finishing]
 
 
 def distribute_function(name: str) -> Step:
@@ -348,6 +374,11 @@ def delegate_function(name: str) -> Step:
 
 def share_table(table: Table) -> Step:
     return Step(f"reference table {table.name}", f"SELECT create_reference_table('recollect.{table.name}')")
+
+
+def grant_columns(right: ColumnRight) -> Step:
+    grant = f"GRANT {right.name} ({right.columns}) ON recollect.{right.table} TO recollect_app"
+    return Step(f"grant {right.name} on columns of {right.table}", grant)
 
 
 def drop_reference(name: str) -> Step:
@@ -366,8 +397,10 @@ def add_reference(name: str) -> Step:
     return Step(f"add {name}", f"ALTER TABLE recollect.{table} {added}")
 
 
-def distribute_table(table: Table, shards: int, concurrently: bool) -> Iterator[Step]:
-    """Yield the steps that distribute a table: while it is in use, if the server's log can be decoded."""
+def distribute_table(table: Table, shards: int, has_logical_log: bool) -> Iterator[Step]:
+    """Yield the steps that distribute a table: while it is in use, if it has rows and the server's log can be
+    decoded."""
+    concurrently = has_logical_log and not table.is_empty
     function = "create_distributed_table_concurrently" if concurrently else "create_distributed_table"
     where = (
         f"shard_count => {shards}, colocate_with => 'none'"

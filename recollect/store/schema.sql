@@ -57,10 +57,10 @@ CREATE FUNCTION recollect.append_turns(of_scope uuid, new_id uuid, of_project te
     AS $$
 #variable_conflict use_column
 DECLARE
-    k conversation;
+    k recollect.conversation;
 BEGIN
-    PERFORM open_scope(of_scope);
-    INSERT INTO conversation AS c
+    PERFORM recollect.open_scope(of_scope);
+    INSERT INTO recollect.conversation AS c
         (scope_id, id, project, user_id, session_id, name, turn_count, interaction_count, created_at, updated_at,
          expires_at, embedded_model)
     VALUES (of_scope, new_id, of_project, of_user, session, called, added, exchanges, moment, moment, until, covered_by)
@@ -73,25 +73,26 @@ BEGIN
         due = true
     RETURNING c.* INTO k;
 
-    INSERT INTO turn
+    INSERT INTO recollect.turn
         (scope_id, conversation_id, turn_index, role, speaker, text, said_at, recorded_at, data, high_value)
     SELECT c.scope_id, c.id, c.turn_count - added + x.i, x.role, x.speaker, x.text, x.at, moment, x.data, x.hv
-    FROM conversation c
+    FROM recollect.conversation c
     CROSS JOIN json_to_recordset(said) AS x(
         i int, role text, speaker text, text text, at timestamptz, data jsonb, hv boolean)
     WHERE c.scope_id = of_scope AND c.id = k.id;
 
-    INSERT INTO sketch (scope_id, conversation_id, turn_index, said_at, speaker_key, flags, tokens, length, terms)
+    INSERT INTO recollect.sketch
+        (scope_id, conversation_id, turn_index, said_at, speaker_key, flags, tokens, length, terms)
     SELECT c.scope_id, c.id, c.turn_count - added + x.i, x.at, x.speaker_key, x.flags, x.tokens, x.length, x.terms
-    FROM conversation c
+    FROM recollect.conversation c
     CROSS JOIN json_to_recordset(said) AS x(
         i int, at timestamptz, speaker_key int, flags smallint, tokens int, length int, terms tsvector)
     WHERE c.scope_id = of_scope AND c.id = k.id;
 
     IF vectors IS NOT NULL THEN
-        INSERT INTO embedding (scope_id, model_id, conversation_id, turn_index, vector)
+        INSERT INTO recollect.embedding (scope_id, model_id, conversation_id, turn_index, vector)
         SELECT c.scope_id, of_model, c.id, c.turn_count - added + x.i, vectors[x.v]
-        FROM conversation c CROSS JOIN json_to_recordset(said) AS x(i int, v int)
+        FROM recollect.conversation c CROSS JOIN json_to_recordset(said) AS x(i int, v int)
         WHERE c.scope_id = of_scope AND c.id = k.id AND x.v IS NOT NULL;
     END IF;
     RETURN QUERY SELECT k.id, k.session_id, k.name, k.turn_count, k.interaction_count, k.created_at, k.updated_at,
@@ -231,6 +232,7 @@ CREATE FUNCTION recollect.missing_scope() RETURNS uuid
     AS $$
 BEGIN
     IF starts_with(current_setting('application_name'), 'citus_internal')
+       AND coalesce(current_setting('app.scope', true), '') = ''
        AND current_setting('app.backup', true) IS DISTINCT FROM 'on' THEN
         RAISE EXCEPTION 'the transaction has no scope on this node'
             USING ERRCODE = 'RM002', HINT = 'Set citus.propagate_set_commands to local for the login.';

@@ -14,6 +14,7 @@ from recollect.providers.fake import FakeEmbedder
 from recollect.recall.document_rank import vary_chunks
 from recollect.recall.spelling import beginnings, second_letters
 from recollect.settings import Settings
+from tests.citus_database import CITUS, emptied
 from tests.copied_database import copied, name_of
 
 ALEX, BLAKE = Scope("alex"), Scope("blake")
@@ -42,11 +43,22 @@ async def read_all(dsn: str) -> None:
 
 
 @pytest.fixture
-async def engine(server: str, library: str) -> AsyncIterator[Engine]:
+def filled(request: pytest.FixtureRequest, server: str) -> Iterator[str]:
+    """The DSN of this test's own database in which all files are read."""
+    if CITUS:
+        with emptied(CITUS) as dsn:
+            asyncio.run(read_all(dsn))
+            yield dsn
+    else:
+        with copied(server, request.getfixturevalue("library")) as dsn:
+            yield dsn
+
+
+@pytest.fixture
+async def engine(filled: str) -> AsyncIterator[Engine]:
     """With the embedder that users get: what is found depends on it."""
-    with copied(server, library) as dsn:
-        async with connect(dsn=dsn, worker=False) as memory:
-            yield memory
+    async with connect(dsn=filled, worker=False) as memory:
+        yield memory
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 
-import psycopg
 import pytest
 
 from recollect import Engine, Lesson, NotFound, Scope, connect
 from recollect.providers.fake import FakeClock, FakeEmbedder
 from recollect.settings import Settings
+from tests.citus_database import find_rows
 
 ALEX, BLAKE = Scope("alex"), Scope("blake", "monday")
 PARIS, HERON = "I live in Paris.", "Remember that the code word is heron."
-DUMP = "SELECT t::text FROM recollect.{} t WHERE scope_id = %s"
 TABLES = (
     *("conversation", "turn", "sketch", "embedding", "chapter", "idempotency", "request"),
     *("holder", "evidence", "memory", "tally", "episode", "audit"),
@@ -38,8 +37,7 @@ async def say(engine: Engine, clock: FakeClock, session: str, *texts: str) -> Sc
 
 def rows(database: str, *words: str) -> list[str]:
     """All rows of all tables of the user that have one of the words."""
-    with psycopg.connect(database) as owner:
-        found = [row[0] for table in TABLES for row in owner.execute(DUMP.format(table).encode(), [ALEX.id])]
+    found = [row for table in TABLES for row in find_rows(database, table, ALEX.id)]
     return [row for row in found if any(word in row.lower() for word in words)]
 
 

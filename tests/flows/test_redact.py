@@ -14,6 +14,7 @@ from recollect import Engine, Lesson, Memory, Query, Scope, Turn, connect
 from recollect.flows.forget import build_pattern
 from recollect.providers.fake import FakeClock, FakeEmbedder
 from recollect.settings import Settings
+from tests.citus_database import find_rows
 
 MONDAY, TUESDAY, BLAKE = Scope("alex", "monday"), Scope("alex", "tuesday"), Scope("blake", "monday")
 SECRET = "Kirkwall"
@@ -64,15 +65,9 @@ def kept(database: str, scope: Scope, word: str) -> dict[str, int]:
             "SELECT table_name FROM information_schema.columns"
             " WHERE table_schema = 'recollect' AND column_name = 'scope_id'"
         ).fetchall()
-        found = {
-            table: owner.execute(
-                f"SELECT count(*) FROM recollect.{table} t WHERE scope_id = %s AND t::text ILIKE %s".encode(),
-                [scope.id, f"%{word}%"],
-            ).fetchone()
-            for (table,) in tables
-        }
-    assert len(found) > 10
-    return {table: row[0] for table, row in found.items() if row and row[0]}
+    assert len(tables) > 10
+    found = {table: sum(word in row.lower() for row in find_rows(database, table, scope.id)) for (table,) in tables}
+    return {table: count for table, count in found.items() if count}
 
 
 async def test_after_it_the_value_is_nowhere_in_the_database(filled: Engine, database: str) -> None:

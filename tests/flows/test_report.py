@@ -21,6 +21,7 @@ from recollect.providers.fake import FakeClock, FakeEmbedder, FakeReasoner
 from recollect.settings import Settings
 from recollect.values.report import Report, Week, hide_user_names
 from recollect.values.scope import uuid7
+from tests.citus_database import has_no_rows
 
 NOON = datetime(2026, 5, 7, 12, tzinfo=UTC)
 ROW: dict[str, Any] = {
@@ -228,7 +229,7 @@ async def test_counts_leave_the_scopes_and_texts_do_not(deps: Dependencies, logi
     assert "hybrid" in everything
     assert "secret" not in everything
     assert "alex" not in everything
-    assert login.execute("SELECT count(*) FROM request").fetchone() == (0,)
+    assert has_no_rows(login, "request")
 
 
 async def test_questions_to_databases_are_counted_by_week_asked_asked_back_and_corrected(memory: Engine) -> None:

@@ -17,6 +17,7 @@ from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.providers.fake import FakeEmbedder
 from recollect.sync import SyncEngine
 from tests.bounds import bound
+from tests.citus_database import CITUS, emptied
 from tests.copied_database import copied
 
 USERS, SESSIONS = st.sampled_from(("alex", "blair", "casey")), st.sampled_from(("monday", "tuesday"))
@@ -124,7 +125,7 @@ class Users(RuleBasedStateMachine):
 @pytest.fixture(scope="module")
 def memory(server: str, template: str) -> Iterator[SyncEngine]:
     with ExitStack() as stack:
-        dsn = stack.enter_context(copied(server, template))
+        dsn = stack.enter_context(emptied(CITUS) if CITUS else copied(server, template))
         yield stack.enter_context(connect_sync(dsn=dsn, embedder=FakeEmbedder(), worker=False))
 
 

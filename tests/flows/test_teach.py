@@ -162,7 +162,7 @@ async def test_a_promoted_memory_is_the_project_s_and_everybody_is_told(engine: 
 async def test_a_promotion_that_broke_off_in_between_can_be_repeated(engine: Engine, database: str) -> None:
     mine = await engine.learn(ALEX, EDITOR)
     with psycopg.connect(database) as owner:
-        owner.execute("SELECT FROM recollect.holder WHERE scope_id = %s FOR UPDATE", [ALEX.id])
+        owner.execute("SELECT version FROM recollect.holder WHERE scope_id = %s FOR UPDATE", [ALEX.id])
         promotion = asyncio.create_task(engine.promote(ALEX, mine.id))
         for _ in range(1000):
             if await engine.memories(ALEX, owner="project"):

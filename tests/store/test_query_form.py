@@ -28,6 +28,10 @@ from tests.store.test_queries import SCOPED
 # It reads catalogs, quotes the rules of the policies, and uses syntax that the parser does not know.
 NOT_PARSED = ("access.differences",)
 BODIES = "SELECT prosrc FROM pg_proc WHERE pronamespace = 'recollect'::regnamespace AND proname = 'append_turns'"
+OVER_ALL_SCOPES = """
+    SELECT p.proname, p.prosrc FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
+    WHERE p.pronamespace = 'recollect'::regnamespace AND l.lanname = 'sql' AND p.prosecdef
+"""
 
 
 def parsed(text: str) -> exp.Expr:
@@ -122,6 +126,8 @@ def test_the_appending_function_inserts_in_the_same_form(database: str) -> None:
         for text in re.findall(r"INSERT INTO .*?(?=\n    RETURNING|;)", body, re.S)
     ]
 
+    assert all(f"recollect.{table}" in body for table in ("conversation", "turn", "sketch", "embedding"))
+    assert re.search(r"(INTO|FROM|JOIN|PERFORM) (?!recollect\.|json_to_recordset)\w+[ (]", body) is None
     assert [insert.find(exp.Table).name for insert in inserts] == ["conversation", "turn", "sketch", "embedding"]  # type: ignore[union-attr]
     for insert in inserts:
         assert isinstance(insert, exp.Insert)
@@ -142,16 +148,91 @@ def test_no_statement_merges_and_no_table_has_a_trigger(database: str) -> None:
 
 def test_no_update_calls_a_volatile_function(database: str) -> None:
     """Each node would compute its own value. Values are passed; now() is the transaction's."""
-    with psycopg.connect(database) as owner:
-        volatile = {name for (name,) in owner.execute("SELECT proname FROM pg_proc WHERE provolatile = 'v'")}
+    volatile = find_functions(database, "v")
     called = {
-        name: {call.name.lower() or call.sql_name().lower() for call in change.find_all(exp.Func)} & volatile
+        name: {name_call(call) for call in change.find_all(exp.Func)} & volatile
         for name, tree in STATEMENTS.items()
         for change in tree.find_all(exp.Update, exp.Delete)
     }
 
     assert len(called) > 50
     assert {name: calls for name, calls in called.items() if calls} == {}
+
+
+def find_functions(database: str, *volatility: str) -> set[str]:
+    """The names of functions that exist with this volatility only."""
+    with psycopg.connect(database) as owner:
+        found = owner.execute(
+            "SELECT proname FROM pg_proc GROUP BY 1 HAVING every(provolatile = ANY(%s))", [[*volatility]]
+        )
+        return {name for (name,) in found}
+
+
+def name_call(call: exp.Func) -> str:
+    """The function's name, as PostgreSQL has it."""
+    return call.sql(dialect="postgres").split("(")[0].lower()
+
+
+def test_no_change_computes_a_value_of_the_session_from_a_row(database: str) -> None:
+    """Citus computes what depends on the session or the time itself, once, and so takes no column, no CASE and no
+    COALESCE around it; RETURNING and ON CONFLICT take nothing of the kind."""
+    mutable = find_functions(database, "s", "v")
+    wrong = []
+    for name, tree in STATEMENTS.items():
+        for change in tree.find_all(exp.Update, exp.Delete, exp.Insert):
+            parts = [change.args.get("returning"), change.args.get("conflict")]
+            calls = [call for part in parts if part for call in part.find_all(exp.Func) if name_call(call) in mutable]
+            if not isinstance(change, exp.Insert):
+                parts = [*change.expressions, change.args.get("where")]
+                found = [call for part in parts if part for call in part.find_all(exp.Func)]
+                calls += [
+                    call
+                    for call in found
+                    if name_call(call) in mutable
+                    and (call.find(exp.Column) or call.find_ancestor(exp.Case, exp.Coalesce))
+                ]
+            wrong += [f"{name}: {call.sql()}" for call in calls]
+
+    assert "to_jsonb" in mutable
+    assert wrong == []
+
+
+def test_no_function_over_tables_is_put_into_its_caller_s_statement(database: str) -> None:
+    """Citus cannot plan the tables of an inlined SQL function; a function that runs as its owner is never inlined."""
+    with psycopg.connect(database) as owner:
+        inlined = owner.execute(
+            "SELECT p.proname FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang"
+            " WHERE p.pronamespace = 'recollect'::regnamespace AND l.lanname = 'sql' AND NOT p.prosecdef"
+        ).fetchall()
+
+    assert inlined == []
+
+
+def test_functions_over_all_scopes_read_each_table_where_nodes_can_do_it_alone(database: str) -> None:
+    """A scalar subquery, EXISTS, ARRAY or LATERAL on a distributed table cannot be planned over all shards: such tables
+    are read in a FROM of the query or of a CTE, and combined afterwards."""
+    with psycopg.connect(database) as owner:
+        bodies: dict[str, str] = dict(owner.execute(OVER_ALL_SCOPES).fetchall())
+    trees = {name: parsed(body) for name, body in bodies.items() if name not in ("add_key", "add_key_under")}
+    read = {name: [t for t in tree.find_all(exp.Table) if t.name in SCOPED] for name, tree in trees.items()}
+    hidden = {
+        name: [table.sql() for table in tables if is_within_an_expression(table)] for name, tables in read.items()
+    }
+
+    assert len([name for name, tables in read.items() if tables]) > 15
+    assert {name: tables for name, tables in hidden.items() if tables} == {}
+
+
+def is_within_an_expression(table: exp.Table) -> bool:
+    """Whether the table is read by a subquery that is a value or depends on another row."""
+    node: exp.Expr = table
+    while (parent := node.parent) is not None:
+        if isinstance(parent, exp.Lateral | exp.Exists | exp.In | exp.Array):
+            return True
+        if isinstance(parent, exp.Subquery) and not isinstance(parent.parent, exp.From | exp.Join | exp.SetOperation):
+            return True
+        node = parent
+    return False
 
 
 async def sent(database: Database, work: str, scope: Scope) -> str:

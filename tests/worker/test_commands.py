@@ -222,7 +222,7 @@ async def test_upkeep_goes_on_by_itself_and_survives_a_failure(
             running = asyncio.create_task(UpkeepWorker(memory._deps, first=0.0, every=0.01).run())
             await until_soon(lambda: "upkeep failed and is retried later" in caplog.text)
             owner.execute("ALTER TABLE recollect.hidden RENAME TO errand")
-            await until_soon(lambda: owner.execute("SELECT FROM recollect.conversation").fetchone() is None)
+            await until_soon(lambda: owner.execute("SELECT id FROM recollect.conversation").fetchone() is None)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
 
