@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 
 import msgspec
+from sqlglot import exp
 
 from recollect.apps.ask.gate import list_tables
 from recollect.apps.ask.memory import MemoryReader, can_see
@@ -259,8 +260,6 @@ def write_context(model: ModelRun, size: PromptSize) -> str:
 def list_values(inquiry: Inquiry) -> list[str]:
     """Return the values that the question names and that only one column has; others would suggest needless joins. Of
     short values only those that are spelled as in the question: "al" is not the state AL."""
-    from sqlglot import exp
-
     found = inquiry.interpretation.values if inquiry.interpretation else ()
     places = Counter(value.casefold() for _, _, value in found)
     lines = [

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from sqlglot import exp
+
 from recollect.apps.ask.gate import check_sql
 from recollect.apps.ask.interpret.words import split_name, stem_phrase
 from recollect.apps.ask.question import SchemaLimits
@@ -187,8 +189,6 @@ def name_dialect(view: View) -> str:
 
 
 def quote(name: str, view: View) -> str:
-    from sqlglot import exp
-
     return name if PLAIN.fullmatch(name) else exp.to_identifier(name, quoted=True).sql(view.catalog.dialect)
 
 

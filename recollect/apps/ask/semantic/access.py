@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+import sqlglot
+from sqlglot import exp
+
 from recollect.apps.ask.semantic.catalog import Catalog, Table
 from recollect.apps.ask.semantic.model import Definition, Entity, Join, Measure, SemanticModel
 from recollect.apps.ask.sql_text import find_columns, write_sql
@@ -79,9 +82,6 @@ def _check_rules(field: str, given: Any, catalog: Catalog) -> None:
 
 
 def _check_condition(field: str, condition: Any, dialect: str) -> None:
-    import sqlglot
-    from sqlglot import exp
-
     try:
         tree = sqlglot.parse_one(str(condition), into=exp.Condition, dialect=dialect)
     except sqlglot.errors.SqlglotError:
@@ -160,9 +160,6 @@ def restrict_sql(sql: str, dialect: str, access: Access) -> str:
     """Return the statement with every table that has a condition replaced by the rows that the role may see."""
     if not access.rows:
         return sql
-    import sqlglot
-    from sqlglot import exp
-
     tree = sqlglot.parse_one(sql, dialect=dialect)
     for part in tree.find_all(exp.CTE):
         if part.alias.casefold() in access.rows:  # it could pass for the table

@@ -294,18 +294,16 @@ def rules_for(rules: SourceRules, settings: Settings, project: str, *, local: bo
 # Addresses ------------------------------------------------------------------------------------------------------------
 
 
-def read_dsn(dsn: str, environment: Mapping[str, str] | None = None) -> URL:
+def read_dsn(dsn: str) -> URL:
     """Return the address as a URL with the driver chosen. `${NAME}` is taken from the environment, so that a password
     need not be stored with the address. Errors show the address without its password."""
     from sqlalchemy import make_url
     from sqlalchemy.exc import ArgumentError
 
-    variables = os.environ if environment is None else environment
-
     def fill(match: re.Match[str]) -> str:
-        if match[1] not in variables:
+        if match[1] not in os.environ:
             raise InvalidInput(FIELD, f"names ${{{match[1]}}}, which is not set in the environment")
-        return variables[match[1]]
+        return os.environ[match[1]]
 
     try:
         url = make_url(VARIABLE.sub(fill, check_text(FIELD, dsn, MAX_DSN).strip()))

@@ -14,12 +14,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from psycopg import DataError, errors, pq
 from psycopg.abc import Buffer
 from psycopg.types.datetime import DateLoader, TimestampLoader, TimestamptzLoader
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy.dialects import registry
+from sqlalchemy.exc import NoSuchModuleError
+from sqlalchemy.pool import NullPool, QueuePool
 
 from recollect.apps.ask.sources.address_rules import (
     FIELD,
@@ -33,15 +37,11 @@ from recollect.apps.ask.sources.address_rules import (
     may_resolve,
     parse_address,
 )
-from recollect.apps.ask.sources.running import CONNECT_SECONDS, NotConnected
+from recollect.apps.ask.sources.running import CONNECT_SECONDS, THREADS, NotConnected
 from recollect.errors import InvalidInput
 from recollect.values.data_source import ServerIdentity
 
-if TYPE_CHECKING:
-    from sqlalchemy import URL, Connection, Engine
-
 Resolve: TypeAlias = Callable[[str], Sequence[str]]
-THREADS = 4  # statements at one time; each has its connection
 LONGEST_VALUE = 10_000_000  # bytes of one value in SQLite, so that no function call fills the memory
 FOLD = "recollect_lower"  # SQLite's own function handles A to Z only
 READING = {
@@ -70,10 +70,6 @@ def open_engine(
 ) -> Engine:
     """Return an engine for an address that the rules allow. Nothing is connected yet: each new connection resolves the
     host, checks all its addresses and goes to one of those. `own` is the server that may not be a source."""
-    from sqlalchemy import create_engine
-    from sqlalchemy.exc import NoSuchModuleError
-    from sqlalchemy.pool import QueuePool
-
     address = check_url(url, rules)
     options: dict[str, Any] = {"pool_size": THREADS, "max_overflow": 0, "poolclass": QueuePool, "hide_parameters": True}
     if address.driver == "sqlite":
@@ -105,8 +101,6 @@ def open_postgres(
     address: Address, rules: SourceRules, own: ServerIdentity | None, resolve: Resolve, options: dict[str, Any]
 ) -> Engine:
     """Return an engine whose URL names nothing: every connection gets its parameters from the hook."""
-    from sqlalchemy import create_engine, event
-
     engine = create_engine(f"{POSTGRES}://", connect_args={"prepare_threshold": None}, **options)
 
     def set_parameters(dialect: Any, record: Any, arguments: Any, parameters: dict[str, Any]) -> None:
@@ -132,10 +126,6 @@ def open_duckdb(address: Address, rules: SourceRules) -> Engine:
     """Return an engine for a DuckDB file or for CSV or Parquet files. Connections are not pooled: opening one is cheap,
     and finds files that have changed."""
     require_driver("duckdb", "duckdb", "duckdb")
-    from sqlalchemy import create_engine
-    from sqlalchemy.dialects import registry
-    from sqlalchemy.pool import NullPool
-
     from recollect.apps.ask.sources.duckdb_files import make_duckdb_opener
 
     if rules.is_local:  # the error comes at once, as for SQLite
@@ -336,8 +326,6 @@ def read_identity(driver: Any) -> ServerIdentity | None:
 
 def read_columns(connection: Connection, schema: str | None) -> set[tuple[str, str]] | None:
     """Return the (table, column) pairs that this role may read, or None if the database is not PostgreSQL."""
-    from sqlalchemy import text
-
     if connection.dialect.name != "postgresql":
         return None
     return {(row[0], row[1]) for row in connection.execute(text(READABLE), {"schema": schema})}
@@ -356,8 +344,6 @@ def read_statistics(connection: Connection, table: str) -> dict[str, tuple[list[
 
 def query_table(connection: Connection, sql: str, table: str) -> list[Any]:
     """Return the rows of a query about one table; none if the database is not PostgreSQL."""
-    from sqlalchemy import text
-
     if connection.dialect.name != "postgresql":
         return []
     schema, _, name = table.rpartition(".")
