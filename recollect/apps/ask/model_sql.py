@@ -67,15 +67,21 @@ def fit_values(compared: exp.Expr, view: View, matches: Collection[Match]) -> No
     place = find_place(compared.this, view) if isinstance(compared.this, exp.Column) else None
     if place is None:
         return
-    stored = [each.value for each in matches if (each.table, each.column) == place] or list_values(view, place)
-    others = compared.expressions if isinstance(compared, exp.In) else [compared.expression]
-    for literal in [each for each in others if isinstance(each, exp.Literal) and each.is_string]:
-        text = literal.this.strip().casefold()
-        same = [each.strip() for each in stored if each.strip().casefold() == text]
-        if same and literal.this not in same:
-            literal.replace(exp.Literal.string(same[0]))
-        elif not same and isinstance(compared, exp.EQ):
-            look_up_name(compared, place, text, view, matches)
+    for literal in [each for each in compared.expressions or [compared.expression] if each.is_string]:
+        same = find_spellings(literal.this, view, place, matches)
+        if same:
+            literal.replace(exp.Literal.string(literal.this if literal.this in same else same[0]))
+        elif isinstance(compared, exp.EQ):
+            look_up_name(compared, place, literal.this.strip().casefold(), view, matches)
+
+
+def find_spellings(text: str, view: View, place: Place, matches: Collection[Match]) -> list[str]:
+    """Return how the data spells a value: as the question names it, or else as the catalog has it."""
+    table = view.catalog.table(place[0])
+    column = table.column(place[1]) if table else None
+    named = [each.value for each in matches if (each.table, each.column) == place]
+    stored = [each.strip() for each in named or (column.values if column else ())]
+    return [each for each in stored if each.casefold() == text.strip().casefold()]
 
 
 def look_up_name(compared: exp.EQ, place: Place, name: str, view: View, matches: Collection[Match]) -> None:
@@ -97,12 +103,6 @@ def compare_with_all(equal: exp.EQ) -> None:
         equal.replace(exp.In(this=equal.this.copy(), query=equal.expression.copy()))
 
 
-def list_values(view: View, place: Place) -> Collection[str]:
-    table = view.catalog.table(place[0])
-    column = table.column(place[1]) if table else None
-    return column.values if column else ()
-
-
 def trim_column(column: exp.Column, view: View) -> None:
     """Trim the blanks of a column whose values have stray ones."""
     place = find_place(column, view)
@@ -115,13 +115,18 @@ def trim_column(column: exp.Column, view: View) -> None:
 
 def drop_repeated_rows(select: exp.Select, view: View) -> None:
     """Add DISTINCT where a joined table of which nothing is shown can repeat the rows of a shown one."""
-    sources, order = list_sources(select), select.args.get("order")
-    keys = [each.this for each in order.expressions] if order else []
-    is_grouped = select.args.get("group") or select.args.get("distinct") or select.find(exp.AggFunc)
-    if is_grouped or not all(key in select.selects for key in keys):
+    if not can_be_distinct(select):
         return
+    sources = list_sources(select)
     shown = [column for each in select.selects for column in each.find_all(exp.Column)]
     tables = {sources.get(column.table.casefold(), "").casefold() for column in shown}
     others = {name.casefold() for name in sources.values()} - tables
     if any(join.table.casefold() in others and join.to.casefold() in tables for join in view.model.joins):
         select.distinct(copy=False)
+
+
+def can_be_distinct(select: exp.Select) -> bool:
+    """Whether a SELECT shows rows as they are, and is sorted only by what it shows."""
+    order = select.args.get("order")
+    is_grouped = select.args.get("group") or select.args.get("distinct") or select.find(exp.AggFunc)
+    return not is_grouped and all(key.this in select.selects for key in (order.expressions if order else ()))

@@ -51,10 +51,11 @@ def word_rows_plainly(
     cells = [list(map(format_cell, row)) for row in rows.rows[:TEXT_ROWS]]
     if len(rows.rows) == len(rows.columns) == 1:
         return word_figure(cells[0][0], explanation, markdown=markdown)
-    lines = write_table(headers or rows.columns, cells) if markdown else ["; ".join(row) for row in cells]
-    if count := describe_row_count(rows, TEXT_ROWS, is_chinese=is_zh):
-        lines += ["", count] if markdown else [count]
-    return "\n".join([f"{explanation}:\n", *lines] if explanation else lines)
+    count = describe_row_count(rows, TEXT_ROWS, is_chinese=is_zh)
+    opening = f"{explanation}:\n\n" if explanation else ""
+    if not markdown:
+        return opening + "\n".join(filter(None, ("; ".join(row) for row in [*cells, [count]])))
+    return opening + "\n".join([*write_table(headers or rows.columns, cells), *(["", count] if count else [])])
 
 
 def word_figure(figure: str, explanation: str, *, markdown: bool) -> str:
@@ -137,19 +138,21 @@ def name_weekdays(rows: Rows, frame: Frame, question: str) -> Rows:
 
 def note_running_periods(rows: Rows, frame: Frame, today: date, question: str) -> list[str]:
     """Return a note for each period among the groups, or among those compared, that is not over yet."""
-    quarter = f"{today.year}-Q{(today.month + 2) // 3}"
-    current = {"year": str(today.year), "quarter": quarter, "month": f"{today:%Y-%m}", "week": f"{today:%Y-%W}"}
-    labels = [
-        current[group.grain] for group in frame.groups
-        if group.grain in current and group.grain in rows.columns
-        and current[group.grain] in [str(row[rows.columns.index(group.grain)]) for row in rows.rows]
-    ]  # fmt: skip
-    for period in frame.periods:
-        until = [(start, end) for start, end in period.ranges if start and end and start <= f"{today}" < end]
-        labels += [f"{start} – {end}" for start, end in until if period.others]
+    compared = [ends for period in frame.periods if period.others for ends in period.ranges]
+    running = [(start, end) for start, end in compared if start and end and start <= f"{today}" < end]
+    labels = [*list_running_groups(rows, frame, today), *(f"{start} – {end}" for start, end in running)]
     if is_chinese(question):
         return [f"{label} 尚未结束：数据截至 {today}" for label in labels]
     return [f"{label} is not over yet: its figures are until {today}" for label in labels]
+
+
+def list_running_groups(rows: Rows, frame: Frame, today: date) -> list[str]:
+    """Return the groups of rows that are the current year, quarter, month or week."""
+    quarter = f"{today.year}-Q{(today.month + 2) // 3}"
+    current = {"year": str(today.year), "quarter": quarter, "month": f"{today:%Y-%m}", "week": f"{today:%Y-%W}"}
+    grains = [each.grain for each in frame.groups if each.grain in current and each.grain in rows.columns]
+    cells = {grain: [str(row[rows.columns.index(grain)]) for row in rows.rows] for grain in grains}
+    return [current[grain] for grain in grains if current[grain] in cells[grain]]
 
 
 # Titles and headers --------------------------------------------------------------------------------------------------

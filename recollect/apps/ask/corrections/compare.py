@@ -8,7 +8,7 @@ whose column alone changed is a substitution of that column, any other differenc
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import product
@@ -47,15 +47,14 @@ def find_changes(generated_sql: str, corrected_sql: str, dialect: str, schema: S
 
 def compare_clauses(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:
     """Return the changes, those of inner queries included, each once."""
-    if before.is_set_operation != after.is_set_operation:
-        return [Change("join")]
-    if before.is_set_operation and before.inner.keys() != after.inner.keys():
+    if before.set_operation != after.set_operation:
         return [Change("join")]
     changes = _find_table_changes(before, after, replaced)
     changes += find_column_changes(before, after, replaced)
     changes += _find_filter_changes(before, after, replaced)
     changes += _find_join_changes(before, after, replaced)
-    changes += _find_order_changes(before, after, replaced)
+    if is_reordered(before.order, after.order, replaced):
+        changes.append(Change("order", find_table(after.order), show_items(before.order), show_items(after.order)))
     if before.limit != after.limit:
         changes.append(Change("limit", None, before.limit or None, after.limit or None))
     for one, other in _pair_inner_queries(before, after):
@@ -106,11 +105,10 @@ def _read_table_uses(query: exp.Query) -> dict[str, tuple[int, set[str]]]:
 
 def _follows_tables(change: Change, tables: Mapping[str, str]) -> bool:
     """Whether a column follows its table: client_name to customer_name, where clients became customers."""
-    if change.kind != "column_substitution" or not change.before or not change.after:
-        return False
-    old, new = split_identifier(change.before), split_identifier(change.after)
-    gone, come = [one for one in old if one not in new], [one for one in new if one not in old]
-    return (gone, come) in [(split_identifier(one), split_identifier(other)) for one, other in tables.items()]
+    old, new = split_identifier(change.before or ""), split_identifier(change.after or "")
+    differing = [one for one in old if one not in new], [one for one in new if one not in old]
+    pairs = [(split_identifier(one), split_identifier(other)) for one, other in tables.items()]
+    return change.kind == "column_substitution" and differing in pairs
 
 
 def _find_table_changes(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:
@@ -127,7 +125,7 @@ def _find_table_changes(before: Clauses, after: Clauses, replaced: Replacements)
     return [Change("table_substitution", new, old, new)]
 
 
-# Joins and order ------------------------------------------------------------------------------------------------------
+# Joins ----------------------------------------------------------------------------------------------------------------
 
 
 def _find_join_changes(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:
@@ -159,12 +157,6 @@ def _has_unused_table(tables: set[str], clauses: Clauses, other: Clauses) -> boo
 def _show_joins(clauses: Clauses) -> str:
     tables = [f"{how} {name}".strip() for name, how in clauses.tables.items()]
     return ", ".join(tables) + (f" on {show_items(clauses.links)}" if clauses.links else "")
-
-
-def _find_order_changes(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:
-    if not is_reordered(before.order, after.order, replaced):
-        return []
-    return [Change("order", find_table(after.order), show_items(before.order), show_items(after.order))]
 
 
 # Conditions -----------------------------------------------------------------------------------------------------------
@@ -313,7 +305,12 @@ def find_column_changes(before: Clauses, after: Clauses, replaced: Replacements)
     """Return the changes of GROUP BY and SELECT. What is grouped by is usually shown too: that is one change."""
     changes = _find_grouping_changes(before, after, replaced)
     delta = Delta.of(before.projection, after.projection, replaced)
-    changes += _find_shown_changes(_drop_grouped(delta, before, after, bool(changes)), replaced)
+    shown = _drop_grouped(delta, before, after, bool(changes))
+    changes += _find_grain_changes(shown, replaced) + _find_substitutions(shown, replaced)
+    changes += _find_measure_changes(shown, replaced)
+    if shown.items:
+        table = find_table(shown.come or shown.gone)
+        changes.append(Change("projection", table, show_items(shown.gone), show_items(shown.come)))
     is_otherwise_distinct = before.is_distinct != after.is_distinct and before.row_key != after.row_key
     is_moved = not delta.items and is_reordered(before.projection, after.projection, replaced)
     if not changes and (is_moved or is_otherwise_distinct):
@@ -342,7 +339,7 @@ def _find_grouping_changes(before: Clauses, after: Clauses, replaced: Replacemen
     if before.is_distinct != after.is_distinct and before.row_key == after.row_key:
         return []
     delta = Delta.of(before.grouping, after.grouping, replaced)
-    changes = _find_grain_changes(delta, replaced) + _find_substitutions(delta, replaced, _can_group_instead)
+    changes = _find_grain_changes(delta, replaced) + _find_substitutions(delta, replaced)
     is_first_measure = not before.grouping and not any(item.is_measure for item in before.projection)
     if is_first_measure:  # the grouping comes with the measure; columns that were shown already are not new
         known = list_texts(before.projection)
@@ -350,15 +347,6 @@ def _find_grouping_changes(before: Clauses, after: Clauses, replaced: Replacemen
     if delta.items:
         shown = show_items(before.grouping), show_items(after.grouping)
         changes.append(Change("grouping", find_table(delta.come or delta.gone), *shown))
-    return changes
-
-
-def _find_shown_changes(delta: Delta, replaced: Replacements) -> list[Change]:
-    changes = _find_grain_changes(delta, replaced) + _find_substitutions(delta, replaced, _can_show_instead)
-    changes += _find_measure_changes(delta, replaced)
-    if delta.items:
-        table = find_table(delta.come or delta.gone)
-        changes.append(Change("projection", table, show_items(delta.gone), show_items(delta.come)))
     return changes
 
 
@@ -383,13 +371,11 @@ def _split_grain(item: Item) -> tuple[str | None, str | None]:
     return unit, of.sql() if isinstance(of, exp.Column) else None
 
 
-def _find_substitutions(
-    delta: Delta, replaced: Replacements, can_replace: Callable[[Delta, Item, Item], bool]
-) -> list[Change]:
+def _find_substitutions(delta: Delta, replaced: Replacements) -> list[Change]:
     """Take from `delta` the pairs that differ in columns only."""
     changes = []
     for old in [item for item in delta.gone if item.columns]:
-        alike = [one for one in delta.come if one.shape == old.shape and can_replace(delta, old, one)]
+        alike = [one for one in delta.come if one.shape == old.shape and _can_replace(delta, old, one)]
         if alike:
             new = max(alike, key=lambda one: rate_similarity(old.text, one.text))
             changes += replaced.replace_columns(old, new)
@@ -398,11 +384,7 @@ def _find_substitutions(
     return changes
 
 
-def _can_group_instead(delta: Delta, old: Item, new: Item) -> bool:
-    return len(delta.gone) == len(delta.come) or rate_similarity(old.text, new.text) >= SIMILAR
-
-
-def _can_show_instead(delta: Delta, old: Item, new: Item) -> bool:
+def _can_replace(delta: Delta, old: Item, new: Item) -> bool:
     """Whether a measure replaces a measure, or a column another one where their numbers or their names agree."""
     gone, come = (sum(not item.is_measure for item in items) for items in (delta.gone, delta.come))
     return new.is_measure or gone == come or rate_similarity(old.text, new.text) >= SIMILAR

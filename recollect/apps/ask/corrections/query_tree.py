@@ -33,10 +33,8 @@ def parse_pair(generated: str, corrected: str, dialect: str, schema: Schema | No
     before, after = parse_query("generated_sql", generated, dialect), parse_query("corrected_sql", corrected, dialect)
     columns = {table.lower(): frozenset(map(str.lower, names)) for table, names in (schema or {}).items()}
     qualifier = Qualifier(columns)
-    if not (has_qualified_columns(before) and has_qualified_columns(after)):
-        for query in (before, after):
-            qualifier.qualify(query.copy(), {})  # to learn what each query tells about the other's columns
-    for query in (before, after):
+    # The copies are qualified to learn what each query tells about the other's columns.
+    for query in (before.copy(), after.copy(), before, after):
         qualifier.qualify(query, {})
     return before, after
 
@@ -221,12 +219,6 @@ class Qualifier:
         by_schema = {table for table in tables if column in self.schema.get(table, ())}
         by_pair = {table for table in tables if (table, column) in self.known}
         return next((min(owners) for owners in (tables, by_schema, by_pair) if len(owners) == 1), "")
-
-
-def has_qualified_columns(query: exp.Query) -> bool:
-    """Whether every column names its table, or can belong to one table only."""
-    selects = (select for select in query.find_all(exp.Select) if len(list_sources(select)) > 1)
-    return all(column.table for select in selects for column in list_own_columns(select))
 
 
 def list_own_columns(select: exp.Select) -> list[exp.Column]:

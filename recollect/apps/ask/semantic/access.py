@@ -142,20 +142,6 @@ def _is_visible(part: Any, catalog: Catalog) -> bool:
     return catalog.has(part.table, part.column)
 
 
-def drop_sampled_words(model: SemanticModel, catalog: Catalog, access: Access) -> SemanticModel:
-    """Return the model without words that were drafted from the values of a table with a row rule: such a word would
-    tell that the value exists. Codes that a column's comment explains stay."""
-
-    def is_sampled(each: Definition) -> bool:
-        table = catalog.table(each.table)
-        if table is None or each.source != "comment" or find_row_rule(access.rows, each.table) is None:
-            return False
-        columns = (table.column(name) for _, name in find_columns(each.condition, catalog.dialect))
-        return any(column is None or not column.comment for column in columns)
-
-    return replace(model, definitions=tuple(each for each in model.definitions if not is_sampled(each)))
-
-
 def restrict_sql(sql: str, dialect: str, access: Access) -> str:
     """Return the statement with every table that has a condition replaced by the rows that the role may see."""
     if not access.rows:

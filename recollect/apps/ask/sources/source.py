@@ -172,54 +172,42 @@ class FairShare:
         self._free = slots
         self._longest_wait = longest_wait
         self._held: Counter[str | None] = Counter()
-        self._waiting: list[tuple[str | None, asyncio.Future[None]]] = []
+        self._waiting: list[list[str | None]] = []  # a list of its own for each, so that no two are alike
+        self._changed = asyncio.Condition()
 
     @asynccontextmanager
     async def slot(self, user: str | None) -> AsyncIterator[None]:
         """Hold one slot, or raise RateLimited or SourceUnavailable if none becomes free in time."""
-        await self._take(user)
+        async with self._changed:
+            await self._wait([user])
+            self._count(user, 1)
         try:
             yield
         finally:
-            self._give_back(user)
+            async with self._changed:
+                self._count(user, -1)
 
-    async def _take(self, user: str | None) -> None:
-        if self._free and self._held[user] < self.most and not self._list_next():
-            self._grant(user)
-            return
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.append((user, turn))
+    async def _wait(self, place: list[str | None]) -> None:
+        self._waiting.append(place)
         try:
             async with asyncio.timeout(self._longest_wait):
-                await turn
-        except BaseException as error:
-            if (user, turn) in self._waiting:
-                self._waiting.remove((user, turn))
-            elif turn.done() and not turn.cancelled():  # it was granted at the very moment
-                self._give_back(user)
-            if isinstance(error, TimeoutError):
-                raise self._refuse(user) from None
-            raise
+                await self._changed.wait_for(lambda: self._free and self._find_next() is place)
+        except TimeoutError:
+            raise self._refuse(place[0]) from None
+        finally:
+            self._waiting = [each for each in self._waiting if each is not place]
+            self._changed.notify_all()
 
-    def _list_next(self) -> list[tuple[str | None, asyncio.Future[None]]]:
-        """Return those who wait for a free slot, without those who wait for their own statements."""
-        return [each for each in self._waiting if self._held[each[0]] < self.most]
+    def _find_next(self) -> list[str | None] | None:
+        """Return who gets the next slot; users who wait for their own statements are left out."""
+        waiting = [each for each in self._waiting if self._held[each[0]] < self.most]
+        return min(waiting, key=lambda each: self._held[each[0]], default=None)
 
-    def _grant(self, user: str | None) -> None:
-        self._free -= 1
-        self._held[user] += 1
-
-    def _give_back(self, user: str | None) -> None:
-        self._free += 1
-        self._held[user] -= 1
-        if not self._held[user]:
-            del self._held[user]
-        waiting = self._list_next()
-        if self._free and waiting:
-            other, turn = min(waiting, key=lambda each: self._held[each[0]])
-            self._waiting.remove((other, turn))
-            self._grant(other)
-            turn.set_result(None)
+    def _count(self, user: str | None, slots: int) -> None:
+        self._free -= slots
+        self._held[user] += slots
+        self._held += Counter()  # drops those who hold none
+        self._changed.notify_all()
 
     def _refuse(self, user: str | None) -> RateLimited | SourceUnavailable:
         if self._held[user] >= self.most:
