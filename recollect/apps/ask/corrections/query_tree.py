@@ -14,7 +14,8 @@ from typing import Any
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.errors import OptimizeError, ParseError, SqlglotError
+from sqlglot.optimizer.merge_subqueries import merge_subqueries
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
 from recollect.errors import InvalidInput
@@ -54,8 +55,10 @@ def parse_query(field: str, sql: str, dialect: str) -> exp.Query:
         if isinstance(node, exp.Identifier):
             node.set("quoted", False)
     _inline_ctes(query)
-    _merge_derived_tables(query)
-    return query
+    try:
+        return _merge_derived_tables(query)
+    except OptimizeError as error:
+        raise InvalidInput(field, f"cannot be compared: {error}; give each table in FROM another name") from None
 
 
 def _parse_statements(field: str, sql: str, dialect: str) -> list[exp.Expr | None]:
@@ -121,13 +124,29 @@ def _replace_references(within: exp.Expr, bodies: Mapping[str, exp.Expr]) -> Non
             table.replace(exp.Subquery(this=bodies[table.name].copy(), alias=alias))
 
 
-def _merge_derived_tables(query: exp.Query) -> None:
-    """Merge derived tables, inner ones first so that a chain of them is merged whole."""
+def _merge_derived_tables(query: exp.Query) -> exp.Query:
+    """Merge derived tables that only choose columns and rows. sqlglot needs to know the columns for that, so a `*` over
+    a derived table, or in one, is replaced by the columns that the other query names."""
     for select in reversed(list(query.find_all(exp.Select))):
         _unwrap_joins(select)
-        for source in list_sources(select):
-            if isinstance(source, exp.Subquery) and _can_merge(select, source):
-                _merge(select, source)
+        _inline_aliases(select)
+        sources = list_sources(select)
+        if len(sources) == 1:
+            _name_columns(select, sources[0])
+    return merge_subqueries(query)
+
+
+def _name_columns(select: exp.Select, source: exp.Expr) -> None:
+    """Name the columns of a SELECT from one table or derived table."""
+    inner = source.unnest() if isinstance(source, exp.Subquery) else None
+    if isinstance(inner, exp.Select) and select.is_star and not inner.is_star:
+        select.set("expressions", [exp.column(each.alias_or_name) for each in inner.expressions])
+    for column in list_own_columns(select):
+        column.set("table", column.args.get("table") or exp.to_identifier(source.alias_or_name))
+    if isinstance(inner, exp.Select) and inner.is_star and not select.is_star and len(list_sources(inner)) == 1:
+        names = dict.fromkeys(column.name for column in list_own_columns(select))
+        table = list_sources(inner)[0].alias_or_name
+        inner.set("expressions", [exp.column(name, table) for name in names])
 
 
 def _unwrap_joins(select: exp.Select) -> None:
@@ -139,46 +158,6 @@ def _unwrap_joins(select: exp.Select) -> None:
             table.set("joins", None)
             source.replace(table)
             select.set("joins", [*joins, *list_joins(select)])
-
-
-def _can_merge(select: exp.Select, source: exp.Subquery) -> bool:
-    body = source.this
-    if not isinstance(body, exp.Select) or any(map(body.args.get, NOT_MERGED)):
-        return False
-    tables = list_sources(body)
-    others = {other.alias_or_name for other in list_sources(select) if other is not source}
-    return (
-        {*map(type, tables)} == {exp.Table}
-        and others.isdisjoint(table.alias_or_name for table in tables)
-        and all(map(is_inner_join, [*list_joins(body), *list_joins(select)]))
-        and not any(one.find(exp.AggFunc, exp.Window, exp.Query) for one in body.expressions)
-    )
-
-
-def _merge(select: exp.Select, source: exp.Subquery) -> None:
-    body, tables, is_alone = source.this, list_sources(source.this), len(list_sources(select)) == 1
-    first = tables[0].alias_or_name
-    for column in list_own_columns(body) if len(tables) == 1 else ():
-        column.set("table", column.args.get("table") or exp.to_identifier(first))
-    outputs = {column.alias_or_name: column.unalias() for column in body.expressions if not column.is_star}
-    _replace_outputs(select, source, outputs, first)
-    if is_alone and outputs and exp.Star in map(type, select.expressions):
-        select.set("expressions", body.copy().expressions)
-    source.replace(tables[0])
-    select.set("joins", [*list_joins(body), *list_joins(select)])
-    select.where(body.args.get("where") and body.args["where"].this, copy=False)
-
-
-def _replace_outputs(select: exp.Select, source: exp.Subquery, outputs: Mapping[str, exp.Expr], first: str) -> None:
-    """Replace the columns of a derived table by what they stand for; `first` is the first table inside it."""
-    name = source.alias_or_name
-    inside = {id(column) for column in source.find_all(exp.Column)}
-    for column in [one for one in select.find_all(exp.Column) if id(one) not in inside]:
-        is_known = column.name in outputs
-        if is_known and (column.table == name or not column.table):
-            column.replace(outputs[column.name].copy())
-        elif column.table == name:
-            column.set("table", exp.to_identifier(first))
 
 
 # Column names ---------------------------------------------------------------------------------------------------------
@@ -195,7 +174,7 @@ class Qualifier:
         """Qualify the columns of a query in place. `outer` maps aliases of the queries around it to tables."""
         names = dict(outer)
         if isinstance(query, exp.Select):
-            _inline_aliases(query)
+            query.set("expressions", [one.unalias() for one in query.expressions])
             own = _label_sources(query)
             for column in list_own_columns(query):
                 self._qualify_column(column, own, outer)
@@ -250,7 +229,7 @@ def _label_sources(select: exp.Select) -> dict[str, str]:
 
 
 def _inline_aliases(select: exp.Select) -> None:
-    """Replace GROUP BY 1 and ORDER BY total by the expression they refer to, and drop the aliases."""
+    """Replace GROUP BY 1 and ORDER BY total by the expression they refer to."""
     outputs = [projection.unalias() for projection in select.expressions]
     aliased = {one.alias: one.this for one in select.expressions if isinstance(one, exp.Alias)}
     for clause in ("group", "having", "order"):
@@ -258,7 +237,6 @@ def _inline_aliases(select: exp.Select) -> None:
         if node is not None:
             _replace_aliases(node, aliased)
             _replace_positions(node, outputs)
-    select.set("expressions", [one.copy() for one in outputs])
 
 
 def _replace_aliases(clause: exp.Expr, aliased: Mapping[str, exp.Expr]) -> None:
