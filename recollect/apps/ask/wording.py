@@ -48,20 +48,24 @@ def word_rows_plainly(
     explanation, is_zh = explanation.rstrip(".。 "), is_cjk(question)
     if all(value is None for row in rows.rows for value in row):
         return EMPTY_ZH if is_zh else EMPTY
-    cells = [list(map(format_cell, row)) for row in rows.rows[:TEXT_ROWS]]
     if len(rows.rows) == len(rows.columns) == 1:
-        return word_figure(cells[0][0], explanation, markdown=markdown)
-    count = describe_row_count(rows, TEXT_ROWS, is_chinese=is_zh)
-    opening = f"{explanation}:\n\n" if explanation else ""
-    if not markdown:
-        return opening + "\n".join(filter(None, ("; ".join(row) for row in [*cells, [count]])))
-    return opening + "\n".join([*write_table(headers or rows.columns, cells), *(["", count] if count else [])])
+        return word_figure(format_cell(rows.rows[0][0]), explanation, markdown=markdown)
+    lines = write_rows(rows, headers or rows.columns, markdown=markdown, is_chinese=is_zh)
+    return "\n".join([f"{explanation}:\n", *lines] if explanation else lines)
 
 
 def word_figure(figure: str, explanation: str, *, markdown: bool) -> str:
     if not explanation:
         return figure
     return f"{explanation}: **{figure}**" if markdown else f"{explanation}: {figure}"
+
+
+def write_rows(rows: Rows, headers: Sequence[str], *, markdown: bool, is_chinese: bool) -> list[str]:
+    """Return the lines of the first rows, and of how many there are if they are not all."""
+    cells = [list(map(format_cell, row)) for row in rows.rows[:TEXT_ROWS]]
+    lines = write_table(headers, cells) if markdown else list(map("; ".join, cells))
+    count = describe_row_count(rows, TEXT_ROWS, is_chinese=is_chinese)
+    return [*lines, *([""] if markdown else []), count] if count else lines
 
 
 def write_table(headers: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
@@ -139,11 +143,15 @@ def name_weekdays(rows: Rows, frame: Frame, question: str) -> Rows:
 def note_running_periods(rows: Rows, frame: Frame, today: date, question: str) -> list[str]:
     """Return a note for each period among the groups, or among those compared, that is not over yet."""
     compared = [ends for period in frame.periods if period.others for ends in period.ranges]
-    running = [(start, end) for start, end in compared if start and end and start <= f"{today}" < end]
-    labels = [*list_running_groups(rows, frame, today), *(f"{start} – {end}" for start, end in running)]
+    labels = list_running_groups(rows, frame, today)
+    labels += [f"{start} – {end}" for start, end in compared if is_running(start, end, f"{today}")]
     if is_chinese(question):
         return [f"{label} 尚未结束：数据截至 {today}" for label in labels]
     return [f"{label} is not over yet: its figures are until {today}" for label in labels]
+
+
+def is_running(start: str | None, end: str | None, today: str) -> bool:
+    return start is not None and end is not None and start <= today < end
 
 
 def list_running_groups(rows: Rows, frame: Frame, today: date) -> list[str]:

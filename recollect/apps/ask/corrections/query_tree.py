@@ -8,7 +8,7 @@ of the pair names; otherwise it stays unqualified. The second use of a table in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -138,15 +138,22 @@ def _merge_derived_tables(query: exp.Query) -> exp.Query:
 
 def _name_columns(select: exp.Select, source: exp.Expr) -> None:
     """Name the columns of a SELECT from one table or derived table."""
-    inner = source.unnest() if isinstance(source, exp.Subquery) else None
-    if isinstance(inner, exp.Select) and select.is_star and not inner.is_star:
-        select.set("expressions", [exp.column(each.alias_or_name) for each in inner.expressions])
-    for column in list_own_columns(select):
+    inner = source.unnest() if isinstance(source, exp.Subquery) else source
+    if isinstance(inner, exp.Select):
+        _expand_star(select, [each.alias_or_name for each in inner.expressions])
+    columns = list_own_columns(select)
+    for column in columns:
         column.set("table", column.args.get("table") or exp.to_identifier(source.alias_or_name))
-    if isinstance(inner, exp.Select) and inner.is_star and not select.is_star and len(list_sources(inner)) == 1:
-        names = dict.fromkeys(column.name for column in list_own_columns(select))
-        table = list_sources(inner)[0].alias_or_name
-        inner.set("expressions", [exp.column(name, table) for name in names])
+    if isinstance(inner, exp.Select):
+        _expand_star(inner, ["*"] if select.is_star else [column.name for column in columns])
+
+
+def _expand_star(select: exp.Select, names: Sequence[str]) -> None:
+    """Replace the `*` of a SELECT from one table by its columns, if they are known."""
+    sources = list_sources(select)
+    if select.is_star and "*" not in names and len(sources) == 1:
+        table = sources[0].alias_or_name
+        select.set("expressions", [exp.column(name, table) for name in dict.fromkeys(names)])
 
 
 def _unwrap_joins(select: exp.Select) -> None:

@@ -304,16 +304,15 @@ class Sampler:
 
     def read_ranges(self, names: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Return the least and the greatest value of each column."""
-        numbers = {column.name for column in self.table.columns if column.type in NUMBERS}
         ranges: dict[str, tuple[str, str]] = {}
         for start in range(0, len(names), MAX_RANGES):
             some = names[start : start + MAX_RANGES]
             found, _ = self.fetch_sample(some, _select_ends)
-            row = [None if value is None else str(convert_value(value)) for value in (found[0] if found else ())]
-            for name, low, high in zip(some, row[::2], row[1::2], strict=False):
-                if low is not None and high is not None and (name not in numbers or _are_numbers(low, high)):
-                    ranges[name] = low, high
-        return ranges
+            row = list(map(convert_value, found[0])) if found else []
+            ends = zip(some, row[::2], row[1::2], strict=False)
+            ranges |= {name: (str(low), str(high)) for name, low, high in ends if low is not None}
+        numbers = {column.name for column in self.table.columns if column.type in NUMBERS}
+        return {name: ends for name, ends in ranges.items() if name not in numbers or _are_numbers(*ends)}
 
 
 def _select_ends(rows: Any) -> Any:
@@ -357,28 +356,35 @@ def find_values(
 ) -> list[FoundValue]:
     """Return which phrases are values of these columns (table, column), ignoring case; what is not found in time counts
     as not found. `rules` are conditions per table, as Access.rows has them: only rows that meet them are read."""
-    folded = dict.fromkeys(" ".join(phrase.split()).lower() for phrase in phrases)
-    wanted = [phrase for phrase in folded if 0 < len(phrase) <= MAX_PHRASE_CHARS][:MAX_PHRASES]
-    # SQLite's own function is three times as fast, and enough for phrases of A to Z only.
-    is_plain = job.engine.dialect.name != "sqlite" or all(phrase.isascii() for phrase in wanted)
-    fold = getattr(func, "lower" if is_plain else FOLD)
+    wanted = _fold_phrases(phrases)
     found: list[FoundValue] = []
-    for table, name in list(dict.fromkeys(refs))[: MAX_COLUMNS if wanted else 0]:
+    for table, column in list(dict.fromkeys(refs))[: MAX_COLUMNS if wanted else 0]:
         if job.is_over:
             break
-        own: Any = sql.column(name)
-        query = sql.select(own).distinct().select_from(make_table_clause(table)).limit(MAX_FOUND)
-        query = query.where(fold(sql.cast(own, sql.String)).in_(wanted))
-        if (rule := find_row_rule(rules, table)) is not None:
-            # It was parsed when it was given; a colon in it is not a parameter.
-            query = query.where(sql.text("(" + rule.replace(":", "\\:") + ")"))
         try:
             with read_only(job) as connection:
-                found += [FoundValue(table, name, str(value)) for value in connection.execute(query).scalars()]
+                query = _match_column(connection, table, column, wanted, find_row_rule(rules, table))
+                found += [FoundValue(table, column, str(value)) for value in connection.execute(query).scalars()]
         except QueryFailed:
             if job.stopped.is_set() or not job.is_over:
                 raise
     return found
+
+
+def _fold_phrases(phrases: Sequence[str]) -> list[str]:
+    folded = dict.fromkeys(" ".join(phrase.split()).lower() for phrase in phrases)
+    return [phrase for phrase in folded if 0 < len(phrase) <= MAX_PHRASE_CHARS][:MAX_PHRASES]
+
+
+def _match_column(connection: Connection, table: str, name: str, wanted: list[str], rule: str | None) -> Any:
+    own: Any = sql.column(name)
+    # SQLite's own function is three times as fast, and enough for phrases of A to Z only.
+    is_plain = connection.dialect.name != "sqlite" or all(phrase.isascii() for phrase in wanted)
+    fold = getattr(func, "lower" if is_plain else FOLD)
+    query = sql.select(own).distinct().select_from(make_table_clause(table)).limit(MAX_FOUND)
+    if rule is not None:  # it was parsed when it was given; a colon in it is not a parameter
+        query = query.where(sql.text("(" + rule.replace(":", "\\:") + ")"))
+    return query.where(fold(sql.cast(own, sql.String)).in_(wanted))
 
 
 # Sensitive values -----------------------------------------------------------------------------------------------------
