@@ -293,10 +293,8 @@ class Analyst:
         text = describe_database(inquiry.view, inquiry.question, markdown=inquiry.ask.markdown)
         model = await self._open_model(inquiry) if inquiry.ask.verbose else None
         worded = await word_schema(model, self._settings.suggestion_count, inquiry.ask.on_text) if model else None
-        if model is None or worded is None:
-            return build_reply(inquiry, Proposal("given", refusal=text), model)
-        answer = build_reply(inquiry, Proposal("given", refusal=worded[0]), model)
-        return replace(answer, related=worded[1], model=model.reasoner.name)
+        answer = build_reply(inquiry, Proposal("given", refusal=worded[0] if worded else text), model)
+        return replace(answer, related=worded[1], model=model.reasoner.name) if model and worded else answer
 
     async def _answer_message(self, scope: Scope, inquiry: Inquiry) -> Answer:
         """Answer a message of a conversation: a choice that was offered, a meaning that is taught, or a question."""
@@ -436,8 +434,8 @@ class Analyst:
             return await self._answer_by_agreement(inquiry, model, groups)
         if not asked or not ask.clarify or model.attempts:
             return None
-        proposal = Proposal("model", confidence=max(0.0, SURE - PER_QUESTION * len(asked)), clarifications=asked)
-        return replace(build_reply(inquiry, proposal, model), model=model.reasoner.name)
+        confidence = max(0.0, SURE - PER_QUESTION * len(asked))
+        return build_reply(inquiry, Proposal("model", confidence=confidence, clarifications=asked), model)
 
     async def _answer_by_agreement(self, inquiry: Inquiry, model: ModelRun, groups: Sequence[Group]) -> Answer:
         """Return the answer of the largest group; choices, if none is large enough and the question may be asked
@@ -445,7 +443,7 @@ class Analyst:
         best, confidence, ask = groups[0], rate_agreement(groups), inquiry.ask
         if ask.clarify and len(groups) > 1 and confidence < self._settings.clarify_below:
             proposal = Proposal("model", confidence=confidence, clarifications=(offer_groups(groups, inquiry),))
-            return replace(build_reply(inquiry, proposal, model), model=model.reasoner.name)
+            return build_reply(inquiry, proposal, model)
         statement = check_sql(best.first.sql, inquiry.source.dialect, inquiry.view.allowed, rows=ask.rows)
         proposal = Proposal(
             "model",
@@ -482,9 +480,7 @@ class Analyst:
             shown = len(execution.rows.rows) if execution.rows else 0
             related = worded[1] if worded else await asyncio.to_thread(suggest_questions, inquiry, frame, count, shown)
         answer = replace(build_answer(inquiry, execution, model), related=related)
-        if model and (worded or execution.proposal.way == "model"):
-            answer = replace(answer, text=worded[0] if worded else answer.text, model=model.reasoner.name)
-        return answer
+        return replace(answer, text=worded[0], model=model.reasoner.name) if model and worded else answer
 
     async def _word_rows(
         self, inquiry: Inquiry, rows: Rows | None, model: ModelRun | None

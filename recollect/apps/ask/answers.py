@@ -95,6 +95,7 @@ def build_reply(inquiry: Inquiry, proposal: Proposal, model: ModelRun | None) ->
         assumptions=proposal.assumptions,
         explanation="\n".join(model.attempts if model else ()),
         notes=(*inquiry.taught.notes, *(model.notes if model else ())),
+        model=model.reasoner.name if model and proposal.way == "model" else None,
         spent=model.spent if model else Spent(),
     )
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from recollect.apps.ask.question import Answer
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.wording import describe_row_count, format_cell
+from recollect.apps.ask.wording import describe_row_count, format_cell, shorten
 from recollect.errors import require_extra
 from recollect.values.text import is_cjk
 
@@ -344,10 +344,6 @@ def make_distinct(labels: Sequence[str]) -> list[str]:
         seen[label] += 1
         made.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
     return made
-
-
-def shorten(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 # How it is written ----------------------------------------------------------------------------------------------------

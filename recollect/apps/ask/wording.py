@@ -168,8 +168,11 @@ def list_running_groups(rows: Rows, frame: Frame, today: date) -> list[str]:
 
 def make_title(question: str, frame_label: str = "") -> str:
     """Return what an answer shows: the words of its frame, else the question."""
-    title = frame_label or question.strip().rstrip("?？.。! ")
-    return title if len(title) <= TITLE_CHARS else f"{title[: TITLE_CHARS - 1]}…"
+    return shorten(frame_label or question.strip().rstrip("?？.。! "), TITLE_CHARS)
+
+
+def shorten(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def describe_columns(

@@ -84,7 +84,7 @@ class VisibleTables:
 
 @dataclass(slots=True)
 class Source:
-    """Something that a query selects from, under the name it has there."""
+    """Something that a query selects from, or a CTE, under the name it has there."""
 
     alias: exp.Identifier
     columns: Columns
@@ -102,19 +102,12 @@ class Source:
         return self.columns[0] if is_value else None
 
 
-@dataclass(frozen=True, slots=True)
-class Cte:
-    alias: exp.Identifier
-    columns: Columns
-    is_small: bool
-
-
 @dataclass(slots=True)
 class Scope:
     """One SELECT: its sources, the columns that USING merged, its outputs, and the scope around it."""
 
     parent: Scope | None
-    ctes: Mapping[str, Cte]
+    ctes: Mapping[str, Source]
     sources: list[Source] = field(default_factory=list)
     merged: dict[str, exp.Identifier] = field(default_factory=dict)
     outputs: list[exp.Identifier | None] = field(default_factory=list)

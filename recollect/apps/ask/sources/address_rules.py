@@ -220,12 +220,15 @@ class SourceRules:
     hosts: HostRules = field(default_factory=HostRules)
     folders: tuple[Path, ...] = ()
     sockets: tuple[Path, ...] = ()
-    is_local: bool = False
     environment: bool = False  # libpq may use PG* variables, password and service files
     same_server: bool = False  # other databases of Recollect's own server may be sources
 
+    @property
+    def is_local(self) -> bool:
+        return self.hosts.is_local
 
-LOCAL_RULES = SourceRules(HostRules(is_local=True), is_local=True)
+
+LOCAL_RULES = SourceRules(HostRules(is_local=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,12 +282,7 @@ def read_folders(variable: str, text: str) -> tuple[Path, ...]:
 def rules_for(rules: SourceRules, settings: Settings, project: str, *, local: bool) -> SourceRules:
     """Return the rules for one caller: a local one, if the settings trust local callers, or one of a project."""
     if local and settings.source_local:
-        return replace(
-            rules,
-            hosts=replace(rules.hosts, is_local=True),
-            is_local=True,
-            environment=settings.source_environment,
-        )
+        return replace(rules, hosts=replace(rules.hosts, is_local=True), environment=settings.source_environment)
     # A project that is called ".." or "a/b" has no folder of its own.
     is_plain = project not in ("", ".", "..") and "/" not in project and "\0" not in project
     folders = [folder for folder in rules.folders if is_plain or PROJECT not in str(folder)]

@@ -36,7 +36,7 @@ def read_catalog(job: Job, dialect: str, limits: CatalogLimits) -> Catalog:
     """Return the catalog of the tables that the account may read."""
     with read_only(job) as connection:
         inspector = sql.inspect(connection)
-        schemas = _list_schemas(inspector, limits)
+        schemas = _list_schemas(inspector)
         found = (table for schema in schemas for table in _read_schema(connection, inspector, schema))
         tables = list(islice(found, limits.most_tables))
     part, sampled, columns = job.part(limits.seconds), [], 0
@@ -48,15 +48,14 @@ def read_catalog(job: Job, dialect: str, limits: CatalogLimits) -> Catalog:
     return Catalog(dialect, tuple(sampled))
 
 
-def _list_schemas(inspector: Inspector, limits: CatalogLimits) -> list[str | None]:
-    """Return the schemas to read, the default one first, as None."""
-    default, dialect = inspector.default_schema_name, inspector.dialect.name
+def _list_schemas(inspector: Inspector) -> list[str | None]:
+    """Return the schemas to read, without those of the database itself: the default one first, as None."""
+    default = inspector.default_schema_name
     # A MySQL address names one database; the account may see others, which are other sources.
-    if default is None or dialect == "sqlite" or (dialect == "mysql" and not limits.schemas):
+    if default is None or inspector.dialect.name in ("sqlite", "mysql"):
         return [None]
-    named = limits.schemas or [name for name in inspector.get_schema_names() if not SYSTEM_SCHEMAS.match(name)]
-    schemas = [None if name == default else name for name in named]
-    return sorted(schemas, key=lambda name: name is not None)
+    names = [name for name in inspector.get_schema_names() if not SYSTEM_SCHEMAS.match(name)]
+    return [*([None] if default in names else []), *(name for name in names if name != default)]
 
 
 def _read_schema(connection: Connection, inspector: Inspector, schema: str | None) -> Iterator[Table]:
@@ -179,9 +178,8 @@ JOINED = ("email", "phone", "password", "passwd", "birthday", "birthdate", "sala
 
 @dataclass(frozen=True, slots=True)
 class CatalogLimits:
-    """How much of a catalog is read. No schemas means all but those of the database itself."""
+    """How much of a catalog is read."""
 
-    schemas: tuple[str, ...] = ()
     seconds: float = 30.0  # for the values
     most_tables: int = 1_000
     most_columns: int = 2_000  # whose values are read

@@ -12,6 +12,7 @@ import socket
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -256,31 +257,11 @@ NEUTRAL: Mapping[str, str] = {
     "target_session_attrs": "any",
     "load_balance_hosts": "disable",
 }
-# Partitions are read through the table that they are parts of.
-READABLE = """
-select c.relname, a.attname
-  from pg_catalog.pg_class c
-  join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-  join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
- where n.nspname = coalesce(:schema, current_schema()) and not c.relispartition
-   and c.relkind in ('r', 'p', 'v', 'm', 'f')
-   and has_schema_privilege(n.oid, 'USAGE') and has_column_privilege(c.oid, a.attnum, 'SELECT')
-"""
-# Which server and which of its databases this is; a standby has the same.
-IDENTITY = """
-select (select system_identifier from pg_catalog.pg_control_system()),
-       (select oid::bigint from pg_catalog.pg_database where datname = current_database())
-"""
-ESTIMATE = """
-select c.reltuples::bigint
-  from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
- where n.nspname = coalesce(:schema, current_schema()) and c.relname = :name and c.relkind in ('r', 'm')
-"""
-STATISTICS = """
-select attname, most_common_vals::text::text[], histogram_bounds::text::text[]
-  from pg_catalog.pg_stats
- where schemaname = coalesce(:schema, current_schema()) and tablename = :name
-"""
+
+
+@cache
+def load_query(name: str) -> str:
+    return files("recollect.apps.ask.sources").joinpath(f"{name}.sql").read_text("utf-8")
 
 
 @cache
@@ -312,7 +293,7 @@ def make_parameters(address: Address, addresses: Sequence[str], rules: SourceRul
 def read_identity(driver: Any) -> ServerIdentity | None:
     """Return the server that a psycopg connection leads to; None if it is another product without this function."""
     try:
-        row = driver.execute(IDENTITY).fetchone()
+        row = driver.execute(load_query("server_identity")).fetchone()
     except errors.UndefinedFunction:
         return None
     except errors.InsufficientPrivilege:
@@ -328,26 +309,28 @@ def read_columns(connection: Connection, schema: str | None) -> set[tuple[str, s
     """Return the (table, column) pairs that this role may read, or None if the database is not PostgreSQL."""
     if connection.dialect.name != "postgresql":
         return None
-    return {(row[0], row[1]) for row in connection.execute(text(READABLE), {"schema": schema})}
+    return {(row[0], row[1]) for row in run_query(connection, "readable_columns", schema)}
 
 
 def estimate_rows(connection: Connection, table: str) -> int | None:
     """Return the number of rows by the statistics; None if the table was not analyzed."""
-    found = [row[0] for row in query_table(connection, ESTIMATE, table)]
+    schema, _, name = table.rpartition(".")
+    found = [row[0] for row in run_query(connection, "row_estimate", schema or None, name=name)]
     return found[0] if found and found[0] >= 0 else None
 
 
 def read_statistics(connection: Connection, table: str) -> dict[str, tuple[list[str], list[str]]]:
     """Return for each column its most common values, and values that divide it evenly."""
-    return {row[0]: (row[1] or [], row[2] or []) for row in query_table(connection, STATISTICS, table)}
+    schema, _, name = table.rpartition(".")
+    rows = run_query(connection, "column_statistics", schema or None, name=name)
+    return {row[0]: (row[1] or [], row[2] or []) for row in rows}
 
 
-def query_table(connection: Connection, sql: str, table: str) -> list[Any]:
-    """Return the rows of a query about one table; none if the database is not PostgreSQL."""
+def run_query(connection: Connection, query: str, schema: str | None, **values: str) -> list[Any]:
+    """Return the rows of one of the queries in this folder; none if the database is not PostgreSQL."""
     if connection.dialect.name != "postgresql":
         return []
-    schema, _, name = table.rpartition(".")
-    return list(connection.execute(text(sql), {"schema": schema or None, "name": name}))
+    return list(connection.execute(text(load_query(query)), {"schema": schema, **values}))
 
 
 def register_date_loaders(driver: Any) -> None:
