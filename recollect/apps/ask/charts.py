@@ -156,11 +156,9 @@ class Plan:
     def write_points(self) -> list[dict[str, Any]]:
         """Return the data of the specification."""
         suffix = {"year": "-01-01", "month": "-01"}.get(self.grain or "", "")
-        labels = [point.label + suffix if suffix else point.label for point in self.points]
-        made = [{"label": label, "value": point.value} for label, point in zip(labels, self.points, strict=True)]
-        if self.series:
-            made = [data | {"series": point.series} for data, point in zip(made, self.points, strict=True)]
-        return made
+        fields = ("label", "value", "series") if self.series else ("label", "value")
+        points = [replace(point, label=point.label + suffix) if suffix else point for point in self.points]
+        return [{name: getattr(point, name) for name in fields} for point in points]
 
 
 def chart_answer(answer: Answer, wish: str = "") -> dict[str, Any] | None:

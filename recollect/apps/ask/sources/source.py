@@ -173,30 +173,29 @@ class FairShare:
         self._longest_wait = longest_wait
         self._held: Counter[str | None] = Counter()
         self._waiting: list[list[str | None]] = []  # a list of its own for each, so that no two are alike
-        self._changed = asyncio.Condition()
+        self._changed = asyncio.Event()
 
     @asynccontextmanager
     async def slot(self, user: str | None) -> AsyncIterator[None]:
         """Hold one slot, or raise RateLimited or SourceUnavailable if none becomes free in time."""
-        async with self._changed:
-            await self._wait([user])
-            self._count(user, 1)
+        await self._wait([user])
+        self._count(user, 1)
         try:
             yield
         finally:
-            async with self._changed:
-                self._count(user, -1)
+            self._count(user, -1)
 
     async def _wait(self, place: list[str | None]) -> None:
         self._waiting.append(place)
         try:
             async with asyncio.timeout(self._longest_wait):
-                await self._changed.wait_for(lambda: self._free and self._find_next() is place)
+                while not self._free or self._find_next() is not place:
+                    await self._changed.wait()
         except TimeoutError:
             raise self._refuse(place[0]) from None
         finally:
             self._waiting = [each for each in self._waiting if each is not place]
-            self._changed.notify_all()
+            self._wake()
 
     def _find_next(self) -> list[str | None] | None:
         """Return who gets the next slot; users who wait for their own statements are left out."""
@@ -207,7 +206,12 @@ class FairShare:
         self._free -= slots
         self._held[user] += slots
         self._held += Counter()  # drops those who hold none
-        self._changed.notify_all()
+        self._wake()
+
+    def _wake(self) -> None:
+        """Have all who wait look whether it is their turn."""
+        self._changed.set()
+        self._changed = asyncio.Event()
 
     def _refuse(self, user: str | None) -> RateLimited | SourceUnavailable:
         if self._held[user] >= self.most:
