@@ -32,7 +32,14 @@ from recollect.apps.ask.instructions import (
 from recollect.apps.ask.interpret.words import stem_phrase
 from recollect.apps.ask.interpretation import Interpretation, interpret_question
 from recollect.apps.ask.llm import ModelRun, find_examples, word_rows, word_schema
-from recollect.apps.ask.memory import MemoryReader, QuestionMemory, restrict_memory, resume_context, try_memory
+from recollect.apps.ask.memory import (
+    MemoryReader,
+    QuestionMemory,
+    list_replies,
+    restrict_memory,
+    resume_context,
+    try_memory,
+)
 from recollect.apps.ask.patterns import normalize_question
 from recollect.apps.ask.proposals import (
     Execution,
@@ -136,11 +143,10 @@ class Analyst:
     async def _find_offer(self, scope: Scope, clarification: str) -> tuple[str, Clarification]:
         """Return the source and the clarification of an id from the log of its session."""
         turns = await self.engine.history(scope, limit=OFFER_TURNS) if scope.session else []
-        replies = [turn.data or {} for turn in reversed(turns) if turn.role == "assistant"]
-        for data in replies:
-            offered = read_clarifications(data) if data.get("host") == "sql" else ()
-            if found := next((each for each in offered if each.id == clarification), None):
-                return data["source"], found
+        for data in list_replies(turns):
+            for offered in read_clarifications(data) if data.get("host") == "sql" else ():
+                if offered.id == clarification:
+                    return data["source"], offered
         raise NotFound(f"there is no clarification {clarification!r}; ask the question again")
 
     async def teach(self, scope: Scope, ask: Ask, term: str, meaning: str, *, may_share: bool = True) -> Answer:

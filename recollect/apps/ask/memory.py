@@ -92,23 +92,24 @@ class QuestionMemory:
         return sum(turn.role == "user" for turn in self.turns)
 
     @property
-    def replies(self) -> list[Mapping[str, Any]]:
-        """The data of the session's replies, the last one first; empty for those of other applications."""
-        return [turn.data or {} for turn in reversed(self.turns) if turn.role == "assistant"]
-
-    @property
     def last_reply(self) -> Mapping[str, Any]:
-        return next(iter(self.replies), {})
+        """The data of the session's last reply; empty if it was not one of ours."""
+        return next(iter(list_replies(self.turns)), {})
 
     def find_last_frame(self, source: str) -> Mapping[str, Any]:
         """Return the frame of the session's last answered question to a source. Before the first answer it is the best
         reading that was offered, unless that is one of a word that is not known. Empty if there is none."""
-        for data in self.replies:
+        for data in list_replies(self.turns):
             if data.get("source") == source and data.get("sql") and data.get("frame"):
                 return dict(data["frame"])
         offered = read_clarifications(self.last_reply) if self.last_reply.get("source") == source else ()
         ambiguous = [each.choices[0].frame for each in offered if each.category == "ambiguous" and each.choices]
         return ambiguous[0] if ambiguous else {}
+
+
+def list_replies(turns: Sequence[Turn]) -> list[Mapping[str, Any]]:
+    """Return the data of the replies among some turns, the last one first; empty for those of other applications."""
+    return [turn.data or {} for turn in reversed(turns) if turn.role == "assistant"]
 
 
 async def try_memory(what: str, work: Coroutine[Any, Any, T], default: D) -> T | D:
