@@ -44,6 +44,8 @@ STYLE = files("recollect.apps").joinpath("report.css").read_text("utf-8")
 
 def render_page(report: Report) -> str:
     title = f"Memory report: {escape(report.project)}"
+    totals = describe_totals(report.totals)
+    figures = "".join(f'<tr><th scope="row">{name}</th><td>{escape(fact)}</td></tr>' for name, fact in totals.items())
     return "\n".join(
         (
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
@@ -60,7 +62,7 @@ def render_page(report: Report) -> str:
             *(render_section(title, body) for title, body in draw_charts(report).items()),
             "</div>",
             render_weeks(report.asking),
-            render_section("Figures", render_rows(describe_totals(report.totals))),
+            render_section("Figures", f"<table>{figures}</table>"),
             "</body></html>\n",
         )
     )
@@ -185,11 +187,6 @@ def draw_bars(counts: Mapping[str, int]) -> str:
         if count
     ]
     return f'<table class="bars">{"".join(rows)}</table>' if rows else '<p class="quiet">none</p>'
-
-
-def render_rows(facts: Mapping[str, str]) -> str:
-    rows = "".join(f'<tr><th scope="row">{name}</th><td>{escape(fact)}</td></tr>' for name, fact in facts.items())
-    return f"<table>{rows}</table>"
 
 
 def render_section(title: str, body: str) -> str:

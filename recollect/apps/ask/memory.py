@@ -406,12 +406,11 @@ async def list_questions(engine: Engine, scope: Scope, source: str, view: View, 
         rating = ratings.get((normalize_question(turn.text), data["sql"]))
         return {**question, "sql": data["sql"], "tables": data.get("tables") or [], "feedback": rating}
 
-    asked = [turn for turns in histories for turn in turns if is_question_to(turn, source, view)]
+    asked = [turn for turns in histories for turn in turns if is_answered(turn) and is_about(turn, source, view)]
     asked.sort(key=lambda turn: str(turn.at), reverse=True)
     return [describe(turn) for turn in asked[:limit]]
 
 
-def is_question_to(turn: Turn, source: str, view: View) -> bool:
+def is_about(turn: Turn, source: str, view: View) -> bool:
     data = turn.data or {}
-    is_ours = is_answered(turn) and data.get("host") == "sql" and data.get("source") == source
-    return is_ours and can_see_turn(turn, source, view)
+    return (data.get("host"), data.get("source")) == ("sql", source) and can_see_turn(turn, source, view)

@@ -307,16 +307,13 @@ def is_inside(column: Column, key: Column) -> bool:
     if column.type != key.type:
         return False
     if column.values and key.values:
-        own, known = fold_values(column), set(fold_values(key))
-        return sum(each in known for each in own) >= OVERLAP * len(own)
+        known = {each.strip().casefold() for each in key.values}
+        inside = [each for each in column.values if each.strip().casefold() in known]
+        return len(inside) >= OVERLAP * len(column.values)
     least, low, high, most = (read_number(each) for each in (key.low, column.low, column.high, key.high))
     if column.type == "integer" and None not in (least, low, high, most):
         return least <= low and high <= most  # type: ignore[operator]
     return not column.values and not key.values
-
-
-def fold_values(column: Column) -> list[str]:
-    return [each.strip().casefold() for each in column.values]
 
 
 def read_number(text: str | None) -> float | None:
