@@ -19,7 +19,7 @@ from recollect.apps.ask.interpret.words import split_name, stem_phrase
 from recollect.apps.ask.question import SchemaLimits
 from recollect.apps.ask.semantic.access import restrict_sql
 from recollect.apps.ask.semantic.catalog import Column, Table
-from recollect.apps.ask.semantic.model import Entity, Moment
+from recollect.apps.ask.semantic.model import Entity
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sources.source import Source
@@ -173,9 +173,13 @@ def describe_column(view: View, table: Table, column: Column, limits: SchemaLimi
     about = column.comment or next((getattr(each, "description", "") for each in same), "")
     yield about[: limits.column_chars]
     yield write_synonyms(column.name, [name for each in same for name in each.names])
-    is_main = any(isinstance(each, Moment) and each.is_main for each in same)
-    has_others = sum(each.table == table.name for each in view.model.moments) > 1
-    yield "the main date" if is_main and has_others else ""
+    yield "the main date" if column.name == find_main_date(view, table) else ""
+
+
+def find_main_date(view: View, table: Table) -> str:
+    """Return the column of a table's main date, if it has several dates."""
+    moments = [each for each in view.model.moments if each.table == table.name]
+    return next((each.column for each in moments if each.is_main), "") if len(moments) > 1 else ""
 
 
 def write_synonyms(name: str, others: Iterable[str]) -> str:

@@ -308,11 +308,10 @@ def is_inside(column: Column, key: Column) -> bool:
         return False
     if column.values and key.values:
         known = {each.strip().casefold() for each in key.values}
-        inside = [each for each in column.values if each.strip().casefold() in known]
-        return len(inside) >= OVERLAP * len(column.values)
-    least, low, high, most = (read_number(each) for each in (key.low, column.low, column.high, key.high))
-    if column.type == "integer" and None not in (least, low, high, most):
-        return least <= low and high <= most  # type: ignore[operator]
+        return sum(each.strip().casefold() in known for each in column.values) >= OVERLAP * len(column.values)
+    ends = list(filter(None, (key.low, column.low, column.high, key.high)))
+    if column.type == "integer" and len(ends) == 4 and all(map(NUMERIC.fullmatch, ends)):
+        return sorted(ends, key=float) == ends
     return not column.values and not key.values
 
 
