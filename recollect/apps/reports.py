@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 from recollect.apps.ask.charts import build_chart, can_draw, draw_svg
@@ -38,52 +39,18 @@ NUMBER = ' class="number"'
 CLIPS = re.compile(r' clip-path="[^"]*"|<defs>.*?</defs>', re.DOTALL)
 SIGNS = {"ok": "✓", "over": "▲", "under": "▼", "too few": "–", "not measured": "–"}
 
-STYLE = """
-:root { color-scheme: light dark; --page: #f6f6f4; --card: #fff; --ink: #1c1d1f; --quiet: #62656b; --rule: #dfdfdb;
-  --one: #2463c5; --two: #b4570a; --three: #6b4fb8; --good: #1d6f42; --bad: #b3261e; --warn: #8a5a00; }
-@media (prefers-color-scheme: dark) {
-  :root { --page: #16181b; --card: #1f2226; --ink: #e8e8e6; --quiet: #a2a6ad; --rule: #363a40;
-    --one: #7fb0ff; --two: #f0a35e; --three: #b9a2ff; --good: #6fce98; --bad: #ff8f86; --warn: #e6b455; }
-}
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 1240px; padding: 28px 20px 48px; background: var(--page); color: var(--ink);
-  font: 15px/1.5 system-ui, sans-serif; }
-h1 { margin: 0; font-size: 24px; } h2 { margin: 0 0 10px; font-size: 16px; }
-.quiet, .note { color: var(--quiet); } .note { font-size: 13px; }
-.tiles, .charts { display: grid; gap: 16px; margin-top: 16px; }
-.tiles { grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); }
-.charts { grid-template-columns: repeat(auto-fit, minmax(min(100%, 440px), 1fr)); }
-section, .tile { background: var(--card); border: 1px solid var(--rule); border-radius: 8px; padding: 16px 18px; }
-section { margin-top: 16px; overflow-x: auto; } .charts section { margin: 0; }
-.tile b { display: block; font-size: 25px; line-height: 1.2; font-variant-numeric: tabular-nums; }
-table { border-collapse: collapse; width: 100%; }
-th, td { padding: 6px 14px 6px 0; text-align: left; vertical-align: top; border-top: 1px solid var(--rule); }
-thead th { border-top: 0; color: var(--quiet); font-weight: 500; font-size: 13px; }
-th[scope=row] { font-weight: 500; }
-.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-.verdict { white-space: nowrap; font-weight: 600; } .ok { color: var(--good); } .over { color: var(--bad); }
-.under { color: var(--warn); } .not-measured, .too-few { color: var(--quiet); font-weight: 400; }
-.chart { display: block; width: 100%; height: auto; }
-.gauges { min-width: 680px; } .gauges th[scope=row] { min-width: 230px; }
-.gauge { width: 120px; } .bars meter { width: 100%; }
-@media (max-width: 700px) {
-  .gauges { min-width: 0; } .gauges thead { display: none; }
-  .gauges tr { display: grid; grid-template-columns: 1fr auto auto; border-top: 1px solid var(--rule); padding: 8px 0; }
-  .gauges th, .gauges td { border: 0; padding: 1px 0 1px 14px; } .gauges td.verdict { padding: 1px 0; }
-  .gauges th[scope=row], .gauges td:nth-child(n + 5) { grid-column: 1 / -1; padding-left: 0; }
-  .gauges th[scope=row] { order: -1; } .gauges td:nth-child(4)::before { content: "limit "; color: var(--quiet); }
-}
-.bars td:nth-child(2) { width: 45%; }
-"""
+STYLE = files("recollect.apps").joinpath("report.css").read_text("utf-8")
 
 
 def render_page(report: Report) -> str:
     title = f"Memory report: {escape(report.project)}"
+    totals = describe_totals(report.totals)
+    figures = "".join(f'<tr><th scope="row">{name}</th><td>{escape(fact)}</td></tr>' for name, fact in totals.items())
     return "\n".join(
         (
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{title}</title><style>{STYLE}</style></head><body>",
+            f"<title>{title}</title><style>\n{STYLE}</style></head><body>",
             f"<header><h1>{title}</h1>",
             f'<p class="quiet">{report.since:%d %B %Y} to {report.until:%d %B %Y, %H:%M} UTC</p>',
             *(f'<p class="note">{escape(note)}</p>' for note in report.notes),
@@ -95,7 +62,7 @@ def render_page(report: Report) -> str:
             *(render_section(title, body) for title, body in draw_charts(report).items()),
             "</div>",
             render_weeks(report.asking),
-            render_section("Figures", render_rows(describe_totals(report.totals))),
+            render_section("Figures", f"<table>{figures}</table>"),
             "</body></html>\n",
         )
     )
@@ -220,11 +187,6 @@ def draw_bars(counts: Mapping[str, int]) -> str:
         if count
     ]
     return f'<table class="bars">{"".join(rows)}</table>' if rows else '<p class="quiet">none</p>'
-
-
-def render_rows(facts: Mapping[str, str]) -> str:
-    rows = "".join(f'<tr><th scope="row">{name}</th><td>{escape(fact)}</td></tr>' for name, fact in facts.items())
-    return f"<table>{rows}</table>"
 
 
 def render_section(title: str, body: str) -> str:

@@ -16,7 +16,7 @@ from recollect.apps.ask.gate import check_sql
 from recollect.apps.ask.interpret import Candidate
 from recollect.apps.ask.interpret.decide import fingerprint
 from recollect.apps.ask.interpretation import Interpretation, probe
-from recollect.apps.ask.llm import REPAIRS, ModelRun, repair_sql, sample_sql
+from recollect.apps.ask.llm import REPAIRS, ModelRun, SqlReply, repair_sql, sample_sql
 from recollect.apps.ask.model_sql import fit_to_data
 from recollect.apps.ask.proposals import Execution, Inquiry, Proposal, word_question
 from recollect.apps.ask.question import Choice, Clarification, make_clarification_id
@@ -55,11 +55,6 @@ class Group:
         return sum(each.weight for each in self.votes)
 
     @property
-    def samples(self) -> int:
-        """How many of the votes are the model's."""
-        return sum(each.reading is None for each in self.votes)
-
-    @property
     def first(self) -> Vote:
         """The vote that stands for the group: the heaviest, the model's before the rules'."""
         return max(self.votes, key=lambda each: (each.weight, each.reading is None))
@@ -75,29 +70,27 @@ async def collect_votes(model: ModelRun, samples: int) -> tuple[list[Group], tup
     """Return the statements that ran, as groups, the heaviest first, and what the model asked back. There are no groups
     if the model gave no statement that runs, or if it was not asked: one sample is not spent on a question of whose
     reading the rules are sure."""
-    inquiry, asked = model.inquiry, tuple[Clarification, ...]()
-    if samples == 1 and inquiry.interpretation and inquiry.interpretation.decision.kind == "answer":
+    found, asked = model.inquiry.interpretation, tuple[Clarification, ...]()
+    if samples == 1 and found and found.decision.kind == "answer":
         return [], ()
-    votes = list_rule_votes(inquiry.interpretation) if inquiry.interpretation else []
+    votes, groups = list_rule_votes(found), list[Group]()
     model.most_repairs = min(REPAIRS, samples)
     for sample in range(samples):
-        reply = None if model.is_over else await sample_sql(model, sample)
-        if reply is None:
-            continue
+        reply = await sample_sql(model, sample) or SqlReply()
         asked = asked or reply.questions
-        vote = await cast_vote(model, reply.sql) if reply.sql else None
-        votes += [vote] if vote else []
-        if vote and is_settled(group_votes(votes)):
-            break
-    groups = group_votes(votes)
-    return (groups if any(each.samples for each in groups) else []), asked
+        if reply.sql and (vote := await cast_vote(model, reply.sql)):
+            votes.append(vote)
+            groups = group_votes(votes)
+            if is_settled(groups):
+                break
+    return groups, asked
 
 
-def list_rule_votes(found: Interpretation) -> list[Vote]:
+def list_rule_votes(found: Interpretation | None) -> list[Vote]:
     """Return the rules' readings that ran, with their weights."""
-    decision = found.decision
-    if decision.kind == "unclear":
+    if found is None or found.decision.kind == "unclear":
         return []
+    decision = found.decision
     return [
         Vote(each.sql, rows, weigh(decision.confidence if n == 0 else 0.0) * weigh_rows(rows), each)
         for n, each in enumerate(decision.candidates)

@@ -32,7 +32,14 @@ from recollect.apps.ask.instructions import (
 from recollect.apps.ask.interpret.words import stem_phrase
 from recollect.apps.ask.interpretation import Interpretation, interpret_question
 from recollect.apps.ask.llm import ModelRun, find_examples, word_rows, word_schema
-from recollect.apps.ask.memory import MemoryReader, QuestionMemory, restrict_memory, resume_context, try_memory
+from recollect.apps.ask.memory import (
+    MemoryReader,
+    QuestionMemory,
+    list_replies,
+    restrict_memory,
+    resume_context,
+    try_memory,
+)
 from recollect.apps.ask.patterns import normalize_question
 from recollect.apps.ask.proposals import (
     Execution,
@@ -136,11 +143,10 @@ class Analyst:
     async def _find_offer(self, scope: Scope, clarification: str) -> tuple[str, Clarification]:
         """Return the source and the clarification of an id from the log of its session."""
         turns = await self.engine.history(scope, limit=OFFER_TURNS) if scope.session else []
-        replies = [turn.data or {} for turn in reversed(turns) if turn.role == "assistant"]
-        for data in replies:
-            offered = read_clarifications(data) if data.get("host") == "sql" else ()
-            if found := next((each for each in offered if each.id == clarification), None):
-                return data["source"], found
+        for data in list_replies(turns):
+            for offered in read_clarifications(data) if data.get("host") == "sql" else ():
+                if offered.id == clarification:
+                    return data["source"], offered
         raise NotFound(f"there is no clarification {clarification!r}; ask the question again")
 
     async def teach(self, scope: Scope, ask: Ask, term: str, meaning: str, *, may_share: bool = True) -> Answer:
@@ -293,10 +299,8 @@ class Analyst:
         text = describe_database(inquiry.view, inquiry.question, markdown=inquiry.ask.markdown)
         model = await self._open_model(inquiry) if inquiry.ask.verbose else None
         worded = await word_schema(model, self._settings.suggestion_count, inquiry.ask.on_text) if model else None
-        if model is None or worded is None:
-            return build_reply(inquiry, Proposal("given", refusal=text), model)
-        answer = build_reply(inquiry, Proposal("given", refusal=worded[0]), model)
-        return replace(answer, related=worded[1], model=model.reasoner.name)
+        answer = build_reply(inquiry, Proposal("given", refusal=worded[0] if worded else text), model)
+        return replace(answer, related=worded[1], model=model.reasoner.name) if model and worded else answer
 
     async def _answer_message(self, scope: Scope, inquiry: Inquiry) -> Answer:
         """Answer a message of a conversation: a choice that was offered, a meaning that is taught, or a question."""
@@ -436,8 +440,8 @@ class Analyst:
             return await self._answer_by_agreement(inquiry, model, groups)
         if not asked or not ask.clarify or model.attempts:
             return None
-        proposal = Proposal("model", confidence=max(0.0, SURE - PER_QUESTION * len(asked)), clarifications=asked)
-        return replace(build_reply(inquiry, proposal, model), model=model.reasoner.name)
+        confidence = max(0.0, SURE - PER_QUESTION * len(asked))
+        return build_reply(inquiry, Proposal("model", confidence=confidence, clarifications=asked), model)
 
     async def _answer_by_agreement(self, inquiry: Inquiry, model: ModelRun, groups: Sequence[Group]) -> Answer:
         """Return the answer of the largest group; choices, if none is large enough and the question may be asked
@@ -445,7 +449,7 @@ class Analyst:
         best, confidence, ask = groups[0], rate_agreement(groups), inquiry.ask
         if ask.clarify and len(groups) > 1 and confidence < self._settings.clarify_below:
             proposal = Proposal("model", confidence=confidence, clarifications=(offer_groups(groups, inquiry),))
-            return replace(build_reply(inquiry, proposal, model), model=model.reasoner.name)
+            return build_reply(inquiry, proposal, model)
         statement = check_sql(best.first.sql, inquiry.source.dialect, inquiry.view.allowed, rows=ask.rows)
         proposal = Proposal(
             "model",
@@ -482,9 +486,7 @@ class Analyst:
             shown = len(execution.rows.rows) if execution.rows else 0
             related = worded[1] if worded else await asyncio.to_thread(suggest_questions, inquiry, frame, count, shown)
         answer = replace(build_answer(inquiry, execution, model), related=related)
-        if model and (worded or execution.proposal.way == "model"):
-            answer = replace(answer, text=worded[0] if worded else answer.text, model=model.reasoner.name)
-        return answer
+        return replace(answer, text=worded[0], model=model.reasoner.name) if model and worded else answer
 
     async def _word_rows(
         self, inquiry: Inquiry, rows: Rows | None, model: ModelRun | None

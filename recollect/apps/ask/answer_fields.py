@@ -15,12 +15,12 @@ from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.wording import csv_text
 
 
-class ChoiceAnswer(BaseModel):
+class ChoiceAnswer(BaseModel, from_attributes=True):
     id: str
     label: str
 
 
-class ClarificationAnswer(BaseModel):
+class ClarificationAnswer(BaseModel, from_attributes=True):
     """`choices` can be sent back by id, number or label; each leads to an answer. `suggestions` are their labels."""
 
     id: str
@@ -167,14 +167,7 @@ def describe_table(answer: Answer) -> dict[str, Any]:
 
 
 def describe_clarification(each: Clarification) -> dict[str, Any]:
-    return {
-        "id": each.id,
-        "term": each.term,
-        "question": each.question,
-        "suggestions": list(each.suggestions),
-        "choices": [{"id": choice.id, "label": choice.label} for choice in each.choices],
-        "category": each.category,
-    }
+    return ClarificationAnswer.model_validate(each).model_dump()
 
 
 def execution_result(rows: Rows | None, llm_rows: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -47,23 +47,18 @@ NOT_STORED = ("question", "text", "rows", "memory", "ref", "session", "used", "s
 
 def build_answer(inquiry: Inquiry, execution: Execution, model: ModelRun | None) -> Answer:
     """Return the answer that a statement gave, or the error of the database."""
-    proposal, statement, rows = execution.proposal, execution.statement, execution.rows
-    frame, index, question = proposal.frame, inquiry.view.index, inquiry.question
-    rows = name_weekdays(rows, frame, question) if rows and frame else rows
-    headers = describe_columns(rows.columns, frame, index, question) if rows else ()
-    text = proposal.explanation
+    proposal, statement, question = execution.proposal, execution.statement, inquiry.question
+    reply = build_reply(inquiry, replace(proposal, refusal=proposal.explanation), model)
     if execution.error:
-        text = f"The database could not run this query: {execution.error}"
-    elif rows is not None:
-        text = word_rows_plainly(question, rows, text, markdown=inquiry.ask.markdown, headers=headers)
-    reply = build_reply(inquiry, replace(proposal, refusal=text), model)
+        reply = replace(reply, text=f"The database could not run this query: {execution.error}")
+    elif execution.rows is not None:
+        reply = add_rows(reply, inquiry, proposal, execution.rows)
+    frame = proposal.frame
     return replace(
         reply,
         sql=statement.sql,
         explanation="\n".join(filter(None, (reply.explanation, proposal.explanation))),
-        title=make_title(question, label_frame(frame, index, question) if frame else ""),
-        headers=headers,
-        rows=rows,
+        title=make_title(question, label_frame(frame, inquiry.view.index, question) if frame else ""),
         full_sql=statement.full_sql,
         error=execution.error,
         tables=statement.tables,
@@ -71,14 +66,21 @@ def build_answer(inquiry: Inquiry, execution: Execution, model: ModelRun | None)
         pattern=proposal.pattern,
         examples=proposal.examples,
         frame=frame.to_data() if frame else None,
-        notes=(
-            *reply.notes,
-            *list_notes(inquiry, statement.tables),
-            *(note_running_periods(rows, frame, inquiry.today, question) if rows and frame else ()),
-        ),
-        spent=replace(reply.spent, sql=rows.seconds if rows else 0.0),
+        notes=(*reply.notes, *list_notes(inquiry, statement.tables)),
         used=(proposal.vetted.id,) if proposal.vetted else (),
     )
+
+
+def add_rows(reply: Answer, inquiry: Inquiry, proposal: Proposal, rows: Rows) -> Answer:
+    """Return the answer with its rows, in words too, and a note for each period that is not over yet."""
+    frame, question, notes = proposal.frame, inquiry.question, list[str]()
+    if frame is not None:
+        rows = name_weekdays(rows, frame, question)
+        notes = note_running_periods(rows, frame, inquiry.today, question)
+    headers = describe_columns(rows.columns, frame, inquiry.view.index, question)
+    text = word_rows_plainly(question, rows, proposal.explanation, markdown=inquiry.ask.markdown, headers=headers)
+    spent = replace(reply.spent, sql=rows.seconds)
+    return replace(reply, text=text, headers=headers, rows=rows, notes=(*reply.notes, *notes), spent=spent)
 
 
 def build_reply(inquiry: Inquiry, proposal: Proposal, model: ModelRun | None) -> Answer:
@@ -93,6 +95,7 @@ def build_reply(inquiry: Inquiry, proposal: Proposal, model: ModelRun | None) ->
         assumptions=proposal.assumptions,
         explanation="\n".join(model.attempts if model else ()),
         notes=(*inquiry.taught.notes, *(model.notes if model else ())),
+        model=model.reasoner.name if model and proposal.way == "model" else None,
         spent=model.spent if model else Spent(),
     )
 
@@ -173,13 +176,12 @@ def make_turns(inquiry: Inquiry, answer: Answer) -> list[Turn]:
     if answer.sql and not answer.error:
         asked |= {"sql": answer.sql, "tables": list(answer.tables), "standalone": answer.standalone}
     plain = msgspec.to_builtins(replace(answer, rows=None, memory=None, used=()))
-    choice, context, memory = inquiry.choice, inquiry.ask.context, inquiry.memory
     stored = {name: value for name, value in plain.items() if name not in NOT_STORED} | {
         "host": "sql",
-        "choice": choice and choice.id,
-        "context": context and asdict(context),
-        "result": answer.rows and bound_rows(answer.rows),
-        "memory": memory and count_memory(memory),
+        "choice": inquiry.choice.id if inquiry.choice else None,
+        "context": msgspec.to_builtins(inquiry.ask.context),
+        "result": bound_rows(answer.rows) if answer.rows else None,
+        "memory": count_memory(inquiry.memory) if inquiry.memory else None,
         "error_stage": "sql" if answer.error else None,
     }
     text = answer.text[:STORED_TEXT].replace("\0", "") or "(nothing)"

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from recollect.apps.ask.question import Answer
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.wording import describe_row_count, format_cell
+from recollect.apps.ask.wording import describe_row_count, format_cell, shorten
 from recollect.errors import require_extra
 from recollect.values.text import is_cjk
 
@@ -156,11 +156,9 @@ class Plan:
     def write_points(self) -> list[dict[str, Any]]:
         """Return the data of the specification."""
         suffix = {"year": "-01-01", "month": "-01"}.get(self.grain or "", "")
-        labels = [point.label + suffix if suffix else point.label for point in self.points]
-        made = [{"label": label, "value": point.value} for label, point in zip(labels, self.points, strict=True)]
-        if self.series:
-            made = [data | {"series": point.series} for data, point in zip(made, self.points, strict=True)]
-        return made
+        fields = ("label", "value", "series") if self.series else ("label", "value")
+        points = [replace(point, label=point.label + suffix) if suffix else point for point in self.points]
+        return [{name: getattr(point, name) for name in fields} for point in points]
 
 
 def chart_answer(answer: Answer, wish: str = "") -> dict[str, Any] | None:
@@ -346,10 +344,6 @@ def make_distinct(labels: Sequence[str]) -> list[str]:
     return made
 
 
-def shorten(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
 # How it is written ----------------------------------------------------------------------------------------------------
 
 
@@ -359,37 +353,40 @@ def encode(plan: Plan, *, is_chinese: bool) -> dict[str, Any]:
     number = ",.2~f" if plan.greatest >= 1 else ".4~g"
     label: dict[str, Any] = {"field": "label", **encode_label_type(plan), "title": plan.label}
     value: dict[str, Any] = {"field": "value", "type": "quantitative", "title": plan.value or None}
-    series = {"field": "series", "type": "nominal"}
-    tips = [dict(label), series | {"title": plan.series}, value | {"title": plan.value or "Value", "format": number}]
-    if not plan.series:
-        del tips[1]
+    series = [{"field": "series", "type": "nominal", "title": plan.series}] if plan.series else []
+    tooltip = {"tooltip": [dict(label), *series, value | {"title": plan.value or "Value", "format": number}]}
     if plan.kind == "pie":
-        theta = {"field": "value", "type": "quantitative"}
-        slices = {"field": "label", "type": "nominal", "title": plan.label, "sort": None}
-        parts = {"theta": theta | {"stack": True}, "color": slices, "order": theta | {"sort": "descending"}}
-        return {"mark": {"type": "arc", "outerRadius": 110}, "encoding": parts | {"tooltip": tips}}
+        return {"mark": {"type": "arc", "outerRadius": 110}, "encoding": encode_slices(plan) | tooltip}
     short = "replace(format(datum.value, '~s'), 'G', 'B')"
     value["axis"] = {"labelExpr": short} if plan.greatest >= 1e6 else {"format": number}
     if plan.kind == "scatter":
-        x = label | {"scale": {"zero": False}}
-        return {"mark": {"type": "point", "filled": True}, "encoding": {"x": x, "y": value, "tooltip": tips}}
+        places = {"x": label | {"scale": {"zero": False}}, "y": value}
+        return {"mark": {"type": "point", "filled": True}, "encoding": places | tooltip}
+    label |= encode_axis(plan, is_chinese=is_chinese)
+    places = {"y": label, "x": value} if plan.kind == "barh" else {"x": label, "y": value}
+    mark = {"type": "line", "point": len(plan.points) <= 60} if plan.kind == "line" else {"type": "bar"}
+    return {"mark": mark, "encoding": places | tooltip | encode_series(plan)}
+
+
+def encode_axis(plan: Plan, *, is_chinese: bool) -> dict[str, Any]:
     if plan.grain:
-        label["axis"] = format_time_axis(plan, plan.grain, is_chinese)
-    else:
-        label |= {"sort": find_sort(plan), "axis": {"labelAngle": 0, "labelOverlap": True}}
-    sides = ("y", "x") if plan.kind == "barh" else ("x", "y")
-    return {
-        "mark": {"type": "line", "point": len(plan.points) <= 60} if plan.kind == "line" else {"type": "bar"},
-        "encoding": {sides[0]: label, sides[1]: value, "tooltip": tips, **encode_series(plan, series)},
-    }
+        return {"axis": format_time_axis(plan, plan.grain, is_chinese)}
+    return {"sort": find_sort(plan), "axis": {"labelAngle": 0, "labelOverlap": True}}
 
 
-def encode_series(plan: Plan, field: Mapping[str, Any]) -> dict[str, Any]:
+def encode_slices(plan: Plan) -> dict[str, Any]:
+    theta = {"field": "value", "type": "quantitative"}
+    slices = {"field": "label", "type": "nominal", "title": plan.label, "sort": None}
+    return {"theta": theta | {"stack": True}, "color": slices, "order": theta | {"sort": "descending"}}
+
+
+def encode_series(plan: Plan) -> dict[str, Any]:
     """Return the colours of the series, and the places of bars beside each other."""
     if not plan.series:
         return {}
-    color = {**field, "title": plan.series if plan.value else None, "sort": None}
-    return {"color": color} | ({"xOffset": {**field, "sort": None}} if plan.kind == "bar" else {})
+    field = {"field": "series", "type": "nominal", "sort": None}
+    color = {"color": field | {"title": plan.series if plan.value else None}}
+    return color | ({"xOffset": field} if plan.kind == "bar" else {})
 
 
 def encode_label_type(plan: Plan) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 
 import msgspec
+from sqlglot import exp
 
 from recollect.apps.ask.gate import list_tables
 from recollect.apps.ask.memory import MemoryReader, can_see
@@ -25,6 +26,7 @@ from recollect.apps.ask.proposals import Execution, Inquiry, has_words, list_vet
 from recollect.apps.ask.question import Clarification, OnText, Spent
 from recollect.apps.ask.schema_prompt import SAMPLES, choose_tables, link_tables, name_dialect, quote, write_schema
 from recollect.apps.ask.semantic.catalog import Catalog, Table
+from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.wording import csv_text
 from recollect.errors import InvalidInput, ReasonerFailed
@@ -148,8 +150,10 @@ class ModelRun:
 
 
 async def sample_sql(model: ModelRun, sample: int = 0) -> SqlReply | None:
-    """Return a sample of the model's SQL. Odd samples have a prompt with worked examples in place of rows; those after
-    the second are warm."""
+    """Return a sample of the model's SQL, if there is time for it. Odd samples have a prompt with worked examples in
+    place of rows; those after the second are warm."""
+    if model.is_over:
+        return None
     messages = write_example_prompt(model) if sample % 2 else write_schema_prompt(model)
     return read_reply(model, await model.send(messages, SQL_TOKENS, WARM if sample > 1 else 0.0))
 
@@ -157,20 +161,23 @@ async def sample_sql(model: ModelRun, sample: int = 0) -> SqlReply | None:
 async def repair_sql(model: ModelRun, sql: str, problem: str) -> str | None:
     """Return another statement for the question, if it has a repair left: by a new prompt, with the columns of the
     tables that the failed one names, and warm from the second time on. A rejected statement is not returned again."""
-    view = model.inquiry.view
-    names = {name.casefold() for name in list_tables(sql, view.catalog.dialect)}
-    joins = [{join.table.casefold(), join.to.casefold()} for join in view.model.joins]
-    near = names.union(*(pair for pair in joins if pair & names))
-    tables = [each for each in view.catalog.tables if each.name.casefold() in near]
-    tables.sort(key=lambda each: each.name.casefold() not in names)
     text = f"This query is not the answer:\n{sql}\nReason: {problem}"
-    messages = write_example_prompt(model, tables, "\n" + mark_data("problem", text))
+    messages = write_example_prompt(model, list_near_tables(model.inquiry.view, sql), "\n" + mark_data("problem", text))
     while model.repairs < model.most_repairs and not model.is_over:
         model.repairs += 1
         reply = read_reply(model, await model.send(messages, SQL_TOKENS, WARM if model.repairs > 1 else 0.0))
         if reply and reply.sql and reply.sql not in model.rejected:
             return reply.sql
     return None
+
+
+def list_near_tables(view: View, sql: str) -> list[Table]:
+    """Return the tables that a statement names, then those that join them."""
+    names = {name.casefold() for name in list_tables(sql, view.catalog.dialect)}
+    joins = [{join.table.casefold(), join.to.casefold()} for join in view.model.joins]
+    near = names.union(*(pair for pair in joins if pair & names))
+    tables = [each for each in view.catalog.tables if each.name.casefold() in near]
+    return sorted(tables, key=lambda each: each.name.casefold() not in names)
 
 
 def read_reply(model: ModelRun, text: str | None) -> SqlReply | None:
@@ -259,8 +266,6 @@ def write_context(model: ModelRun, size: PromptSize) -> str:
 def list_values(inquiry: Inquiry) -> list[str]:
     """Return the values that the question names and that only one column has; others would suggest needless joins. Of
     short values only those that are spelled as in the question: "al" is not the state AL."""
-    from sqlglot import exp
-
     found = inquiry.interpretation.values if inquiry.interpretation else ()
     places = Counter(value.casefold() for _, _, value in found)
     lines = [

@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from heapq import nlargest
-from itertools import repeat
 from typing import Any, TypeVar
 
 from recollect.apps.ask.gate import check_sql
@@ -31,7 +30,7 @@ from recollect.settings import Settings
 from recollect.values.conversation import Turn
 from recollect.values.memory import Memory, MemoryKind
 from recollect.values.query import Query, Recall
-from recollect.values.resolution import PROJECT, Brief, Resolution, resolve_terms
+from recollect.values.resolution import PROJECT, Brief, Briefing, Resolution, resolve_terms
 from recollect.values.scope import RequestId, Scope, uuid7
 from recollect.values.term import MAX_TERMS, Term
 from recollect.values.text import stem_term
@@ -39,6 +38,7 @@ from recollect.values.text import stem_term
 log = logging.getLogger("recollect.ask")
 T = TypeVar("T")
 D = TypeVar("D")
+Cache = dict[str, tuple[float, tuple[T, ...]]]  # when something was read, and what, by project
 APPROVED_SECONDS = 5.0  # for which the approved questions are not read again; one that is used is checked once more
 GLOSSARY_SECONDS = 60.0  # as above, for the glossary that is kept for when memory does not answer
 MAX_APPROVED = 1_000
@@ -94,20 +94,22 @@ class QuestionMemory:
     @property
     def last_reply(self) -> Mapping[str, Any]:
         """The data of the session's last reply; empty if it was not one of ours."""
-        replies = (turn.data for turn in reversed(self.turns) if turn.role == "assistant")
-        return next(replies, None) or {}
+        return next(iter(list_replies(self.turns)), {})
 
     def find_last_frame(self, source: str) -> Mapping[str, Any]:
         """Return the frame of the session's last answered question to a source. Before the first answer it is the best
         reading that was offered, unless that is one of a word that is not known. Empty if there is none."""
-        for turn in reversed(self.turns):
-            data = turn.data or {}
-            if turn.role == "assistant" and data.get("source") == source and data.get("sql") and data.get("frame"):
+        for data in list_replies(self.turns):
+            if data.get("source") == source and data.get("sql") and data.get("frame"):
                 return dict(data["frame"])
-        last = self.last_reply
-        offered = read_clarifications(last) if last.get("source") == source else ()
-        frames = [choice.frame for each in offered if each.category == "ambiguous" for choice in each.choices]
-        return frames[0] if frames else {}
+        offered = read_clarifications(self.last_reply) if self.last_reply.get("source") == source else ()
+        ambiguous = [each.choices[0].frame for each in offered if each.category == "ambiguous" and each.choices]
+        return ambiguous[0] if ambiguous else {}
+
+
+def list_replies(turns: Sequence[Turn]) -> list[Mapping[str, Any]]:
+    """Return the data of the replies among some turns, the last one first; empty for those of other applications."""
+    return [turn.data or {} for turn in reversed(turns) if turn.role == "assistant"]
 
 
 async def try_memory(what: str, work: Coroutine[Any, Any, T], default: D) -> T | D:
@@ -126,8 +128,8 @@ class MemoryReader:
 
     engine: Engine
     settings: Settings
-    _approved: dict[str, tuple[float, tuple[Memory, ...]]] = field(default_factory=dict)
-    _glossary: dict[str, tuple[float, tuple[Term, ...]]] = field(default_factory=dict)
+    _approved: Cache[Memory] = field(default_factory=dict)
+    _glossary: Cache[Term] = field(default_factory=dict)
 
     async def read(self, scope: Scope, ask: Ask) -> QuestionMemory | None:
         """Return what memory has for a question; None if it fails."""
@@ -135,7 +137,7 @@ class MemoryReader:
 
     async def _read(self, scope: Scope, ask: Ask) -> QuestionMemory:
         began = time.perf_counter()
-        definitions = ask.context.definitions if ask.context else {}
+        definitions = (ask.context or SessionContext()).definitions
         wanted = Brief(
             ask.question,
             terms=list_terms(ask.question, MAX_WORDS),
@@ -148,28 +150,33 @@ class MemoryReader:
             facts=MAX_FACTS,
         )
         known = await self.engine.runtime.brief(scope, wanted)
-        resolved = known.resolved
-        if resolved is None:
-            resolved = await self._resolve(scope, known.standalone, definitions)
+        resolved = known.resolved or await self._resolve(scope, known.standalone, definitions)
         active = [each for each in known.own if each.status == "active"]
-        habits = zip(repeat("user"), (each for each in active if each.kind == "preference"), strict=False)
-        memory = QuestionMemory(
+        similar, request_id = await self._find_similar(scope, ask, known)
+        return QuestionMemory(
             known.standalone,
             turns=tuple(known.turns),
+            similar=similar,
             resolutions=add_knowledge(keep_resolved(resolved), known.facts, wanted.terms),
-            preferences=(*habits, *zip(repeat("project"), known.shared, strict=False)),
+            preferences=list_preferences(active, known.shared),
             rated=tuple(each for each in active if each.kind in VETTED),
             facts=tuple(known.facts),
             is_summarized=known.is_summarized,
+            request_id=request_id,
+            seconds=time.perf_counter() - began,
         )
+
+    async def _find_similar(
+        self, scope: Scope, ask: Ask, known: Briefing
+    ) -> tuple[tuple[PastQuestion, ...], RequestId | None]:
+        """Return the similar questions that are wanted, none that was found wrong, and the request that found them."""
         most = self.settings.similar if ask.similar is None else ask.similar
-        if most:
-            query = Query(known.standalone, scope="user", kinds=("turn",), limit=MAX_HITS)
-            recall = await self.engine.recall(scope, query)
-            rejected = {each.value for each in known.own if (each.status, each.kind) == ("retracted", "question")}
-            similar = find_similar(recall, known.turns, ask, self.settings.similarity, rejected)[:most]
-            memory = replace(memory, similar=similar, request_id=recall.request_id)
-        return replace(memory, seconds=time.perf_counter() - began)
+        if not most:
+            return (), None
+        recall = await self.engine.recall(scope, Query(known.standalone, scope="user", kinds=("turn",), limit=MAX_HITS))
+        rejected = {each.value for each in known.own if (each.status, each.kind) == ("retracted", "question")}
+        similar = find_similar(recall, known.turns, ask, self.settings.similarity, rejected)
+        return similar[:most], recall.request_id
 
     async def _resolve(self, scope: Scope, question: str, definitions: Mapping[str, str]) -> Sequence[Resolution]:
         terms = list_terms(question, MAX_WORDS)
@@ -177,7 +184,7 @@ class MemoryReader:
 
     async def resolve_without_user(self, scope: Scope, ask: Ask) -> tuple[Resolution, ...]:
         """Return what words mean by the session and the glossary alone, without any user's memory."""
-        definitions = ask.context.definitions if ask.context else {}
+        definitions = (ask.context or SessionContext()).definitions
         work = self._resolve(scope, ask.question, definitions)
         found = await try_memory("the glossary could not be asked", work, None)
         if found is None:
@@ -193,24 +200,18 @@ class MemoryReader:
                 scope, kinds=("question",), owner="project", status=("active",), limit=MAX_APPROVED
             )
 
-        return await self._read_cached(self._approved, scope.project, APPROVED_SECONDS, find)
+        return await self._read_cached(self._approved, scope, APPROVED_SECONDS, find)
 
     async def keep_glossary(self, scope: Scope) -> None:
         """Read the project's glossary now and then, for when memory does not answer."""
-
-        def find() -> Coroutine[Any, Any, list[Term]]:
-            return self.engine.terms.find(scope, limit=MAX_TERMS)
-
-        await self._read_cached(self._glossary, scope.project, GLOSSARY_SECONDS, find)
+        await self._read_cached(
+            self._glossary, scope, GLOSSARY_SECONDS, lambda: self.engine.terms.find(scope, limit=MAX_TERMS)
+        )
 
     async def _read_cached(
-        self,
-        cache: dict[str, tuple[float, tuple[T, ...]]],
-        project: str,
-        seconds: float,
-        find: Callable[[], Coroutine[Any, Any, list[T]]],
+        self, cache: Cache[T], scope: Scope, seconds: float, find: Callable[[], Coroutine[Any, Any, list[T]]]
     ) -> tuple[T, ...]:
-        at, known = cache.get(project, (float("-inf"), ()))
+        at, known = cache.get(scope.project, (float("-inf"), ()))
         if not self.settings.enabled:
             return ()
         if time.monotonic() - at < seconds:
@@ -218,7 +219,7 @@ class MemoryReader:
         found = await try_memory("what the project knows could not be read", find(), None)
         if found is None:
             return ()
-        cache[project] = (time.monotonic(), tuple(found))
+        cache[scope.project] = (time.monotonic(), tuple(found))
         return tuple(found)
 
     async def is_current(self, scope: Scope, memory: Memory) -> bool:
@@ -277,6 +278,11 @@ def resume_context(ask: Ask, memory: QuestionMemory) -> tuple[Ask, QuestionMemor
     stems = {stem_term(each.term) for each in own}
     others = (each for each in memory.resolutions if stem_term(each.term) not in stems)
     return replace(ask, context=context), replace(memory, resolutions=(*own, *others))
+
+
+def list_preferences(own: Iterable[Memory], shared: Iterable[Memory]) -> tuple[tuple[str, Memory], ...]:
+    """Return the preferences of a user and of the project, each with whose it is."""
+    return (*(("user", each) for each in own if each.kind == "preference"), *(("project", each) for each in shared))
 
 
 def keep_resolved(found: Iterable[Resolution]) -> tuple[Resolution, ...]:
@@ -400,12 +406,11 @@ async def list_questions(engine: Engine, scope: Scope, source: str, view: View, 
         rating = ratings.get((normalize_question(turn.text), data["sql"]))
         return {**question, "sql": data["sql"], "tables": data.get("tables") or [], "feedback": rating}
 
-    asked = [turn for turns in histories for turn in turns if is_question_to(turn, source, view)]
+    asked = [turn for turns in histories for turn in turns if is_answered(turn) and is_about(turn, source, view)]
     asked.sort(key=lambda turn: str(turn.at), reverse=True)
     return [describe(turn) for turn in asked[:limit]]
 
 
-def is_question_to(turn: Turn, source: str, view: View) -> bool:
+def is_about(turn: Turn, source: str, view: View) -> bool:
     data = turn.data or {}
-    is_ours = is_answered(turn) and data.get("host") == "sql" and data.get("source") == source
-    return is_ours and can_see_turn(turn, source, view)
+    return (data.get("host"), data.get("source")) == ("sql", source) and can_see_turn(turn, source, view)

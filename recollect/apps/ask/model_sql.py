@@ -6,21 +6,19 @@ get these wrong while the rest of their statement is right.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from typing import NamedTuple
+
+import sqlglot
+from sqlglot import exp
 
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sql_text import write_sql
 
-if TYPE_CHECKING:
-    from sqlglot import exp
-
 Place = tuple[str, str]  # of a table and a column
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """A value of the data that the question names."""
 
     table: str
@@ -31,19 +29,14 @@ class Match:
 def fit_to_data(sql: str, view: View, values: Collection[tuple[str, str, str]]) -> str:
     """Return a checked statement with values spelled as in the data, names looked up where it compares a foreign key
     with them, blanks trimmed, and rows not repeated by a join that only filters."""
-    import sqlglot
-    from sqlglot import exp
-
     dialect, matches = view.catalog.dialect, [Match(*each) for each in values]
     tree = sqlglot.parse_one(sql, dialect=dialect)
-    places = {id(column): place for column in tree.find_all(exp.Column) if (place := find_place(column, view))}
-    for literal in list(tree.find_all(exp.Literal)):
-        if literal.is_string:
-            fit_value(literal, places, view, matches)
+    for compared in list(tree.find_all(exp.EQ, exp.NEQ, exp.In)):
+        fit_values(compared, view, matches)
     for equal in list(tree.find_all(exp.EQ)):
         compare_with_all(equal)
     for column in list(tree.find_all(exp.Column)):
-        trim_column(column, find_place(column, view), view)
+        trim_column(column, view)
     for select in tree.find_all(exp.Select):
         drop_repeated_rows(select, view)
     return write_sql(tree, dialect)
@@ -51,8 +44,6 @@ def fit_to_data(sql: str, view: View, values: Collection[tuple[str, str, str]]) 
 
 def list_sources(select: exp.Select) -> dict[str, str]:
     """Return the tables that a SELECT reads itself, by their names in it."""
-    from sqlglot import exp
-
     parts = [select.args.get("from_"), *(select.args.get("joins") or ())]
     tables = [part.this for part in parts if part is not None and isinstance(part.this, exp.Table)]
     return {each.alias_or_name.casefold(): ".".join(filter(None, (each.db, each.name))) for each in tables}
@@ -60,8 +51,6 @@ def list_sources(select: exp.Select) -> dict[str, str]:
 
 def find_place(column: exp.Column, view: View) -> Place | None:
     """Return the table and the column of the catalog that a column of a statement stands for."""
-    from sqlglot import exp
-
     select = column.find_ancestor(exp.Select)
     while isinstance(select, exp.Select):
         for alias, name in list_sources(select).items():
@@ -73,29 +62,30 @@ def find_place(column: exp.Column, view: View) -> Place | None:
     return None
 
 
-def fit_value(literal: exp.Literal, places: dict[int, Place], view: View, matches: Collection[Match]) -> None:
-    """Spell a compared value as the data does. A foreign key that is compared with a name is looked up by the name."""
-    from sqlglot import exp
-
-    compared = literal.parent
-    if not isinstance(compared, exp.EQ | exp.NEQ | exp.In) or not isinstance(compared.this, exp.Column):
-        return
-    place = places.get(id(compared.this))
+def fit_values(compared: exp.Expr, view: View, matches: Collection[Match]) -> None:
+    """Spell compared values as the data does. A foreign key that is compared with a name is looked up by the name."""
+    place = find_place(compared.this, view) if isinstance(compared.this, exp.Column) else None
     if place is None:
         return
-    text = literal.this.strip().casefold()
-    stored = [each.value for each in matches if (each.table, each.column) == place] or list_values(view, place)
-    same = [each.strip() for each in stored if each.strip().casefold() == text]
-    if same and literal.this not in same:
-        literal.replace(exp.Literal.string(same[0]))
-    elif not same and isinstance(compared, exp.EQ):
-        look_up_name(compared, place, text, view, matches)
+    for literal in [each for each in compared.expressions or [compared.expression] if each.is_string]:
+        same = find_spellings(literal.this, view, place, matches)
+        if same:
+            literal.replace(exp.Literal.string(literal.this if literal.this in same else same[0]))
+        elif isinstance(compared, exp.EQ):
+            look_up_name(compared, place, literal.this.strip().casefold(), view, matches)
+
+
+def find_spellings(text: str, view: View, place: Place, matches: Collection[Match]) -> list[str]:
+    """Return how the data spells a value: as the question names it, or else as the catalog has it."""
+    table = view.catalog.table(place[0])
+    column = table.column(place[1]) if table else None
+    named = [each.value for each in matches if (each.table, each.column) == place]
+    stored = [each.strip() for each in named or (column.values if column else ())]
+    return [each for each in stored if each.casefold() == text.strip().casefold()]
 
 
 def look_up_name(compared: exp.EQ, place: Place, name: str, view: View, matches: Collection[Match]) -> None:
     """Compare a foreign key with the rows that have the name, if one column of the table that it points to has it."""
-    from sqlglot import exp
-
     joins = {each.to: each.to_columns[0] for each in view.model.joins if (each.table, *each.columns) == place}
     named = [each for each in matches if joins.get(each.table, each.column) != each.column]
     found = [each for each in named if each.value.casefold() == name]
@@ -108,22 +98,14 @@ def look_up_name(compared: exp.EQ, place: Place, name: str, view: View, matches:
 
 def compare_with_all(equal: exp.EQ) -> None:
     """Compare with every row of a subquery that may have several, not with its first."""
-    from sqlglot import exp
-
-    query = equal.expression.this if isinstance(equal.expression, exp.Subquery) else None
+    query = equal.expression.unnest()
     if isinstance(query, exp.Select) and not query.args.get("limit") and not query.selects[0].find(exp.AggFunc):
         equal.replace(exp.In(this=equal.this.copy(), query=equal.expression.copy()))
 
 
-def list_values(view: View, place: Place) -> Collection[str]:
-    table = view.catalog.table(place[0])
-    column = table.column(place[1]) if table else None
-    return column.values if column else ()
-
-
-def trim_column(column: exp.Column, place: Place | None, view: View) -> None:
-    from sqlglot import exp
-
+def trim_column(column: exp.Column, view: View) -> None:
+    """Trim the blanks of a column whose values have stray ones."""
+    place = find_place(column, view)
     if place is None or not view.index.column(*place).needs_trim or isinstance(column.parent, exp.Trim):
         return
     made = exp.Trim(this=column.copy())
@@ -133,22 +115,18 @@ def trim_column(column: exp.Column, place: Place | None, view: View) -> None:
 
 def drop_repeated_rows(select: exp.Select, view: View) -> None:
     """Add DISTINCT where a joined table of which nothing is shown can repeat the rows of a shown one."""
-    from sqlglot import exp
-
-    sources = list_sources(select)
-    shown = list(find_shown(select))
-    is_plain = not (select.args.get("group") or select.args.get("distinct") or select.find(exp.AggFunc))
-    order = select.args.get("order")
-    if not is_plain or not shown or (order and not all(each.this in select.selects for each in order.expressions)):
+    if not can_be_distinct(select):
         return
+    sources = list_sources(select)
+    shown = [column for each in select.selects for column in each.find_all(exp.Column)]
     tables = {sources.get(column.table.casefold(), "").casefold() for column in shown}
     others = {name.casefold() for name in sources.values()} - tables
     if any(join.table.casefold() in others and join.to.casefold() in tables for join in view.model.joins):
         select.distinct(copy=False)
 
 
-def find_shown(select: exp.Select) -> Iterator[exp.Column]:
-    from sqlglot import exp
-
-    for each in select.selects:
-        yield from each.find_all(exp.Column)
+def can_be_distinct(select: exp.Select) -> bool:
+    """Whether a SELECT shows rows as they are, and is sorted only by what it shows."""
+    order = select.args.get("order")
+    is_grouped = select.args.get("group") or select.args.get("distinct") or select.find(exp.AggFunc)
+    return not is_grouped and all(key.this in select.selects for key in (order.expressions if order else ()))

@@ -12,11 +12,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from sqlglot import exp
+
 from recollect.apps.ask.gate import check_sql
 from recollect.apps.ask.interpret.words import split_name, stem_phrase
 from recollect.apps.ask.question import SchemaLimits
 from recollect.apps.ask.semantic.access import restrict_sql
 from recollect.apps.ask.semantic.catalog import Column, Table
+from recollect.apps.ask.semantic.model import Entity
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sources.source import Source
@@ -112,23 +115,32 @@ def write_schema(view: View, tables: Sequence[Table], limits: SchemaLimits, rows
 
 
 def write_table(view: View, table: Table, limits: SchemaLimits, sample: Rows | None, rows: int = SAMPLES) -> str:
-    names = [name for each in view.model.entities if each.table == table.name for name in each.names]
-    notes = [describe_table(view, table)[: limits.table_chars], write_synonyms(table.name, names)]
+    entity = find_entity(view, table)
+    notes = [describe_table(view, table)[: limits.table_chars], write_synonyms(table.name, entity.names)]
     parts = [*write_columns(view, table, limits), *((key, "") for key in write_long_keys(view, table))]
     lines = [f"  {part}{',' * (n < len(parts))}{note}" for n, (part, note) in enumerate(parts, 1)]
     measures = [each for each in view.model.measures if each.table == table.name and each.names]
     computed = [each for each in measures if table.column(each.expression) is None]
     lines += [f"-- {each.names[0]} = {each.aggregate}({each.expression})" for each in computed]
-    lines.append(");")
-    if sample is not None and sample.rows:
-        cells = ["\t".join(map(write_cell, row)) for row in sample.rows[:rows]]
-        lines += [f"/* {len(cells)} rows of {table.name}:", "\t".join(sample.columns), *cells, "*/"]
-    return "\n".join([f"CREATE TABLE {table.name} ({write_comment(notes)}", *lines])
+    return "\n".join(
+        [f"CREATE TABLE {table.name} ({write_comment(notes)}", *lines, ");", *write_rows(table, sample, rows)]
+    )
+
+
+def write_rows(table: Table, sample: Rows | None, rows: int) -> list[str]:
+    """Return the lines of a comment with some rows; none if there are no rows."""
+    if sample is None or not sample.rows:
+        return []
+    cells = ["\t".join(map(write_cell, row)) for row in sample.rows[:rows]]
+    return [f"/* {len(cells)} rows of {table.name}:", "\t".join(sample.columns), *cells, "*/"]
+
+
+def find_entity(view: View, table: Table) -> Entity:
+    return next((each for each in view.model.entities if each.table == table.name), Entity(table.name, ()))
 
 
 def describe_table(view: View, table: Table) -> str:
-    entity = next((each for each in view.model.entities if each.table == table.name), None)
-    return (entity.description if entity else "") or table.comment
+    return find_entity(view, table).description or table.comment
 
 
 def write_long_keys(view: View, table: Table) -> Iterator[str]:
@@ -142,15 +154,15 @@ def write_long_keys(view: View, table: Table) -> Iterator[str]:
 
 def write_columns(view: View, table: Table, limits: SchemaLimits) -> Iterator[tuple[str, str]]:
     """Yield each column with its type and keys, and as a comment what is known about it."""
-    joins = [join for join in view.model.joins if join.table == table.name and len(join.columns) == 1]
-    keys = {join.columns[0]: f" REFERENCES {join.to}({join.to_columns[0]})" for join in joins}
-    single = [key for key in table.foreign_keys if len(key.columns) == 1 and view.catalog.table(key.table)]
-    keys |= {key.columns[0]: f" REFERENCES {key.table}({key.refers[0]})" for key in single}
-    keys |= {name: " PRIMARY KEY" + keys.get(name, "") for name in table.primary_key if len(table.primary_key) == 1}
+    joins = {join.columns: (join.to, join.to_columns) for join in view.model.joins if join.table == table.name}
+    joins |= {key.columns: (key.table, key.refers) for key in table.foreign_keys if view.catalog.table(key.table)}
     for column in table.columns:
+        key = " PRIMARY KEY" if table.primary_key == (column.name,) else ""
+        if (column.name,) in joins:
+            other, columns = joins[column.name,]
+            key += f" REFERENCES {other}({columns[0]})"
         notes = describe_column(view, table, column, limits)
-        kind = column.native or column.type
-        yield f"{quote(column.name, view)} {kind}{keys.get(column.name, '')}", write_comment(notes)
+        yield f"{quote(column.name, view)} {column.native or column.type}{key}", write_comment(notes)
 
 
 def describe_column(view: View, table: Table, column: Column, limits: SchemaLimits) -> Iterator[str]:
@@ -187,8 +199,6 @@ def name_dialect(view: View) -> str:
 
 
 def quote(name: str, view: View) -> str:
-    from sqlglot import exp
-
     return name if PLAIN.fullmatch(name) else exp.to_identifier(name, quoted=True).sql(view.catalog.dialect)
 
 

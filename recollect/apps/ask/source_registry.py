@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
@@ -23,7 +24,6 @@ from recollect.apps.ask.semantic.access import (
     EVERYTHING,
     Access,
     check_access,
-    drop_sampled_words,
     read_access,
     restrict_catalog,
     restrict_model,
@@ -59,7 +59,7 @@ MODEL_KEYS = {
 FRESH = 5.0  # seconds for which what is kept of a source is not looked at again
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class View:
     """A source as one role sees it."""
 
@@ -67,23 +67,29 @@ class View:
     model: SemanticModel
     access: Access
     hides: bool = False  # the source has tables that this role does not see
-    names: frozenset[str] = field(init=False, compare=False)  # of its tables, in lower case
-    samples: dict[str, Rows] = field(init=False, compare=False, repr=False, default_factory=dict)  # rows, by table
-    _index: list[SchemaIndex] = field(init=False, compare=False, repr=False, default_factory=list)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "names", frozenset(table.name.casefold() for table in self.catalog.tables))
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of its tables, in lower case."""
+        return frozenset(table.name.casefold() for table in self.catalog.tables)
+
+    @cached_property
+    def samples(self) -> dict[str, Rows]:
+        """Some rows of each table that a model was shown, as they were read."""
+        return {}
+
+    @cached_property
+    def index(self) -> SchemaIndex:
+        """The schema index that questions are interpreted with."""
+        return SchemaIndex.build(self.model, self.catalog)
+
+    @cached_property
+    def allowed(self) -> Allowed:
+        return Allowed({table.name: [column.name for column in table.columns] for table in self.catalog.tables})
 
     @property
     def is_whole(self) -> bool:
         return self.access == EVERYTHING
-
-    @property
-    def index(self) -> SchemaIndex:
-        """The schema index that questions are interpreted with; built when first used."""
-        if not self._index:
-            self._index.append(SchemaIndex.build(self.model, self.catalog))
-        return self._index[0]
 
     def has(self, frame: Frame) -> bool:
         """Whether everything that a frame names is to be seen."""
@@ -92,10 +98,6 @@ class View:
         return all(self.catalog.table(name) for name in frame.tables) and all(
             table is not None and (not column or table.column(column)) for table, column in columns
         )
-
-    @property
-    def allowed(self) -> Allowed:
-        return Allowed({table.name: [column.name for column in table.columns] for table in self.catalog.tables})
 
 
 @dataclass(slots=True)
@@ -122,8 +124,7 @@ class OpenSource:
             access = read_access(self.entry.access, role)
             catalog = restrict_catalog(self.catalog, access)
             hides = len(catalog.tables) < len(self.catalog.tables)
-            model = drop_sampled_words(restrict_model(self.model, catalog), catalog, access)
-            self.views[role] = View(catalog, model, access, hides)
+            self.views[role] = View(catalog, restrict_model(self.model, catalog), access, hides)
         return self.views[role]
 
 
@@ -264,12 +265,10 @@ class SourceRegistry:
     ) -> OpenSource:
         """Store a source with what the ontology says of its tables, in one transaction; hold it open. Everybody reads
         the ontology, so it has what every role may see."""
-        visible, shared = catalog, model
+        visible = catalog
         for role in entry.access:
-            access = read_access(entry.access, role)
-            visible = restrict_catalog(visible, access)
-            shared = drop_sampled_words(shared, catalog, access)
-        terms = list_terms(restrict_model(shared, visible), visible, entry.name) if visible.tables else None
+            visible = restrict_catalog(visible, read_access(entry.access, role))
+        terms = list_terms(restrict_model(model, visible), visible, entry.name) if visible.tables else None
         made = replace(entry, catalog=catalog.to_data(), model=dump_model(model), fingerprint=catalog.fingerprint)
         stored = await self._engine.sources.put(scope, made, terms=terms, hidden=list(list_hidden(catalog, visible)))
         async with self._opening:

@@ -1,24 +1,25 @@
-"""Write a syntax tree as SQL that every server of a dialect reads. `write_sql` is the entry point."""
+"""SQL as a syntax tree: written so that every server of a dialect reads it (`write_sql`), described in words, and
+conditions over the columns of one table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date, timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.generator import Generator
 
 from recollect.apps.ask.semantic.catalog import Catalog, Table
 
-if TYPE_CHECKING:
-    from sqlglot import exp
-    from sqlglot.dialects.dialect import Dialect
-    from sqlglot.generator import Generator
+CLAUSES = {"where": "where", "group": "by", "having": "having", "order": "ordered by"}
 
 
 def write_sql(tree: exp.Expr, dialect: str | Dialect, **options: Any) -> str:
     """Return the statement in this dialect; `options` are those of sqlglot's generator."""
-    from sqlglot.dialects.dialect import Dialect
-
     chosen = Dialect.get_or_raise(dialect)
     return generator_class(type(chosen))(dialect=chosen, **options).generate(tree)
 
@@ -26,52 +27,45 @@ def write_sql(tree: exp.Expr, dialect: str | Dialect, **options: Any) -> str:
 @cache
 def generator_class(dialect: type[Dialect]) -> type[Generator]:
     """sqlglot writes REGEXP_LIKE for MySQL, which MariaDB does not have; both have the operator."""
-    from sqlglot import exp
-
     base: type[Generator] = dialect.generator_class
     if dialect.__name__ != "MySQL":
         return base
+    transforms = {**base.TRANSFORMS, exp.RegexpLike: lambda writer, node: writer.binary(node, "REGEXP")}
+    return type(base.__name__, (base,), {"TRANSFORMS": transforms})
 
-    def write_regexp(writer: Generator, node: exp.RegexpLike) -> str:
-        return writer.binary(node, "REGEXP")
 
-    return type(base.__name__, (base,), {"TRANSFORMS": {**base.TRANSFORMS, exp.RegexpLike: write_regexp}})
+def find_first_select(tree: exp.Expr) -> exp.Select | None:
+    """Return the SELECT that names the columns of a statement; None if it is not a query."""
+    while isinstance(tree, exp.SetOperation | exp.Subquery):
+        tree = tree.this
+    return tree if isinstance(tree, exp.Select) else None
 
 
 def describe_sql(sql: str, dialect: str) -> str:
-    """Return what a statement gives, in a line: its columns, tables, conditions, groups and limit."""
-    import sqlglot
-    from sqlglot import exp
-
-    try:
-        tree = sqlglot.parse_one(sql, dialect=dialect)
-    except sqlglot.errors.SqlglotError:
-        return sql
-    first: Any = tree
-    while isinstance(first, exp.SetOperation | exp.Subquery):
-        first = first.this
-    if not isinstance(first, exp.Select):
-        return sql
+    """Return what a statement that was checked gives, in a line: its columns, tables, conditions, groups and limit."""
+    tree = sqlglot.parse_one(sql, dialect=dialect)
+    first = find_first_select(tree) or exp.Select()
     # Table names say nothing more where there is one table, and aliases never do.
     tables = {table.alias_or_name: table.name for table in tree.find_all(exp.Table)}
     for column in tree.find_all(exp.Column):
         column.set("table", exp.to_identifier(tables.get(column.table, "")) if len(tables) > 1 else None)
-    shown = ", ".join(each.unalias().sql(dialect) for each in first.selects)
-    parts = [f"{shown} from {', '.join(dict.fromkeys(tables.values()))}"]
-    for clause, word in (("where", "where"), ("group", "by"), ("having", "having"), ("order", "ordered by")):
-        if node := first.args.get(clause):
-            inside = [node.this] if clause in ("where", "having") else node.expressions
-            parts.append(f"{word} {', '.join(each.sql(dialect) for each in inside)}")
+
+    def write(nodes: list[exp.Expr]) -> str:
+        return ", ".join(each.unalias().sql(dialect) for each in nodes)
+
+    clauses = {word: first.args.get(clause) for clause, word in CLAUSES.items()}
     limit = tree.args.get("limit")
-    parts += [f"first {limit.expression.sql(dialect)}"] if limit else []
-    return ", ".join(parts)
+    return ", ".join(
+        (
+            f"{write(first.selects)} from {', '.join(dict.fromkeys(tables.values()))}",
+            *(f"{word} {write(node.expressions or [node.this])}" for word, node in clauses.items() if node),
+            *([f"first {write([limit.expression])}"] if limit else []),
+        )
+    )
 
 
 def add_conditions(sql: str, dialect: str, conditions: Mapping[str, str]) -> str:
     """Return a statement with a condition on the rows of each of these tables, wherever it reads them."""
-    import sqlglot
-    from sqlglot import exp
-
     tree = sqlglot.parse_one(sql, dialect=dialect)
     for table in list(tree.find_all(exp.Table)):
         condition = conditions.get(table.name.casefold())
@@ -98,8 +92,6 @@ MAX_CHARS = 2_000
 
 def ground_condition(condition: str, dialect: str, today: date) -> str | None:
     """Return the condition in the source's dialect over unqualified columns, or None if it is no condition."""
-    from sqlglot import exp
-
     tree = parse_condition(condition, dialect)
     if tree is None or isinstance(tree, exp.Alias) or tree.find(exp.Query, exp.DML, exp.DDL, exp.Command):
         return None
@@ -112,8 +104,6 @@ def ground_condition(condition: str, dialect: str, today: date) -> str | None:
 
 def parse_condition(condition: str, dialect: str) -> Any:
     """Return the syntax tree, read in the source's dialect or else in PostgreSQL's; None if neither fits."""
-    import sqlglot
-
     for each in dict.fromkeys((dialect, "postgres")):
         try:
             return sqlglot.parse_one(condition[:MAX_CHARS], dialect=each)
@@ -124,10 +114,8 @@ def parse_condition(condition: str, dialect: str) -> Any:
 
 def find_columns(condition: str, dialect: str) -> list[tuple[str, str]]:
     """Return (table or "", column) for each column that the condition names."""
-    from sqlglot import exp
-
     tree = parse_condition(condition, dialect)
-    return [] if tree is None else [(each.table, each.name) for each in tree.find_all(exp.Column)]
+    return [(each.table, each.name) for each in tree.find_all(exp.Column)] if tree else []
 
 
 def find_tables_for(condition: str, catalog: Catalog, preferred: tuple[str, ...] = ()) -> list[Table]:
@@ -135,21 +123,19 @@ def find_tables_for(condition: str, catalog: Catalog, preferred: tuple[str, ...]
     named = find_columns(condition, catalog.dialect)
     if not named:
         return []
+
+    def has_column(table: Table, owner: str, column: str) -> bool:
+        names = ("", table.name.casefold(), table.name.casefold().rpartition(".")[2])
+        return owner.casefold() in names and table.column(column) is not None
+
     fits = [table for table in catalog.tables if all(has_column(table, *each) for each in named)]
     wanted = {name.casefold() for name in preferred}
     return [table for table in fits if table.name.casefold() in wanted] or fits
 
 
-def has_column(table: Table, owner: str, column: str) -> bool:
-    own = table.name.casefold().rpartition(".")[2]
-    return (not owner or owner.casefold() in (own, table.name.casefold())) and table.column(column) is not None
-
-
 def replace_now(node: Any, today: date) -> Any:
     """Return NOW(), alone or with an interval, as a date; any other node as it is. MySQL also writes
     DATE_SUB(NOW(), INTERVAL 30 DAY), PostgreSQL CURRENT_DATE - 30."""
-    from sqlglot import exp
-
     if is_now(node):
         return exp.Literal.string(today.isoformat())
     if isinstance(node, exp.Sub | exp.Add | exp.DateSub | exp.DateAdd) and is_now(node.this):
@@ -161,8 +147,6 @@ def replace_now(node: Any, today: date) -> Any:
 
 
 def is_now(node: Any) -> bool:
-    from sqlglot import exp
-
     kinds = (exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentDatetime, exp.Localtimestamp)
     bare = node.unnest()
     return isinstance(bare, kinds) or (isinstance(bare, exp.Anonymous) and bare.name.upper() == "NOW")
@@ -170,8 +154,6 @@ def is_now(node: Any) -> bool:
 
 def count_days(shift: Any) -> int | None:
     """Return by how many days a moment is shifted: an interval, or a number of days."""
-    from sqlglot import exp
-
     by, unit = shift.expression, shift.args.get("unit")
     if isinstance(by, exp.Interval):
         by, unit = by.this, by.args.get("unit")

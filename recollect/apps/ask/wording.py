@@ -48,12 +48,9 @@ def word_rows_plainly(
     explanation, is_zh = explanation.rstrip(".。 "), is_cjk(question)
     if all(value is None for row in rows.rows for value in row):
         return EMPTY_ZH if is_zh else EMPTY
-    cells = [list(map(format_cell, row)) for row in rows.rows[:TEXT_ROWS]]
     if len(rows.rows) == len(rows.columns) == 1:
-        return word_figure(cells[0][0], explanation, markdown=markdown)
-    lines = write_table(headers or rows.columns, cells) if markdown else ["; ".join(row) for row in cells]
-    if count := describe_row_count(rows, TEXT_ROWS, is_chinese=is_zh):
-        lines += ["", count] if markdown else [count]
+        return word_figure(format_cell(rows.rows[0][0]), explanation, markdown=markdown)
+    lines = write_rows(rows, headers or rows.columns, markdown=markdown, is_chinese=is_zh)
     return "\n".join([f"{explanation}:\n", *lines] if explanation else lines)
 
 
@@ -61,6 +58,14 @@ def word_figure(figure: str, explanation: str, *, markdown: bool) -> str:
     if not explanation:
         return figure
     return f"{explanation}: **{figure}**" if markdown else f"{explanation}: {figure}"
+
+
+def write_rows(rows: Rows, headers: Sequence[str], *, markdown: bool, is_chinese: bool) -> list[str]:
+    """Return the lines of the first rows, and of how many there are if they are not all."""
+    cells = [list(map(format_cell, row)) for row in rows.rows[:TEXT_ROWS]]
+    lines = write_table(headers, cells) if markdown else list(map("; ".join, cells))
+    count = describe_row_count(rows, TEXT_ROWS, is_chinese=is_chinese)
+    return [*lines, *([""] if markdown else []), count] if count else lines
 
 
 def write_table(headers: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
@@ -137,19 +142,25 @@ def name_weekdays(rows: Rows, frame: Frame, question: str) -> Rows:
 
 def note_running_periods(rows: Rows, frame: Frame, today: date, question: str) -> list[str]:
     """Return a note for each period among the groups, or among those compared, that is not over yet."""
-    quarter = f"{today.year}-Q{(today.month + 2) // 3}"
-    current = {"year": str(today.year), "quarter": quarter, "month": f"{today:%Y-%m}", "week": f"{today:%Y-%W}"}
-    labels = [
-        current[group.grain] for group in frame.groups
-        if group.grain in current and group.grain in rows.columns
-        and current[group.grain] in [str(row[rows.columns.index(group.grain)]) for row in rows.rows]
-    ]  # fmt: skip
-    for period in frame.periods:
-        until = [(start, end) for start, end in period.ranges if start and end and start <= f"{today}" < end]
-        labels += [f"{start} – {end}" for start, end in until if period.others]
+    compared = [ends for period in frame.periods if period.others for ends in period.ranges]
+    labels = list_running_groups(rows, frame, today)
+    labels += [f"{start} – {end}" for start, end in compared if is_running(start, end, f"{today}")]
     if is_chinese(question):
         return [f"{label} 尚未结束：数据截至 {today}" for label in labels]
     return [f"{label} is not over yet: its figures are until {today}" for label in labels]
+
+
+def is_running(start: str | None, end: str | None, today: str) -> bool:
+    return start is not None and end is not None and start <= today < end
+
+
+def list_running_groups(rows: Rows, frame: Frame, today: date) -> list[str]:
+    """Return the groups of rows that are the current year, quarter, month or week."""
+    quarter = f"{today.year}-Q{(today.month + 2) // 3}"
+    current = {"year": str(today.year), "quarter": quarter, "month": f"{today:%Y-%m}", "week": f"{today:%Y-%W}"}
+    grains = [each.grain for each in frame.groups if each.grain in current and each.grain in rows.columns]
+    cells = {grain: [str(row[rows.columns.index(grain)]) for row in rows.rows] for grain in grains}
+    return [current[grain] for grain in grains if current[grain] in cells[grain]]
 
 
 # Titles and headers --------------------------------------------------------------------------------------------------
@@ -157,8 +168,11 @@ def note_running_periods(rows: Rows, frame: Frame, today: date, question: str) -
 
 def make_title(question: str, frame_label: str = "") -> str:
     """Return what an answer shows: the words of its frame, else the question."""
-    title = frame_label or question.strip().rstrip("?？.。! ")
-    return title if len(title) <= TITLE_CHARS else f"{title[: TITLE_CHARS - 1]}…"
+    return shorten(frame_label or question.strip().rstrip("?？.。! "), TITLE_CHARS)
+
+
+def shorten(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def describe_columns(

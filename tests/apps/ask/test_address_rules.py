@@ -47,7 +47,7 @@ def fill(dsn: str) -> str:
 
 
 def check(dsn: str, rules: SourceRules = NETWORK) -> Address:
-    return check_url(read_dsn(dsn, {}), rules)
+    return check_url(read_dsn(dsn), rules)
 
 
 def test_hostile_addresses_are_refused() -> None:

@@ -97,3 +97,14 @@ async def test_a_cancelled_wait_gives_up_its_place() -> None:
     await settled()
     assert running.began == ["a1", "b1", "d1", "e1"]
     await running.end("d1", "e1")
+
+
+async def test_a_statement_that_is_cancelled_twice_gives_back_its_slot() -> None:
+    running = Statements(FairShare(1))
+    first, _ = running.start("a1"), running.start("b1")
+    await settled()
+    first.cancel()
+    first.cancel()
+    await settled()
+    assert running.began == ["a1", "b1"]
+    await running.end("b1")

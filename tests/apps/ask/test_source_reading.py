@@ -160,7 +160,7 @@ async def test_a_role_sees_the_tables_and_columns_that_it_may_read(
 ) -> None:
     with psycopg.connect(database, autocommit=True) as owner:
         owner.execute(f"GRANT SELECT (id, title) ON shopdata.products TO {reader}".encode())
-    catalog = await (await opened(postgres_shop, role=reader)).read_catalog()
+    catalog = await (await opened(f"{postgres_shop}&options=-crole%3D{reader}")).read_catalog()
     assert {each.name for each in catalog.tables} == {
         f"shopdata.{name}" for name in ("customers", "orders", "order_items", "products")
     }

@@ -104,8 +104,8 @@ def test_each_lock_of_sqlite_holds_by_itself(tmp_path: Path) -> None:
         connection.close()
 
 
-async def test_a_role_is_taken_on_for_each_statement(postgres_shop: str, reader: str, opened: Opener) -> None:
-    source = await opened(postgres_shop, role=reader)
+async def test_an_account_reads_what_it_may_read_only(postgres_shop: str, reader: str, opened: Opener) -> None:
+    source = await opened(f"{postgres_shop}&options=-crole%3D{reader}")
     assert (await source.run("SELECT current_user::text")).rows == ((reader,),)
     with pytest.raises(QueryFailed, match="permission denied"):
         await source.run("SELECT * FROM shopdata.products")
@@ -208,7 +208,7 @@ async def test_a_wrong_address_is_refused_with_its_reason_and_without_its_passwo
     dsn: str, error: type[RecollectError], says: str
 ) -> None:
     with pytest.raises(error) as refused:
-        await open_source(dsn, rules=LOCAL_RULES, environment={})
+        await open_source(dsn, rules=LOCAL_RULES)
     assert says in str(refused.value)
     assert "geheim" not in str(refused.value)
 
@@ -227,9 +227,9 @@ async def test_an_account_that_is_refused_does_not_show_its_password(postgres_sh
     assert "geheim" not in str(refused.value)
 
 
-async def test_a_dsn_takes_its_parts_from_the_environment(tmp_path: Path) -> None:
-    where = sqlite_shop(tmp_path).removeprefix("sqlite:///")
-    source = await open_source("sqlite:///${SHOP_FILE}", rules=LOCAL_RULES, environment={"SHOP_FILE": where})
+async def test_a_dsn_takes_its_parts_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_FILE", sqlite_shop(tmp_path).removeprefix("sqlite:///"))
+    source = await open_source("sqlite:///${SHOP_FILE}", rules=LOCAL_RULES)
     assert source.address == "sqlite:///${SHOP_FILE}"
     await source.close()
 

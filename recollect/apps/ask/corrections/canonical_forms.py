@@ -31,11 +31,9 @@ PARTS = {
 TIMES = ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "DATETIME", "TIME")
 MIDNIGHT = re.compile(r"^(\d{4}-\d\d-\d\d)[ T]00:00(?::00(?:\.0+)?)?Z?$")
 PERIOD = re.compile(r"^(\d{4})(?:-(\d\d))?(?:-(\d\d))?$")
+ALWAYS_TRUE = (exp.true(), exp.condition("1 = 1"))
 START_OF = re.compile(r"start of (\w+)")
-DATE_PARTS = (
-    *(exp.TimeToStr, exp.TimestampTrunc, exp.DateTrunc, exp.Extract, exp.Anonymous),
-    *(exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day, exp.DayOfMonth, exp.Hour),
-)
+UNITS = (exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day, exp.DayOfMonth, exp.Hour)
 
 
 def canonicalize(query: exp.Query, dialect: str) -> exp.Query:
@@ -66,14 +64,7 @@ def is_constant(node: exp.Expr) -> bool:
 def split_conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
     """Return the conditions that AND connects, without those that are always true."""
     sides = condition.flatten() if isinstance(condition, exp.And) else filter(None, [condition])
-    return [side for side in sides if not _is_always_true(side)]
-
-
-def _is_always_true(condition: exp.Expr) -> bool:
-    if isinstance(condition, exp.Boolean):
-        return bool(condition.this)
-    is_equality = isinstance(condition, exp.EQ) and isinstance(condition.this, exp.Literal)
-    return is_equality and condition.this == condition.expression
+    return [side for side in sides if side not in ALWAYS_TRUE]
 
 
 def _remove_wrapper(node: exp.Expr) -> exp.Expr:
@@ -201,31 +192,47 @@ def _rewrite_date_part(node: exp.Expr) -> exp.Expr:
 
 def _read_date_part(node: exp.Expr) -> tuple[str | None, exp.Expr]:
     """Return the unit and the expression that is reduced to it; no unit if the node is not a date part."""
-    match node:
-        case exp.TimestampTrunc() | exp.DateTrunc():
-            return node.args["unit"].name.lower(), node.this
-        case exp.Extract():
-            unit = node.this.name.lower()
-            return PARTS.get(unit, unit), node.expression
-        case exp.TimeToStr():
-            letters = "".join(re.findall(r"%-?(\w)", node.args["format"].name.replace("%F", "%Y-%m-%d")))
-            return FORMATS.get(letters), node.this
-        case exp.Cast():
-            return "day" if node.is_type("date") else None, node.this
-        case exp.Date() | exp.TsOrDsToDate():
-            is_day = node.this is not None and not node.args.get("zone") and not node.expressions
-            return "day" if is_day else None, node.this
-        case exp.Anonymous():
-            return _read_start_of(node)
+    reader = DATE_PARTS.get(type(node))
+    if reader is not None:
+        return reader(node)
     unit, of = find_grain(node.this) or ("", node.this)  # sqlglot parses YEAR(column) as YEAR(DATE(column))
     return PARTS.get(node.key, node.key), of if unit == "day" else node.this
 
 
-def _read_start_of(node: exp.Anonymous) -> tuple[str | None, exp.Expr]:
+def _read_truncation(node: exp.Expr) -> tuple[str | None, exp.Expr]:
+    return node.args["unit"].name.lower(), node.this
+
+
+def _read_extraction(node: exp.Expr) -> tuple[str | None, exp.Expr]:
+    unit = node.this.name.lower()
+    return PARTS.get(unit, unit), node.expression
+
+
+def _read_format(node: exp.Expr) -> tuple[str | None, exp.Expr]:
+    letters = "".join(re.findall(r"%-?(\w)", node.args["format"].name.replace("%F", "%Y-%m-%d")))
+    return FORMATS.get(letters), node.this
+
+
+def _read_day(node: exp.Expr) -> tuple[str | None, exp.Expr]:
+    is_day = node.this is not None and not node.args.get("zone") and not node.expressions
+    return "day" if is_day and (not isinstance(node, exp.Cast) or node.is_type("date")) else None, node.this
+
+
+def _read_start_of(node: exp.Expr) -> tuple[str | None, exp.Expr]:
     """Return unit and expression of SQLite's date(column, 'start of month')."""
     of, *steps = node.expressions or [node]
     step = START_OF.fullmatch(steps[0].name.lower()) if len(steps) == 1 and node.name.upper() == "DATE" else None
     return step[1] if step else None, of
+
+
+# How a date part is read, by its node; those of UNITS are named by their unit.
+DATE_PARTS: dict[type[exp.Expr], Callable[[exp.Expr], tuple[str | None, exp.Expr]]] = {
+    **dict.fromkeys((exp.TimestampTrunc, exp.DateTrunc), _read_truncation),
+    **dict.fromkeys((exp.Cast, exp.Date, exp.TsOrDsToDate), _read_day),
+    exp.Extract: _read_extraction,
+    exp.TimeToStr: _read_format,
+    exp.Anonymous: _read_start_of,
+}
 
 
 def restore_date_parts(node: exp.Expr) -> exp.Expr:
@@ -268,6 +275,7 @@ def _rewrite_date(node: exp.Expr) -> exp.Expr:
 
 RULES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     **dict.fromkeys((exp.Paren, exp.TsOrDsToTimestamp), _remove_wrapper),
+    **dict.fromkeys((*UNITS, *DATE_PARTS), _rewrite_date_part),
     **dict.fromkeys((exp.Date, exp.TsOrDsToDate), _rewrite_date),
     exp.Between: _rewrite_between,
     exp.In: _rewrite_in,
@@ -278,7 +286,6 @@ RULES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.Count: _rewrite_count,
     exp.Cast: _rewrite_cast,
     exp.Literal: _rewrite_midnight,
-    **dict.fromkeys(DATE_PARTS, _rewrite_date_part),
     **dict.fromkeys((exp.Add, exp.Mul), _sort_operands),
     **dict.fromkeys(Simplifier.COMPLEMENT_COMPARISONS, _rewrite_comparison),
 }

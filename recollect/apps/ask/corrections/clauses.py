@@ -79,8 +79,9 @@ class Clauses:
     rest: str = ""  # compared as text only: windows, samples, DISTINCT ON
 
     @property
-    def is_set_operation(self) -> bool:
-        return not self.tables and bool(self.inner)
+    def set_operation(self) -> list[str]:
+        """The names of the two sides of a set operation; a SELECT has none."""
+        return [] if self.tables else list(self.inner)
 
     @property
     def items(self) -> tuple[Item, ...]:
@@ -101,7 +102,7 @@ class Clauses:
             sorted(_list_meanings(self.conditions)),
             _list_meanings(self.projection),
             sorted(self.row_key),
-            self.is_set_operation and self.is_distinct,
+            bool(self.set_operation) and self.is_distinct,
             _list_meanings(self.order),
             self.limit,
             {name: inner.meaning for name, inner in self.inner.items()},

@@ -8,10 +8,11 @@ whose column alone changed is a substitution of that column, any other differenc
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import product
+from operator import itemgetter
 
 from sqlglot import exp
 
@@ -47,15 +48,14 @@ def find_changes(generated_sql: str, corrected_sql: str, dialect: str, schema: S
 
 def compare_clauses(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:
     """Return the changes, those of inner queries included, each once."""
-    if before.is_set_operation != after.is_set_operation:
-        return [Change("join")]
-    if before.is_set_operation and before.inner.keys() != after.inner.keys():
+    if before.set_operation != after.set_operation:
         return [Change("join")]
     changes = _find_table_changes(before, after, replaced)
     changes += find_column_changes(before, after, replaced)
     changes += _find_filter_changes(before, after, replaced)
     changes += _find_join_changes(before, after, replaced)
-    changes += _find_order_changes(before, after, replaced)
+    if is_reordered(before.order, after.order, replaced):
+        changes.append(Change("order", find_table(after.order), show_items(before.order), show_items(after.order)))
     if before.limit != after.limit:
         changes.append(Change("limit", None, before.limit or None, after.limit or None))
     for one, other in _pair_inner_queries(before, after):
@@ -106,11 +106,10 @@ def _read_table_uses(query: exp.Query) -> dict[str, tuple[int, set[str]]]:
 
 def _follows_tables(change: Change, tables: Mapping[str, str]) -> bool:
     """Whether a column follows its table: client_name to customer_name, where clients became customers."""
-    if change.kind != "column_substitution" or not change.before or not change.after:
-        return False
-    old, new = split_identifier(change.before), split_identifier(change.after)
-    gone, come = [one for one in old if one not in new], [one for one in new if one not in old]
-    return (gone, come) in [(split_identifier(one), split_identifier(other)) for one, other in tables.items()]
+    old, new = split_identifier(change.before or ""), split_identifier(change.after or "")
+    differing = [one for one in old if one not in new], [one for one in new if one not in old]
+    pairs = [(split_identifier(one), split_identifier(other)) for one, other in tables.items()]
+    return change.kind == "column_substitution" and differing in pairs
 
 
 def _find_table_changes(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:
@@ -127,7 +126,7 @@ def _find_table_changes(before: Clauses, after: Clauses, replaced: Replacements)
     return [Change("table_substitution", new, old, new)]
 
 
-# Joins and order ------------------------------------------------------------------------------------------------------
+# Joins ----------------------------------------------------------------------------------------------------------------
 
 
 def _find_join_changes(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:
@@ -161,12 +160,6 @@ def _show_joins(clauses: Clauses) -> str:
     return ", ".join(tables) + (f" on {show_items(clauses.links)}" if clauses.links else "")
 
 
-def _find_order_changes(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:
-    if not is_reordered(before.order, after.order, replaced):
-        return []
-    return [Change("order", find_table(after.order), show_items(before.order), show_items(after.order))]
-
-
 # Conditions -----------------------------------------------------------------------------------------------------------
 
 
@@ -188,27 +181,23 @@ def _find_filter_changes(before: Clauses, after: Clauses, replaced: Replacements
 
 def _find_moved_conditions(delta: Delta) -> list[Change]:
     """Take from `delta` the conditions that moved from WHERE into the ON of an outer join, or back."""
-    changes = []
-    for old in list(delta.gone):
-        text = old.text.removesuffix(OUTER)
-        new = next((one for one in delta.come if one.text.removesuffix(OUTER) == text), None)
-        if new is not None:
-            delta.remove(old, new)
-            changes.append(Change("join", find_table([new]), old.shown, new.shown))
-    return changes
+
+    def rate(old: Item, new: Item) -> float | None:
+        return 1.0 if old.text.removesuffix(OUTER) == new.text.removesuffix(OUTER) else None
+
+    return [Change("join", find_table([new]), old.shown, new.shown) for old, new in delta.take_pairs(rate)]
 
 
 def _find_moved_columns(delta: Delta, replaced: Replacements) -> list[Change]:
     """Take from `delta` the conditions that say the same of another column."""
-    changes = []
-    for old in list(delta.gone):
-        alike = [one for one in delta.come if one.columns and one.shape == old.shape]
-        alike = [one for one in alike if not {*one.columns} & {*old.columns}] or alike
-        if alike and _name_subject(old) not in map(_name_subject, delta.come):
-            new = max(alike, key=lambda one: rate_similarity(_name_subject(old), _name_subject(one)))
-            delta.remove(old, new)
-            changes += replaced.replace_columns(old, new)
-    return changes
+
+    def rate(old: Item, new: Item) -> float | None:
+        subject = _name_subject(old)
+        if not new.columns or new.shape != old.shape or subject in map(_name_subject, delta.come):
+            return None
+        return {*new.columns}.isdisjoint(old.columns) + rate_similarity(subject, _name_subject(new))
+
+    return [change for old, new in delta.take_pairs(rate) for change in replaced.replace_columns(old, new)]
 
 
 def _group_by_subject(items: Sequence[Item]) -> Filters:
@@ -290,9 +279,16 @@ class Delta:
         """What came, then what went."""
         return self.come + self.gone
 
-    def remove(self, old: Item, new: Item) -> None:
-        self.gone.remove(old)
-        self.come.remove(new)
+    def take_pairs(self, rate: Callable[[Item, Item], float | None]) -> Iterator[tuple[Item, Item]]:
+        """Yield each item that went with the best rated of those that came, and take both out. What is rated None does
+        not fit."""
+        for old in list(self.gone):
+            rated = [(score, new) for new in self.come if (score := rate(old, new)) is not None]
+            if rated:
+                _, new = max(rated, key=itemgetter(0))
+                self.gone.remove(old)
+                self.come.remove(new)
+                yield old, new
 
 
 def rate_similarity(one: str, other: str) -> float:
@@ -313,7 +309,12 @@ def find_column_changes(before: Clauses, after: Clauses, replaced: Replacements)
     """Return the changes of GROUP BY and SELECT. What is grouped by is usually shown too: that is one change."""
     changes = _find_grouping_changes(before, after, replaced)
     delta = Delta.of(before.projection, after.projection, replaced)
-    changes += _find_shown_changes(_drop_grouped(delta, before, after, bool(changes)), replaced)
+    shown = _drop_grouped(delta, before, after, bool(changes))
+    changes += _find_grain_changes(shown, replaced) + _find_substitutions(shown, replaced)
+    changes += _find_measure_changes(shown, replaced)
+    if shown.items:
+        table = find_table(shown.come or shown.gone)
+        changes.append(Change("projection", table, show_items(shown.gone), show_items(shown.come)))
     is_otherwise_distinct = before.is_distinct != after.is_distinct and before.row_key != after.row_key
     is_moved = not delta.items and is_reordered(before.projection, after.projection, replaced)
     if not changes and (is_moved or is_otherwise_distinct):
@@ -342,7 +343,7 @@ def _find_grouping_changes(before: Clauses, after: Clauses, replaced: Replacemen
     if before.is_distinct != after.is_distinct and before.row_key == after.row_key:
         return []
     delta = Delta.of(before.grouping, after.grouping, replaced)
-    changes = _find_grain_changes(delta, replaced) + _find_substitutions(delta, replaced, _can_group_instead)
+    changes = _find_grain_changes(delta, replaced) + _find_substitutions(delta, replaced)
     is_first_measure = not before.grouping and not any(item.is_measure for item in before.projection)
     if is_first_measure:  # the grouping comes with the measure; columns that were shown already are not new
         known = list_texts(before.projection)
@@ -353,27 +354,17 @@ def _find_grouping_changes(before: Clauses, after: Clauses, replaced: Replacemen
     return changes
 
 
-def _find_shown_changes(delta: Delta, replaced: Replacements) -> list[Change]:
-    changes = _find_grain_changes(delta, replaced) + _find_substitutions(delta, replaced, _can_show_instead)
-    changes += _find_measure_changes(delta, replaced)
-    if delta.items:
-        table = find_table(delta.come or delta.gone)
-        changes.append(Change("projection", table, show_items(delta.gone), show_items(delta.come)))
-    return changes
-
-
 def _find_grain_changes(delta: Delta, replaced: Replacements) -> list[Change]:
     """Take from `delta` the pairs that reduce one column to different units."""
+
+    def rate(old: Item, new: Item) -> float | None:
+        (unit, column), (new_unit, new_column) = _split_grain(old), _split_grain(new)
+        return 1.0 if (unit or new_unit) and column and column == new_column else None
+
     changes = []
-    for old in list(delta.gone):
-        unit, column = _split_grain(old)
-        for new in list(delta.come):
-            new_unit, new_column = _split_grain(new)
-            if (unit or new_unit) and column and column == new_column:
-                changes.append(Change("grain", find_table([new]), unit, new_unit))
-                delta.remove(old, new)
-                replaced.expressions[old.text] = new.text
-                break
+    for old, new in delta.take_pairs(rate):
+        changes.append(Change("grain", find_table([new]), _split_grain(old)[0], _split_grain(new)[0]))
+        replaced.expressions[old.text] = new.text
     return changes
 
 
@@ -383,48 +374,37 @@ def _split_grain(item: Item) -> tuple[str | None, str | None]:
     return unit, of.sql() if isinstance(of, exp.Column) else None
 
 
-def _find_substitutions(
-    delta: Delta, replaced: Replacements, can_replace: Callable[[Delta, Item, Item], bool]
-) -> list[Change]:
-    """Take from `delta` the pairs that differ in columns only."""
+def _find_substitutions(delta: Delta, replaced: Replacements) -> list[Change]:
+    """Take from `delta` the pairs that differ in columns only: a measure replaces a measure, or a column another one
+    where their numbers or their names agree."""
+
+    def rate(old: Item, new: Item) -> float | None:
+        if not old.columns or old.shape != new.shape:
+            return None
+        gone, come = (sum(not item.is_measure for item in items) for items in (delta.gone, delta.come))
+        similarity = rate_similarity(old.text, new.text)
+        return similarity if new.is_measure or gone == come or similarity >= SIMILAR else None
+
     changes = []
-    for old in [item for item in delta.gone if item.columns]:
-        alike = [one for one in delta.come if one.shape == old.shape and can_replace(delta, old, one)]
-        if alike:
-            new = max(alike, key=lambda one: rate_similarity(old.text, one.text))
-            changes += replaced.replace_columns(old, new)
-            delta.remove(old, new)
-            replaced.expressions[old.text] = new.text
+    for old, new in delta.take_pairs(rate):
+        changes += replaced.replace_columns(old, new)
+        replaced.expressions[old.text] = new.text
     return changes
-
-
-def _can_group_instead(delta: Delta, old: Item, new: Item) -> bool:
-    return len(delta.gone) == len(delta.come) or rate_similarity(old.text, new.text) >= SIMILAR
-
-
-def _can_show_instead(delta: Delta, old: Item, new: Item) -> bool:
-    """Whether a measure replaces a measure, or a column another one where their numbers or their names agree."""
-    gone, come = (sum(not item.is_measure for item in items) for items in (delta.gone, delta.come))
-    return new.is_measure or gone == come or rate_similarity(old.text, new.text) >= SIMILAR
 
 
 def _find_measure_changes(delta: Delta, replaced: Replacements) -> list[Change]:
     """Take from `delta` the pairs whose second item is another measure."""
+
+    def rate(old: Item, new: Item) -> float | None:
+        shared = len({*old.columns} & {*new.columns})
+        return shared if new.is_measure and (old.is_measure or shared) else None
+
     changes = []
-    for old in list(delta.gone):
-        measures = [one for one in delta.come if one.is_measure]
-        new = max(measures, key=lambda one: _count_shared_columns(old, one), default=None)
-        if new is None or not (old.is_measure or _count_shared_columns(old, new)):
-            continue
+    for old, new in delta.take_pairs(rate):
         changes.append(Change("aggregation", find_table([new, old]), old.shown, new.shown))
         # SUM(a) to AVG(b) is two changes; a count counts rows, whichever column it names.
         is_count = old.node.find(exp.Count) or new.node.find(exp.Count)
         if len(old.columns) == len(new.columns) == 1 and not is_count:
             changes += replaced.replace_columns(old, new)
-        delta.remove(old, new)
         replaced.expressions[old.text] = new.text
     return changes
-
-
-def _count_shared_columns(old: Item, new: Item) -> int:
-    return len({*old.columns} & {*new.columns})

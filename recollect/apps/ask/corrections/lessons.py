@@ -97,20 +97,18 @@ def _draw_terms(change: Change, question: str, entity: str, value: str) -> Itera
 
 def _name_preference(change: Change, after: str, question: QuestionWords) -> str | None:
     """Return the key of the preference that a change shows, or None if the question asked for it."""
-    vocabulary, columns = load_vocabulary(), list_qualified_columns(after)
-    known = list_qualified_columns(change.before or "")
+    columns, known = list_qualified_columns(after), list_qualified_columns(change.before or "")
     key, is_asked = "", True
     match change.kind:
         case "filter_addition" if columns and not MEASURE.search(after):
             key, is_asked = f"default_filter:{columns[0]}", is_condition_asked(after, question)
-        case "aggregation":  # "the average price" asks for AVG(price)
-            words = [word for name, words in vocabulary["measures"].items() if name in after.upper() for word in words]
-            key, is_asked = f"aggregation:{[*columns, *known, after.lower()][0]}", question.has_any(words)
+        case "aggregation":
+            key, is_asked = f"aggregation:{[*columns, *known, after.lower()][0]}", is_measure_asked(after, question)
         case "grain":
-            key, is_asked = "time_grain", question.has_any(vocabulary["units"].get(after, ()))
+            key, is_asked = "time_grain", question.has_any(load_vocabulary()["units"].get(after, ()))
         case "grouping":
-            names = {*map(drop_table, columns)} - {*map(drop_table, known)}
-            key, is_asked = f"grouping:{change.table}", all(is_column_asked(name, question) for name in names)
+            new = {*map(drop_table, columns)} - {*map(drop_table, known)}
+            key, is_asked = f"grouping:{change.table}", all(is_column_asked(name, question) for name in new)
     return None if is_asked else key
 
 
@@ -266,6 +264,12 @@ def _is_number_asked(number: str, question: QuestionWords) -> bool:
         or f"{amount / 1e4:g}万" in question.text
         or question.has_any(load_vocabulary()["numbers"].get(number, ()))
     )
+
+
+def is_measure_asked(measure: str, question: QuestionWords) -> bool:
+    """Whether the question asked for a function: "the average price" asks for AVG(price)."""
+    measures = load_vocabulary()["measures"].items()
+    return any(question.has_any(words) for name, words in measures if name in measure.upper())
 
 
 def is_column_asked(column: str, question: QuestionWords) -> bool:

@@ -8,13 +8,14 @@ of the pair names; otherwise it stays unqualified. The second use of a table in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.errors import OptimizeError, ParseError, SqlglotError
+from sqlglot.optimizer.merge_subqueries import merge_subqueries
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
 from recollect.errors import InvalidInput
@@ -33,10 +34,8 @@ def parse_pair(generated: str, corrected: str, dialect: str, schema: Schema | No
     before, after = parse_query("generated_sql", generated, dialect), parse_query("corrected_sql", corrected, dialect)
     columns = {table.lower(): frozenset(map(str.lower, names)) for table, names in (schema or {}).items()}
     qualifier = Qualifier(columns)
-    if not (has_qualified_columns(before) and has_qualified_columns(after)):
-        for query in (before, after):
-            qualifier.qualify(query.copy(), {})  # to learn what each query tells about the other's columns
-    for query in (before, after):
+    # The copies are qualified to learn what each query tells about the other's columns.
+    for query in (before.copy(), after.copy(), before, after):
         qualifier.qualify(query, {})
     return before, after
 
@@ -56,8 +55,10 @@ def parse_query(field: str, sql: str, dialect: str) -> exp.Query:
         if isinstance(node, exp.Identifier):
             node.set("quoted", False)
     _inline_ctes(query)
-    _merge_derived_tables(query)
-    return query
+    try:
+        return _merge_derived_tables(query)
+    except OptimizeError as error:
+        raise InvalidInput(field, f"cannot be compared: {error}; give each table in FROM another name") from None
 
 
 def _parse_statements(field: str, sql: str, dialect: str) -> list[exp.Expr | None]:
@@ -123,13 +124,36 @@ def _replace_references(within: exp.Expr, bodies: Mapping[str, exp.Expr]) -> Non
             table.replace(exp.Subquery(this=bodies[table.name].copy(), alias=alias))
 
 
-def _merge_derived_tables(query: exp.Query) -> None:
-    """Merge derived tables, inner ones first so that a chain of them is merged whole."""
+def _merge_derived_tables(query: exp.Query) -> exp.Query:
+    """Merge derived tables that only choose columns and rows. sqlglot needs to know the columns for that, so a `*` over
+    a derived table, or in one, is replaced by the columns that the other query names."""
     for select in reversed(list(query.find_all(exp.Select))):
         _unwrap_joins(select)
-        for source in list_sources(select):
-            if isinstance(source, exp.Subquery) and _can_merge(select, source):
-                _merge(select, source)
+        _inline_aliases(select)
+        sources = list_sources(select)
+        if len(sources) == 1:
+            _name_columns(select, sources[0])
+    return merge_subqueries(query)
+
+
+def _name_columns(select: exp.Select, source: exp.Expr) -> None:
+    """Name the columns of a SELECT from one table or derived table."""
+    inner = source.unnest() if isinstance(source, exp.Subquery) else source
+    if isinstance(inner, exp.Select):
+        _expand_star(select, [each.alias_or_name for each in inner.expressions])
+    columns = list_own_columns(select)
+    for column in columns:
+        column.set("table", column.args.get("table") or exp.to_identifier(source.alias_or_name))
+    if isinstance(inner, exp.Select):
+        _expand_star(inner, ["*"] if select.is_star else [column.name for column in columns])
+
+
+def _expand_star(select: exp.Select, names: Sequence[str]) -> None:
+    """Replace the `*` of a SELECT from one table by its columns, if they are known."""
+    sources = list_sources(select)
+    if select.is_star and "*" not in names and len(sources) == 1:
+        table = sources[0].alias_or_name
+        select.set("expressions", [exp.column(name, table) for name in dict.fromkeys(names)])
 
 
 def _unwrap_joins(select: exp.Select) -> None:
@@ -141,46 +165,6 @@ def _unwrap_joins(select: exp.Select) -> None:
             table.set("joins", None)
             source.replace(table)
             select.set("joins", [*joins, *list_joins(select)])
-
-
-def _can_merge(select: exp.Select, source: exp.Subquery) -> bool:
-    body = source.this
-    if not isinstance(body, exp.Select) or any(map(body.args.get, NOT_MERGED)):
-        return False
-    tables = list_sources(body)
-    others = {other.alias_or_name for other in list_sources(select) if other is not source}
-    return (
-        {*map(type, tables)} == {exp.Table}
-        and others.isdisjoint(table.alias_or_name for table in tables)
-        and all(map(is_inner_join, [*list_joins(body), *list_joins(select)]))
-        and not any(one.find(exp.AggFunc, exp.Window, exp.Query) for one in body.expressions)
-    )
-
-
-def _merge(select: exp.Select, source: exp.Subquery) -> None:
-    body, tables, is_alone = source.this, list_sources(source.this), len(list_sources(select)) == 1
-    first = tables[0].alias_or_name
-    for column in list_own_columns(body) if len(tables) == 1 else ():
-        column.set("table", column.args.get("table") or exp.to_identifier(first))
-    outputs = {column.alias_or_name: column.unalias() for column in body.expressions if not column.is_star}
-    _replace_outputs(select, source, outputs, first)
-    if is_alone and outputs and exp.Star in map(type, select.expressions):
-        select.set("expressions", body.copy().expressions)
-    source.replace(tables[0])
-    select.set("joins", [*list_joins(body), *list_joins(select)])
-    select.where(body.args.get("where") and body.args["where"].this, copy=False)
-
-
-def _replace_outputs(select: exp.Select, source: exp.Subquery, outputs: Mapping[str, exp.Expr], first: str) -> None:
-    """Replace the columns of a derived table by what they stand for; `first` is the first table inside it."""
-    name = source.alias_or_name
-    inside = {id(column) for column in source.find_all(exp.Column)}
-    for column in [one for one in select.find_all(exp.Column) if id(one) not in inside]:
-        is_known = column.name in outputs
-        if is_known and (column.table == name or not column.table):
-            column.replace(outputs[column.name].copy())
-        elif column.table == name:
-            column.set("table", exp.to_identifier(first))
 
 
 # Column names ---------------------------------------------------------------------------------------------------------
@@ -197,7 +181,7 @@ class Qualifier:
         """Qualify the columns of a query in place. `outer` maps aliases of the queries around it to tables."""
         names = dict(outer)
         if isinstance(query, exp.Select):
-            _inline_aliases(query)
+            query.set("expressions", [one.unalias() for one in query.expressions])
             own = _label_sources(query)
             for column in list_own_columns(query):
                 self._qualify_column(column, own, outer)
@@ -221,12 +205,6 @@ class Qualifier:
         by_schema = {table for table in tables if column in self.schema.get(table, ())}
         by_pair = {table for table in tables if (table, column) in self.known}
         return next((min(owners) for owners in (tables, by_schema, by_pair) if len(owners) == 1), "")
-
-
-def has_qualified_columns(query: exp.Query) -> bool:
-    """Whether every column names its table, or can belong to one table only."""
-    selects = (select for select in query.find_all(exp.Select) if len(list_sources(select)) > 1)
-    return all(column.table for select in selects for column in list_own_columns(select))
 
 
 def list_own_columns(select: exp.Select) -> list[exp.Column]:
@@ -258,7 +236,7 @@ def _label_sources(select: exp.Select) -> dict[str, str]:
 
 
 def _inline_aliases(select: exp.Select) -> None:
-    """Replace GROUP BY 1 and ORDER BY total by the expression they refer to, and drop the aliases."""
+    """Replace GROUP BY 1 and ORDER BY total by the expression they refer to."""
     outputs = [projection.unalias() for projection in select.expressions]
     aliased = {one.alias: one.this for one in select.expressions if isinstance(one, exp.Alias)}
     for clause in ("group", "having", "order"):
@@ -266,7 +244,6 @@ def _inline_aliases(select: exp.Select) -> None:
         if node is not None:
             _replace_aliases(node, aliased)
             _replace_positions(node, outputs)
-    select.set("expressions", [one.copy() for one in outputs])
 
 
 def _replace_aliases(clause: exp.Expr, aliased: Mapping[str, exp.Expr]) -> None:

@@ -16,7 +16,6 @@ from sqlglot import exp
 from recollect.apps.ask.gate.nodes import AllowLists, is_table_function, name_function, shorten
 from recollect.apps.ask.gate.scopes import (
     Columns,
-    Cte,
     Scope,
     Source,
     VisibleTables,
@@ -32,7 +31,7 @@ from recollect.errors import StatementDenied
 QUERIES = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 GROUPING = (exp.Group, exp.Rollup, exp.Cube, exp.GroupingSets)
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.Glob, exp.In, exp.Between)
-Ctes = Mapping[str, Cte]
+Ctes = Mapping[str, Source]
 
 
 class Binder:
@@ -78,14 +77,17 @@ class Binder:
                 columns = self.bind_recursive(body, alias, outer, ctes)
             else:
                 columns = self.bind_query(body, outer, ctes)
-            ctes = {**ctes, alias.name.lower(): Cte(alias.this, rename_columns(columns, alias), is_small_query(body))}
+            ctes = {
+                **ctes,
+                alias.name.lower(): Source(alias.this, rename_columns(columns, alias), is_small=is_small_query(body)),
+            }
         return ctes
 
     def bind_recursive(self, body: exp.SetOperation, alias: exp.Expr, outer: Scope | None, ctes: Ctes) -> Columns:
         """Bind a CTE that sees itself in its second part, with the columns of its first."""
         ctes = self.bind_ctes(body, outer, ctes)
         columns = self.bind_query(body.this, outer, ctes)
-        itself = Cte(alias.this, rename_columns(columns, alias), is_small=False)
+        itself = Source(alias.this, rename_columns(columns, alias))
         self.bind_query(body.expression, outer, {**ctes, alias.name.lower(): itself})
         self.bind_order(body, Scope(outer, ctes, outputs=list(columns)))
         return columns

@@ -46,6 +46,15 @@ PARTS: dict[type[exp.Expr], set[str]] = {  # what these may be made of; the rest
     exp.Star: set(),
 }
 STATEMENTS = {"delete", "insert", "update", "merge", "into", "copy"}  # named in a refusal by their first word
+REASONS: dict[type[exp.Expr], str] = {  # why a kind of node is refused, the first that fits
+    exp.Dot: "{}: a function with a schema, or a part of a row, is not allowed",
+    **dict.fromkeys(
+        (exp.Placeholder, exp.Parameter, exp.SessionParameter),
+        "the placeholder {} has no value; write the value itself",
+    ),
+    exp.Func: "the function {} is not on the list of allowed functions",
+    exp.Expr: "{} is not allowed in a statement that only reads",
+}
 # Functions whose result is as long as all that goes into it; of others, as the longest.
 JOINS = (
     *(exp.DPipe, exp.Concat, exp.ConcatWs, exp.Format, exp.Array, exp.ArrayConcat, exp.ArrayAppend, exp.ArrayPrepend),
@@ -108,25 +117,22 @@ def shorten(node: exp.Expr, dialect: str = "") -> str:
 # Rules: each returns why a node is refused, or nothing ----------------------------------------------------------------
 
 
+def _refuse_table_function(node: exp.Expr, lists: AllowLists) -> str | None:
+    if not is_table_function(node):
+        return None
+    is_listed = name_function(node) in lists.table_functions and not (node.parent and node.parent.args.get("db"))
+    return None if is_listed else f"the function {shorten(node, lists.dialect)} may not be used in FROM"
+
+
 def _refuse_kind(node: exp.Expr, lists: AllowLists) -> str | None:
-    if is_table_function(node):
-        is_listed = name_function(node) in lists.table_functions and not (node.parent and node.parent.args.get("db"))
-        return None if is_listed else f"the function {shorten(node, lists.dialect)} may not be used in FROM"
     if isinstance(node, exp.Anonymous):
         is_listed = node.name.lower() in lists.functions
-        return None if is_listed else f"the function {node.name[:60]} is not on the list of allowed functions"
-    if node.key in lists.nodes and not isinstance(node, exp.Unnest):
+    else:
+        is_listed = node.key in lists.nodes and not isinstance(node, exp.Unnest)
+    if is_listed or is_table_function(node):  # these have a rule of their own
         return None
-    text = shorten(node, lists.dialect)
-    match node:
-        case exp.Dot():
-            return f"{text}: a function with a schema, or a part of a row, is not allowed"
-        case exp.Placeholder() | exp.Parameter() | exp.SessionParameter():
-            return f"the placeholder {text} has no value; write the value itself"
-        case exp.Func():
-            return f"the function {text} is not on the list of allowed functions"
-    text = node.key.upper() if node.key in STATEMENTS else text
-    return f"{text} is not allowed in a statement that only reads"
+    text = node.key.upper() if node.key in STATEMENTS else shorten(node, lists.dialect)
+    return next(reason for kind, reason in REASONS.items() if isinstance(node, kind)).format(text)
 
 
 def _refuse_word(node: exp.Expr, lists: AllowLists) -> str | None:
@@ -211,6 +217,7 @@ def _refuse_series(node: exp.Expr, lists: AllowLists) -> str | None:
 
 Kinds = type[exp.Expr] | tuple[type[exp.Expr], ...]
 RULES: tuple[tuple[Kinds, Callable[[exp.Expr, AllowLists], str | None]], ...] = (
+    ((exp.Func, exp.Unnest), _refuse_table_function),
     (exp.Expr, _refuse_kind),
     (exp.Var, _refuse_word),
     (exp.DataType, _refuse_type),
@@ -297,18 +304,22 @@ def _rate(node: exp.Expr) -> float:
         return 1.0
     name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
     inner = map(_rate, node.iter_expressions())
-    whole = sum(inner) if isinstance(node, JOINS) or BUILDER.search(name) else max([1.0, *inner])
+    whole = max(1.0, sum(inner) if isinstance(node, JOINS) or BUILDER.search(name) else max([1.0, *inner]))
     if _is_format(node):
         pattern = _find_pattern(node)
         return whole + sum(map(int, WIDTH.findall(pattern.name if isinstance(pattern, exp.Literal) else "")))
+    return _rate_function(node, whole) * (2.0 if name in DOUBLES else 1.0)
+
+
+def _rate_function(node: exp.Expr, whole: float) -> float:
     match node:
         case exp.Repeat():
             return max(1.0, read_number(node.args.get("times")) or 1.0) * whole
         case exp.Pad():
-            return max(1.0, read_number(node.expression) or 1.0, whole)
+            return max(read_number(node.expression) or 1.0, whole)
         case exp.Replace() | exp.RegexpReplace():
             return whole * _rate_replacement(node)
-    return max(1.0, whole) * (2.0 if name in DOUBLES else 1.0)
+    return whole
 
 
 def _rate_replacement(node: exp.Expr) -> float:

@@ -7,17 +7,25 @@ something else to the database than the name it was checked as is written again,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from recollect.apps.ask.gate import Allowed
 from recollect.errors import StatementDenied
 
 CASE_BLIND = {"sqlite", "duckdb"}  # names of tables and columns, quoted or not
 LOWERING = {"postgres", "redshift", "materialize", "risingwave"}  # unquoted names are lowered
 Columns = Sequence[exp.Identifier | None]  # None: a column without a name
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What the caller may see. A table is named as in the catalog, optionally `schema.table`; its columns in the order
+    in which `SELECT *` returns them (a set is sorted by name). Case does not matter."""
+
+    tables: Mapping[str, Collection[str]]
+    default_schema: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +84,7 @@ class VisibleTables:
 
 @dataclass(slots=True)
 class Source:
-    """Something that a query selects from, under the name it has there."""
+    """Something that a query selects from, or a CTE, under the name it has there."""
 
     alias: exp.Identifier
     columns: Columns
@@ -94,19 +102,12 @@ class Source:
         return self.columns[0] if is_value else None
 
 
-@dataclass(frozen=True, slots=True)
-class Cte:
-    alias: exp.Identifier
-    columns: Columns
-    is_small: bool
-
-
 @dataclass(slots=True)
 class Scope:
     """One SELECT: its sources, the columns that USING merged, its outputs, and the scope around it."""
 
     parent: Scope | None
-    ctes: Mapping[str, Cte]
+    ctes: Mapping[str, Source]
     sources: list[Source] = field(default_factory=list)
     merged: dict[str, exp.Identifier] = field(default_factory=dict)
     outputs: list[exp.Identifier | None] = field(default_factory=list)

@@ -1,6 +1,7 @@
 """One statement on its way through the gate: text to tree, nodes, names, cost, row cap, and the tree to text again.
 
-Called by `check_sql`. Whatever goes wrong on the way is a refusal: a statement that was not understood is not run.
+`check_sql` is the entry point. Whatever goes wrong on the way is a refusal: a statement that was not understood is not
+run.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from sqlglot import exp
@@ -16,10 +18,9 @@ from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from recollect.apps.ask.gate import Allowed, CheckedSql
 from recollect.apps.ask.gate.names import Binder
 from recollect.apps.ask.gate.nodes import AllowLists, check_growth, check_nodes, load_allow_lists
-from recollect.apps.ask.gate.scopes import Scope, VisibleTables
+from recollect.apps.ask.gate.scopes import Allowed, Scope, VisibleTables
 from recollect.apps.ask.sql_text import write_sql
 from recollect.errors import InvalidInput, StatementDenied
 
@@ -38,8 +39,19 @@ ODD = re.compile(r"['\"`\\]")
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
 
-def check_statement(sql: str, dialect: str, allowed: Allowed, rows: int) -> CheckedSql:
-    """Return the statement to run, or raise StatementDenied whatever sqlglot makes of the text."""
+@dataclass(frozen=True, slots=True)
+class CheckedSql:
+    """A statement that may be run as it is in `sql`; never run the text it was made from."""
+
+    sql: str
+    tables: tuple[str, ...]  # names of the catalog, in order of first use
+    columns: tuple[str, ...]  # "table.column", likewise
+    full_sql: str = ""  # without the row cap; check it again before it is run
+
+
+def check_sql(sql: str, dialect: str, allowed: Allowed, *, rows: int = 100) -> CheckedSql:
+    """Return the statement to run instead of `sql`, which returns at most `rows` rows; or raise StatementDenied,
+    whatever sqlglot makes of the text."""
     try:
         reader = Dialect.get_or_raise(dialect)
     except ValueError as error:
@@ -163,8 +175,8 @@ def _explain_error(error: SqlglotError, tokens: Sequence[Token], sql: str) -> st
 # Tables of a stored statement -----------------------------------------------------------------------------------------
 
 
-def find_tables(sql: str, dialect: str) -> tuple[str, ...]:
-    """Return the tables that a statement names, as written, without its CTEs; none if it cannot be parsed."""
+def list_tables(sql: str, dialect: str) -> tuple[str, ...]:
+    """Return the tables that a stored statement names, as written, without its CTEs; none if it cannot be parsed."""
     try:
         tree = parse_statement(sql, Dialect.get_or_raise(dialect))
     except (StatementDenied, SqlglotError, RecursionError, ValueError):

@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+import sqlglot
+from sqlglot import exp
+
 from recollect.apps.ask.semantic.catalog import Catalog, Table
 from recollect.apps.ask.semantic.model import Definition, Entity, Join, Measure, SemanticModel
 from recollect.apps.ask.sql_text import find_columns, write_sql
@@ -79,9 +82,6 @@ def _check_rules(field: str, given: Any, catalog: Catalog) -> None:
 
 
 def _check_condition(field: str, condition: Any, dialect: str) -> None:
-    import sqlglot
-    from sqlglot import exp
-
     try:
         tree = sqlglot.parse_one(str(condition), into=exp.Condition, dialect=dialect)
     except sqlglot.errors.SqlglotError:
@@ -142,27 +142,10 @@ def _is_visible(part: Any, catalog: Catalog) -> bool:
     return catalog.has(part.table, part.column)
 
 
-def drop_sampled_words(model: SemanticModel, catalog: Catalog, access: Access) -> SemanticModel:
-    """Return the model without words that were drafted from the values of a table with a row rule: such a word would
-    tell that the value exists. Codes that a column's comment explains stay."""
-
-    def is_sampled(each: Definition) -> bool:
-        table = catalog.table(each.table)
-        if table is None or each.source != "comment" or find_row_rule(access.rows, each.table) is None:
-            return False
-        columns = (table.column(name) for _, name in find_columns(each.condition, catalog.dialect))
-        return any(column is None or not column.comment for column in columns)
-
-    return replace(model, definitions=tuple(each for each in model.definitions if not is_sampled(each)))
-
-
 def restrict_sql(sql: str, dialect: str, access: Access) -> str:
     """Return the statement with every table that has a condition replaced by the rows that the role may see."""
     if not access.rows:
         return sql
-    import sqlglot
-    from sqlglot import exp
-
     tree = sqlglot.parse_one(sql, dialect=dialect)
     for part in tree.find_all(exp.CTE):
         if part.alias.casefold() in access.rows:  # it could pass for the table

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 
 from recollect.apps.ask.interpret.words import Phrase, split_name, stem_word
 from recollect.apps.ask.semantic.catalog import Catalog, Column, Table
@@ -159,13 +160,13 @@ def find_main_moment(table: Table) -> str:
 def list_moments(table: Table) -> list[str]:
     """Return the columns that may say when a row happened, likeliest first; other dates only if there are none."""
     own = {stem_word(word) for word in table_words(table.name)}
-    ranked: list[tuple[int, int, str]] = []
-    for at, column in enumerate(table.columns):
+
+    def rank(column: Column) -> int:
         stems = {stem_word(word) for word in split_name(column.name)}
-        rank = 3 if stems & SECONDARY else 2 if stems & ENTERED else 0 if stems & own else 1
-        ranked += [(rank, at, column.name)] if is_moment(column) else []
-    ranked.sort()
-    return [name for rank, _, name in ranked if rank < 3] or [name for _, _, name in ranked[:1]]
+        return 3 if stems & SECONDARY else 2 if stems & ENTERED else 0 if stems & own else 1
+
+    ranked = sorted(((rank(each), each.name) for each in table.columns if is_moment(each)), key=itemgetter(0))
+    return [name for place, name in ranked if place < 3] or [name for _, name in ranked[:1]]
 
 
 def is_measure(column: Column) -> bool:
@@ -198,29 +199,34 @@ def name_amount(table: Table, column: Column) -> tuple[str, ...]:
 
 
 def find_line_totals(table: Table, catalog: Catalog) -> Iterator[Measure]:
-    """Yield price times quantity where a table has both: what a line of an order is worth. Where another table has the
-    sales themselves, it is only called a line total."""
+    """Yield price times quantity where a table has both: what a line of an order is worth. Where another table has
+    totals with a date, or the sales themselves, it is only called a line total."""
     prices, quantities = find_numbers(table, PRICES), find_numbers(table, QUANTITIES)
-    totals = [each for each in table.columns if TOTALS & set(split_name(each.name))]
-    if len(quantities) != 1 or not prices or totals:
+    has_total = any(TOTALS & set(split_name(each.name)) for each in table.columns)
+    if len(quantities) != 1 or not prices or has_total:
         return
     price = min(prices, key=lambda name: ("unit" not in split_name(name), name))
-    # Where another table has totals with a date, or the sales themselves, this is only called a line total.
-    has_sales = any(
-        (find_numbers(each, TOTALS) and find_main_moment(each))
-        or stem_word(table_words(each.name)[-1]) in ("sale", "revenu")
-        for each in catalog.tables if each.name != table.name
-    )  # fmt: skip
-    names = ("line total",) if has_sales else ("sales", "revenue")
-    total = f"{quote_name(price)} * {quote_name(quantities[0])}"
-    for discount in [each for each in table.columns if each.type in NUMBERS and "discount" in split_name(each.name)][
-        :1
-    ]:
-        most, is_share = read_number(discount.high), bool(RATES & set(split_name(discount.name)))
-        if is_share or (most is not None and most <= 1):
-            part = quote_name(discount.name) + (" / 100.0" if most is None or most > 1 else "")
-            total = f"{total} * (1 - {part})"
-    yield Measure(table.name, total, names)
+    total = f"{quote_name(price)} * {quote_name(quantities[0])}{write_discount(table)}"
+    others = [each for each in catalog.tables if each.name != table.name]
+    yield Measure(table.name, total, ("line total",) if any(map(has_sales, others)) else ("sales", "revenue"))
+
+
+def has_sales(table: Table) -> bool:
+    is_named_so = stem_word(table_words(table.name)[-1]) in ("sale", "revenu")
+    return is_named_so or bool(find_numbers(table, TOTALS) and find_main_moment(table))
+
+
+def write_discount(table: Table) -> str:
+    """Return the factor that a discount leaves of a price, if the first discount of a table is a share or a percentage;
+    else an empty string."""
+    names = find_numbers(table, frozenset(("discount",)))
+    column = table.column(names[0]) if names else None
+    if column is None:
+        return ""
+    most, is_named_share = read_number(column.high), bool(RATES & set(split_name(column.name)))
+    is_share = most is not None and most <= 1
+    share = quote_name(column.name) if is_share else f"{quote_name(column.name)} / 100.0"
+    return f" * (1 - {share})" if is_share or is_named_share else ""
 
 
 def find_durations(table: Table, dialect: str) -> Iterator[Measure]:
@@ -301,16 +307,12 @@ def is_inside(column: Column, key: Column) -> bool:
     if column.type != key.type:
         return False
     if column.values and key.values:
-        own, known = fold_values(column), set(fold_values(key))
-        return sum(each in known for each in own) >= OVERLAP * len(own)
-    least, low, high, most = (read_number(each) for each in (key.low, column.low, column.high, key.high))
-    if column.type == "integer" and None not in (least, low, high, most):
-        return least <= low and high <= most  # type: ignore[operator]
+        known = {each.strip().casefold() for each in key.values}
+        return sum(each.strip().casefold() in known for each in column.values) >= OVERLAP * len(column.values)
+    ends = list(filter(None, (key.low, column.low, column.high, key.high)))
+    if column.type == "integer" and len(ends) == 4 and all(map(NUMERIC.fullmatch, ends)):
+        return sorted(ends, key=float) == ends
     return not column.values and not key.values
-
-
-def fold_values(column: Column) -> list[str]:
-    return [each.strip().casefold() for each in column.values]
 
 
 def read_number(text: str | None) -> float | None:

@@ -26,6 +26,9 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+import sqlglot
+from sqlglot import exp
+
 from recollect.apps.ask.semantic.catalog import Catalog, Table
 from recollect.apps.ask.semantic.model import Definition, Dimension, Entity, Join, Measure, Moment, SemanticModel
 from recollect.errors import InvalidInput
@@ -249,9 +252,6 @@ def _suggest(name: str, known: Sequence[Any]) -> str:
 
 
 def _check_sql(sql: str, table: Table, place: str, dialect: str) -> None:
-    import sqlglot
-    from sqlglot import exp
-
     try:
         tree, *others = sqlglot.parse(sql, dialect=dialect)
     except sqlglot.errors.SqlglotError as error:

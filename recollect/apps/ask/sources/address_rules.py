@@ -220,12 +220,15 @@ class SourceRules:
     hosts: HostRules = field(default_factory=HostRules)
     folders: tuple[Path, ...] = ()
     sockets: tuple[Path, ...] = ()
-    is_local: bool = False
     environment: bool = False  # libpq may use PG* variables, password and service files
     same_server: bool = False  # other databases of Recollect's own server may be sources
 
+    @property
+    def is_local(self) -> bool:
+        return self.hosts.is_local
 
-LOCAL_RULES = SourceRules(HostRules(is_local=True), is_local=True)
+
+LOCAL_RULES = SourceRules(HostRules(is_local=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,12 +282,7 @@ def read_folders(variable: str, text: str) -> tuple[Path, ...]:
 def rules_for(rules: SourceRules, settings: Settings, project: str, *, local: bool) -> SourceRules:
     """Return the rules for one caller: a local one, if the settings trust local callers, or one of a project."""
     if local and settings.source_local:
-        return replace(
-            rules,
-            hosts=replace(rules.hosts, is_local=True),
-            is_local=True,
-            environment=settings.source_environment,
-        )
+        return replace(rules, hosts=replace(rules.hosts, is_local=True), environment=settings.source_environment)
     # A project that is called ".." or "a/b" has no folder of its own.
     is_plain = project not in ("", ".", "..") and "/" not in project and "\0" not in project
     folders = [folder for folder in rules.folders if is_plain or PROJECT not in str(folder)]
@@ -294,18 +292,16 @@ def rules_for(rules: SourceRules, settings: Settings, project: str, *, local: bo
 # Addresses ------------------------------------------------------------------------------------------------------------
 
 
-def read_dsn(dsn: str, environment: Mapping[str, str] | None = None) -> URL:
+def read_dsn(dsn: str) -> URL:
     """Return the address as a URL with the driver chosen. `${NAME}` is taken from the environment, so that a password
     need not be stored with the address. Errors show the address without its password."""
     from sqlalchemy import make_url
     from sqlalchemy.exc import ArgumentError
 
-    variables = os.environ if environment is None else environment
-
     def fill(match: re.Match[str]) -> str:
-        if match[1] not in variables:
+        if match[1] not in os.environ:
             raise InvalidInput(FIELD, f"names ${{{match[1]}}}, which is not set in the environment")
-        return variables[match[1]]
+        return os.environ[match[1]]
 
     try:
         url = make_url(VARIABLE.sub(fill, check_text(FIELD, dsn, MAX_DSN).strip()))

@@ -13,7 +13,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+import sqlalchemy as sql
+from sqlalchemy import Connection, func, types
+from sqlalchemy.engine.reflection import Inspector, ObjectKind
 
 from recollect.apps.ask.interpret.words import split_name
 from recollect.apps.ask.semantic.access import find_row_rule
@@ -24,46 +28,37 @@ from recollect.apps.ask.sources.running import Job, convert_value, read_only
 from recollect.errors import QueryFailed
 from recollect.values.sensitive_data import find_sensitive, format_label
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine, Select
-    from sqlalchemy.engine.reflection import Inspector
-
 # Schemas of the database itself, and our own.
 SYSTEM_SCHEMAS = re.compile(r"pg_|(information_schema|INFORMATION_SCHEMA|mysql|performance_schema|sys|recollect)$")
 
 
-def read_catalog(engine: Engine, job: Job, dialect: str, role: str | None, limits: CatalogLimits) -> Catalog:
-    """Return the catalog of the tables that this role may read."""
-    from sqlalchemy import inspect
-
-    with read_only(engine, job, role) as connection:
-        inspector = inspect(connection)
-        schemas = _list_schemas(inspector, limits)
+def read_catalog(job: Job, dialect: str, limits: CatalogLimits) -> Catalog:
+    """Return the catalog of the tables that the account may read."""
+    with read_only(job) as connection:
+        inspector = sql.inspect(connection)
+        schemas = _list_schemas(inspector)
         found = (table for schema in schemas for table in _read_schema(connection, inspector, schema))
         tables = list(islice(found, limits.most_tables))
-    values = job.part(limits.seconds)
-    made, columns = [], 0
-    for table in tables:
-        typed = infer_types(engine, values, role, table) if dialect == "sqlite" else table
-        made.append(sample_table(engine, values, role, typed, limits) if columns < limits.most_columns else typed)
-        columns += len(table.columns)
-    return Catalog(dialect, tuple(made))
+    part, sampled, columns = job.part(limits.seconds), [], 0
+    for each in tables:
+        sampler = Sampler(part, each, limits)
+        typed = sampler.infer_types() if dialect == "sqlite" else each
+        sampled.append(replace(sampler, table=typed).sample() if columns < limits.most_columns else typed)
+        columns += len(each.columns)
+    return Catalog(dialect, tuple(sampled))
 
 
-def _list_schemas(inspector: Inspector, limits: CatalogLimits) -> list[str | None]:
-    """Return the schemas to read, the default one first, as None."""
-    default, dialect = inspector.default_schema_name, inspector.dialect.name
+def _list_schemas(inspector: Inspector) -> list[str | None]:
+    """Return the schemas to read, without those of the database itself: the default one first, as None."""
+    default = inspector.default_schema_name
     # A MySQL address names one database; the account may see others, which are other sources.
-    if default is None or dialect == "sqlite" or (dialect == "mysql" and not limits.schemas):
+    if default is None or inspector.dialect.name in ("sqlite", "mysql"):
         return [None]
-    named = limits.schemas or [name for name in inspector.get_schema_names() if not SYSTEM_SCHEMAS.match(name)]
-    schemas = [None if name == default else name for name in named]
-    return sorted(schemas, key=lambda name: name is not None)
+    names = [name for name in inspector.get_schema_names() if not SYSTEM_SCHEMAS.match(name)]
+    return [*([None] if default in names else []), *(name for name in names if name != default)]
 
 
 def _read_schema(connection: Connection, inspector: Inspector, schema: str | None) -> Iterator[Table]:
-    from sqlalchemy.engine.reflection import ObjectKind
-
     columns = inspector.get_multi_columns(schema=schema, kind=ObjectKind.ANY)
     primary = inspector.get_multi_pk_constraint(schema=schema, kind=ObjectKind.ANY)
     foreign = inspector.get_multi_foreign_keys(schema=schema, kind=ObjectKind.ANY)
@@ -101,15 +96,13 @@ def _join_name(schema: str | None, name: str) -> str:
 
 
 def _make_column(given: Any, unique: set[str], keys: tuple[str, ...]) -> Column:
-    from sqlalchemy.types import NullType
-
     kind, name = given["type"], given["name"]
     enums = tuple(getattr(kind, "enums", None) or ())
     return Column(
         name=name,
         type=classify_type(kind),
         # SQLite's columns need no type, and the expressions of its views have none.
-        native="" if isinstance(kind, NullType) else str(kind),
+        native="" if isinstance(kind, types.NullType) else str(kind),
         nullable=bool(given.get("nullable", True)) and keys != (name,),
         comment=given.get("comment") or "",
         values=enums,
@@ -120,8 +113,6 @@ def _make_column(given: Any, unique: set[str], keys: tuple[str, ...]) -> Column:
 
 def classify_type(kind: Any) -> ColumnType:
     """Return a driver's column type as one of ours."""
-    from sqlalchemy import types
-
     if isinstance(kind, types.Numeric | types.Float):
         return "integer" if type(kind).__name__ in ("NUMERIC", "DECIMAL") and kind.scale == 0 else "number"
     known: tuple[tuple[type[Any], ColumnType], ...] = (
@@ -145,8 +136,6 @@ def _read_foreign_keys(given: Iterable[Any], default: str | None) -> Iterator[Fo
 
 def _find_unique_columns(inspector: Inspector, schema: str | None) -> Mapping[Any, set[str]]:
     """Return for each table the columns that have a unique index or constraint of their own."""
-    from sqlalchemy.engine.reflection import ObjectKind
-
     found: dict[Any, set[str]] = {}
     indexes: Any = inspector.get_multi_indexes(schema=schema, kind=ObjectKind.TABLE)
     constraints: Any = inspector.get_multi_unique_constraints(schema=schema, kind=ObjectKind.TABLE)
@@ -189,9 +178,8 @@ JOINED = ("email", "phone", "password", "passwd", "birthday", "birthdate", "sala
 
 @dataclass(frozen=True, slots=True)
 class CatalogLimits:
-    """How much of a catalog is read. No schemas means all but those of the database itself."""
+    """How much of a catalog is read."""
 
-    schemas: tuple[str, ...] = ()
     seconds: float = 30.0  # for the values
     most_tables: int = 1_000
     most_columns: int = 2_000  # whose values are read
@@ -211,10 +199,8 @@ class FoundValue:
 
 def make_table_clause(name: str, *columns: str) -> Any:
     """Return a clause for `table`, or for `schema.table` outside the default schema."""
-    from sqlalchemy import column, table
-
     schema, _, own = name.rpartition(".")
-    return table(own, *map(column, columns), schema=schema or None)
+    return sql.table(own, *map(sql.column, columns), schema=schema or None)
 
 
 # Samples --------------------------------------------------------------------------------------------------------------
@@ -224,9 +210,7 @@ def make_table_clause(name: str, *columns: str) -> Any:
 class Sampler:
     """One table with the time and the limits of its queries."""
 
-    engine: Engine
     job: Job
-    role: str | None
     table: Table
     limits: CatalogLimits
 
@@ -236,7 +220,7 @@ class Sampler:
         if self.job.is_over:
             return None
         try:
-            with read_only(self.engine, self.job.part(self.limits.query_seconds), self.role) as connection:
+            with read_only(self.job.part(self.limits.query_seconds)) as connection:
                 return query(connection)
         except QueryFailed:
             if self.job.stopped.is_set():
@@ -246,33 +230,91 @@ class Sampler:
     def fetch_sample(self, names: Sequence[str], select: Callable[[Any], Any]) -> tuple[list[Any], bool]:
         """Return the result of a query over these columns of all rows, or else of the first, and whether it is of all
         rows. `select` makes the query for a table clause."""
-        import sqlalchemy
-
         table = make_table_clause(self.table.name, *names)
         found = self.attempt(lambda connection: list(connection.execute(select(table))))
         if found is not None:
             return found, True
-        first = sqlalchemy.select(table).limit(FIRST_ROWS).subquery()
+        first = sql.select(table).limit(FIRST_ROWS).subquery()
         return self.attempt(lambda connection: list(connection.execute(select(first)))) or [], False
 
+    def infer_types(self) -> Table:
+        """Return a SQLite table whose columns without a type (expressions in views) have the type of their first
+        value."""
+        unknown = [column.name for column in self.table.columns if not column.native]
+        rows = make_table_clause(self.table.name, *unknown)
 
-def sample_table(engine: Engine, job: Job, role: str | None, table: Table, limits: CatalogLimits) -> Table:
-    """Return the table with its number of rows, the distinct values of texts, and the ranges of numbers and times."""
-    from sqlalchemy import func, select
+        def read_types(connection: Connection) -> dict[str, ColumnType]:
+            queries = {name: sql.select(func.typeof(rows.c[name])).where(rows.c[name].is_not(None)) for name in unknown}
+            found = {name: connection.execute(query.limit(1)).scalar() for name, query in queries.items()}
+            return {name: STORED.get(str(kind), "other") for name, kind in found.items()}
 
-    table = replace(table, columns=tuple(map(_mark_sensitive, table.columns)))
-    sampler = Sampler(engine, job, role, table, limits)
-    estimate = sampler.attempt(lambda connection: estimate_rows(connection, table.name))
-    if estimate is not None and estimate > LARGE:
-        known = sampler.attempt(lambda connection: read_statistics(connection, table.name)) or {}
-        columns = (_use_statistics(each, limits, *known.get(each.name, ([], []))) for each in table.columns)
-        return replace(table, rows=estimate, columns=tuple(columns))
-    count = select(func.count()).select_from(make_table_clause(table.name))
-    rows = sampler.attempt(lambda connection: int(connection.execute(count).scalar_one()))
-    ranged = [column.name for column in table.columns if column.type in RANGED and not column.is_sensitive]
-    ranges = _read_ranges(sampler, ranged)
-    columns = (_sample_column(sampler, column, ranges, rows) for column in table.columns)
-    return replace(table, rows=rows if rows is not None else estimate, columns=tuple(columns))
+        stored = (self.attempt(read_types) if unknown else None) or {}
+        columns = (replace(column, type=stored.get(column.name, column.type)) for column in self.table.columns)
+        return replace(self.table, columns=tuple(columns))
+
+    def sample(self) -> Table:
+        """Return the table with its number of rows, the distinct values of texts, and the ranges of numbers and
+        times."""
+        table = replace(self.table, columns=tuple(map(_mark_sensitive, self.table.columns)))
+        estimate = self.attempt(lambda connection: estimate_rows(connection, table.name))
+        if estimate is not None and estimate > LARGE:
+            known = self.attempt(lambda connection: read_statistics(connection, table.name)) or {}
+            columns = (_use_statistics(each, self.limits, *known.get(each.name, ([], []))) for each in table.columns)
+            return replace(table, rows=estimate, columns=tuple(columns))
+        count = sql.select(func.count()).select_from(make_table_clause(table.name))
+        rows = self.attempt(lambda connection: int(connection.execute(count).scalar_one()))
+        ranges = self.read_ranges(
+            [each.name for each in table.columns if each.type in RANGED and not each.is_sensitive]
+        )
+        columns = (self.sample_column(each, ranges, rows) for each in table.columns)
+        return replace(table, rows=rows if rows is not None else estimate, columns=tuple(columns))
+
+    def sample_column(self, column: Column, ranges: Mapping[str, tuple[str, str]], rows: int | None) -> Column:
+        if column.is_sensitive or column.values:
+            return column
+        if column.type == "text":
+            column = self.sample_text(column, rows)
+            ranges = self.read_ranges([column.name] if is_moment(column) else [])
+        low, high = ranges.get(column.name, (None, None))
+        return replace(column, low=low, high=high)
+
+    def sample_text(self, column: Column, rows: int | None) -> Column:
+        limits = self.limits
+        found, is_complete = self.read_values(column.name)
+        seen, is_complete = found[: limits.most_values], is_complete and len(found) <= limits.most_values
+        if has_sensitive_values(column.name, seen):
+            return replace(column, is_sensitive=True)
+        kept = drop_sensitive(column.name, [value for value in seen if len(value) <= limits.longest_value])
+        is_complete = is_complete and len(kept) == len(seen)
+        is_unique = column.is_unique or (is_complete and len(kept) == rows and len(kept) > 1)
+        return replace(column, values=tuple(sorted(kept)), is_complete=is_complete, is_unique=is_unique)
+
+    def read_values(self, name: str) -> tuple[list[str], bool]:
+        """Return distinct values, at most one more than wanted, each at most one character longer than wanted, and
+        whether they are of all rows."""
+
+        def select(rows: Any) -> Any:
+            start = func.substr(sql.cast(rows.c[name], sql.String), 1, self.limits.longest_value + 1)
+            return sql.select(start).distinct().where(rows.c[name].is_not(None)).limit(self.limits.most_values + 1)
+
+        found, is_whole = self.fetch_sample([name], select)
+        return [str(value) for (value,) in found if value is not None and str(value).strip()], is_whole
+
+    def read_ranges(self, names: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Return the least and the greatest value of each column."""
+        ranges: dict[str, tuple[str, str]] = {}
+        for start in range(0, len(names), MAX_RANGES):
+            some = names[start : start + MAX_RANGES]
+            found, _ = self.fetch_sample(some, _select_ends)
+            row = list(map(convert_value, found[0])) if found else []
+            ends = zip(some, row[::2], row[1::2], strict=False)
+            ranges |= {name: (str(low), str(high)) for name, low, high in ends if low is not None}
+        numbers = {column.name for column in self.table.columns if column.type in NUMBERS}
+        return {name: ends for name, ends in ranges.items() if name not in numbers or _are_numbers(*ends)}
+
+
+def _select_ends(rows: Any) -> Any:
+    return sql.select(*(end(column) for column in rows.c for end in (func.min, func.max)))
 
 
 def _mark_sensitive(column: Column) -> Column:
@@ -280,66 +322,8 @@ def _mark_sensitive(column: Column) -> Column:
     return replace(column, is_sensitive=True, values=(), is_complete=False) if is_sensitive else column
 
 
-def _sample_column(sampler: Sampler, column: Column, ranges: Mapping[str, tuple[str, str]], rows: int | None) -> Column:
-    if column.is_sensitive or column.values:
-        return column
-    if column.type == "text":
-        return _sample_text(sampler, column, rows)
-    low, high = ranges.get(column.name, (None, None))
-    return replace(column, low=low, high=high)
-
-
-def _sample_text(sampler: Sampler, column: Column, rows: int | None) -> Column:
-    limits = sampler.limits
-    found, is_complete = _read_values(sampler, column.name)
-    seen, is_complete = found[: limits.most_values], is_complete and len(found) <= limits.most_values
-    if has_sensitive_values(column.name, seen):
-        return replace(column, is_sensitive=True)
-    kept = drop_sensitive(column.name, [value for value in seen if len(value) <= limits.longest_value])
-    is_complete = is_complete and len(kept) == len(seen)
-    is_unique = column.is_unique or (is_complete and len(kept) == rows and len(kept) > 1)
-    made = replace(column, values=tuple(sorted(kept)), is_complete=is_complete, is_unique=is_unique)
-    low, high = _read_ranges(sampler, [column.name] if is_moment(made) else []).get(column.name, (None, None))
-    return replace(made, low=low, high=high)
-
-
-def _read_values(sampler: Sampler, name: str) -> tuple[list[str], bool]:
-    """Return distinct values, at most one more than wanted, each at most one character longer than wanted, and whether
-    they are of all rows."""
-    from sqlalchemy import String, cast, func, select
-
-    def select_values(rows: Any) -> Any:
-        own = rows.c[name]
-        start = func.substr(cast(own, String), 1, sampler.limits.longest_value + 1)
-        return select(start).distinct().where(own.is_not(None)).limit(sampler.limits.most_values + 1)
-
-    found, is_whole = sampler.fetch_sample([name], select_values)
-    return [str(value) for (value,) in found if value is not None and str(value).strip()], is_whole
-
-
-def _read_ranges(sampler: Sampler, names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Return the least and the greatest value of each column."""
-    found: dict[str, tuple[str, str]] = {}
-    for start in range(0, len(names), MAX_RANGES):
-        found |= _read_ends(sampler, names[start : start + MAX_RANGES])
-    numbers = {column.name for column in sampler.table.columns if column.type in NUMBERS}
-    return {name: ends for name, ends in found.items() if name not in numbers or _are_numbers(ends)}
-
-
-def _read_ends(sampler: Sampler, names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    from sqlalchemy import func, select
-
-    def select_ends(rows: Any) -> Any:
-        return select(*(end(rows.c[name]) for name in names for end in (func.min, func.max)))
-
-    found, _ = sampler.fetch_sample(names, select_ends)
-    row = found[0] if found else ()
-    ends = zip(names, row[::2], row[1::2], strict=False)
-    return {name: (str(convert_value(low)), str(convert_value(high))) for name, low, high in ends if low is not None}
-
-
-def _are_numbers(ends: tuple[str, str]) -> bool:
-    """Whether both ends are numbers: SQLite stores what it is given, also "n/a" among numbers."""
+def _are_numbers(*ends: str) -> bool:
+    """Whether all are numbers: SQLite stores what it is given, also "n/a" among numbers."""
     try:
         return all(float(end) == float(end) for end in ends)
     except ValueError:
@@ -362,35 +346,11 @@ def _use_statistics(column: Column, limits: CatalogLimits, common: list[str], bo
     return replace(column, low=seen[0], high=seen[-1])
 
 
-def infer_types(engine: Engine, job: Job, role: str | None, table: Table) -> Table:
-    """Return a SQLite table whose columns without a type (expressions in views) have the type of their first value."""
-    from sqlalchemy import func, select
-
-    unknown = [column.name for column in table.columns if not column.native]
-    if not unknown or job.is_over:
-        return table
-    rows, stored = make_table_clause(table.name, *unknown), dict[str, ColumnType]()
-    try:
-        with read_only(engine, job.part(2.0), role) as connection:
-            for name in unknown:
-                query = select(func.typeof(rows.c[name])).where(rows.c[name].is_not(None)).limit(1)
-                stored[name] = STORED.get(str(connection.execute(query).scalar()), "other")
-    except QueryFailed:
-        return table
-    columns = (replace(column, type=stored.get(column.name, column.type)) for column in table.columns)
-    return replace(table, columns=tuple(columns))
-
-
 # Lookup ---------------------------------------------------------------------------------------------------------------
 
 
 def find_values(
-    engine: Engine,
-    job: Job,
-    role: str | None,
-    refs: Sequence[tuple[str, str]],
-    phrases: Sequence[str],
-    rules: Mapping[str, str],
+    job: Job, refs: Sequence[tuple[str, str]], phrases: Sequence[str], rules: Mapping[str, str]
 ) -> list[FoundValue]:
     """Return which phrases are values of these columns (table, column), ignoring case; what is not found in time counts
     as not found. `rules` are conditions per table, as Access.rows has them: only rows that meet them are read."""
@@ -400,7 +360,7 @@ def find_values(
         if job.is_over:
             break
         try:
-            with read_only(engine, job, role) as connection:
+            with read_only(job) as connection:
                 query = _match_column(connection, table, column, wanted, find_row_rule(rules, table))
                 found += [FoundValue(table, column, str(value)) for value in connection.execute(query).scalars()]
         except QueryFailed:
@@ -414,17 +374,15 @@ def _fold_phrases(phrases: Sequence[str]) -> list[str]:
     return [phrase for phrase in folded if 0 < len(phrase) <= MAX_PHRASE_CHARS][:MAX_PHRASES]
 
 
-def _match_column(connection: Connection, table: str, name: str, wanted: list[str], rule: str | None) -> Select[Any]:
-    from sqlalchemy import String, and_, cast, column, func, select, text
-
-    own: Any = column(name)
+def _match_column(connection: Connection, table: str, name: str, wanted: list[str], rule: str | None) -> Any:
+    own: Any = sql.column(name)
     # SQLite's own function is three times as fast, and enough for phrases of A to Z only.
     is_plain = connection.dialect.name != "sqlite" or all(phrase.isascii() for phrase in wanted)
     fold = getattr(func, "lower" if is_plain else FOLD)
-    where: Any = fold(cast(own, String)).in_(wanted)
+    query = sql.select(own).distinct().select_from(make_table_clause(table)).limit(MAX_FOUND)
     if rule is not None:  # it was parsed when it was given; a colon in it is not a parameter
-        where = and_(text("(" + rule.replace(":", "\\:") + ")"), where)
-    return select(own).distinct().select_from(make_table_clause(table)).where(where).limit(MAX_FOUND)
+        query = query.where(sql.text("(" + rule.replace(":", "\\:") + ")"))
+    return query.where(fold(sql.cast(own, sql.String)).in_(wanted))
 
 
 # Sensitive values -----------------------------------------------------------------------------------------------------

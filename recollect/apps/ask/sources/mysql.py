@@ -33,6 +33,10 @@ class MySQLConnection(Connection):  # type: ignore[misc, unused-ignore]
     address: Address
     endpoint: tuple[str, int] | str
 
+    @property
+    def is_mariadb(self) -> bool:
+        return "mariadb" in str(self.get_server_info()).lower()
+
     def interrupt(self) -> None:
         """Stop the statement that runs on this connection. If the server takes no other connection to say so, this
         one is closed; the server then ends the statement when its time is up."""
@@ -50,8 +54,9 @@ class MySQLConnection(Connection):  # type: ignore[misc, unused-ignore]
 
     def limit_time(self, seconds: float) -> None:
         """Have the server stop each statement after this time, and stop waiting a little later."""
-        is_mariadb = "mariadb" in str(self.get_server_info()).lower()
-        limit = f"max_statement_time = {seconds:.3f}" if is_mariadb else f"max_execution_time = {round(seconds * 1000)}"
+        limit = f"max_execution_time = {round(seconds * 1000)}"
+        if self.is_mariadb:
+            limit = f"max_statement_time = {seconds:.3f}"
         with self.cursor() as cursor:
             cursor.execute(f"SET SESSION {limit}")
             cursor.execute("START TRANSACTION READ ONLY")
@@ -122,9 +127,8 @@ def connect_to(address: Address, endpoint: tuple[str, int] | str) -> MySQLConnec
     except OSError as error:
         raise err.OperationalError(CR.CR_CONN_HOST_ERROR, f"cannot connect to {endpoint}: {error}") from None
     made.connect(opened)
-    is_mariadb = "mariadb" in str(made.get_server_info()).lower()
     # MariaDB's mode does not know that a key determines the other columns, and refuses such statements.
-    mode = SQL_MODE if is_mariadb else f"ONLY_FULL_GROUP_BY,{SQL_MODE}"
+    mode = SQL_MODE if made.is_mariadb else f"ONLY_FULL_GROUP_BY,{SQL_MODE}"
     with made.cursor() as cursor:
         cursor.execute("SET SESSION sql_mode = %s", (mode,))
         cursor.execute("SET SESSION TRANSACTION READ ONLY")

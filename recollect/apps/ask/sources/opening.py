@@ -12,14 +12,19 @@ import socket
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from psycopg import DataError, errors, pq
 from psycopg.abc import Buffer
 from psycopg.types.datetime import DateLoader, TimestampLoader, TimestamptzLoader
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy.dialects import registry
+from sqlalchemy.exc import NoSuchModuleError
+from sqlalchemy.pool import NullPool, QueuePool
 
 from recollect.apps.ask.sources.address_rules import (
     FIELD,
@@ -33,15 +38,11 @@ from recollect.apps.ask.sources.address_rules import (
     may_resolve,
     parse_address,
 )
-from recollect.apps.ask.sources.running import CONNECT_SECONDS, NotConnected
+from recollect.apps.ask.sources.running import CONNECT_SECONDS, THREADS, NotConnected
 from recollect.errors import InvalidInput
 from recollect.values.data_source import ServerIdentity
 
-if TYPE_CHECKING:
-    from sqlalchemy import URL, Connection, Engine
-
 Resolve: TypeAlias = Callable[[str], Sequence[str]]
-THREADS = 4  # statements at one time; each has its connection
 LONGEST_VALUE = 10_000_000  # bytes of one value in SQLite, so that no function call fills the memory
 FOLD = "recollect_lower"  # SQLite's own function handles A to Z only
 READING = {
@@ -70,10 +71,6 @@ def open_engine(
 ) -> Engine:
     """Return an engine for an address that the rules allow. Nothing is connected yet: each new connection resolves the
     host, checks all its addresses and goes to one of those. `own` is the server that may not be a source."""
-    from sqlalchemy import create_engine
-    from sqlalchemy.exc import NoSuchModuleError
-    from sqlalchemy.pool import QueuePool
-
     address = check_url(url, rules)
     options: dict[str, Any] = {"pool_size": THREADS, "max_overflow": 0, "poolclass": QueuePool, "hide_parameters": True}
     if address.driver == "sqlite":
@@ -105,8 +102,6 @@ def open_postgres(
     address: Address, rules: SourceRules, own: ServerIdentity | None, resolve: Resolve, options: dict[str, Any]
 ) -> Engine:
     """Return an engine whose URL names nothing: every connection gets its parameters from the hook."""
-    from sqlalchemy import create_engine, event
-
     engine = create_engine(f"{POSTGRES}://", connect_args={"prepare_threshold": None}, **options)
 
     def set_parameters(dialect: Any, record: Any, arguments: Any, parameters: dict[str, Any]) -> None:
@@ -132,10 +127,6 @@ def open_duckdb(address: Address, rules: SourceRules) -> Engine:
     """Return an engine for a DuckDB file or for CSV or Parquet files. Connections are not pooled: opening one is cheap,
     and finds files that have changed."""
     require_driver("duckdb", "duckdb", "duckdb")
-    from sqlalchemy import create_engine
-    from sqlalchemy.dialects import registry
-    from sqlalchemy.pool import NullPool
-
     from recollect.apps.ask.sources.duckdb_files import make_duckdb_opener
 
     if rules.is_local:  # the error comes at once, as for SQLite
@@ -266,31 +257,11 @@ NEUTRAL: Mapping[str, str] = {
     "target_session_attrs": "any",
     "load_balance_hosts": "disable",
 }
-# Partitions are read through the table that they are parts of.
-READABLE = """
-select c.relname, a.attname
-  from pg_catalog.pg_class c
-  join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-  join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
- where n.nspname = coalesce(:schema, current_schema()) and not c.relispartition
-   and c.relkind in ('r', 'p', 'v', 'm', 'f')
-   and has_schema_privilege(n.oid, 'USAGE') and has_column_privilege(c.oid, a.attnum, 'SELECT')
-"""
-# Which server and which of its databases this is; a standby has the same.
-IDENTITY = """
-select (select system_identifier from pg_catalog.pg_control_system()),
-       (select oid::bigint from pg_catalog.pg_database where datname = current_database())
-"""
-ESTIMATE = """
-select c.reltuples::bigint
-  from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
- where n.nspname = coalesce(:schema, current_schema()) and c.relname = :name and c.relkind in ('r', 'm')
-"""
-STATISTICS = """
-select attname, most_common_vals::text::text[], histogram_bounds::text::text[]
-  from pg_catalog.pg_stats
- where schemaname = coalesce(:schema, current_schema()) and tablename = :name
-"""
+
+
+@cache
+def load_query(name: str) -> str:
+    return files("recollect.apps.ask.sources").joinpath(f"{name}.sql").read_text("utf-8")
 
 
 @cache
@@ -322,7 +293,7 @@ def make_parameters(address: Address, addresses: Sequence[str], rules: SourceRul
 def read_identity(driver: Any) -> ServerIdentity | None:
     """Return the server that a psycopg connection leads to; None if it is another product without this function."""
     try:
-        row = driver.execute(IDENTITY).fetchone()
+        row = driver.execute(load_query("server_identity")).fetchone()
     except errors.UndefinedFunction:
         return None
     except errors.InsufficientPrivilege:
@@ -336,32 +307,30 @@ def read_identity(driver: Any) -> ServerIdentity | None:
 
 def read_columns(connection: Connection, schema: str | None) -> set[tuple[str, str]] | None:
     """Return the (table, column) pairs that this role may read, or None if the database is not PostgreSQL."""
-    from sqlalchemy import text
-
     if connection.dialect.name != "postgresql":
         return None
-    return {(row[0], row[1]) for row in connection.execute(text(READABLE), {"schema": schema})}
+    return {(row[0], row[1]) for row in run_query(connection, "readable_columns", schema)}
 
 
 def estimate_rows(connection: Connection, table: str) -> int | None:
     """Return the number of rows by the statistics; None if the table was not analyzed."""
-    found = [row[0] for row in query_table(connection, ESTIMATE, table)]
+    schema, _, name = table.rpartition(".")
+    found = [row[0] for row in run_query(connection, "row_estimate", schema or None, name=name)]
     return found[0] if found and found[0] >= 0 else None
 
 
 def read_statistics(connection: Connection, table: str) -> dict[str, tuple[list[str], list[str]]]:
     """Return for each column its most common values, and values that divide it evenly."""
-    return {row[0]: (row[1] or [], row[2] or []) for row in query_table(connection, STATISTICS, table)}
+    schema, _, name = table.rpartition(".")
+    rows = run_query(connection, "column_statistics", schema or None, name=name)
+    return {row[0]: (row[1] or [], row[2] or []) for row in rows}
 
 
-def query_table(connection: Connection, sql: str, table: str) -> list[Any]:
-    """Return the rows of a query about one table; none if the database is not PostgreSQL."""
-    from sqlalchemy import text
-
+def run_query(connection: Connection, query: str, schema: str | None, **values: str) -> list[Any]:
+    """Return the rows of one of the queries in this folder; none if the database is not PostgreSQL."""
     if connection.dialect.name != "postgresql":
         return []
-    schema, _, name = table.rpartition(".")
-    return list(connection.execute(text(sql), {"schema": schema or None, "name": name}))
+    return list(connection.execute(text(load_query(query)), {"schema": schema, **values}))
 
 
 def register_date_loaders(driver: Any) -> None:

@@ -22,7 +22,10 @@ from decimal import Decimal
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Literal
 
-from recollect.apps.ask.sql_text import write_sql
+import sqlglot
+from sqlglot import exp
+
+from recollect.apps.ask.sql_text import find_first_select, write_sql
 from recollect.errors import QueryFailed, RecollectError, SourceUnavailable
 from recollect.values.data_source import mask_dsn
 
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 STEPS = 20_000  # of SQLite's virtual machine between two calls of the progress handler
+THREADS = 4  # statements at one time; each has its connection
 CONNECT_SECONDS = 10
 CANCEL_SECONDS = 5.0
 MYSQL_TIMEOUTS = (1969, 3024)  # max_statement_time of MariaDB, max_execution_time of MySQL
@@ -71,7 +75,8 @@ class NotConnected(SourceUnavailable):
 class Job:
     """One piece of work on a source; `stop` may be called from any thread, at any time."""
 
-    def __init__(self, seconds: float, whole: Job | None = None) -> None:
+    def __init__(self, engine: Engine, seconds: float, whole: Job | None = None) -> None:
+        self.engine = engine
         self.seconds = seconds
         self.ends = time.monotonic() + seconds
         self.stopped: Event = whole.stopped if whole else Event()
@@ -81,7 +86,7 @@ class Job:
 
     def part(self, seconds: float) -> Job:
         """Return a step of this work, with less time; stopping the whole stops it."""
-        return Job(min(seconds, self.left), self)
+        return Job(self.engine, min(seconds, self.left), self)
 
     @property
     def left(self) -> float:
@@ -124,17 +129,15 @@ def interrupt(driver: Any) -> None:
 
 
 @contextmanager
-def read_only(engine: Engine, job: Job, role: str | None = None) -> Iterator[Connection]:
+def read_only(job: Job) -> Iterator[Connection]:
     """Open a transaction that cannot write and is always rolled back. Database errors become errors of ours."""
     job.check()
-    with translate_errors(job), connect(engine, job) as connection:
+    with translate_errors(job), connect(job) as connection:
         driver = connection.connection.driver_connection
         job.hold(driver)
         done = Event()
         try:
-            begin_read_only(connection, driver, job, role)
-            if connection.dialect.name == "duckdb":
-                Thread(target=interrupt_late, args=(driver, job, done), daemon=True).start()
+            begin_read_only(connection, driver, job, done)
             job.check()
             yield connection
         finally:
@@ -145,36 +148,34 @@ def read_only(engine: Engine, job: Job, role: str | None = None) -> Iterator[Con
             connection.rollback()
 
 
-def connect(engine: Engine, job: Job) -> Connection:
+def connect(job: Job) -> Connection:
     """Return a connection, or raise NotConnected whatever the driver's error is."""
     from sqlalchemy.exc import DBAPIError
 
     try:
-        return engine.connect()
-    except DBAPIError as error:
+        return job.engine.connect()
+    except (DBAPIError, sqlite3.Error) as error:
         if job.stopped.is_set():
             raise
-        raise NotConnected(format_error(error.orig or error)) from None
-    except sqlite3.Error as error:
-        raise NotConnected(format_error(error)) from None
+        raise NotConnected(format_error(getattr(error, "orig", None) or error)) from None
 
 
-def begin_read_only(connection: Connection, driver: Any, job: Job, role: str | None) -> None:
-    if isinstance(driver, sqlite3.Connection):
+def begin_read_only(connection: Connection, driver: Any, job: Job, done: Event) -> None:
+    """Begin a transaction that can only read, and have the database stop its statements in time."""
+    dialect = connection.dialect.name
+    if dialect == "sqlite":
         driver.set_progress_handler(lambda: job.is_over, STEPS)
-    elif connection.dialect.name == "postgresql":
+    elif dialect == "postgresql":
         milliseconds = max(1, round(job.left * 1000))
         connection.exec_driver_sql("SET TRANSACTION READ ONLY")
         for name in ("statement_timeout", "lock_timeout"):
             connection.exec_driver_sql(f"SET LOCAL {name} = {milliseconds}")
         connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = {milliseconds + 60_000}")
-        if role:
-            quoted = connection.dialect.identifier_preparer.quote_identifier(role)
-            connection.exec_driver_sql(f"SET LOCAL ROLE {quoted}")
-    elif connection.dialect.name == "mysql":
+    elif dialect == "mysql":
         driver.limit_time(max(0.001, job.left))
-    elif connection.dialect.name == "duckdb":
+    elif dialect == "duckdb":
         driver.begin()
+        Thread(target=interrupt_late, args=(driver, job, done), daemon=True).start()
 
 
 def interrupt_late(driver: Any, job: Job, done: Event) -> None:
@@ -188,28 +189,25 @@ def interrupt_late(driver: Any, job: Job, done: Event) -> None:
 @contextmanager
 def translate_errors(job: Job) -> Iterator[None]:
     """Raise errors of the database as QueryFailed, NotConnected or SourceUnavailable."""
-    from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+    from sqlalchemy.exc import SQLAlchemyError
     from sqlalchemy.exc import TimeoutError as PoolTimeout
 
     try:
         yield
-    except RecollectError:
-        raise
     except PoolTimeout:
         raise SourceUnavailable("all connections to the data source are busy; try again") from None
-    except DBAPIError as error:
-        raise make_error(job, error.orig or error, lost=error.connection_invalidated) from None
     except (SQLAlchemyError, sqlite3.Error) as error:
-        raise make_error(job, error, lost=False) from None
+        is_lost = getattr(error, "connection_invalidated", False)
+        raise make_error(job, getattr(error, "orig", None) or error, is_lost=is_lost) from None
 
 
-def make_error(job: Job, error: BaseException, *, lost: bool) -> RecollectError:
+def make_error(job: Job, error: BaseException, *, is_lost: bool) -> RecollectError:
     if job.stopped.is_set():
         return QueryFailed("the statement was stopped")
     code = error.args[0] if error.args else None
     if job.is_over or getattr(error, "sqlstate", None) == "57014" or code in MYSQL_TIMEOUTS:
         return QueryFailed(explain_timeout(job.seconds))
-    return (NotConnected if lost else QueryFailed)(format_error(error))
+    return (NotConnected if is_lost else QueryFailed)(format_error(error))
 
 
 def format_error(error: BaseException) -> str:
@@ -231,10 +229,10 @@ class Rows:
     total: int | None = None
 
 
-def run_statement(engine: Engine, job: Job, role: str | None, sql: str, limit: int) -> Rows:
+def run_statement(job: Job, sql: str, limit: int) -> Rows:
     """Return the first rows of a statement."""
     began = time.monotonic()
-    with read_only(engine, job, role) as connection:
+    with read_only(job) as connection:
         limited = limit_values(connection, sql) if connection.dialect.name in TOO_LONG else LimitedStatement(sql)
         # A cursor of the server: it takes one statement that reads, no other, and rows come as they are fetched.
         # Without parameters, `:` and `%` have no other meaning.
@@ -292,18 +290,11 @@ def limit_values(connection: Connection, sql: str) -> LimitedStatement:
 def make_names_unique(sql: str) -> tuple[str, dict[str, str]]:
     """Return a MySQL statement without two columns of one name, which a derived table may not have, and the original
     name for each new one. A statement without such columns stays as it is."""
-    import sqlglot
-    from sqlglot import exp
-
     try:
         tree = sqlglot.parse_one(sql, dialect="mysql")
     except sqlglot.errors.SqlglotError:
         return sql, {}  # the database says what is wrong with it
-    if not isinstance(tree, exp.Query):
-        return sql, {}
-    first, original, seen = tree, dict[str, str](), set[str]()
-    while isinstance(first, exp.SetOperation | exp.Subquery):
-        first = first.this
+    first, original, seen = find_first_select(tree) or exp.Select(), dict[str, str](), set[str]()
     shown = list(first.selects)
     for place, column in enumerate(shown):
         name = column.alias_or_name

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from recollect.apps.ask.semantic.catalog import Catalog
 from recollect.apps.ask.sources.address_rules import SourceRules, get_dialect, read_dsn
-from recollect.apps.ask.sources.catalog_reader import CatalogLimits, FoundValue, find_values, read_catalog
-from recollect.apps.ask.sources.opening import THREADS, Resolve, open_engine, resolve_host
 from recollect.apps.ask.sources.running import (
     CANCEL_SECONDS,
     CONNECT_SECONDS,
+    THREADS,
     Job,
     NotConnected,
     Rows,
@@ -34,6 +33,9 @@ from recollect.values.data_source import ServerIdentity, mask_dsn
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
+    from recollect.apps.ask.sources.catalog_reader import CatalogLimits, FoundValue
+    from recollect.apps.ask.sources.opening import Resolve
+
 log = logging.getLogger("recollect.ask")
 T = TypeVar("T")
 LOOKUP_SECONDS = 5.0
@@ -44,20 +46,15 @@ GRACE = 2.0  # seconds that a statement has to stop by itself
 
 
 async def open_source(
-    dsn: str,
-    *,
-    rules: SourceRules,
-    own: ServerIdentity | None = None,
-    role: str | None = None,
-    environment: Mapping[str, str] | None = None,
-    resolve: Resolve = resolve_host,
+    dsn: str, *, rules: SourceRules, own: ServerIdentity | None = None, resolve: Resolve | None = None
 ) -> Source:
     """Return a source at an address that the rules allow. It connects once, so that a wrong address or password is an
     error here. `own` is the server that is not opened as a source: Recollect's."""
-    url = read_dsn(dsn, environment)
-    engine = open_engine(url, rules, own=own, resolve=resolve)
-    address = mask_dsn(dsn)
-    source = Source(engine, dialect=get_dialect(url), address=address, role=role, tells_why=rules.is_local)
+    from recollect.apps.ask.sources.opening import open_engine, resolve_host
+
+    url = read_dsn(dsn)
+    engine = open_engine(url, rules, own=own, resolve=resolve or resolve_host)
+    source = Source(engine, dialect=get_dialect(url), address=mask_dsn(dsn), tells_why=rules.is_local)
     try:
         await source.check()
     except BaseException:
@@ -67,17 +64,13 @@ async def open_source(
 
 
 class Source:
-    """`dialect` as sqlglot names it; `address` has no password; `role` is taken on for each statement (PostgreSQL).
-    Unless it `tells_why`, every failure to connect has the same message, which does not say which files and ports there
-    are; the log has the reason."""
+    """`dialect` as sqlglot names it; `address` has no password. Unless it `tells_why`, every failure to connect has the
+    same message, which does not say which files and ports there are; the log has the reason."""
 
-    def __init__(
-        self, engine: Engine, *, dialect: str, address: str, role: str | None = None, tells_why: bool = False
-    ) -> None:
+    def __init__(self, engine: Engine, *, dialect: str, address: str, tells_why: bool = False) -> None:
         self.dialect = dialect
         self.address = address
         self._engine = engine
-        self._role = role
         self._tells_why = tells_why
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="recollect-source")
         self._share = FairShare(THREADS)
@@ -86,7 +79,7 @@ class Source:
         """Raise SourceUnavailable if the source does not answer."""
 
         def look(job: Job) -> None:
-            with read_only(self._engine, job, self._role) as connection:
+            with read_only(job) as connection:
                 # In SQLite the file itself is first read when a table is.
                 connection.exec_driver_sql("SELECT 1" + " FROM sqlite_master" * (self.dialect == "sqlite"))
 
@@ -106,12 +99,11 @@ class Source:
 
     async def read_catalog(self, limits: CatalogLimits | None = None) -> Catalog:
         """Return tables, columns, keys and some values, in bounded time."""
+        from recollect.apps.ask.sources.catalog_reader import CatalogLimits, read_catalog
+
         most = limits or CatalogLimits()
-        return await self._do(
-            None,
-            SCHEMA_SECONDS + most.seconds,
-            lambda job: read_catalog(self._engine, job, self.dialect, self._role, most),
-        )
+        seconds = SCHEMA_SECONDS + most.seconds
+        return await self._do(None, seconds, lambda job: read_catalog(job, self.dialect, most))
 
     async def find_values(
         self,
@@ -124,9 +116,9 @@ class Source:
     ) -> list[FoundValue]:
         """Return which of the phrases are values of these columns (table, column), ignoring case. For a table with a
         rule, only rows that meet it are searched."""
-        return await self._do(
-            user, seconds, lambda job: find_values(self._engine, job, self._role, refs, phrases, rules or {})
-        )
+        from recollect.apps.ask.sources.catalog_reader import find_values
+
+        return await self._do(user, seconds, lambda job: find_values(job, refs, phrases, rules or {}))
 
     # The time is kept by the server, which asyncio.timeout around this call would not tell.
     async def run(
@@ -139,7 +131,7 @@ class Source:
     ) -> Rows:
         """Return the rows of a statement that the gate let through, at most this many. Statements of one `user` share
         the source fairly with those of others."""
-        return await self._do(user, timeout, lambda job: run_statement(self._engine, job, self._role, sql, rows))
+        return await self._do(user, timeout, lambda job: run_statement(job, sql, rows))
 
     async def close(self) -> None:
         await asyncio.to_thread(self._engine.dispose)
@@ -149,7 +141,7 @@ class Source:
         """Return the result of work in a thread, begun as soon as the user's share allows. If the caller stops waiting,
         the work is stopped."""
         async with self._share.slot(user):
-            job = Job(seconds)
+            job = Job(self._engine, seconds)
             future = asyncio.get_running_loop().run_in_executor(self._threads, work, job)
             try:
                 return await asyncio.wait_for(asyncio.shield(future), job.seconds + GRACE)
@@ -180,54 +172,46 @@ class FairShare:
         self._free = slots
         self._longest_wait = longest_wait
         self._held: Counter[str | None] = Counter()
-        self._waiting: list[tuple[str | None, asyncio.Future[None]]] = []
+        self._waiting: list[list[str | None]] = []  # a list of its own for each, so that no two are alike
+        self._changed = asyncio.Event()
 
     @asynccontextmanager
     async def slot(self, user: str | None) -> AsyncIterator[None]:
         """Hold one slot, or raise RateLimited or SourceUnavailable if none becomes free in time."""
-        await self._take(user)
+        await self._wait([user])
+        self._count(user, 1)
         try:
             yield
         finally:
-            self._give_back(user)
+            self._count(user, -1)
 
-    async def _take(self, user: str | None) -> None:
-        if self._free and self._held[user] < self.most and not self._list_next():
-            self._grant(user)
-            return
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.append((user, turn))
+    async def _wait(self, place: list[str | None]) -> None:
+        self._waiting.append(place)
         try:
             async with asyncio.timeout(self._longest_wait):
-                await turn
-        except BaseException as error:
-            if (user, turn) in self._waiting:
-                self._waiting.remove((user, turn))
-            elif turn.done() and not turn.cancelled():  # it was granted at the very moment
-                self._give_back(user)
-            if isinstance(error, TimeoutError):
-                raise self._refuse(user) from None
-            raise
+                while not self._free or self._find_next() is not place:
+                    await self._changed.wait()
+        except TimeoutError:
+            raise self._refuse(place[0]) from None
+        finally:
+            self._waiting = [each for each in self._waiting if each is not place]
+            self._wake()
 
-    def _list_next(self) -> list[tuple[str | None, asyncio.Future[None]]]:
-        """Return those who wait for a free slot, without those who wait for their own statements."""
-        return [each for each in self._waiting if self._held[each[0]] < self.most]
+    def _find_next(self) -> list[str | None] | None:
+        """Return who gets the next slot; users who wait for their own statements are left out."""
+        waiting = [each for each in self._waiting if self._held[each[0]] < self.most]
+        return min(waiting, key=lambda each: self._held[each[0]], default=None)
 
-    def _grant(self, user: str | None) -> None:
-        self._free -= 1
-        self._held[user] += 1
+    def _count(self, user: str | None, slots: int) -> None:
+        self._free -= slots
+        self._held[user] += slots
+        self._held += Counter()  # drops those who hold none
+        self._wake()
 
-    def _give_back(self, user: str | None) -> None:
-        self._free += 1
-        self._held[user] -= 1
-        if not self._held[user]:
-            del self._held[user]
-        waiting = self._list_next()
-        if self._free and waiting:
-            other, turn = min(waiting, key=lambda each: self._held[each[0]])
-            self._waiting.remove((other, turn))
-            self._grant(other)
-            turn.set_result(None)
+    def _wake(self) -> None:
+        """Have all who wait look whether it is their turn."""
+        self._changed.set()
+        self._changed = asyncio.Event()
 
     def _refuse(self, user: str | None) -> RateLimited | SourceUnavailable:
         if self._held[user] >= self.most:

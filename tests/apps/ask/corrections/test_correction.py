@@ -192,6 +192,7 @@ def test_conditions_are_shown_as_sql_that_runs() -> None:
         ("DROP TABLE orders", "is a DROP statement"),
         ("SELECT 1; SELECT 2", "2 statements"),
         (" ", "is empty"),
+        ("SELECT 1 FROM a, a", "Alias already used: a; give each table"),
         ("SELECT a FROM t WHERE " + "NOT " * 900 + "b", "nested too deeply"),
     ],
 )
