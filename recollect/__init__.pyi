@@ -59,3 +59,5 @@ from recollect.values.scope import Scope as Scope
 from recollect.values.term import ImportReport as ImportReport
 from recollect.values.term import Term as Term
 from recollect.values.work import Health as Health
+
+__all__: list[str]

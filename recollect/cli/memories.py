@@ -15,14 +15,13 @@ from typing import Annotated, Any, cast, get_args
 import typer
 
 from recollect.cli.options import (
+    QUERY,
     SCOPE,
     SESSION_SCOPE,
     AsOf,
     Command,
-    Exclude,
-    HitKinds,
+    Define,
     Question,
-    Recency,
     SearchScope,
     Yes,
     argument,
@@ -181,10 +180,6 @@ def forget(command: Command, memory_id: Id, yes: Yes = False) -> Receipt:
 
 KIND_NAMES = "|".join(TERM_KINDS)
 Words = Annotated[list[str], argument("TERM...", "The words to resolve.")]
-Define = Annotated[
-    list[str] | None,
-    typer.Option("--define", "-d", metavar="TERM=MEANING", help="What a word means in this session; repeatable."),
-]
 File = Annotated[Path, argument("FILE", "YAML or JSON; - reads stdin.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Remove terms that are not in the file.")]
 Search = Annotated[str | None, argument("[SEARCH]", "Words to search for.")]
@@ -294,27 +289,15 @@ Recent = Annotated[
 RequestId = Annotated[str, argument("REQUEST_ID", "The request id that recall and context print.")]
 
 
-@print_with(show_recall, options=SESSION_SCOPE)
+@print_with(show_recall, options=(*QUERY, *SESSION_SCOPE))
 def recall(
-    command: Command,
-    question: Question,
-    scope: SearchScope = "auto",
-    limit: HitLimit = 10,
-    fallback: Fallback = 0,
-    as_of: AsOf = None,
-    recency: Recency = 0.0,
-    exclude: Exclude = None,
-    define: Define = None,
-    kind: HitKinds = None,
+    command: Command, question: Question, scope: SearchScope = "auto", limit: HitLimit = 10, fallback: Fallback = 0
 ) -> Recall:
     """Find messages, memories, episodes and terms relevant to a question, each with an explanation."""
-    query = make_query(
-        question, scope, kind, exclude, define, as_of=as_of, limit=limit, fallback=fallback, recency=recency
-    )
-    return command.engine.recall(command.scope, query)
+    return command.engine.recall(command.scope, make_query(command, question, scope, limit=limit, fallback=fallback))
 
 
-@print_with(lambda _, packed: show_context(packed), options=SESSION_SCOPE)
+@print_with(lambda _, packed: show_context(packed), options=(*QUERY, *SESSION_SCOPE))
 def context(
     command: Command,
     question: Question,
@@ -323,16 +306,10 @@ def context(
     max_turns: MaxTurns = None,
     turn_chars: TurnChars = 600,
     recent: Recent = None,
-    as_of: AsOf = None,
-    recency: Recency = 0.0,
-    exclude: Exclude = None,
-    define: Define = None,
-    kind: HitKinds = None,
 ) -> Context:
     """Build text for a prompt: relevant memories and messages with citations, within a token budget."""
     limits = {"budget": budget, "max_turns": max_turns, "turn_chars": turn_chars, "recent": recent}
-    query = make_query(question, scope, kind, exclude, define, as_of=as_of, recency=recency, **limits)
-    return command.engine.context(command.scope, query)
+    return command.engine.context(command.scope, make_query(command, question, scope, **limits))
 
 
 @print_with(
@@ -343,21 +320,17 @@ def explain(command: Command, request_id: RequestId) -> Explanation:
     return command.engine.explain(command.scope, request_id)
 
 
-def make_query(
-    question: str,
-    scope: str,
-    kinds: list[str] | None,
-    exclude: list[str] | None,
-    define: list[str] | None,
-    **options: Any,
-) -> Query:
+def make_query(command: Command, question: str, scope: str, **limits: Any) -> Query:
+    given = command.options
     return Query(
         question,
         cast("Reach", scope),
-        cast("tuple[Kind, ...]", tuple(kinds or get_args(Kind))),
-        exclude=tuple(exclude or ()),
-        definitions=parse_definitions(define),
-        **options,
+        cast("tuple[Kind, ...]", tuple(given["kind"] or get_args(Kind))),
+        as_of=given["as_of"],
+        recency=given["recency"],
+        exclude=tuple(given["exclude"] or ()),
+        definitions=parse_definitions(given["define"]),
+        **limits,
     )
 
 

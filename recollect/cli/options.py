@@ -72,6 +72,10 @@ AsOf = Annotated[
 ]
 Recency = Annotated[float, typer.Option(help="Weight of recent turns.")]
 Exclude = Annotated[list[str] | None, typer.Option(metavar="REF", help="A turn to leave out; repeatable.")]
+Define = Annotated[
+    list[str] | None,
+    typer.Option("--define", "-d", metavar="TERM=MEANING", help="What a word means in this session; repeatable."),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
@@ -98,18 +102,18 @@ def confirm(action: str, yes: bool) -> None:
 class Command:
     """A running command: whose memory is meant, and the engine, which is opened when it is first used."""
 
-    def __init__(self, stack: ExitStack, as_json: bool, names: Mapping[str, str | None]) -> None:
+    def __init__(self, stack: ExitStack, as_json: bool, options: Mapping[str, Any]) -> None:
         self._stack = stack
-        self._names = names
         self.as_json = as_json
+        self.options = options  # those that several commands share
 
     @property
     def project(self) -> str:
-        return self._names.get("project") or read_settings().project
+        return self.options.get("project") or read_settings().project
 
     @cached_property
     def scope(self) -> Scope:
-        return make_scope(*(self._names.get(name) for name in ("user", "session", "project")))
+        return make_scope(*(self.options.get(name) for name in ("user", "session", "project")))
 
     @cached_property
     def engine(self) -> SyncEngine:
@@ -128,6 +132,10 @@ def add_option(name: str, annotation: Any, default: Any = None) -> Parameter:
 PROJECT = (add_option("project", Project),)
 SCOPE = (add_option("user", User), *PROJECT)
 SESSION_SCOPE = (add_option("session", Session), *SCOPE)
+QUERY = (
+    *(add_option("as_of", AsOf), add_option("recency", Recency, 0.0), add_option("exclude", Exclude)),
+    *(add_option("define", Define), add_option("kind", HitKinds)),
+)
 JSON = add_option("json", Json, False)
 
 
@@ -153,9 +161,9 @@ def print_with(
 
         @wraps(function)
         def run(*, json: bool, **given: Any) -> None:
-            names = {each.name: given.pop(each.name) for each in options}
+            shared = {each.name: given.pop(each.name) for each in options}
             with show_spinner(spinner) if spinner else nullcontext(), ExitStack() as stack:
-                result = finish(function(Command(stack, json, names), **given))
+                result = finish(function(Command(stack, json, shared), **given))
             if json and show:
                 print_json({key: list(map(convert, result))} if key else convert(result))
             elif show:

@@ -19,7 +19,7 @@ from recollect.apps.ask.interpretation import is_clear
 from recollect.apps.ask.question import Answer
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.wording import EMPTY, EMPTY_ZH, describe_row_count, format_cell
+from recollect.apps.ask.wording import EMPTY, EMPTY_ZH, format_cell
 from recollect.server.console.render import get_ref_index
 from recollect.values.conversation import Turn
 
@@ -28,25 +28,6 @@ MAX_CELL = 300  # characters of a value
 SUGGESTIONS = 4  # questions
 SQL_TOKENS = ("Keyword", "String", "Number", "Comment")  # coloured
 MAX_GROUPS = 20  # a suggested grouping has at most this many values
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A result as text. `number_columns` are right-aligned; `row_count` says how many of all rows are shown."""
-
-    headers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    number_columns: frozenset[int]
-    row_count: str
-    is_complete: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ChartImages:
-    """A chart as two SVG images: data addresses, or paths of the console."""
-
-    light: str
-    dark: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +44,7 @@ class Exchange:
     key: str  # HTML id
     turn: int | None = None
     at: datetime | None = None
-    images: ChartImages | None = None
+    images: Mapping[str, str] | None = None  # its chart for a light and a dark page, as data addresses
     rating: str | None = None
     is_logged: bool = False
     is_clarified: bool = False
@@ -78,15 +59,15 @@ class Exchange:
         return get_single_value(self.rows)
 
     @property
-    def table(self) -> Table | None:
-        rows = self.rows
-        if rows is None or self.single_value is not None:
-            return None
-        cells = tuple(tuple(map(format_cell, row)) for row in rows.rows[:MAX_ROWS])
-        numbers = frozenset(n for n, values in enumerate(zip(*rows.rows, strict=True)) if is_figures(values))
-        cut = describe_row_count(rows, MAX_ROWS)
-        count = "1 row" if len(cells) == 1 else f"{len(cells):,} rows"
-        return Table(self.answer.headers or rows.columns, cells, numbers, cut or count, not cut)
+    def has_table(self) -> bool:
+        """Whether its rows are shown as a table: there are some, and more than a single value."""
+        return bool(self.rows and self.rows.rows) and self.single_value is None
+
+    @property
+    def number_columns(self) -> set[int]:
+        """The columns to align on the right."""
+        rows = self.rows.rows if self.rows else ()
+        return {n for n, values in enumerate(zip(*rows, strict=True)) if is_figures(values)}
 
     @property
     def choices(self) -> list[str]:
