@@ -34,7 +34,7 @@ from recollect.server.access.idempotency import (
     memory_replay,
     run_once,
 )
-from recollect.server.access.responses import Json, json_model
+from recollect.server.access.responses import REPLAYED, Json, json_model
 from recollect.values.audit import Receipt
 from recollect.values.identity import Action
 from recollect.values.memory import Memory
@@ -88,27 +88,24 @@ def error_example(description: str, code: str, message: str, field: str | None =
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    400: error_example("A value cannot be used; `field` names it.", "invalid_request", "text: is empty", "text"),
-    401: error_example(
-        "No valid credentials.", "unauthorized", "send `Authorization: Bearer` with an API key or token"
-    ),
-    403: error_example(
-        "The caller is not allowed to do this.",
-        "forbidden",
-        "promote takes the role admin; this identity has the role user",
-    ),
-    404: error_example(
-        "Not found in this scope; what belongs to another user counts as not found.", "not_found", "there is no memory"
-    ),
-    409: error_example(
-        "The idempotency key was used for another request.", "conflict", "use a new key for this request"
-    ),
-    413: error_example("The body is too large.", "too_large", "the body has more than 20,000,000 bytes"),
-    415: error_example(
-        "The body is not JSON.", "unsupported_media_type", "send JSON as Content-Type: application/json"
-    ),
-    429: error_example("Too many requests; `Retry-After` says when to try again.", "rate_limited", "wait 0.5 s"),
-    503: error_example("The database does not answer; repeat the request.", "unavailable", "PostgreSQL went away"),
+    status: error_example(*example)
+    for status, example in {
+        400: ("A value cannot be used; `field` names it.", "invalid_request", "text: is empty", "text"),
+        401: ("No valid credentials.", "unauthorized", "send `Authorization: Bearer` with an API key or token"),
+        403: (
+            *("The caller is not allowed to do this.", "forbidden"),
+            "promote takes the role admin; this identity has the role user",
+        ),
+        404: (
+            *("Not found in this scope; what belongs to another user counts as not found.", "not_found"),
+            "there is no memory",
+        ),
+        409: ("The idempotency key was used for another request.", "conflict", "use a new key for this request"),
+        413: ("The body is too large.", "too_large", "the body has more than 20,000,000 bytes"),
+        415: ("The body is not JSON.", "unsupported_media_type", "send JSON as Content-Type: application/json"),
+        429: ("Too many requests; `Retry-After` says when to try again.", "rate_limited", "wait 0.5 s"),
+        503: ("The database does not answer; repeat the request.", "unavailable", "PostgreSQL went away"),
+    }.items()
 }
 ERRORS_WITHOUT_BODY: dict[int | str, dict[str, Any]] = {status: ERRORS[status] for status in (400, 401, 403, 429, 503)}
 
@@ -308,7 +305,6 @@ def respond(request: Request, result: Any, *, replayed: bool = False) -> Respons
     if isinstance(result, Response):
         return result
     status = request.scope["route"].status_code or 200
-    headers = {"Idempotent-Replayed": "true"} if replayed else None
     if status == 204:
-        return Response(status_code=204, headers=headers)
-    return Json(to_json(result), status_code=status, headers=headers)
+        return Response(status_code=204, headers=REPLAYED if replayed else None)
+    return Json(to_json(result), status_code=status, replayed=replayed)
