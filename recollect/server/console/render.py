@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from recollect.learning.document_turns import IN_BRACKETS
 from recollect.server.console.visit import Visit
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def load_templates() -> Environment:
         short_ref=shorten_ref,
         split_citations=split_citations,
         without_tables=remove_tables,
+        without_passages=lambda text: IN_BRACKETS.sub("", text),
         size=format_size,
         pages=format_pages,
     )
