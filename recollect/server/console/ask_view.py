@@ -173,22 +173,19 @@ def suggest_questions(view: View, today: date) -> list[str]:
 
     Totals are of measures in tables that have a date; counts are of entities, those with a name column first.
     """
-    by_name = sorted(
+    dated = {each.table for each in view.model.moments if each.is_main}
+    measures = sorted(view.model.measures, key=lambda each: count_rows(view, each.table), reverse=True)
+    totals = [(each.table, f"Total {each.names[0]}") for each in measures if each.table in dated]
+    entities = sorted(
         view.model.entities, key=lambda each: (bool(each.label), count_rows(view, each.table)), reverse=True
     )
-    counts = (f"How many {plural(each.names[0])} are there?" for each in by_name if each.names)
-    kinds = [*((1, texts) for texts in suggest_totals(view)), (SUGGESTIONS, counts)]  # how many of each
+    kinds = (  # how many of each
+        (1, (f"{total} by {group}" for table, total in totals for group in list_groups(view, table))),
+        (1, (f"{total} by month" for _, total in totals)),
+        (SUGGESTIONS, (f"How many {plural(each.names[0])} are there?" for each in entities if each.names)),
+    )
     found = (islice((text for text in texts if is_clear(text, view, today)), most) for most, texts in kinds)
     return [*islice(chain.from_iterable(found), SUGGESTIONS - 1), "What tables are there?"]
-
-
-def suggest_totals(view: View) -> tuple[Iterator[str], Iterator[str]]:
-    """Return totals of measures in tables that have a date: by a small group, and by month."""
-    dated = {each.table for each in view.model.moments if each.is_main}
-    by_size = sorted(view.model.measures, key=lambda each: count_rows(view, each.table), reverse=True)
-    measures = [(each.table, each.names[0]) for each in by_size if each.table in dated]
-    by_group = (f"Total {name} by {group}" for table, name in measures for group in list_groups(view, table))
-    return by_group, (f"Total {name} by month" for _, name in measures)
 
 
 def list_groups(view: View, table: str) -> Iterator[str]:
