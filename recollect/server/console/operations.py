@@ -20,7 +20,7 @@ from recollect.apps.reports import SIGNS, draw_charts, draw_gauge
 from recollect.errors import InvalidInput, InvalidSetting
 from recollect.server.console.render import redirect, render_page
 from recollect.server.console.visit import Visit
-from recollect.settings import CHOICES, REFUSED, Settings, SettingsTrace, format_setting, trace_settings
+from recollect.settings import Settings, SettingsTrace, format_setting, trace_settings
 from recollect.values.data_source import mask_dsn
 from recollect.values.report import (
     WEEK_COLUMNS,
@@ -89,23 +89,6 @@ async def retry_failed(visit: Visit) -> Response:
 # Settings -------------------------------------------------------------------------------------------------------------
 
 
-# Each group begins at this field and ends before the next one, so a new setting joins the group it is written in.
-GROUPS = {
-    "home": "Installation",
-    "enabled": "Memory and database",
-    "retention_days": "Retention",
-    "workers": "Background tasks",
-    "session_window": "Recall",
-    "clarify_below": "Database questions",
-    "vector_store": "Compatibility",
-    "embedder": "Embedder",
-    "mask_sensitive": "Privacy",
-    "summaries": "Summaries",
-    "redis_cache": "Cache",
-    "model_url": "Language model",
-    "auth": "Authentication",
-    "rate_limit": "HTTP limits",
-}
 CREDENTIALS = re.compile(r"://[^/@\s]*@")
 URL_QUERY = re.compile(r"\?\S*")
 
@@ -116,10 +99,7 @@ async def show_settings(visit: Visit) -> Response:
         return render_page(visit, "settings.html", {"is_closed": True}, 403)
     in_force = visit.caller.settings
     reading = read_origins(in_force)
-    rows, group = list[dict[str, Any]](), ""
-    for each in fields(Settings):
-        group = GROUPS.get(each.name, group)
-        rows.append(describe_setting(each, in_force, reading) | {"group": group})
+    rows = [describe_setting(each, in_force, reading) for each in fields(Settings)]
     search, only_changed = visit.query("find").strip(), bool(visit.query("changed"))
     words = search.lower().split()
     found = [row for row in rows if all(word in row["searched"] for word in words)]
@@ -131,8 +111,6 @@ async def show_settings(visit: Visit) -> Response:
         "count": len(rows),
         "changed": sum(row["is_changed"] for row in rows),
         "warnings": reading.warnings,
-        "choices": CHOICES,
-        "refused": REFUSED,
     }
     return render_page(visit, "settings.html", values)
 
