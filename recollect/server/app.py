@@ -82,7 +82,7 @@ def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None =
         title="Recollect",
         version=own_version(),
         description=DESCRIPTION,
-        openapi_tags=routing.TAGS,
+        openapi_tags=routing.OPENAPI["tags"],
         lifespan=lifespan,
         docs_url=None,  # the console serves /docs, without assets from the network
         redoc_url=None,

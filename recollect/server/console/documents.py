@@ -47,11 +47,6 @@ WORD_CHARS = 80  # an excerpt is shortened by at most this much, so that it star
 MAX_CITED_CHARS = 20_000  # an address can ask for any range
 REFERENCE = re.compile(rf"{IN_BRACKETS.pattern}|{CITATION.pattern}|\[(?P<memory>[^\[\]\s]{{1,300}})\]")
 EXAMPLE_NAME = "Example - bicycle workshop.md"
-EXAMPLE_QUESTIONS = (
-    "How much is a tyre change?",
-    "How long is the guarantee on repairs?",
-    "When is the workshop closed?",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +198,6 @@ async def show_documents(visit: Visit) -> Response:
             for entry in logged
         ],
         "before": logged[0].question.index if logged else None,
-        "questions": EXAMPLE_QUESTIONS,
         # how the last question was asked, for browsers without scripts
         "top": parse_number("top", visit.query("top"), TOP_K),
         "max_top": MAX_CHUNK_HITS,

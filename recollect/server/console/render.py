@@ -35,16 +35,6 @@ HEADERS: Mapping[str, str] = {
 CITATION = re.compile(r"\[([^\s\[\]]{1,220}#\d{1,9}(?:-\d{1,9})?|memory:[0-9a-f-]{36})\]")
 MAX_REF_LENGTH = 20
 MAX_PATH_LENGTH = 2_000
-NAVIGATION = (  # path, name, action that makes the page visible
-    ("chat", "Chat", "history"),
-    ("ask", "Ask a database", "data_sources"),
-    ("documents", "Documents", "documents"),
-    ("memory", "Memory", "memories"),
-    ("terms", "Glossary", "terms"),
-    ("health", "Health", "report"),
-    ("privacy", "Privacy", "memories"),
-    ("settings", "Settings", "work"),
-)
 
 
 @cache
@@ -79,7 +69,6 @@ def render_page(visit: Visit, template: str, values: Mapping[str, Any], status: 
     common = {
         "visit": visit,
         "selection": visit.selection,
-        "navigation": [(path, name) for path, name, action in NAVIGATION if visit.can(action)],  # type: ignore[arg-type]
         "notice": visit.query("notice"),
         "layout": "fragment.html" if visit.wants_fragment else "layout.html",
     }
