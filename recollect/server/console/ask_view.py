@@ -173,9 +173,7 @@ def suggest_questions(view: View, today: date) -> list[str]:
 
     Totals are of measures in tables that have a date; counts are of entities, those with a name column first.
     """
-    dated = {each.table for each in view.model.moments if each.is_main}
-    measures = sorted(view.model.measures, key=lambda each: count_rows(view, each.table), reverse=True)
-    totals = [(each.table, f"Total {each.names[0]}") for each in measures if each.table in dated]
+    totals = list_totals(view)
     entities = sorted(
         view.model.entities, key=lambda each: (bool(each.label), count_rows(view, each.table)), reverse=True
     )
@@ -186,6 +184,13 @@ def suggest_questions(view: View, today: date) -> list[str]:
     )
     found = (islice((text for text in texts if is_clear(text, view, today)), most) for most, texts in kinds)
     return [*islice(chain.from_iterable(found), SUGGESTIONS - 1), "What tables are there?"]
+
+
+def list_totals(view: View) -> list[tuple[str, str]]:
+    """Return the table and the total of each measure in a table that has a date, the largest tables first."""
+    dated = {each.table for each in view.model.moments if each.is_main}
+    measures = sorted(view.model.measures, key=lambda each: count_rows(view, each.table), reverse=True)
+    return [(each.table, f"Total {each.names[0]}") for each in measures if each.table in dated]
 
 
 def list_groups(view: View, table: str) -> Iterator[str]:
