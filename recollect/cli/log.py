@@ -25,15 +25,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.options import (
-    SESSION_SCOPE,
-    Command,
-    confirm,
-    describe_options,
-    echo,
-    make_scope,
-    print_with,
-)
+from recollect.cli.options import SESSION_SCOPE, Command, confirm, describe_options, echo, make_scope, print_with
 from recollect.cli.output import make_progress, make_text, open_engine, print_json, read_text
 from recollect.cli.tables import show_history, show_list, show_receipt
 from recollect.errors import InvalidInput
@@ -159,10 +151,7 @@ def history(command: Command, limit: int = 50, before: int | None = None) -> dic
     return {"session": session, "turns": command.engine.history(command.scope, limit=limit, before=before)}
 
 
-@print_with(
-    show_list("session", ("last message", "updated_at"), ("messages", "turns"), "name"),
-    key="conversations",
-)
+@print_with(show_list("session", ("last message", "updated_at"), ("messages", "turns"), "name"), key="conversations")
 def conversations(command: Command, limit: int = 50, offset: int = 0) -> list[Conversation]:
     """List a user's sessions, latest first."""
     return command.engine.conversations(command.scope, limit=limit, offset=offset)

@@ -15,15 +15,7 @@ from typing import Any, cast, get_args
 
 import typer
 
-from recollect.cli.options import (
-    QUERY,
-    SCOPE,
-    SESSION_SCOPE,
-    Command,
-    confirm,
-    echo,
-    print_with,
-)
+from recollect.cli.options import QUERY, SCOPE, SESSION_SCOPE, Command, confirm, echo, print_with
 from recollect.cli.output import make_text, read_text, replace_control_chars, stderr_console, stdout_console
 from recollect.cli.tables import (
     describe_context,

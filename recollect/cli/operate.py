@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from recollect.cli.options import (
-    PROJECT,
-    Command,
-    describe_options,
-    echo,
-    make_scope,
-    print_with,
-)
+from recollect.cli.options import PROJECT, Command, describe_options, echo, make_scope, print_with
 from recollect.cli.output import make_text, replace_control_chars, show_spinner, stderr_console
 from recollect.cli.tables import TextTable, format_counts, format_time, make_fact_table, make_table, show_list
 from recollect.errors import require_extra

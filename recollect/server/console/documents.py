@@ -25,14 +25,7 @@ from recollect.errors import InvalidInput, NotFound, RecollectError
 from recollect.learning.document_turns import CITATION, IN_BRACKETS, asks_documents
 from recollect.server.access.caller import read_chunks
 from recollect.server.access.responses import STATUS
-from recollect.server.console.render import (
-    FOLDER,
-    format_pages,
-    get_ref_index,
-    redirect,
-    render_html,
-    render_page,
-)
+from recollect.server.console.render import FOLDER, format_pages, get_ref_index, redirect, render_html, render_page
 from recollect.server.console.visit import Visit, parse_number
 from recollect.values.conversation import Conversation
 from recollect.values.document import MAX_CHUNK_HITS, Document, Passage, Upload

@@ -112,13 +112,7 @@ class Tool:
 
 MEMORY_ID = {"memory": "memory_id"}
 ARGUMENTS = tomllib.loads(files("recollect.server.mcp").joinpath("arguments.toml").read_text("utf-8"))
-LIMITS = {
-    "name": MAX_NAME,
-    "value": MAX_VALUE_CHARS,
-    "query": MAX_QUERY_CHARS,
-    "hits": MAX_HITS,
-    "budget": MAX_BUDGET,
-}
+LIMITS = {"name": MAX_NAME, "value": MAX_VALUE_CHARS, "query": MAX_QUERY_CHARS, "hits": MAX_HITS, "budget": MAX_BUDGET}
 TOOLS: list[Tool] = []
 
 
