@@ -17,7 +17,14 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import namedtuple_row, tuple_row
 
-from recollect.bootstrap import build_dependencies, describe_unreachable, find_server, get_home, prepare_schema
+from recollect.bootstrap import (
+    build_dependencies,
+    describe_unreachable,
+    find_server,
+    get_home,
+    open_store,
+    prepare_schema,
+)
 from recollect.errors import SchemaMismatch
 from recollect.flows.maintain import run_upkeep
 from recollect.learning.upkeep import UpkeepSummary
@@ -25,7 +32,7 @@ from recollect.ports import SystemClock
 from recollect.settings import Settings
 from recollect.store.backup import Manifest as Manifest
 from recollect.store.backup import Progress, ignore_progress, make_backup, restore_backup
-from recollect.store.connection import APP_ROLE, add_session_options, build_pooled_start, open_database
+from recollect.store.connection import APP_ROLE, add_session_options, build_pooled_start
 from recollect.store.database import queries, translate_error
 from recollect.store.embedded import attach
 from recollect.store.embedded import read_status as read_embedded_status
@@ -47,7 +54,6 @@ from recollect.store.migrate import (
     run_plan,
     vacuum_tables,
 )
-from recollect.store.store import Store
 from recollect.values.scope import Scope, project_scope_id
 from recollect.values.work import WorkStatus
 from recollect.worker import DocumentWorker, Worker, run_until
@@ -281,7 +287,7 @@ async def check(settings: Settings, scope: Scope | None = None) -> list[Check]:
             schema = await read_status(owner)
             tables = await fetch_rows(owner, "server.tables")
             differences = await read_differences(owner) if schema.applied and not schema.pending else []
-        checks = [check_version(facts), check_extensions(facts), check_schema(schema), check_digests(schema)]
+        checks = check_release(facts, schema)
         if schema.applied and not schema.pending:
             checks.append(check_access("roles", differences, "recollect_app, recollect_operator"))
             if checks[-1].ok:  # a missing role cannot be used
@@ -307,36 +313,33 @@ def judge(name: str, found: str, *problems: tuple[object, str]) -> Check:
     return Check(name, problem is None, problem or found)
 
 
-def check_version(facts: Any) -> Check:
-    found = f"PostgreSQL {facts.version_text}"
-    return judge("server version", found, (facts.version < OLDEST_SERVER, f"{found} is too old: use 16 or later"))
-
-
-def check_extensions(facts: Any) -> Check:
+def check_release(facts: Any, schema: SchemaStatus) -> list[Check]:
+    """Return whether the server, its extensions and the schema fit this release."""
+    server = f"PostgreSQL {facts.version_text}"
     missing = [name for name in EXTENSIONS if name not in (facts.installed or ())]
     unavailable = [name for name in missing if name not in (facts.available or ())]
-    return judge(
-        "extensions",
-        ", ".join(EXTENSIONS),
-        (unavailable, f"the server does not have {' and '.join(unavailable)}: install it there"),
-        (missing, f"{' and '.join(missing)} not yet in this database: {MIGRATE}"),
-    )
-
-
-def check_schema(schema: SchemaStatus) -> Check:
     newest = max(schema.unknown, default=0)
-    return judge(
-        "schema",
-        f"version {max(schema.applied, default=0)}",
-        (schema.unknown, f"migration {newest} is from a newer release: `pip install --upgrade recollect`"),
-        (schema.pending, f"{len(schema.pending)} migration(s) to apply: {MIGRATE}"),
-    )
-
-
-def check_digests(schema: SchemaStatus) -> Check:
-    versions = ", ".join(map(str, schema.changed))
-    problem = f"migration {versions} was applied with different content: reinstall recollect, or restore a backup"
-    return judge("migrations unchanged", f"{len(schema.applied)} applied as released", (schema.changed, problem))
+    changed = f"migration {', '.join(map(str, schema.changed))} was applied with different content"
+    return [
+        judge("server version", server, (facts.version < OLDEST_SERVER, f"{server} is too old: use 16 or later")),
+        judge(
+            "extensions",
+            ", ".join(EXTENSIONS),
+            (unavailable, f"the server does not have {' and '.join(unavailable)}: install it there"),
+            (missing, f"{' and '.join(missing)} not yet in this database: {MIGRATE}"),
+        ),
+        judge(
+            "schema",
+            f"version {max(schema.applied, default=0)}",
+            (schema.unknown, f"migration {newest} is from a newer release: `pip install --upgrade recollect`"),
+            (schema.pending, f"{len(schema.pending)} migration(s) to apply: {MIGRATE}"),
+        ),
+        judge(
+            "migrations unchanged",
+            f"{len(schema.applied)} applied as released",
+            (schema.changed, f"{changed}: reinstall recollect, or restore a backup"),
+        ),
+    ]
 
 
 async def check_role(app_dsn: str, settings: Settings, tables: Sequence[Any]) -> Check:
@@ -384,14 +387,15 @@ Log = Callable[[str], None]
 
 async def work_status(settings: Settings) -> WorkStatus:
     """Return how much work is due, failing and parked, with the latest failures."""
-    async with open_store(settings) as store:
+    async with AsyncExitStack() as stack:
+        store = await open_store(stack, settings)  # it needs no embedder
         return await store.work.read_status(SystemClock().now(), MAX_TROUBLES)
 
 
 async def retry(settings: Settings) -> int:
     """Let workers retry parked work, and return the number of conversations."""
-    async with open_store(settings) as store:
-        return await store.work.retry_parked()
+    async with AsyncExitStack() as stack:
+        return await (await open_store(stack, settings)).work.retry_parked()
 
 
 async def work(settings: Settings, *, once: bool, concurrency: int | None, log: Log) -> int:
@@ -413,17 +417,6 @@ async def maintain(settings: Settings, progress: Callable[[str, int], None]) -> 
     """Run maintenance now, whether or not it is due."""
     async with AsyncExitStack() as stack:
         return await run_upkeep(await build_dependencies(stack, settings, None, SystemClock()), progress)
-
-
-@asynccontextmanager
-async def open_store(settings: Settings) -> AsyncIterator[Store]:
-    """Open only the store, since the status of work needs no embedder."""
-    async with AsyncExitStack() as stack:
-        admin_dsn, app_dsn, server = await find_server(stack, settings)
-        await prepare_schema(admin_dsn)
-        store = Store(await open_database(app_dsn, settings, server))
-        stack.push_async_callback(store.close)
-        yield store
 
 
 def watch_stop_signals() -> asyncio.Event:

@@ -154,14 +154,12 @@ async def build_dependencies(
     from recollect.providers.files.reader import ConfinedReader
 
     tokens = make_token_reader(settings)
-    admin_dsn, app_dsn, server = await find_server(stack, settings)
-    await prepare_schema(admin_dsn)
-    store = Store(await open_database(app_dsn, settings, server))
+    store = await open_store(stack, settings)
     embedder, reasoner = embedder or make_embedder(settings), reasoner or make_reasoner(settings)
     summariser = make_summariser(settings) or reasoner
     request_log, usage, background_tasks = RequestLog(store), UsageCounter(store, clock), BackgroundTasks()
     models = (embedder, reasoner, None if summariser is reasoner else summariser)
-    opened: tuple[Any, ...] = (store, *models, request_log, usage, background_tasks)
+    opened: tuple[Any, ...] = (*models, request_log, usage, background_tasks)
     for each in opened:
         if each is not None:
             stack.push_async_callback(each.close)
@@ -182,6 +180,15 @@ async def build_dependencies(
         tokens,
         cache=cache,
     )
+
+
+async def open_store(stack: AsyncExitStack, settings: Settings) -> Store:
+    """Return the store, with its schema up to date; the stack closes it."""
+    admin_dsn, app_dsn, server = await find_server(stack, settings)
+    await prepare_schema(admin_dsn)
+    store = Store(await open_database(app_dsn, settings, server))
+    stack.push_async_callback(store.close)
+    return store
 
 
 async def find_server(stack: AsyncExitStack, settings: Settings) -> tuple[str, str, EmbeddedServer | None]:

@@ -18,12 +18,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 
-from recollect.cli.options import SESSION_SCOPE, Command, Yes, argument, confirm, print_with
+from recollect.cli.options import SESSION_SCOPE, Command, confirm, print_with
 from recollect.cli.output import (
     open_application,
     print_json,
@@ -49,18 +49,6 @@ DEFAULT_ROWS = 100
 CSV_ROWS = 10_000
 SHOWN_ROWS = 50
 PNG = b"\x89PNG"
-Question = Annotated[str | None, argument("QUESTION", "The question; without it, one question per line is read.")]
-Source = Annotated[str | None, typer.Option("--source", help="The database.", show_default="the one that matches")]
-MaxRows = Annotated[
-    int | None,
-    typer.Option("--rows", "-n", help="Maximum number of rows.", show_default=f"{DEFAULT_ROWS}; with --csv {CSV_ROWS}"),
-]
-NoRun = Annotated[bool, typer.Option("--no-run", help="Only show the SQL.")]
-Chart = Annotated[
-    Path | None,
-    typer.Option("--chart", metavar="FILE", help="Draw the result: a .png, .svg or .json (Vega-Lite) file."),
-]
-Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows into this CSV file.")]
 COMMANDS = "/sql  /correct SQL  /good  /bad  /mean WORD = MEANING  /source NAME  /exit"
 
 
@@ -82,12 +70,12 @@ class Conversation:
 @print_with(None, options=SESSION_SCOPE)
 async def ask(
     command: Command,
-    question: Question = None,
-    source: Source = None,
-    rows: MaxRows = None,
-    no_run: NoRun = False,
-    chart: Chart = None,
-    csv: Csv = None,
+    question: str | None = None,
+    source: str | None = None,
+    rows: int | None = None,
+    no_run: bool = False,
+    chart: Path | None = None,
+    csv: Path | None = None,
 ) -> None:
     """Ask a database in natural language, using the vocabulary learned so far. Add a database with `recollect sources
     add`."""
@@ -262,9 +250,6 @@ ASK_COMMANDS: Mapping[str, Callable[[Conversation, str], Awaitable[bool]]] = {
 
 # `recollect sources` -------------------------------------------------------------------------------------------------
 
-Name = Annotated[str, argument("NAME", "Name of the database.")]
-Dsn = Annotated[str, argument("DSN", "sqlite:///path, csv:///folder, postgresql://user:${PASSWORD}@host/name, ...")]
-File = Annotated[Path | None, argument("[FILE]", "YAML or JSON; - reads stdin.")]
 sources = typer.Typer(help="The databases of a project.", no_args_is_help=True)
 
 
@@ -306,7 +291,7 @@ print_tables = print_with(show_tables, convert=describe_tables)
 
 @sources.command("add")
 @print_tables
-async def add_source(command: Command, name: Name, dsn: Dsn) -> OpenSource:
+async def add_source(command: Command, name: str, dsn: str) -> OpenSource:
     """Connect a database, read its schema and draft a semantic model. The database is never changed."""
     async with open_sources() as registry:
         with show_spinner("reading the database"):
@@ -323,7 +308,7 @@ async def list_sources(command: Command) -> list[DataSource]:
 
 @sources.command("show")
 @print_tables
-async def show_source(command: Command, name: Name) -> OpenSource:
+async def show_source(command: Command, name: str) -> OpenSource:
     """Show the tables of a database and their names."""
     async with open_sources() as registry:
         return await registry.find(command.scope, name)
@@ -331,7 +316,7 @@ async def show_source(command: Command, name: Name) -> OpenSource:
 
 @sources.command("refresh")
 @print_tables
-async def refresh(command: Command, name: Name) -> OpenSource:
+async def refresh(command: Command, name: str) -> OpenSource:
     """Read the schema of a database again."""
     async with open_sources() as registry:
         opened, has_changed = await registry.refresh(command.scope, name)
@@ -342,7 +327,7 @@ async def refresh(command: Command, name: Name) -> OpenSource:
 
 @sources.command("model")
 @print_with(None)
-async def model(command: Command, name: Name, file: File = None) -> None:
+async def model(command: Command, name: str, file: Path | None = None) -> None:
     """Print the semantic model as YAML; with a file, replace it."""
     from recollect.apps.ask.semantic.model_file import dump_model, write_model
 
@@ -357,7 +342,7 @@ async def model(command: Command, name: Name, file: File = None) -> None:
 
 @sources.command("access")
 @print_with(None)
-async def access(command: Command, name: Name, file: File = None) -> None:
+async def access(command: Command, name: str, file: Path | None = None) -> None:
     """Print the access rules of each role as JSON; with a file, replace them."""
     async with open_sources() as registry:
         if file is None:
@@ -373,7 +358,7 @@ async def access(command: Command, name: Name, file: File = None) -> None:
 
 @sources.command("drop")
 @print_with(None)
-async def drop(command: Command, name: Name, yes: Yes = False) -> None:
+async def drop(command: Command, name: str, yes: bool = False) -> None:
     """Remove a database from the project. The database itself is not changed."""
     confirm(f"Remove the data source {name}", yes)
     async with open_sources() as registry:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, cast
 
 import typer
 
 from recollect.apps.chat.message import Answer, Ask
-from recollect.cli.options import SESSION_SCOPE, Command, SearchScope, argument, print_with
+from recollect.cli.options import SESSION_SCOPE, Command, print_with
 from recollect.cli.output import (
     FAILED,
     open_application,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from recollect.apps.chat.assistant import Assistant
     from recollect.engine import Engine
 
-Message = Annotated[str | None, argument("MESSAGE", "The message; without it, one message per line is read.")]
 COMMANDS = "/why  /facts  /forget [NUMBER]  /session [NAME or new]  /exit"
 
 
@@ -54,7 +53,7 @@ class Chat:
 
 
 @print_with(None, options=SESSION_SCOPE)
-async def chat(command: Command, message: Message = None, scope: SearchScope = "auto") -> None:
+async def chat(command: Command, message: str | None = None, scope: str = "auto") -> None:
     """Talk to an assistant with memory. Without a language model it answers from memory alone. Commands: /why, /facts,
     /forget, /session, /exit."""
     from recollect.bootstrap import open_assistant

@@ -7,28 +7,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 from rich.console import Console
 
-from recollect.cli.options import PROJECT, Command, Project, argument, echo, make_scope, print_with
+from recollect.cli.options import PROJECT, Command, echo, make_scope, print_with
 from recollect.cli.output import make_progress, make_text
 from recollect.cli.tables import format_day, make_fact_table, show_list
 from recollect.settings import read_settings
-from recollect.values.identity import ROLES, ApiKey, Grant, NewKey, Role
+from recollect.values.identity import ApiKey, Grant, NewKey, Role
 
 if TYPE_CHECKING:
     from recollect.admin import DatabaseStatus, Embedded, Manifest, Migrated
 
 app = typer.Typer(help="Show, migrate, check, back up, restore and distribute the database.")
-BackupFile = Annotated[Path, typer.Argument(help="The file to write, such as backup.zip.", dir_okay=False)]
-RestoredFile = Annotated[Path, typer.Argument(help="A file written by `recollect db backup`.", dir_okay=False)]
-Replace = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
-Overwrite = Annotated[bool, typer.Option("--force", help="Replace all data in the database.")]
-CheckedUser = Annotated[str | None, typer.Option("--user", "-u", help="Also check the indexes of this user.")]
-Shards = Annotated[int, typer.Option(min=1, max=4096, help="Shards per table; a node holds many.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the statements and change nothing.")]
 
 
 def show_database_status(console: Console, status: DatabaseStatus) -> None:
@@ -119,7 +112,7 @@ async def migrate(command: Command) -> Migrated:
 
 @app.command()
 @print_with(show_checks, options=PROJECT, spinner="checking", is_failed=lambda result: not result["ok"])
-async def check(command: Command, user: CheckedUser = None) -> dict[str, Any]:
+async def check(command: Command, user: str | None = None) -> dict[str, Any]:
     """Check version, extensions, schema, roles and row-level security. Exit code 1 if a check fails."""
     from recollect import admin
 
@@ -130,7 +123,7 @@ async def check(command: Command, user: CheckedUser = None) -> dict[str, Any]:
 
 @app.command()
 @print_with(echo(lambda done: BACKED_UP.format(**done)), options=())
-async def backup(command: Command, file: BackupFile, force: Replace = False) -> dict[str, Any]:
+async def backup(command: Command, file: Path, force: bool = False) -> dict[str, Any]:
     """Write a consistent copy of the database to one file while servers keep running. The file contains all messages
     and the passwords of data sources: protect it like the database."""
     from recollect import admin
@@ -142,7 +135,7 @@ async def backup(command: Command, file: BackupFile, force: Replace = False) -> 
 
 @app.command()
 @print_with(echo(lambda done: RESTORED.format(**done)), options=())
-async def restore(command: Command, file: RestoredFile, force: Overwrite = False) -> dict[str, Any]:
+async def restore(command: Command, file: Path, force: bool = False) -> dict[str, Any]:
     """Fill an empty database from a backup in one transaction and migrate it. Stop servers first."""
     from recollect import admin
 
@@ -153,7 +146,7 @@ async def restore(command: Command, file: RestoredFile, force: Overwrite = False
 
 @app.command()
 @print_with(echo(describe_distribution), options=())
-async def distribute(command: Command, shards: Shards = 128, dry_run: DryRun = False) -> dict[str, Any]:
+async def distribute(command: Command, shards: int = 128, dry_run: bool = False) -> dict[str, Any]:
     """Distribute all tables over a Citus cluster while servers keep running. Repeat it after an interruption and after
     a migration that adds tables; it continues where it stopped."""
     from recollect import admin
@@ -176,19 +169,6 @@ async def stop(command: Command) -> Embedded:
 
 keys = typer.Typer(help="Create, list and revoke API keys. With the first key, sign-in becomes required over HTTP.")
 ACTOR = "command line"
-RoleName = Annotated[str, typer.Option("--role", metavar="|".join(ROLES), help="Role of the key.", show_default=False)]
-KeyUser = Annotated[
-    str | None, typer.Option("--user", "-u", help="The user of a key with the role user.", show_default=False)
-]
-Name = Annotated[str | None, typer.Option("--name", help="Name of the key.", show_default="the user, or the role")]
-Every = Annotated[bool, typer.Option("--every-project", help="Valid for all projects; roles service and admin.")]
-Days = Annotated[
-    int | None,
-    typer.Option("--expires-days", min=1, max=36_500, help="Expires after this many days.", show_default="never"),
-]
-All = Annotated[bool, typer.Option("--all", help="Include revoked and expired keys.")]
-Only = Annotated[str | None, typer.Option("--project", "-p", help="Only keys of this project.", show_default="all")]
-Id = Annotated[str, argument("ID", "As `recollect keys list` prints it.")]
 
 
 def show_new_key(_: Console, new: NewKey) -> None:
@@ -211,12 +191,12 @@ show_keys = show_list(
 @print_with(show_new_key, options=())
 def create(
     command: Command,
-    role: RoleName,
-    project: Project = None,
-    every_project: Every = False,
-    user: KeyUser = None,
-    name: Name = None,
-    expires_days: Days = None,
+    role: str,
+    project: str | None = None,
+    every_project: bool = False,
+    user: str | None = None,
+    name: str | None = None,
+    expires_days: int | None = None,
 ) -> NewKey:
     """Create a key. It is printed once and cannot be shown again."""
     if project and every_project:
@@ -233,7 +213,7 @@ def create(
 
 @keys.command("list")
 @print_with(show_keys, key="keys", options=())
-def list_keys(command: Command, project: Only = None, every: All = False) -> list[ApiKey]:
+def list_keys(command: Command, project: str | None = None, every: bool = False) -> list[ApiKey]:
     """List the keys, without their secrets."""
     now = datetime.now(UTC)
     return [key for key in command.engine.keys.find(project) if every or not key.problem(now)]
@@ -241,6 +221,6 @@ def list_keys(command: Command, project: Only = None, every: All = False) -> lis
 
 @keys.command()
 @print_with(echo(lambda key: f"Revoked {key.shown} ({key.name})."), options=())
-def revoke(command: Command, key: Id) -> ApiKey:
+def revoke(command: Command, key: str) -> ApiKey:
     """Revoke a key. Other processes stop accepting it within half a minute."""
     return command.engine.keys.revoke(key, by=ACTOR)

@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 
-from recollect.cli.options import SESSION_SCOPE, Command, Yes, argument, confirm, echo, print_with
+from recollect.cli.options import SESSION_SCOPE, Command, confirm, echo, print_with
 from recollect.cli.output import (
     make_progress,
     open_application,
@@ -35,19 +35,6 @@ if TYPE_CHECKING:
     from recollect.sync import SyncEngine
     from recollect.values.lesson import Owner
 
-Files = Annotated[list[Path], argument("FILE...", "The files to add.")]
-Id = Annotated[str, argument("ID", "The document.")]
-Text = Annotated[str | None, argument("QUESTION", "The question; without it, one question per line is read.")]
-Shared = Annotated[bool, typer.Option("--shared", help="For all users of the project.")]
-Title = Annotated[str, typer.Option("--title", help="Title of the document.", show_default="the file's name")]
-NoWait = Annotated[bool, typer.Option("--no-wait", help="Leave reading to a worker.")]
-Only = Annotated[list[str] | None, typer.Option("--only", metavar="ID", help="Only in this document; repeatable.")]
-MaxPassages = Annotated[int, typer.Option("--top", "-k", help="Maximum number of passages.")]
-Variety = Annotated[
-    float | None, typer.Option("--mmr", help="From 0 to 1; lower values prefer passages that differ from each other.")
-]
-Start = Annotated[int | None, typer.Option("--start", help="Show the text from this character.")]
-End = Annotated[int | None, typer.Option("--end", help="Up to this character.", show_default="1000 more")]
 POLL_SECONDS = 0.1
 PASSAGE_CHARS = 1_000
 SHAPE = ("id", "title", "source", "status", "format", "size", "pages", "chunks", "characters", "owner")
@@ -80,7 +67,7 @@ show_documents = show_list(
     is_failed=lambda added: any(each.status == "failed" for each in added),
 )
 def add(
-    command: Command, files: Files, title: Title = "", shared: Shared = False, no_wait: NoWait = False
+    command: Command, files: list[Path], title: str = "", shared: bool = False, no_wait: bool = False
 ) -> list[Document]:
     """Add files and wait until they are read: PDF, DOCX, PPTX, XLSX, CSV, HTML, Markdown, text."""
     owner: Owner = "project" if shared else "user"
@@ -116,7 +103,7 @@ def list_documents(command: Command) -> list[Document]:
 @app.command("ask")
 @print_with(None, options=SESSION_SCOPE)
 async def ask(
-    command: Command, question: Text = None, only: Only = None, top: MaxPassages = 8, mmr: Variety = None
+    command: Command, question: str | None = None, only: list[str] | None = None, top: int = 8, mmr: float | None = None
 ) -> None:
     """Ask the documents; the answer cites its passages. Without a model it quotes them."""
     from recollect.apps.documents.question import Question
@@ -161,7 +148,7 @@ def describe_found(found: Document | Passage) -> dict[str, Any]:
 
 @app.command("show")
 @print_with(show_found, convert=describe_found)
-def show(command: Command, document: Id, start: Start = None, end: End = None) -> Document | Passage:
+def show(command: Command, document: str, start: int | None = None, end: int | None = None) -> Document | Passage:
     """Show a document; with --start, its text at a citation."""
     documents = command.engine.documents
     if start is None:
@@ -171,7 +158,7 @@ def show(command: Command, document: Id, start: Start = None, end: End = None) -
 
 @app.command("rm")
 @print_with(echo(lambda erased: f"Erased {sum(erased['rows'].values()):,} rows."))
-async def remove(command: Command, document: Id, yes: Yes = False) -> dict[str, Any]:
+async def remove(command: Command, document: str, yes: bool = False) -> dict[str, Any]:
     """Erase a document and everything derived from it."""
     confirm(f"Erase document {document}", yes)
     async with open_documents() as librarian:

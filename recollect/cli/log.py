@@ -19,25 +19,13 @@ from datetime import UTC, datetime
 from itertools import count
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.options import (
-    SESSION_SCOPE,
-    Command,
-    Project,
-    User,
-    Yes,
-    argument,
-    confirm,
-    echo,
-    make_scope,
-    parse_time,
-    print_with,
-)
+from recollect.cli.options import SESSION_SCOPE, Command, confirm, describe_options, echo, make_scope, print_with
 from recollect.cli.output import make_progress, make_text, open_engine, print_json, read_text
 from recollect.cli.tables import show_history, show_list, show_receipt
 from recollect.errors import InvalidInput
@@ -61,36 +49,6 @@ EXPORT_FIELDS = ("kind", "index")
 DERIVED_KINDS = ("conversation", "episode", "memory", "evidence", "request", "rejection", "audit")
 NO_TIME = datetime(1, 1, 1, tzinfo=UTC)
 
-Message = Annotated[str | None, argument("TEXT", "The message; - reads JSON lines from stdin.")]
-File = Annotated[
-    Path | None,
-    typer.Option("--file", "-f", help="JSON lines with role, text, speaker, at, data, high_value, session."),
-]
-Speaker = Annotated[str | None, typer.Option(help="Name of the speaker.")]
-RoleName = Annotated[str, typer.Option("--role", metavar="user|assistant|system|tool", help="Role of the speaker.")]
-At = Annotated[
-    datetime | None,
-    typer.Option("--at", parser=parse_time, metavar="TIME", help="When it was said.", show_default="now"),
-]
-Key = Annotated[str | None, typer.Option("--key", help="Idempotency key: repeating the command writes nothing.")]
-Limit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of messages, the latest.")]
-SessionLimit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of sessions, the latest.")]
-Offset = Annotated[int, typer.Option(help="Skip this many of the latest, to page backwards.")]
-Name = Annotated[str, argument("NAME", "The new name.")]
-Before = Annotated[int | None, typer.Option(help="Only messages before this index, to page backwards.")]
-Output = Annotated[Path | None, typer.Option("--output", "-o", dir_okay=False, help="Write to this file, not stdout.")]
-EpisodeLimit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of episodes, from the oldest.")]
-Ref = Annotated[str, argument("REF", "A message, such as monday#3.")]
-HighValue = Annotated[bool, typer.Option("--high-value/--no-high-value", help="Set or remove the mark.")]
-MemoryId = Annotated[
-    str | None, typer.Option("--memory", metavar="ID", help="Erase only this memory and its evidence.")
-]
-Purge = Annotated[
-    bool,
-    typer.Option("--purge", help="Also vacuum the tables, so that erased rows leave the files; needs their owner."),
-]
-OwnerName = Annotated[str, typer.Option("--owner", metavar="user|project", help="Audit log of the user or project.")]
-JsonLines = Annotated[bool, typer.Option("--json", help="With --output, print one JSON object about it.")]
 Sessions = dict[str | None, list[Turn]]
 
 
@@ -101,12 +59,12 @@ Sessions = dict[str | None, list[Turn]]
 )
 def record(
     command: Command,
-    text: Message = None,
-    file: File = None,
-    role: RoleName = "user",
-    speaker: Speaker = None,
-    at: At = None,
-    key: Key = None,
+    text: str | None = None,
+    file: Path | None = None,
+    role: str = "user",
+    speaker: str | None = None,
+    at: datetime | None = None,
+    key: str | None = None,
 ) -> list[Recorded]:
     """Record messages in the log. Prints a reference for each message."""
     if (text is None) == (file is None):
@@ -187,23 +145,20 @@ def record_sessions(engine: SyncEngine, scope: Scope, sessions: Sessions, key: s
 
 
 @print_with(lambda console, shown: show_history(console, shown["turns"]), options=SESSION_SCOPE)
-def history(command: Command, limit: Limit = 50, before: Before = None) -> dict[str, Any]:
+def history(command: Command, limit: int = 50, before: int | None = None) -> dict[str, Any]:
     """Show the latest messages of a session, oldest first."""
     session = command.require_session()
     return {"session": session, "turns": command.engine.history(command.scope, limit=limit, before=before)}
 
 
-@print_with(
-    show_list("session", ("last message", "updated_at"), ("messages", "turns"), "name"),
-    key="conversations",
-)
-def conversations(command: Command, limit: SessionLimit = 50, offset: Offset = 0) -> list[Conversation]:
+@print_with(show_list("session", ("last message", "updated_at"), ("messages", "turns"), "name"), key="conversations")
+def conversations(command: Command, limit: int = 50, offset: int = 0) -> list[Conversation]:
     """List a user's sessions, latest first."""
     return command.engine.conversations(command.scope, limit=limit, offset=offset)
 
 
 @print_with(echo(lambda renamed: f"{renamed.session} is now called {renamed.name}"), options=SESSION_SCOPE)
-def rename(command: Command, name: Name) -> Conversation:
+def rename(command: Command, name: str) -> Conversation:
     """Rename a session; its default name is the first question."""
     command.require_session()
     return command.engine.rename(command.scope, name)
@@ -217,19 +172,20 @@ def rename(command: Command, name: Name) -> Conversation:
     key="episodes",
     options=SESSION_SCOPE,
 )
-def episodes(command: Command, limit: EpisodeLimit = 100) -> list[Episode]:
+def episodes(command: Command, limit: int = 100) -> list[Episode]:
     """Show the episodes, which are summaries of long sessions, oldest first."""
     return command.engine.episodes(command.scope, limit=limit)
 
 
 @print_with(echo(lambda mark: f"{mark['source']} is {'marked as high value' if mark['high_value'] else 'not marked'}"))
-def mark(command: Command, ref: Ref, high_value: HighValue = True) -> dict[str, Any]:
+def mark(command: Command, ref: str, high_value: bool = True) -> dict[str, Any]:
     """Mark a message as high value: it ranks higher and is always embedded."""
     command.engine.mark(command.scope, ref, high_value=high_value)
     return {"source": ref, "high_value": high_value}
 
 
-def export(output: Output = None, user: User = None, project: Project = None, json: JsonLines = False) -> None:
+@describe_options
+def export(output: Path | None = None, user: str | None = None, project: str | None = None, json: bool = False) -> None:
     """Write all data of a user as JSON lines. `recollect record --file` reads them back."""
     scope = make_scope(user, None, project)
     with open_engine() as engine, open_output(output) as file, make_progress() as bars:
@@ -271,7 +227,7 @@ def convert_forgotten(forgotten: dict[str, Any]) -> dict[str, Any]:
 
 
 @print_with(show_forgotten, convert=convert_forgotten, options=SESSION_SCOPE)
-def forget(command: Command, memory_id: MemoryId = None, purge: Purge = False, yes: Yes = False) -> dict[str, Any]:
+def forget(command: Command, memory_id: str | None = None, purge: bool = False, yes: bool = False) -> dict[str, Any]:
     """Erase a session, one memory, or else the whole user, with everything derived from it."""
     from recollect import admin
 
@@ -305,7 +261,7 @@ def format_details(entry: Audit) -> Text:
     ),
     key="audit",
 )
-def audit(command: Command, owner: OwnerName = "user") -> list[Audit]:
+def audit(command: Command, owner: str = "user") -> list[Audit]:
     """Show the audit log: who changed or erased what, and when; never the content."""
     return command.engine.audit(command.scope, owner=cast("Owner", owner))
 

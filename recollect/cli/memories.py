@@ -9,27 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, cast, get_args
+from typing import Any, cast, get_args
 
 import typer
 
-from recollect.cli.options import (
-    SCOPE,
-    SESSION_SCOPE,
-    AsOf,
-    Command,
-    Exclude,
-    HitKinds,
-    Question,
-    Recency,
-    SearchScope,
-    Yes,
-    argument,
-    confirm,
-    echo,
-    print_with,
-)
+from recollect.cli.options import QUERY, SCOPE, SESSION_SCOPE, Command, confirm, echo, print_with
 from recollect.cli.output import make_text, read_text, replace_control_chars, stderr_console, stdout_console
 from recollect.cli.tables import (
     describe_context,
@@ -51,35 +37,6 @@ from recollect.values.term import MAX_TERMS, ImportReport, Term, TermKind
 from recollect.values.term_file import dump_ontology, write_yaml
 
 KINDS = "|".join(get_args(MemoryKind))
-Id = Annotated[str, argument("ID", "The id from `recollect memory list`.")]
-Text = Annotated[str, argument("TEXT", "What to remember.")]
-Value = Annotated[str, argument("VALUE", "The correct value.")]
-DefinedTerm = Annotated[str | None, typer.Option("--term", help="The word that TEXT defines.")]
-AboutQuestion = Annotated[str | None, typer.Option("--question", help="The question that TEXT answered.")]
-Key = Annotated[str | None, typer.Option("--key", help="What it is about.", show_default="note")]
-KindName = Annotated[str | None, typer.Option("--kind", metavar=KINDS, help="Kind of memory.", show_default="note")]
-NewOwner = Annotated[
-    str | None,
-    typer.Option("--owner", metavar="user|project", help="Who it belongs to.", show_default="by the wording"),
-]
-Pending = Annotated[bool, typer.Option("--pending", help="It must be approved before it is used.")]
-Kinds = Annotated[list[str] | None, typer.Option("--kind", metavar=KINDS, help="Only this kind; repeatable.")]
-OnlyKey = Annotated[str | None, typer.Option("--key", help="Only this key.")]
-Statuses = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--status",
-        metavar="|".join(get_args(Status)),
-        help="Only this status; repeatable.",
-        show_default="active and pending",
-    ),
-]
-All = Annotated[bool, typer.Option("--all", help="Include memories that have ended.")]
-OwnerName = Annotated[
-    str, typer.Option("--owner", metavar="user|project", help="The user's or the project's memories.")
-]
-Limit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of memories, most important first.")]
-After = Annotated[str | None, typer.Option("--after", metavar="ID", help="Continue after this memory.")]
 
 app = typer.Typer(help="List, teach, correct, share and erase memories.")
 
@@ -91,13 +48,13 @@ print_memory = print_with(lambda console, memory: show_memories(console, [memory
 @print_memory
 def learn(
     command: Command,
-    text: Text,
-    term: DefinedTerm = None,
-    question: AboutQuestion = None,
-    key: Key = None,
-    kind: KindName = None,
-    owner: NewOwner = None,
-    pending: Pending = False,
+    text: str,
+    term: str | None = None,
+    question: str | None = None,
+    key: str | None = None,
+    kind: str | None = None,
+    owner: str | None = None,
+    pending: bool = False,
 ) -> Memory:
     """Teach something: a note, a value under a key, or what a word means."""
     if term and (key or kind):
@@ -112,7 +69,7 @@ def learn(
 
 @app.command()
 @print_memory
-def correct(command: Command, memory_id: Id, value: Value) -> Memory:
+def correct(command: Command, memory_id: str, value: str) -> Memory:
     """Replace the value of a memory. The old value stays in the history, with the reason."""
     return command.engine.correct(command.scope, memory_id, value)
 
@@ -121,14 +78,14 @@ def correct(command: Command, memory_id: Id, value: Value) -> Memory:
 @print_with(show_memories, key="memories")
 def list_memories(
     command: Command,
-    kind: Kinds = None,
-    key: OnlyKey = None,
-    status: Statuses = None,
-    every: All = False,
-    owner: OwnerName = "user",
-    as_of: AsOf = None,
-    limit: Limit = 200,
-    after: After = None,
+    kind: list[str] | None = None,
+    key: str | None = None,
+    status: list[str] | None = None,
+    every: bool = False,
+    owner: str = "user",
+    as_of: datetime | None = None,
+    limit: int = 200,
+    after: str | None = None,
 ) -> list[Memory]:
     """List memories."""
     if every and status:
@@ -148,7 +105,7 @@ def list_memories(
 def add_change(name: str, help_text: str) -> None:
     """Add a command that calls the engine's verb of the same name with one memory."""
 
-    def change(command: Command, memory_id: Id) -> Memory:
+    def change(command: Command, memory_id: str) -> Memory:
         changed: Memory = getattr(command.engine, name)(command.scope, memory_id)
         return changed
 
@@ -163,7 +120,7 @@ add_change("reject", "Reject a pending memory.")
 
 @app.command()
 @print_with(lambda console, receipt: show_receipt(console, receipt, "Redacted", "rows changed or erased"))
-def redact(command: Command, memory_id: Id, yes: Yes = False) -> Receipt:
+def redact(command: Command, memory_id: str, yes: bool = False) -> Receipt:
     """Blank the value of a memory everywhere, also in the log. The memory itself remains listed."""
     confirm(f"Redact memory {memory_id} of user {command.scope.user!r} in project {command.scope.project!r}", yes)
     return command.engine.redact(command.scope, memory_id)
@@ -171,7 +128,7 @@ def redact(command: Command, memory_id: Id, yes: Yes = False) -> Receipt:
 
 @app.command()
 @print_with(show_receipt)
-def forget(command: Command, memory_id: Id, yes: Yes = False) -> Receipt:
+def forget(command: Command, memory_id: str, yes: bool = False) -> Receipt:
     """Erase a memory and its evidence, but not the messages in the log."""
     confirm(f"Forget memory {memory_id} of user {command.scope.user!r} in project {command.scope.project!r}", yes)
     return command.engine.forget(command.scope, memory=memory_id)
@@ -180,21 +137,6 @@ def forget(command: Command, memory_id: Id, yes: Yes = False) -> Receipt:
 # Words and the ontology -----------------------------------------------------------------------------------------------
 
 KIND_NAMES = "|".join(TERM_KINDS)
-Words = Annotated[list[str], argument("TERM...", "The words to resolve.")]
-Define = Annotated[
-    list[str] | None,
-    typer.Option("--define", "-d", metavar="TERM=MEANING", help="What a word means in this session; repeatable."),
-]
-File = Annotated[Path, argument("FILE", "YAML or JSON; - reads stdin.")]
-Replace = Annotated[bool, typer.Option("--replace", help="Remove terms that are not in the file.")]
-Search = Annotated[str | None, argument("[SEARCH]", "Words to search for.")]
-OnlyKind = Annotated[str | None, typer.Option("--kind", metavar=KIND_NAMES, help="Only this kind.")]
-TermLimit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of terms.")]
-Name = Annotated[str, argument("NAME", "A word, a table, table.column, or table.column=value.")]
-TermKindName = Annotated[str, typer.Option("--kind", metavar=KIND_NAMES, help="Kind of term.")]
-Description = Annotated[str | None, typer.Option("--description", help="Meaning of the term.")]
-Synonyms = Annotated[list[str] | None, typer.Option("--synonym", metavar="WORD", help="A synonym; repeatable.")]
-Sql = Annotated[str | None, typer.Option("--sql", help="SQL of the term.")]
 
 ontology = typer.Typer(help="The ontology: the project's tables, columns, values and glossary.")
 
@@ -216,21 +158,21 @@ IMPORTED = "{0.added:,} added, {0.changed:,} changed, {0.removed:,} removed, {0.
 
 
 @print_with(show_resolutions, key="resolutions")
-def resolve(command: Command, terms: Words, define: Define = None) -> list[Resolution]:
+def resolve(command: Command, terms: list[str], define: list[str] | None = None) -> list[Resolution]:
     """Resolve words to their meaning: in this session, for the user, in the project, or in its ontology."""
     return command.engine.resolve_all(command.scope, terms, definitions=parse_definitions(define))
 
 
 @ontology.command("import")
 @print_with(echo(IMPORTED.format))
-def import_file(command: Command, file: File, replace: Replace = False) -> ImportReport:
+def import_file(command: Command, file: Path, replace: bool = False) -> ImportReport:
     """Add and change the terms of a file."""
     return command.engine.terms.load(command.scope, read_text(file), replace=replace)
 
 
 @ontology.command("list")
 @print_with(show_terms, key="terms")
-def list_terms(command: Command, search: Search = None, kind: OnlyKind = None, limit: TermLimit = 100) -> list[Term]:
+def list_terms(command: Command, search: str | None = None, kind: str | None = None, limit: int = 100) -> list[Term]:
     """List terms, or search for them; misspelt words are found too."""
     return command.engine.terms.find(command.scope, search, kind=cast("TermKind | None", kind), limit=limit)
 
@@ -239,11 +181,11 @@ def list_terms(command: Command, search: Search = None, kind: OnlyKind = None, l
 @print_with(lambda console, term: show_terms(console, [term]))
 def set_term(
     command: Command,
-    name: Name,
-    kind: TermKindName = "glossary",
-    description: Description = None,
-    synonym: Synonyms = None,
-    sql: Sql = None,
+    name: str,
+    kind: str = "glossary",
+    description: str | None = None,
+    synonym: list[str] | None = None,
+    sql: str | None = None,
 ) -> Term:
     """Add a term, or change the given fields of a term."""
     term_kind = cast("TermKind", kind)
@@ -260,7 +202,7 @@ def set_term(
 
 @ontology.command("drop")
 @print_with(echo(lambda dropped: f"dropped {dropped['dropped']}"))
-def drop_term(command: Command, name: Name, kind: OnlyKind = None) -> dict[str, str]:
+def drop_term(command: Command, name: str, kind: str | None = None) -> dict[str, str]:
     """Remove a term; a table with its columns, a column with its values."""
     command.engine.terms.drop(command.scope, name, kind=cast("TermKind | None", kind))
     return {"dropped": name}
@@ -283,81 +225,49 @@ def parse_definitions(options: Sequence[str] | None) -> dict[str, str]:
 
 # Recall ---------------------------------------------------------------------------------------------------------------
 
-HitLimit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of hits.")]
-Budget = Annotated[int, typer.Option("--budget", "-b", help="Maximum number of tokens.")]
-Fallback = Annotated[int, typer.Option(help="Turns to return at least: when little matches, the best of the rest.")]
-MaxTurns = Annotated[int | None, typer.Option(help="Maximum number of recalled turns.", show_default="as many as fit")]
-TurnChars = Annotated[int, typer.Option(help="Longer turns are shortened to an excerpt.")]
-Recent = Annotated[
-    int | None, typer.Option(help="Latest turns of the session to add.", show_default="MEMORY_MAX_HISTORY_MESSAGES")
-]
-RequestId = Annotated[str, argument("REQUEST_ID", "The request id that recall and context print.")]
 
-
-@print_with(show_recall, options=SESSION_SCOPE)
-def recall(
-    command: Command,
-    question: Question,
-    scope: SearchScope = "auto",
-    limit: HitLimit = 10,
-    fallback: Fallback = 0,
-    as_of: AsOf = None,
-    recency: Recency = 0.0,
-    exclude: Exclude = None,
-    define: Define = None,
-    kind: HitKinds = None,
-) -> Recall:
+@print_with(show_recall, options=(*QUERY, *SESSION_SCOPE))
+def recall(command: Command, question: str, scope: str = "auto", limit: int = 10, fallback: int = 0) -> Recall:
     """Find messages, memories, episodes and terms relevant to a question, each with an explanation."""
-    query = make_query(
-        question, scope, kind, exclude, define, as_of=as_of, limit=limit, fallback=fallback, recency=recency
-    )
+    query = make_query(command, question, scope, limit=limit, fallback=fallback)
     return command.engine.recall(command.scope, query)
 
 
-@print_with(lambda _, packed: show_context(packed), options=SESSION_SCOPE)
+@print_with(lambda _, packed: show_context(packed), options=(*QUERY, *SESSION_SCOPE))
 def context(
     command: Command,
-    question: Question,
-    budget: Budget = 2000,
-    scope: SearchScope = "auto",
-    max_turns: MaxTurns = None,
-    turn_chars: TurnChars = 600,
-    recent: Recent = None,
-    as_of: AsOf = None,
-    recency: Recency = 0.0,
-    exclude: Exclude = None,
-    define: Define = None,
-    kind: HitKinds = None,
+    question: str,
+    budget: int = 2000,
+    scope: str = "auto",
+    max_turns: int | None = None,
+    turn_chars: int = 600,
+    recent: int | None = None,
 ) -> Context:
     """Build text for a prompt: relevant memories and messages with citations, within a token budget."""
     limits = {"budget": budget, "max_turns": max_turns, "turn_chars": turn_chars, "recent": recent}
-    query = make_query(question, scope, kind, exclude, define, as_of=as_of, recency=recency, **limits)
+    query = make_query(command, question, scope, **limits)
     return command.engine.context(command.scope, query)
 
 
 @print_with(
     lambda console, explanation: console.print(make_explanation_tree(explanation)), options=(*SCOPE, SESSION_SCOPE[0])
 )
-def explain(command: Command, request_id: RequestId) -> Explanation:
+def explain(command: Command, request_id: str) -> Explanation:
     """Explain what a past recall or context found."""
     return command.engine.explain(command.scope, request_id)
 
 
-def make_query(
-    question: str,
-    scope: str,
-    kinds: list[str] | None,
-    exclude: list[str] | None,
-    define: list[str] | None,
-    **options: Any,
-) -> Query:
+def make_query(command: Command, question: str, scope: str, **limits: Any) -> Query:
+    given = command.options
     return Query(
         question,
         cast("Reach", scope),
-        cast("tuple[Kind, ...]", tuple(kinds or get_args(Kind))),
-        exclude=tuple(exclude or ()),
-        definitions=parse_definitions(define),
-        **options,
+        cast("tuple[Kind, ...]", tuple(given["kind"] or get_args(Kind))),
+        as_of=given["as_of"],
+        recency=given["recency"],
+        exclude=tuple(given["exclude"] or ()),
+        definitions=parse_definitions(given["define"]),
+        **limits,
     )
 
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 
-from recollect.cli.options import PROJECT, Command, Project, Session, User, echo, make_scope, print_with
+from recollect.cli.options import PROJECT, Command, describe_options, echo, make_scope, print_with
 from recollect.cli.output import make_text, replace_control_chars, show_spinner, stderr_console
 from recollect.cli.tables import TextTable, format_counts, format_time, make_fact_table, make_table, show_list
 from recollect.errors import require_extra
@@ -25,21 +25,15 @@ if TYPE_CHECKING:
     from recollect.values.report import Gauge, Report
     from recollect.values.work import WorkStatus
 
-Host = Annotated[str, typer.Option(help="Address to listen on; addresses other than loopback require keys or tokens.")]
-Port = Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65535)]
-Workers = Annotated[int, typer.Option(help="Number of server processes.", min=1, max=256)]
-Learns = Annotated[bool, typer.Option("--learn/--no-learn", help="Run a worker in the same processes.")]
-Sample = Annotated[bool, typer.Option("--sample", help="Load a sample project and use it for requests that name none.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log every request.")]
 
-
+@describe_options
 def serve(
-    host: Host = "127.0.0.1",
-    port: Port = 8008,
-    workers: Workers = 1,
-    learn: Learns = True,
-    sample: Sample = False,
-    verbose: Verbose = False,
+    host: str = "127.0.0.1",
+    port: int = 8008,
+    workers: int = 1,
+    learn: bool = True,
+    sample: bool = False,
+    verbose: bool = False,
 ) -> None:
     """Serve the HTTP API, and the console at /, until Ctrl-C or SIGTERM."""
     require_extra("server", "`recollect serve`")
@@ -74,7 +68,8 @@ def show_addresses(host: str, port: int, is_closed: bool, default_project: str) 
     console.print(make_text(f"Console: open {address} in a browser.", "bold"))
 
 
-def mcp(user: User = None, project: Project = None, session: Session = None) -> None:
+@describe_options
+def mcp(user: str | None = None, project: str | None = None, session: str | None = None) -> None:
     """Serve memory to an assistant over the Model Context Protocol, through stdin and stdout. Clients start this
     command; the how-to shows their configuration. `recollect serve` offers the same over HTTP at /mcp."""
     from recollect.server.mcp import check_sdk
@@ -98,13 +93,6 @@ UPKEEP = {
     "put_off": "users and projects postponed after a failure",
 }
 work = typer.Typer(help="Show and retry background work: learning, embedding, summaries.")
-Once = Annotated[bool, typer.Option("--once", help="Stop when nothing is left to do.")]
-Concurrency = Annotated[
-    int | None,
-    typer.Option(
-        "--concurrency", min=1, max=1000, help="Conversations processed at once.", show_default="RECOLLECT_WORKERS"
-    ),
-]
 
 
 show_troubles = show_list(
@@ -145,7 +133,7 @@ async def retry(command: Command) -> dict[str, int]:
 
 
 @print_with(echo(lambda result: f"{result['conversations']} conversations processed."), options=())
-async def worker(command: Command, once: Once = False, concurrency: Concurrency = None) -> dict[str, int]:
+async def worker(command: Command, once: bool = False, concurrency: int | None = None) -> dict[str, int]:
     """Run a worker until it is stopped: learn from conversations, embed them, do maintenance."""
     from recollect import admin
 
@@ -185,7 +173,6 @@ async def maintain(command: Command) -> UpkeepSummary:
 # Settings, storage and figures ---------------------------------------------------------------------------------------
 
 MASK = "***"
-Changed = Annotated[bool, typer.Option("--changed", help="Only settings that differ from their default.")]
 
 
 def show_settings(console: Console, listed: dict[str, Any]) -> None:
@@ -201,7 +188,7 @@ def show_settings(console: Console, listed: dict[str, Any]) -> None:
 
 
 @print_with(show_settings, options=())
-def settings(command: Command, changed: Changed = False) -> dict[str, Any]:
+def settings(command: Command, changed: bool = False) -> dict[str, Any]:
     """List each setting with its value, where the value comes from, and its meaning. Opens no database."""
     reading = trace_settings()
     rows = []
@@ -224,9 +211,6 @@ def settings(command: Command, changed: Changed = False) -> dict[str, Any]:
     return {"settings": rows, "warnings": list(reading.warnings)}
 
 
-Most = Annotated[int, typer.Option("--limit", "-n", min=1, max=100_000, help="Number of users, the largest first.")]
-
-
 show_stats = show_list(
     ("user", lambda each: each.user or "(project)"),
     *("conversations", "turns", "memories", "documents", "vectors", "bytes", "due"),
@@ -235,7 +219,7 @@ show_stats = show_list(
 
 
 @print_with(show_stats, key="users", options=PROJECT, spinner="counting")
-async def stats(command: Command, limit: Most = 20) -> list[UserStats]:
+async def stats(command: Command, limit: int = 20) -> list[UserStats]:
     """Show what each user of a project stores, and since when their conversations wait for the worker. For operators:
     it names users, and contains no texts."""
     from recollect import admin
@@ -244,11 +228,6 @@ async def stats(command: Command, limit: Most = 20) -> list[UserStats]:
 
 
 STYLES = {"ok": "green", "over": "bold red", "under": "bold yellow", "too few": "dim", "not measured": "dim"}
-Days = Annotated[int, typer.Option("--days", "-d", min=1, max=366, help="Number of days, including today.")]
-HtmlFile = Annotated[
-    Path | None,
-    typer.Option("--html", metavar="FILE", dir_okay=False, help="Write a self-contained HTML page."),
-]
 
 
 def show_report(console: Console, report: Report) -> None:
@@ -298,7 +277,7 @@ def show_report_or_file(console: Console, result: tuple[Report, Path | None]) ->
 
 
 @print_with(show_report_or_file, convert=lambda result: to_json(result[0]), options=PROJECT)
-def report(command: Command, days: Days = 7, html: HtmlFile = None) -> tuple[Report, Path | None]:
+def report(command: Command, days: int = 7, html: Path | None = None) -> tuple[Report, Path | None]:
     """Show hits, latency, errors and recommended changes of a project. It contains counts, never texts."""
     engine = command.engine
     with show_spinner("counting"):

@@ -1,4 +1,5 @@
-"""What the commands share: options for scope, times and --json, confirmation before erasing, and `print_with`.
+"""What the commands share: options for scope, times and --json, confirmation before erasing, and `print_with`. What the
+help says of an option is in options.toml.
 
     @print_with(show_memory)
     def close(command: Command, memory_id: Id) -> Memory: ...
@@ -11,12 +12,14 @@ from __future__ import annotations
 import asyncio
 import getpass
 import sys
-from collections.abc import Callable, Coroutine, Mapping
+import tomllib
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import ExitStack, nullcontext
 from datetime import datetime
 from functools import cached_property, wraps
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any
+from pkgutil import get_data
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from rich.console import Console
@@ -24,8 +27,11 @@ from rich.console import Console
 from recollect.cli.output import FAILED, open_engine, print_json, replace_control_chars, show_spinner, stdout_console
 from recollect.errors import InvalidInput
 from recollect.settings import read_settings
+from recollect.values.identity import ROLES
+from recollect.values.memory import MemoryKind, Status
 from recollect.values.scope import Scope
 from recollect.values.serialization import to_json
+from recollect.values.term import KINDS
 
 if TYPE_CHECKING:
     from recollect.sync import SyncEngine
@@ -41,38 +47,37 @@ def parse_time(text: str | datetime) -> datetime:
         raise typer.BadParameter(f"{text!r} is not an ISO time such as 2026-05-01T14:30") from None
 
 
-def argument(metavar: str, help_text: str) -> Any:
-    """Return a positional argument that is shown under its name in the help."""
-    return typer.Argument(metavar=metavar, help=help_text, show_default=False)
+OPTIONS = tomllib.loads((get_data("recollect.cli", "options.toml") or b"").decode())
+Json = Annotated[bool, typer.Option("--json", help=OPTIONS["shared"]["json"]["help"])]  # for other programs
+CHOICES = {"memory_kind": get_args(MemoryKind), "status": get_args(Status), "term_kind": KINDS, "role": ROLES}
 
 
-User = Annotated[
-    str | None,
-    typer.Option("--user", "-u", envvar="RECOLLECT_USER", help="The user.", show_default="your login name"),
-]
-Session = Annotated[str | None, typer.Option("--session", "-s", help="The conversation.")]
-Project = Annotated[
-    str | None,
-    typer.Option("--project", "-p", help="The project.", show_default="RECOLLECT_PROJECT, else default"),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
+def describe_option(kind: Any, row: Mapping[str, Any]) -> Any:
+    """Return the type of a parameter with what options.toml says of it, as typer takes it."""
+    about = dict(row)
+    flags, is_argument = about.pop("flags", ()), about.pop("argument", False)
+    if "choices" in about:
+        about["metavar"] = "|".join(CHOICES[about.pop("choices")])
+    if about.pop("is_time", False):
+        about["parser"] = parse_time
+    shown = typer.Argument(show_default=False, **about) if is_argument else typer.Option(*flags, **about)
+    return Annotated[kind, shown]
 
-Question = Annotated[str, argument("QUESTION", "What to search for.")]
-SearchScope = Annotated[
-    str,
-    typer.Option("--scope", metavar="auto|session|user", help="Where to search; auto starts with the session."),
-]
-HitKinds = Annotated[
-    list[str] | None,
-    typer.Option("--kind", metavar="turn|memory|episode", help="Only this kind; repeatable.", show_default="all"),
-]
-AsOf = Annotated[
-    datetime | None,
-    typer.Option("--as-of", parser=parse_time, metavar="TIME", help="Ignore everything after this time."),
-]
-Recency = Annotated[float, typer.Option(help="Weight of recent turns.")]
-Exclude = Annotated[list[str] | None, typer.Option(metavar="REF", help="A turn to leave out; repeatable.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+
+def set_parameters(run: Callable[..., Any], command: Callable[..., Any], parameters: Iterable[Parameter]) -> None:
+    """Give a function that typer runs the parameters of a command, each with its row of options.toml."""
+    own = OPTIONS.get(command.__module__.rpartition(".")[2], {}).get(command.__name__, {})
+    rows = {**OPTIONS["shared"], **own}
+    described = [each.replace(annotation=describe_option(each.annotation, rows[each.name])) for each in parameters]
+    run.__signature__ = Signature(described)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in described}
+
+
+def describe_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Describe the options of a command that prints by itself."""
+    command.__annotations__.pop("return", None)
+    set_parameters(command, command, signature(command, eval_str=True).parameters.values())
+    return command
 
 
 def make_scope(user: str | None, session: str | None, project: str | None) -> Scope:
@@ -98,18 +103,18 @@ def confirm(action: str, yes: bool) -> None:
 class Command:
     """A running command: whose memory is meant, and the engine, which is opened when it is first used."""
 
-    def __init__(self, stack: ExitStack, as_json: bool, names: Mapping[str, str | None]) -> None:
+    def __init__(self, stack: ExitStack, as_json: bool, options: Mapping[str, Any]) -> None:
         self._stack = stack
-        self._names = names
         self.as_json = as_json
+        self.options = options  # those that several commands share
 
     @property
     def project(self) -> str:
-        return self._names.get("project") or read_settings().project
+        return self.options.get("project") or read_settings().project
 
     @cached_property
     def scope(self) -> Scope:
-        return make_scope(*(self._names.get(name) for name in ("user", "session", "project")))
+        return make_scope(*(self.options.get(name) for name in ("user", "session", "project")))
 
     @cached_property
     def engine(self) -> SyncEngine:
@@ -125,10 +130,15 @@ def add_option(name: str, annotation: Any, default: Any = None) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-PROJECT = (add_option("project", Project),)
-SCOPE = (add_option("user", User), *PROJECT)
-SESSION_SCOPE = (add_option("session", Session), *SCOPE)
-JSON = add_option("json", Json, False)
+PROJECT = (add_option("project", str | None),)
+SCOPE = (add_option("user", str | None), *PROJECT)
+SESSION_SCOPE = (add_option("session", str | None), *SCOPE)
+QUERY = (
+    add_option("as_of", datetime | None),
+    add_option("recency", float, 0.0),
+    *(add_option(name, list[str] | None) for name in ("exclude", "define", "kind")),
+)
+JSON = add_option("json", bool, False)
 
 
 def print_with(
@@ -153,9 +163,9 @@ def print_with(
 
         @wraps(function)
         def run(*, json: bool, **given: Any) -> None:
-            names = {each.name: given.pop(each.name) for each in options}
+            shared = {each.name: given.pop(each.name) for each in options}
             with show_spinner(spinner) if spinner else nullcontext(), ExitStack() as stack:
-                result = finish(function(Command(stack, json, names), **given))
+                result = finish(function(Command(stack, json, shared), **given))
             if json and show:
                 print_json({key: list(map(convert, result))} if key else convert(result))
             elif show:
@@ -163,8 +173,7 @@ def print_with(
             if is_failed(result):
                 raise typer.Exit(FAILED)
 
-        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        set_parameters(run, function, parameters)
         return run
 
     return decorate

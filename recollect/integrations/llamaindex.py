@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, get_args
 
 from recollect.engine import Engine
@@ -37,16 +37,7 @@ SESSION_ID = "session_id"  # LlamaIndex's name for it
 ROLES: Mapping[str, Role] = {"developer": "system", "function": "tool", "chatbot": "assistant", "model": "assistant"}
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedMessage:
-    """A message of LlamaIndex's queue that was recorded."""
-
-    role: Role
-    text: str
-    ref: str
-
-
-Window = Sequence[RecordedMessage]  # the recorded part of the queue
+Window = Sequence[Turn]  # the part of LlamaIndex's queue that was recorded
 
 
 class RecollectMemoryBlock(BaseMemoryBlock[str]):
@@ -107,12 +98,12 @@ class RecollectMemoryBlock(BaseMemoryBlock[str]):
         """Record the messages of the queue that are not in the log yet."""
         known = self._windows.get(str(scope.session))
         if known is None:
-            turns = await read_turns(self._loop.engine, scope, least=len(queue))
-            known = [RecordedMessage(turn.role, turn.text, turn.ref) for turn in turns]
+            known = await read_turns(self._loop.engine, scope, least=len(queue))
         window = [*known[find_alignment(known, queue, is_old) :]]
         if new := queue[len(window) :]:
             recorded = await self._loop.engine.record(scope, new)
-            window += [RecordedMessage(turn.role, turn.text, ref) for turn, ref in zip(new, recorded.refs, strict=True)]
+            session = recorded.conversation.session
+            window += [replace(turn, session=session, index=n) for n, turn in enumerate(new, recorded.first)]
         self._windows[str(scope.session)] = window
         return window
 

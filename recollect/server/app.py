@@ -27,7 +27,7 @@ from recollect.server.http import (
     verbs,
 )
 from recollect.server.http.operate import own_version
-from recollect.server.mcp.mount import mount
+from recollect.server.mcp import mount as mcp
 from recollect.settings import Settings
 
 # FastAPI's own spans and logs would contain paths and messages that may name a user.
@@ -70,6 +70,7 @@ def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None =
                 open_proxy(app.state.engine, settings) as proxy,
                 open_analyst(app.state.engine, settings) as analyst,
                 open_librarian(app.state.engine, settings) as librarian,
+                mcp.run_session_manager(app),
             ):
                 app.state.assistant, app.state.proxy, app.state.analyst = assistant, proxy, analyst
                 app.state.librarian = librarian
@@ -81,7 +82,7 @@ def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None =
         title="Recollect",
         version=own_version(),
         description=DESCRIPTION,
-        openapi_tags=routing.TAGS,
+        openapi_tags=routing.OPENAPI["tags"],
         lifespan=lifespan,
         docs_url=None,  # the console serves /docs, without assets from the network
         redoc_url=None,
@@ -92,7 +93,7 @@ def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None =
     app.state.metrics = Metrics()
     responses.install(app)
     routing.install(app, [each.router for each in ROUTES])
-    mount(app)
+    app.include_router(mcp.router)
     console.mount(app)
     app.add_middleware(
         RequestMiddleware,

@@ -16,40 +16,13 @@ from recollect.apps.ask.analyst import Analyst
 from recollect.apps.ask.question import Ask
 from recollect.apps.ask.sample import make_sample
 from recollect.engine import Engine
-from recollect.errors import NotFound
 from recollect.settings import Settings
-from recollect.values.conversation import Role, Turn
+from recollect.values.conversation import Turn
 from recollect.values.scope import Scope
+from recollect.values.term_file import read_yaml
 
 PROJECT = "sample"
-CONVERSATIONS: dict[tuple[str, str], tuple[tuple[Role, str], ...]] = {
-    ("dana", "monday"): (
-        ("user", "Hi, my name is Dana and I work in sales."),
-        ("assistant", "Welcome, Dana."),
-        ("user", "Active means logged in within the last 30 days."),
-        ("assistant", "Noted: active is a login within 30 days."),
-        ("user", "Call our customers clients, please."),
-        ("assistant", "Clients it is."),
-    ),
-    ("dana", "wednesday"): (
-        ("user", "Remind me to send the board slides on Thursday."),
-        ("assistant", "I will."),
-        ("user", "We decided to report revenue in euros."),
-        ("assistant", "Euros from now on."),
-        ("user", "Actually, we decided to report revenue in dollars instead of euros."),
-        ("assistant", "Dollars, then."),
-    ),
-    ("lee", "tuesday"): (
-        ("user", "我叫李雷，我住在北京。"),
-        ("assistant", "你好，李雷。"),
-        ("user", "以后请用中文回答。"),
-        ("assistant", "好的。"),
-        ("user", "其实我上个月搬到上海了。"),
-        ("assistant", "知道了，上海。"),
-    ),
-}
 SOURCE = "shop"
-QUESTIONS = {("dana", "monday"): ("Show me total sales by region for 2024", "What about 2023?")}
 
 
 def use_sample_project(settings: Settings) -> Settings:
@@ -60,15 +33,16 @@ def use_sample_project(settings: Settings) -> Settings:
 async def load_sample(engine: Engine, analyst: Analyst, folder: Path) -> None:
     await load_database(engine, analyst, folder / "sample" / "sample.db")
     start = datetime.now(UTC).replace(microsecond=0) - timedelta(days=3)
-    for day, ((user, session), lines) in enumerate(CONVERSATIONS.items()):
-        scope = Scope(user, session, PROJECT)
+    conversations = read_yaml("sample", read_resource("sample_conversations.yaml"))
+    for day, each in enumerate(conversations):
+        scope = Scope(each["user"], each["session"], PROJECT)
         at = start + timedelta(days=day)
-        turns = [Turn(role, text, at=at + timedelta(minutes=n)) for n, (role, text) in enumerate(lines)]
-        if not await has_session(engine, scope):
+        turns = [Turn(role, text, at=at + timedelta(minutes=n)) for n, (role, text) in enumerate(each["messages"])]
+        if await engine.conversation(scope) is None:
             await engine.record(scope, turns)
-            for question in QUESTIONS.get((user, session), ()):
+            for question in each.get("questions", ()):
                 await analyst.ask(scope, Ask(question=question, source=SOURCE))
-    for user in dict.fromkeys(user for user, _ in CONVERSATIONS):
+    for user in dict.fromkeys(each["user"] for each in conversations):
         await engine.settle(Scope(user, project=PROJECT))
 
 
@@ -77,8 +51,11 @@ async def load_database(engine: Engine, analyst: Analyst, file: Path) -> None:
     scope = Scope("sample", project=PROJECT)
     await asyncio.to_thread(refresh_sample, file, analyst.today())
     await analyst.sources.add(scope, SOURCE, f"sqlite:///{quote(str(file))}")
-    glossary = files("recollect.server").joinpath("sample_glossary.yaml").read_text(encoding="utf-8")
-    await engine.terms.load(scope, glossary)
+    await engine.terms.load(scope, read_resource("sample_glossary.yaml"))
+
+
+def read_resource(name: str) -> str:
+    return files("recollect.server").joinpath(name).read_text(encoding="utf-8")
 
 
 def refresh_sample(file: Path, today: date) -> None:
@@ -98,11 +75,3 @@ def refresh_sample(file: Path, today: date) -> None:
 
 def compute_digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
-async def has_session(engine: Engine, scope: Scope) -> bool:
-    try:
-        await engine.history(scope, limit=1)
-    except NotFound:
-        return False
-    return True

@@ -44,38 +44,6 @@ LABEL_CHARS = 60  # before a number, where its label is looked for
 SHORTEST_PIECE = 3  # characters; a shorter part of something sensitive could be anything
 PIECE = "[masked]"  # replaces a part of sensitive data
 
-LETTER = r"a-z0-9_%+\u00c0-\u024f-"
-EMAIL = (
-    rf"(?<![{LETTER}.])(?!git@)[{LETTER}]{{1,64}}(?:[.'][{LETTER}]{{1,64}}){{0,8}}"
-    r"@(?:[a-z0-9\u00c0-\u024f](?:[a-z0-9\u00c0-\u024f-]{0,61}[a-z0-9\u00c0-\u024f])?\.){1,8}"
-    r"(?!(?:png|jpe?g|gif|svg|webp|css|js|json|t?gz|html?)(?![a-z]))(?:[a-z]{2,24}|xn--[a-z0-9]{2,59})(?![a-z0-9_])"
-)
-
-START = r"(?<![A-Za-z0-9_#])(?<![A-Za-z0-9][-_])(?<![A-Za-z]/)(?<!\d[.:])"
-END = r"(?![A-Za-z0-9_])(?![-_][A-Za-z0-9])(?![.:]\d)(?!,\d{1,3}(?!\d))"
-CURRENCY = r"(?:[$€£¥₹₩元]|usd|eur|gbp|cny|rmb|inr|brl|chf)"
-OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
-# What has digits and is nobody's: dates and times, UUIDs, IP addresses, ISBNs, amounts, decimals.
-HARMLESS = (
-    r"(?<![A-Za-z0-9_.+])(?:"
-    r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
-    r"|\d{4}([-/.])\d{1,2}\1\d{1,2}(?:[t ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:z|[+-]\d\d:?\d\d)?)?"
-    r"|\d{1,2}([-/.])\d{1,2}\2(?:19|20)\d\d"
-    r"|(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:t?[0-2]\d[0-5]\d(?:[0-5]\d)?z?)?(?! \d{3}[\dx])"
-    rf"|{OCTET}(?:\.{OCTET}){{3}}(?:[:/]\d{{1,5}})?"
-    r"|isbn[\s:-]*(?:1[03])?[\s:-]*\d[\d -]{7,15}[\dx]"
-    rf"|{CURRENCY} ?\d[\d,.]{{0,24}}|\d[\d,.]{{0,24}}(?= ?{CURRENCY})"
-    r"|\d{1,3}(?:,\d{3}){1,8}(?:\.\d{1,24})?|(?:0|[1-9]\d{0,15})\.\d{1,24}"
-    r")(?![A-Za-z0-9_])(?![-.,:/]\d)"
-)
-
-CHINESE_FORM = r"(?:86[ -]?)?1[3-9]\d([ -]?)\d{4}\1\d{4}|0\d{2,3}-\d{7,8}"
-ABROAD = r"\+[ ]?\(?\d[\d ()./-]{5,24}\d"
-ANY_PHONE = r"\(?\d[\d ()./-]{6,22}\d"
-
-CARD = r"\d{4}([ -]?)\d{4}\1\d{4}\1\d{2,4}(?:\1\d{1,3})?|\d{4}([ -])\d{6}\2\d{4,5}"
-IBAN = r"[A-Z]{2}\d\d(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?"
-
 
 @dataclass(frozen=True, slots=True)
 class Sensitive:
@@ -96,6 +64,15 @@ class NationalId:
 class Patterns:
     """The content of sensitive_data.toml, which explains it."""
 
+    email: str
+    iban: str
+    card: str
+    start: str
+    end: str
+    harmless: str
+    phone_abroad: str
+    phone_chinese: str
+    phone_any: str
     phone_label: str
     other_label: str
     filler: str
@@ -108,7 +85,10 @@ class Patterns:
 @cache
 def load_patterns() -> Patterns:
     listed = tomllib.loads(files("recollect.values").joinpath("sensitive_data.toml").read_text("utf-8"))
-    return Patterns(**{**listed, "national_ids": [NationalId(**each) for each in listed["national_ids"]]})
+    first, last = listed.pop("harmless_start"), listed.pop("harmless_end")
+    harmless = f"{first}(?:{'|'.join(listed['harmless'])}){last}"
+    national_ids = [NationalId(**each) for each in listed["national_ids"]]
+    return Patterns(**{**listed, "harmless": harmless, "national_ids": national_ids})
 
 
 def mask_text(text: str) -> str:
@@ -184,7 +164,9 @@ def drop_overlaps(found: list[Sensitive], length: int) -> list[Sensitive]:
 
 def find_emails(text: str) -> Iterator[Sensitive]:
     if "@" in text:
-        yield from (Sensitive("e-mail", *match.span()) for match in compile_pattern(EMAIL).finditer(text))
+        yield from (
+            Sensitive("e-mail", *match.span()) for match in compile_pattern(load_patterns().email).finditer(text)
+        )
 
 
 def find_numbers(text: str) -> Iterator[Sensitive]:
@@ -206,7 +188,7 @@ def find_passages(text: str) -> list[tuple[int, int]]:
 
 def find_numbers_in(text: str) -> Iterator[Sensitive]:
     yield from find_ibans(text)
-    text = compile_pattern(HARMLESS).sub(lambda match: "~" * len(match[0]), text)
+    text = compile_pattern(load_patterns().harmless).sub(lambda match: "~" * len(match[0]), text)
     if ENOUGH_DIGITS.search(text):
         yield from find_cards(text)
         yield from find_national_ids(text)
@@ -214,21 +196,21 @@ def find_numbers_in(text: str) -> Iterator[Sensitive]:
 
 
 def find_ibans(text: str) -> Iterator[Sensitive]:
-    for match in compile_pattern(rf"(?<![A-Za-z0-9_])(?={IBAN})").finditer(text):
+    for match in compile_pattern(rf"(?<![A-Za-z0-9_])(?={load_patterns().iban})").finditer(text):
         if end := find_iban_end(text, match.start()):
             yield Sensitive("IBAN", match.start(), end)
 
 
 def find_iban_end(text: str, start: int) -> int | None:
     """Return where an IBAN ends: the longest valid part, because words may follow it like further groups."""
-    longest = compile_pattern(IBAN).match(text, start)
+    longest = compile_pattern(load_patterns().iban).match(text, start)
     ends = range(longest.end() if longest else start, start + 14, -1)
     whole = (end for end in ends if not text[end : end + 1].isalnum() or not text[end : end + 1].isascii())
     return next((end for end in whole if is_valid("iban", text[start:end].rstrip())), None)
 
 
 def find_cards(text: str) -> Iterator[Sensitive]:
-    for start, end in find_unlabelled(text, CARD):
+    for start, end in find_unlabelled(text, load_patterns().card):
         digits = re.sub(r"\D", "", text[start:end])
         if compile_pattern(load_patterns().issued_cards).fullmatch(digits) and is_valid("luhn", digits):
             yield Sensitive("card", start, end)
@@ -245,18 +227,17 @@ def find_national_ids(text: str) -> Iterator[Sensitive]:
 
 
 def find_phones(text: str) -> Iterator[Sensitive]:
-    for match in compile_pattern(ABROAD).finditer(text):
+    patterns = load_patterns()
+    for match in compile_pattern(patterns.phone_abroad).finditer(text):
         yield from find_phone_at(text, *match.span(), None)
-    for region, form in load_patterns().phone_forms.items():
+    for region, form in patterns.phone_forms.items():
         for start, end in find_unlabelled(text, form):
             yield from find_phone_at(text, start, end, region)
-    for start, end in find_unlabelled(text, CHINESE_FORM):
+    for start, end in find_unlabelled(text, patterns.phone_chinese):
         if IDEOGRAPH.search(text, max(0, start - NEAR), end + NEAR):
             yield from find_phone_at(text, start, end, "CN")
-    for start, end in find_labelled(text, ANY_PHONE, load_patterns().phone_label):
-        yield from next(
-            filter(None, (find_phone_at(text, start, end, region) for region in load_patterns().regions)), []
-        )
+    for start, end in find_labelled(text, patterns.phone_any, patterns.phone_label):
+        yield from next(filter(None, (find_phone_at(text, start, end, region) for region in patterns.regions)), [])
 
 
 def find_phone_at(text: str, start: int, end: int, region: str | None) -> list[Sensitive]:
@@ -271,15 +252,17 @@ def find_phone_at(text: str, start: int, end: int, region: str | None) -> list[S
 
 def find_unlabelled(text: str, form: str) -> Iterator[tuple[int, int]]:
     """Yield where the form occurs, unless a label says that it is something else."""
-    for match in compile_pattern(f"{START}(?:{form}){END}").finditer(text):
-        if not has_label(text, match.start(), load_patterns().other_label):
-            yield match.span()
+    spans = find_form(text, form)
+    return (span for span in spans if not has_label(text, span[0], load_patterns().other_label))
 
 
 def find_labelled(text: str, form: str, label: str) -> Iterator[tuple[int, int]]:
-    for match in compile_pattern(f"{START}(?:{form}){END}").finditer(text):
-        if has_label(text, match.start(), label):
-            yield match.span()
+    return (span for span in find_form(text, form) if has_label(text, span[0], label))
+
+
+def find_form(text: str, form: str) -> Iterator[tuple[int, int]]:
+    pattern = f"{load_patterns().start}(?:{form}){load_patterns().end}"
+    return (match.span() for match in compile_pattern(pattern).finditer(text))
 
 
 def has_label(text: str, start: int, label: str) -> bool:

@@ -277,4 +277,4 @@ def test_only_known_citations_become_numbers(text: str, shown: list[Any]) -> Non
     shown_exchange = build_exchange("?", None, answered(text, ONE, TWO), {}, ["tuesday#3"], is_newest=True)
     pieces = [each.citation.number if each.citation else each.memory or each.text for each in shown_exchange.pieces]
     assert pieces == shown
-    assert [each.title for each in shown_exchange.citations] == ["Deleted document"] * 2
+    assert [each.document for each in shown_exchange.citations] == [None] * 2

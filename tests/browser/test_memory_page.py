@@ -4,6 +4,7 @@ on a phone, without scripts, and with a key that has fewer permissions."""
 from __future__ import annotations
 
 import re
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,8 +14,7 @@ from playwright.async_api import Locator, Page, expect
 from recollect import Lesson, Scope, connect_sync
 from recollect.learning.extract import extract
 from recollect.learning.rules import rulebooks
-from recollect.server.console.memory import REJECTION_REASONS
-from recollect.server.console.render import redirect_back
+from recollect.server.console.render import load_templates, redirect_back
 from recollect.settings import Settings
 from recollect.values.conversation import TurnLike
 from tests.server.http.loopback import Served, keys_of_each_role
@@ -37,6 +37,13 @@ def known(console: Served, settings: Settings) -> Served:
     """The server, with messages from Sam."""
     record_messages(settings, SAM)
     return console
+
+
+def read_reasons() -> dict[str, str]:
+    """Return what the page says about each reason for not remembering something."""
+    module: Any = load_templates().get_template("words.html").module
+    reasons: dict[str, str] = module.REJECTIONS
+    return reasons
 
 
 def record_messages(settings: Settings, scope: Scope) -> None:
@@ -181,7 +188,7 @@ async def test_no_page_is_wider_than_a_phone(known: Served, new_page: NewPage) -
         await page.goto(f"/console/{path}")
         assert not await is_too_wide(page), path
     await page.goto("/console/memory/not-remembered")
-    await expect(page.get_by_role("row", name="past")).to_contain_text(REJECTION_REASONS["past"])
+    await expect(page.get_by_role("row", name="past")).to_contain_text(read_reasons()["past"])
     assert not await is_too_wide(page)
 
 
@@ -230,7 +237,7 @@ def test_form_leads_back_to_console_pages_only(path: str, address: str) -> None:
 def test_examples_of_rejection_reasons_are_rejected() -> None:
     books = rulebooks()
     gates = {gate.reason for book in books for gate in book.gates}
-    assert gates <= REJECTION_REASONS.keys()
-    examples = {reason: re.findall("“(.+?)”", meaning) for reason, meaning in REJECTION_REASONS.items()}
+    assert gates <= read_reasons().keys()
+    examples = {reason: re.findall("“(.+?)”", meaning) for reason, meaning in read_reasons().items()}
     for reason, said in ((reason, said) for reason, all_said in examples.items() for said in all_said):
         assert reason in {each.reason for each in extract(said, "user", books).rejected}, said

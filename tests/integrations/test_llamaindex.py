@@ -18,7 +18,6 @@ from pydantic import PrivateAttr
 from recollect import Engine, Scope, SyncEngine, Turn
 from recollect.integrations.llamaindex import (
     RecollectMemoryBlock,
-    RecordedMessage,
     drop_repeated_input,
     find_alignment,
     make_turn,
@@ -180,7 +179,7 @@ def test_a_message_is_a_turn_by_who_said_it(message: ChatMessage, turn: Turn) ->
     ],
 )
 def test_what_is_known_is_found_again_in_the_queue(known: str, queue: str, is_old: bool, start: int) -> None:
-    kept = [RecordedMessage("user", letter, f"monday#{n}") for n, letter in enumerate(known)]
+    kept = [Turn("user", letter) for letter in known]
 
     assert find_alignment(kept, [Turn("user", letter) for letter in queue], is_old) == start
 

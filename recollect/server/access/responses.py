@@ -61,6 +61,7 @@ SAME_FIELDS = (
     ("sql", "vql", "corrected_sql"),
     ("upload", "file"),
 )
+REPLAYED = {"Idempotent-Replayed": "true"}
 
 
 def encode_other(value: Any) -> Any:
@@ -72,7 +73,14 @@ ENCODER = msgspec.json.Encoder(enc_hook=encode_other)
 
 
 class Json(Response):
+    """A response in JSON; one that repeats what an earlier request got says so in a header."""
+
     media_type = "application/json"
+
+    def __init__(
+        self, content: Any, status_code: int = 200, headers: Mapping[str, str] | None = None, *, replayed: bool = False
+    ) -> None:
+        super().__init__(content, status_code, {**(headers or {}), **(REPLAYED if replayed else {})})
 
     def render(self, content: Any) -> bytes:
         return ENCODER.encode(content)

@@ -24,13 +24,12 @@ from recollect.apps.ask.patterns import normalize_question
 from recollect.apps.ask.question import MAX_ROWS as MAX_CSV_ROWS
 from recollect.apps.ask.question import Answer, Ask
 from recollect.apps.ask.source_registry import View
-from recollect.apps.ask.wording import make_file_name, write_csv
+from recollect.apps.ask.wording import describe_row_count, format_cell, make_file_name, write_csv
 from recollect.errors import InvalidInput, NotFound, RecollectError, describe_missing_extra
 from recollect.server.access.caller import check_environment_use
 from recollect.server.access.responses import STATUS
 from recollect.server.console.ask_view import (
     MAX_ROWS,
-    ChartImages,
     Exchange,
     build_new_exchange,
     highlight_sql,
@@ -89,6 +88,9 @@ def can_teach(visit: Visit, answer: Answer) -> bool:
 def render_ask_page(visit: Visit, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
     shared = {
         "highlight_sql": highlight_sql,
+        "format_cell": format_cell,
+        "describe_row_count": describe_row_count,
+        "max_rows": MAX_ROWS,
         "is_empty_answer": is_empty_answer,
         "can_teach": can_teach,
         "missing_charts": "" if can_draw() else describe_missing_extra("the chart", "charts", ["vl_convert"]),
@@ -252,9 +254,9 @@ async def draw_chart(exchange: Exchange) -> Exchange:
     if chart is None or not can_draw():
         return exchange
     # Drawing takes a tenth of a second: a thread keeps the server responsive.
-    images = [await asyncio.to_thread(draw_svg, chart, theme) for theme in THEMES]
-    light, dark = (f"data:{SVG};base64,{base64.b64encode(svg.encode()).decode()}" for svg in images)
-    return replace(exchange, images=ChartImages(light, dark))
+    images = {theme: await asyncio.to_thread(draw_svg, chart, theme) for theme in THEMES}
+    encoded = {theme: base64.b64encode(svg.encode()).decode() for theme, svg in images.items()}
+    return replace(exchange, images={theme: f"data:{SVG};base64,{image}" for theme, image in encoded.items()})
 
 
 async def add_source(visit: Visit) -> Response:

@@ -19,7 +19,7 @@ from recollect.apps.ask.interpretation import is_clear
 from recollect.apps.ask.question import Answer
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.wording import EMPTY, EMPTY_ZH, describe_row_count, format_cell
+from recollect.apps.ask.wording import EMPTY, EMPTY_ZH, format_cell
 from recollect.server.console.render import get_ref_index
 from recollect.values.conversation import Turn
 
@@ -28,25 +28,6 @@ MAX_CELL = 300  # characters of a value
 SUGGESTIONS = 4  # questions
 SQL_TOKENS = ("Keyword", "String", "Number", "Comment")  # coloured
 MAX_GROUPS = 20  # a suggested grouping has at most this many values
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A result as text. `number_columns` are right-aligned; `row_count` says how many of all rows are shown."""
-
-    headers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    number_columns: frozenset[int]
-    row_count: str
-    is_complete: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ChartImages:
-    """A chart as two SVG images: data addresses, or paths of the console."""
-
-    light: str
-    dark: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +44,7 @@ class Exchange:
     key: str  # HTML id
     turn: int | None = None
     at: datetime | None = None
-    images: ChartImages | None = None
+    images: Mapping[str, str] | None = None  # its chart for a light and a dark page, as data addresses
     rating: str | None = None
     is_logged: bool = False
     is_clarified: bool = False
@@ -78,15 +59,15 @@ class Exchange:
         return get_single_value(self.rows)
 
     @property
-    def table(self) -> Table | None:
-        rows = self.rows
-        if rows is None or self.single_value is not None:
-            return None
-        cells = tuple(tuple(map(format_cell, row)) for row in rows.rows[:MAX_ROWS])
-        numbers = frozenset(n for n, values in enumerate(zip(*rows.rows, strict=True)) if is_figures(values))
-        cut = describe_row_count(rows, MAX_ROWS)
-        count = "1 row" if len(cells) == 1 else f"{len(cells):,} rows"
-        return Table(self.answer.headers or rows.columns, cells, numbers, cut or count, not cut)
+    def has_table(self) -> bool:
+        """Whether its rows are shown as a table: there are some, and more than a single value."""
+        return bool(self.rows and self.rows.rows) and self.single_value is None
+
+    @property
+    def number_columns(self) -> set[int]:
+        """The columns to align on the right."""
+        rows = self.rows.rows if self.rows else ()
+        return {n for n, values in enumerate(zip(*rows, strict=True)) if is_figures(values)}
 
     @property
     def choices(self) -> list[str]:
@@ -192,22 +173,24 @@ def suggest_questions(view: View, today: date) -> list[str]:
 
     Totals are of measures in tables that have a date; counts are of entities, those with a name column first.
     """
-    by_name = sorted(
+    totals = list_totals(view)
+    entities = sorted(
         view.model.entities, key=lambda each: (bool(each.label), count_rows(view, each.table)), reverse=True
     )
-    counts = (f"How many {plural(each.names[0])} are there?" for each in by_name if each.names)
-    kinds = [*((1, texts) for texts in suggest_totals(view)), (SUGGESTIONS, counts)]  # how many of each
+    kinds = (  # how many of each
+        (1, (f"{total} by {group}" for table, total in totals for group in list_groups(view, table))),
+        (1, (f"{total} by month" for _, total in totals)),
+        (SUGGESTIONS, (f"How many {plural(each.names[0])} are there?" for each in entities if each.names)),
+    )
     found = (islice((text for text in texts if is_clear(text, view, today)), most) for most, texts in kinds)
     return [*islice(chain.from_iterable(found), SUGGESTIONS - 1), "What tables are there?"]
 
 
-def suggest_totals(view: View) -> tuple[Iterator[str], Iterator[str]]:
-    """Return totals of measures in tables that have a date: by a small group, and by month."""
+def list_totals(view: View) -> list[tuple[str, str]]:
+    """Return the table and the total of each measure in a table that has a date, the largest tables first."""
     dated = {each.table for each in view.model.moments if each.is_main}
-    by_size = sorted(view.model.measures, key=lambda each: count_rows(view, each.table), reverse=True)
-    measures = [(each.table, each.names[0]) for each in by_size if each.table in dated]
-    by_group = (f"Total {name} by {group}" for table, name in measures for group in list_groups(view, table))
-    return by_group, (f"Total {name} by month" for _, name in measures)
+    measures = sorted(view.model.measures, key=lambda each: count_rows(view, each.table), reverse=True)
+    return [(each.table, f"Total {each.names[0]}") for each in measures if each.table in dated]
 
 
 def list_groups(view: View, table: str) -> Iterator[str]:

@@ -18,7 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from recollect.apps.chat.message import Answer, Ask
 from recollect.errors import NotFound
 from recollect.recall.rank import NEAR
-from recollect.server.console.render import HEADERS, SEARCH_ARMS, get_ref_index, load_templates, redirect, render_page
+from recollect.server.console.render import HEADERS, get_ref_index, load_templates, redirect, render_page
 from recollect.server.console.visit import SAMPLE, Visit, parse_number
 from recollect.values.audit import ExplainedHit
 from recollect.values.conversation import Turn
@@ -31,23 +31,9 @@ PAGE_SESSIONS = 30
 MAX_SESSIONS = 1000
 MAX_MEMORIES = 300  # searched for those learned from the messages of a page
 SHOWN_MEMORIES = 6  # on the page that starts a session
-EXAMPLES = (
-    "Call me Sam. I live in Porto.",
-    "Active means logged in within the last 30 days.",
-    "What do you know about me?",
-)
-SAMPLE_EXAMPLES = (
-    "What do you know about me?",
-    "Which currency do we report revenue in?",
-    "I moved to Porto last month.",
-)
 LEARNING_SECONDS = 8.0  # a page waits this long for the worker
 EVENT_STREAM = "text/event-stream"
 MEMORY_USE_TYPES: Mapping[str, type] = {"notes": list, "sources": list, "request_id": str, "rewritten": str}
-ORIGINS: Mapping[str, str] = {  # of replies that no model wrote
-    "sql": "from a database, without a model",
-    "documents": "quoted from documents, without a model",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +48,6 @@ class Message:
     @property
     def data(self) -> Mapping[str, Any]:
         return self.turn.data or {}
-
-    @property
-    def origin(self) -> str:
-        """How a reply was made; empty for a message of a user or of another application."""
-        if self.turn.role != "assistant" or not {"answers", "host"} & self.data.keys():
-            return ""
-        return str(self.data.get("model") or ORIGINS.get(str(self.data.get("host")), "from memory, without a model"))
 
 
 async def show_chat(visit: Visit) -> Response:
@@ -89,7 +68,6 @@ async def show_chat(visit: Visit) -> Response:
         "first_index": turns[0].index if turns else None,
         "reach": visit.query("reach", "auto"),
         "is_sample": visit.selection == SAMPLE,
-        "examples": SAMPLE_EXAMPLES if visit.selection == SAMPLE else EXAMPLES,
         "remembered": [] if session else await visit.engine.memories(visit.scope("memories"), limit=SHOWN_MEMORIES),
     }
     return render_page(visit, "chat.html", values)
@@ -170,7 +148,6 @@ async def show_why(visit: Visit) -> Response:
         "use": use,
         "explanation": explanation,
         "describe_match": describe_match,
-        "arms": SEARCH_ARMS,
     }
     return render_page(visit, "chat_why.html", values)
 

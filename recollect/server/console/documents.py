@@ -25,15 +25,7 @@ from recollect.errors import InvalidInput, NotFound, RecollectError
 from recollect.learning.document_turns import CITATION, IN_BRACKETS, asks_documents
 from recollect.server.access.caller import read_chunks
 from recollect.server.access.responses import STATUS
-from recollect.server.console.render import (
-    FOLDER,
-    format_pages,
-    get_ref_index,
-    link,
-    redirect,
-    render_html,
-    render_page,
-)
+from recollect.server.console.render import FOLDER, format_pages, get_ref_index, redirect, render_html, render_page
 from recollect.server.console.visit import Visit, parse_number
 from recollect.values.conversation import Conversation
 from recollect.values.document import MAX_CHUNK_HITS, Document, Passage, Upload
@@ -47,23 +39,16 @@ EXCERPT_CHARS = 3_000  # shown where nothing is cited
 WORD_CHARS = 80  # an excerpt is shortened by at most this much, so that it starts and ends with a whole word
 MAX_CITED_CHARS = 20_000  # an address can ask for any range
 REFERENCE = re.compile(rf"{IN_BRACKETS.pattern}|{CITATION.pattern}|\[(?P<memory>[^\[\]\s]{{1,300}})\]")
-DELETED_TITLE = "Deleted document"
 EXAMPLE_NAME = "Example - bicycle workshop.md"
-EXAMPLE_QUESTIONS = (
-    "How much is a tyre change?",
-    "How long is the guarantee on repairs?",
-    "When is the workshop closed?",
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A passage that an answer cites, with its number in the text. Without an address its document was deleted."""
+    """A passage that an answer cites, with its number in the text. Without a document, that was deleted."""
 
     number: int
-    title: str
-    pages: str
-    address: str
+    source: Source
+    document: Document | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +77,6 @@ class Exchange:
         """The answer's index in the session; None where it was not logged."""
         index = get_ref_index(self.answered.ref)
         return int(index) if index else None
-
-    @property
-    def is_rephrased(self) -> bool:
-        return self.answered.standalone.strip() != self.question.strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +111,10 @@ def number_citations(answered: Answered, documents: Mapping[UUID, Document]) -> 
     sources = {f"Doc {each.document}/Chunk {each.chunk}": each for each in answered.sources if each.cited}
     in_text = [make_passage_name(match) for match in CITATION.finditer(answered.answer)]
     order = dict.fromkeys((*(name for name in in_text if name in sources), *sources))
-    return {name: make_citation(number, sources[name], documents, answered) for number, name in enumerate(order, 1)}
-
-
-def make_citation(number: int, source: Source, documents: Mapping[UUID, Document], answered: Answered) -> Citation:
-    document = documents.get(source.document)
-    if document is None:
-        return Citation(number, DELETED_TITLE, "", "")
-    pages = format_pages(source.page, source.page_end)
-    return Citation(number, document.title, pages, link_passage(source, answered))
+    return {
+        name: Citation(number, sources[name], documents.get(sources[name].document))
+        for number, name in enumerate(order, 1)
+    }
 
 
 def make_passage_name(match: re.Match[str]) -> str:
@@ -156,12 +132,6 @@ def split_answer(text: str, citations: Mapping[str, Citation], memories: Sequenc
             yield from known
             position = match.end()
     yield Piece(text[position:])
-
-
-def link_passage(source: Source, answered: Answered) -> str:
-    """Return the address of a passage in its document; session and turn lead back to the answer."""
-    place = {"id": source.document, "from": source.start, "to": source.end}
-    return link("documents/one", **place, session=answered.session, turn=get_ref_index(answered.ref)) + "#cited"
 
 
 # Excerpts -------------------------------------------------------------------------------------------------------------
@@ -221,7 +191,6 @@ async def show_documents(visit: Visit) -> Response:
             for entry in logged
         ],
         "before": logged[0].question.index if logged else None,
-        "questions": EXAMPLE_QUESTIONS,
         # how the last question was asked, for browsers without scripts
         "top": parse_number("top", visit.query("top"), TOP_K),
         "max_top": MAX_CHUNK_HITS,

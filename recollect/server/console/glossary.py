@@ -3,46 +3,20 @@ up what a term means to the user; approve proposed definitions. Each change chec
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from operator import attrgetter
+from collections.abc import Mapping
+from dataclasses import replace
 
 from starlette.responses import Response
 
 from recollect.errors import InvalidInput, NotFound
-from recollect.server.console.render import group_in_order, redirect, render_page
+from recollect.server.console.render import redirect, render_page
 from recollect.server.console.visit import Visit, parse_choice, parse_number
-from recollect.values.resolution import Meaning, Resolution
-from recollect.values.scope import Tier
 from recollect.values.term import KINDS, MAX_TERMS, Term, TermKind
 
 PAGE_TERMS = 30  # each "Show more" adds as many
 MAX_PENDING = 50
 MAX_FILE_BYTES = 5_000_000
 EMPTY_FORM = {"name": "", "kind": "glossary", "description": "", "synonyms": "", "sql": ""}
-KIND_TITLES: Mapping[str, str] = {
-    "glossary": "Terms",
-    "table": "Tables",
-    "column": "Columns",
-    "value": "Values",
-    "relationship": "Relationships",
-}
-TIERS: Mapping[Tier, str] = {  # in the order of precedence
-    "session": "set for this request",
-    "user": "this user's own definition",
-    "project": "definitions shared in the project",
-    "ontology": "glossary and database schema",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class TierMeanings:
-    """The meanings of a term in one tier. `is_used`: the first of them is the one that applies."""
-
-    tier: Tier
-    title: str
-    meanings: Sequence[Meaning]
-    is_used: bool
 
 
 async def render_glossary(visit: Visit, typed: Mapping[str, str] = EMPTY_FORM, problem: str = "") -> Response:
@@ -62,11 +36,9 @@ async def render_glossary(visit: Visit, typed: Mapping[str, str] = EMPTY_FORM, p
         "search": search,
         "kind": kind,
         "word": word,
-        "titles": KIND_TITLES,
-        "groups": group_in_order(terms[:limit], attrgetter("kind"), KIND_TITLES),
+        "terms": terms[:limit],
         "more": limit + PAGE_TERMS if len(terms) > limit else None,
         "resolution": resolution,
-        "tiers": list_meanings(resolution) if resolution else [],
         "pending": pending,
         "typed": typed,
         "problem": problem,
@@ -83,19 +55,6 @@ async def load_terms(visit: Visit, search: str, kind: str, limit: int) -> list[T
         return terms
     defined = await visit.engine.terms.find(scope, kind="glossary", limit=limit)
     return [*defined, *(term for term in terms if term.kind != "glossary")][:limit]
-
-
-def list_meanings(resolution: Resolution) -> list[TierMeanings]:
-    """Return all tiers in the order of precedence, each with its meanings of the term."""
-    found: list[Meaning] = list(resolution.candidates)
-    tier, meaning, source = resolution.tier, resolution.meaning, resolution.source
-    if tier is not None and meaning is not None and source is not None:
-        used = Meaning(tier, meaning, resolution.confidence, source, resolution.refs, resolution.sql, resolution.memory)
-        found.insert(0, used)
-    return [
-        TierMeanings(each, title, [meaning for meaning in found if meaning.tier == each], each == tier)
-        for each, title in TIERS.items()
-    ]
 
 
 async def find_term(visit: Visit, name: str, kind: TermKind) -> Term | None:

@@ -16,71 +16,21 @@ from starlette.responses import Response
 from recollect.engine import as_memory_id
 from recollect.errors import InvalidInput, NotFound
 from recollect.server.access.idempotency import search_memory
-from recollect.server.console.render import SEARCH_ARMS, group_in_order, link, redirect_back, render_page
+from recollect.server.console.render import link, redirect_back, render_page
 from recollect.server.console.visit import Visit, parse_choice, parse_number
 from recollect.values.conversation import Turn
 from recollect.values.identity import Action
 from recollect.values.lesson import IMPORTANCE, Lesson, Owner
 from recollect.values.memory import ALWAYS_ON, Memory, MemoryKind, Status, list_versions
-from recollect.values.query import Context, Line, Query, Reach
+from recollect.values.query import Context, Query, Reach
 from recollect.values.scope import Scope
 
-KINDS: Mapping[str, tuple[str, str]] = {  # title of a group, and what belongs to it
-    "identity": ("Profile", "name, location, job"),
-    "preference": ("Preferences", "likes, dislikes and style"),
-    "constraint": ("Constraints", "allergies, budgets, deadlines"),
-    "instruction": ("Instructions", "how answers should be written"),
-    "fact": ("Facts", "anything else about the user's world"),
-    "decision": ("Decisions", "what was agreed"),
-    "todo": ("To-dos", "open tasks"),
-    "terminology": ("Terminology", "the user's names for things"),
-    "definition": ("Definitions", "what a term means"),
-    "correction": ("Corrections", "answers the user corrected"),
-    "question": ("Questions", "past questions and their answers"),
-    "note": ("Notes", "everything else"),
-}
 CURRENT: tuple[Status, ...] = ("active", "pending")
-STATUSES: Mapping[str, tuple[str, Sequence[Status] | None]] = {
-    "": ("Active and pending", CURRENT),
-    "pending": ("Pending approval", ("pending",)),
-    "ended": ("Ended", ("superseded", "retracted")),
-    "all": ("All", None),
-}
-REJECTION_REASONS: Mapping[str, str] = {  # reason: what it means; what is in quotes must be rejected for this reason
-    "question": "It was a question, not a statement: “am I allergic to nuts?”",
-    "hypothetical": "It was hypothetical: “if I lived in Porto …”",
-    "reported": "It was somebody else's claim: “he says I live in Porto”.",
-    "others": "It was about somebody else: “he lives in Porto”.",
-    "denied": "It was denied: “it is not true that I live in Porto”.",
-    "negated": "It was negated: “I am not a doctor” does not give a job.",
-    "past": "It is no longer true: “I used to live in Porto”.",
-    "temporary": "It is only temporary: “I am in Porto this week”.",
-    "request": "It was a request: “write a letter to my bank”.",
-    "joke": "It was a joke: “I live in Porto, just kidding”.",
-    "small talk": "It was small talk: “good morning”.",
-    "role play": "It was role play: “pretend I am a doctor”.",
-    "quoted": "It was quoted text, code, or text recalled from memory.",
-    "not the user": "It came from the assistant or a tool. Only the user's own messages are learned from.",
-    "forget": "The user asked to forget it in the same message.",
-    "weak": "The confidence or the importance was too low.",
-    "too many": "The message had more statements than are learned from one message.",
-    "too short": "The statement was too short.",
-    "too long": "The statement was too long for one memory.",
-    "known already": "It is already remembered.",
-    "vague": "It was vague: “I like that”.",
-    "less sure than what is known": "It contradicts a memory that has higher confidence.",
-    "not in the text": "The model quoted text that is not in the message.",
-    "not in the quote": "The model's quote does not support the statement.",
-    "no such turn": "The model referred to a message that does not exist.",
-    "no such category": "The model used a kind of memory that does not exist.",
-    "no usable key": "The model did not say what the statement is about.",
-}
-SECTIONS: Mapping[str, str] = {
-    "terms": "Definitions",
-    "known": "Memories",
-    "episodes": "Summaries of earlier messages",
-    "recalled": "Relevant messages",
-    "recent": "Latest messages of the session",
+STATUSES: Mapping[str, Sequence[Status] | None] = {  # by their name in the address
+    "": CURRENT,
+    "pending": ("pending",),
+    "ended": ("superseded", "retracted"),
+    "all": None,
 }
 
 
@@ -101,12 +51,6 @@ def build_history(memory: Memory, same_key: Sequence[Memory]) -> History:
     versions = list_versions(memory, same_key)
     others = [each for each in same_key if each not in versions and each.kind == memory.kind]
     return History(memory, versions[::-1], sorted(others, key=lambda each: (each.valid_from, each.id), reverse=True))
-
-
-def group_lines(context: Context) -> list[tuple[str, list[Line], int]]:
-    """Return the lines of a context by section: title, lines, tokens."""
-    groups = group_in_order(context.lines, lambda line: line.section, SECTIONS)
-    return [(SECTIONS[name], lines, sum(line.tokens for line in lines)) for name, lines in groups]
 
 
 def parse_end_of_day(field: str, text: str) -> datetime | None:
@@ -155,7 +99,7 @@ class Filters:
 
     @property
     def statuses(self) -> Sequence[Status] | None:
-        return STATUSES[self.status][1]
+        return STATUSES[self.status]
 
     @property
     def moment(self) -> datetime | None:
@@ -198,7 +142,7 @@ async def render_list(visit: Visit, filters: Filters, typed: dict[str, str], pro
     )
     values = {
         "filters": filters,
-        "groups": group_in_order(memories, lambda memory: memory.kind, KINDS),
+        "memories": memories,
         "next_page": str(memories[-1].id) if len(memories) == PAGE_MEMORIES else "",
         "is_paged": bool(visit.query("after")),
         "counts": {owner: await count_kinds(visit, filters, owner) for owner in OWNERS},
@@ -206,8 +150,6 @@ async def render_list(visit: Visit, filters: Filters, typed: dict[str, str], pro
         "typed": typed,
         "problem": problem,
         "examples": EXAMPLES,
-        "kinds": KINDS,
-        "statuses": STATUSES,
     }
     return render_page(visit, "memory.html", values, 400 if problem else 200)
 
@@ -318,9 +260,7 @@ async def show_search(visit: Visit) -> Response:
         "typed": typed,
         "sessions": sessions,
         "context": context,
-        "sections": group_lines(context) if context else [],
         "problem": problem,
-        "arms": SEARCH_ARMS,
         "shown_hits": SHOWN_HITS,
     }
     return render_page(visit, "memory_search.html", values, 400 if problem else 200)
@@ -343,7 +283,7 @@ async def show_episodes(visit: Visit) -> Response:
 
 async def show_rejections(visit: Visit) -> Response:
     counts = await visit.engine.rejections(visit.scope("rejections"))
-    return render_page(visit, "memory_not_remembered.html", {"counts": counts, "reasons": REJECTION_REASONS})
+    return render_page(visit, "memory_not_remembered.html", {"counts": counts})
 
 
 # Forms that change a memory, on every page that shows one -------------------------------------------------------------

@@ -5,21 +5,21 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from recollect.learning.document_turns import IN_BRACKETS
 from recollect.server.console.visit import Visit
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-T = TypeVar("T")
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
 HEADERS: Mapping[str, str] = {
@@ -33,19 +33,8 @@ HEADERS: Mapping[str, str] = {
     "Cache-Control": "no-store",
 }
 CITATION = re.compile(r"\[([^\s\[\]]{1,220}#\d{1,9}(?:-\d{1,9})?|memory:[0-9a-f-]{36})\]")
-SEARCH_ARMS: Mapping[str, str] = {"bm25": "keywords", "vector": "meaning", "trigram": "spelling"}
 MAX_REF_LENGTH = 20
 MAX_PATH_LENGTH = 2_000
-NAVIGATION = (  # path, name, action that makes the page visible
-    ("chat", "Chat", "history"),
-    ("ask", "Ask a database", "data_sources"),
-    ("documents", "Documents", "documents"),
-    ("memory", "Memory", "memories"),
-    ("terms", "Glossary", "terms"),
-    ("health", "Health", "report"),
-    ("privacy", "Privacy", "memories"),
-    ("settings", "Settings", "work"),
-)
 
 
 @cache
@@ -68,6 +57,7 @@ def load_templates() -> Environment:
         short_ref=shorten_ref,
         split_citations=split_citations,
         without_tables=remove_tables,
+        without_passages=lambda text: IN_BRACKETS.sub("", text),
         size=format_size,
         pages=format_pages,
     )
@@ -79,7 +69,6 @@ def render_page(visit: Visit, template: str, values: Mapping[str, Any], status: 
     common = {
         "visit": visit,
         "selection": visit.selection,
-        "navigation": [(path, name) for path, name, action in NAVIGATION if visit.can(action)],  # type: ignore[arg-type]
         "notice": visit.query("notice"),
         "layout": "fragment.html" if visit.wants_fragment else "layout.html",
     }
@@ -160,13 +149,6 @@ def static_url(name: str) -> str:
     """Return the address of a static file with its digest, so that browsers can cache it for good."""
     digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
     return f"/console/static/{name}?v={digest}"
-
-
-def group_in_order(values: Iterable[T], key: Callable[[T], str], order: Iterable[str]) -> list[tuple[str, list[T]]]:
-    """Return the values by their key, in the given order of keys; keys without values are left out."""
-    values = list(values)
-    groups = ((name, [each for each in values if key(each) == name]) for name in order)
-    return [(name, group) for name, group in groups if group]
 
 
 def format_pages(page: int | None, page_end: int | None) -> str:

@@ -211,29 +211,28 @@ async def answer_once(
     Only the answer's place in the log is stored with the key; an answer that could not be logged is made again. While
     the store does not answer, neither key nor question can be stored, and the question is answered without them.
     """
-    refs: list[str | None] = []
-    described: list[dict[str, Any]] = []
+    made: list[Answer] = []
 
-    async def work() -> dict[str, Any]:
-        made = await answer()
-        refs.append(made.ref)
-        described.append(await describe(made))
-        return described[-1]
+    async def work() -> Answer:
+        made.append(await answer())
+        return made[-1]
 
-    async def restore(stored: Stored, call: Call) -> dict[str, Any]:
+    async def restore(stored: Stored, call: Call) -> Answer:
         ref = stored["ref"]
-        return await describe(await load_answer(call.engine, call.scope, ref) if ref else await answer())
+        return await load_answer(call.engine, call.scope, ref) if ref else await answer()
 
     replayed = False
     with call.engine.runtime.deadline():
         try:
-            replay = Replay(lambda _: {"ref": refs[-1]}, restore)
-            result, replayed = await run_once(call, key, identity, work, replay)
+            result, replayed = await run_once(
+                call, key, identity, work, Replay(lambda each: {"ref": each.ref}, restore)
+            )
         except (StoreUnavailable, SchemaMismatch):
             if key is None:
                 raise
-            result = described[-1] if described else await work()
-    return Json(result, status, headers={"Idempotent-Replayed": "true"} if replayed else None)
+            result = made[-1] if made else await answer()
+        described = await describe(result)
+    return Json(described, status, replayed=replayed)
 
 
 async def stream_answer(call: Call, body: AskBody, key: str | None, context: str | None) -> StreamingResponse:

@@ -18,12 +18,13 @@ from recollect.apps.ask import teaching
 from recollect.apps.ask.answer_fields import ExecutionResult, execution_result
 from recollect.apps.ask.patterns import fill_pattern, read_pattern
 from recollect.apps.ask.question import MAX_ROWS
+from recollect.apps.ask.semantic.catalog import Column, Table
 from recollect.apps.ask.semantic.model_file import dump_model
 from recollect.apps.ask.source_registry import OpenSource
 from recollect.errors import InvalidInput, NotFound
 from recollect.server.access.caller import Call, Caller, check_environment_use
 from recollect.server.access.idempotency import Replay, Stored, find_memory, store_id
-from recollect.server.access.responses import json_object, list_of
+from recollect.server.access.responses import Shape, json_object, list_of
 from recollect.server.http.bodies import NAME, VALUE, Body, chars, within
 from recollect.server.http.routing import Routes
 from recollect.values.audit import Receipt
@@ -40,12 +41,12 @@ SUMMARY: dict[str, Any] = {
     "created_at": datetime,
     "updated_at": datetime,
 }
-COLUMN = json_object("SourceColumn", name=str, type=str)
-TABLE = json_object("SourceTable", name=str, comment=str, rows=int | None, columns=list_of(COLUMN))
+COLUMN = Shape("SourceColumn", Column, "name", type=(str, lambda column: column.type))
+TABLE = Shape("SourceTable", Table, "name", "comment", "rows", columns=COLUMN.list_at("columns"))
 SOURCE = json_object(
     "DataSource",
     **SUMMARY,
-    tables=list_of(TABLE),
+    tables=list_of(TABLE.model),
     model=dict[str, Any],
     access=dict[str, Any] | None,
 )
@@ -89,15 +90,7 @@ def describe_source(source: DataSource, caller: Caller) -> dict[str, Any]:
 def describe_contents(opened: OpenSource, call: Call) -> dict[str, Any]:
     """Return a data source with its tables and its semantic model, as far as the caller may see them."""
     view = opened.view(call.role)
-    tables = [
-        {
-            "name": table.name,
-            "comment": table.comment,
-            "rows": table.rows,
-            "columns": [{"name": column.name, "type": column.type} for column in table.columns],
-        }
-        for table in view.catalog.tables
-    ]
+    tables = TABLE.describe_all(view.catalog.tables)
     access = dict(opened.entry.access) if call.caller.can("put_data_source") else None
     described = describe_source(opened.entry, call.caller)
     return described | {"tables": tables, "model": dump_model(view.model), "access": access}

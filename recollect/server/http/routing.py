@@ -12,9 +12,11 @@ of the path are added and, without a body, those that name a user and a project 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import partial, wraps
+from importlib.resources import files
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, get_args, get_origin
 
@@ -34,32 +36,14 @@ from recollect.server.access.idempotency import (
     memory_replay,
     run_once,
 )
-from recollect.server.access.responses import Json, json_model
+from recollect.server.access.responses import REPLAYED, Json, json_model
 from recollect.values.audit import Receipt
 from recollect.values.identity import Action
 from recollect.values.memory import Memory
 from recollect.values.scope import Scope
 from recollect.values.serialization import to_json
 
-TAGS = [
-    {"name": "verbs", "description": "What an application does with memory."},
-    {"name": "chat", "description": "An assistant that remembers."},
-    {"name": "memories", "description": "What is known: list, end, approve, share, redact."},
-    {"name": "ontology", "description": "What tables, columns and terms mean in a project."},
-    {"name": "projects", "description": "The memory API of text-to-SQL front ends."},
-    {"name": "data sources", "description": "The databases of a project."},
-    {"name": "ask", "description": "Questions to a database, with the fields of /answerQuestion."},
-    {"name": "text to SQL", "description": "Questions to one data source, and what teaches it."},
-    {"name": "approved queries", "description": "Questions with their SQL, for everybody in the project."},
-    {"name": "documents", "description": "Upload and ask: documents, memory and history in one answer."},
-    {"name": "operators", "description": "API keys, the report, and background work."},
-    {"name": "health", "description": "For monitoring."},
-]
-SCHEMES = {
-    "bearer": {"type": "http", "scheme": "bearer", "description": "An API key or a JSON Web Token."},
-    "basic": {"type": "http", "scheme": "basic", "description": "A user, with an API key as the password."},
-    "key": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key."},
-}
+OPENAPI = tomllib.loads(files("recollect.server.http").joinpath("openapi.toml").read_text("utf-8"))
 ACTIONS = "x-actions"  # where the schema names the actions of a route; docs/reference/http.md is generated from it
 OPEN = ("/health", "/ready")
 REPLAYS: Mapping[Any, Replay] = {None: NO_CONTENT, Receipt: RECEIPT_REPLAY}  # by the type of a route's result
@@ -88,27 +72,7 @@ def error_example(description: str, code: str, message: str, field: str | None =
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    400: error_example("A value cannot be used; `field` names it.", "invalid_request", "text: is empty", "text"),
-    401: error_example(
-        "No valid credentials.", "unauthorized", "send `Authorization: Bearer` with an API key or token"
-    ),
-    403: error_example(
-        "The caller is not allowed to do this.",
-        "forbidden",
-        "promote takes the role admin; this identity has the role user",
-    ),
-    404: error_example(
-        "Not found in this scope; what belongs to another user counts as not found.", "not_found", "there is no memory"
-    ),
-    409: error_example(
-        "The idempotency key was used for another request.", "conflict", "use a new key for this request"
-    ),
-    413: error_example("The body is too large.", "too_large", "the body has more than 20,000,000 bytes"),
-    415: error_example(
-        "The body is not JSON.", "unsupported_media_type", "send JSON as Content-Type: application/json"
-    ),
-    429: error_example("Too many requests; `Retry-After` says when to try again.", "rate_limited", "wait 0.5 s"),
-    503: error_example("The database does not answer; repeat the request.", "unavailable", "PostgreSQL went away"),
+    int(status): error_example(**example) for status, example in OPENAPI["errors"].items()
 }
 ERRORS_WITHOUT_BODY: dict[int | str, dict[str, Any]] = {status: ERRORS[status] for status in (400, 401, 403, 429, 503)}
 
@@ -140,13 +104,13 @@ def install(app: FastAPI, routers: Sequence[APIRouter]) -> None:
 def complete_schema(schema: dict[str, Any], actions: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Add credentials, the actions of each route, and the first sentence of its description as its summary; remove
     FastAPI's validation error, which is never sent."""
-    schema["components"]["securitySchemes"] = SCHEMES
+    schema["components"]["securitySchemes"] = OPENAPI["schemes"]
     for path, operations in schema["paths"].items():
         for operation in operations.values():
             operation["responses"].pop(NEVER, None)
             operation["summary"] = operation["description"].partition(". ")[0].removesuffix(".")
             if path not in OPEN:
-                operation["security"] = [{name: []} for name in SCHEMES]
+                operation["security"] = [{name: []} for name in OPENAPI["schemes"]]
             if operation["operationId"] in actions:
                 operation[ACTIONS] = list(actions[operation["operationId"]])
     for unused in ("HTTPValidationError", "ValidationError"):
@@ -308,7 +272,6 @@ def respond(request: Request, result: Any, *, replayed: bool = False) -> Respons
     if isinstance(result, Response):
         return result
     status = request.scope["route"].status_code or 200
-    headers = {"Idempotent-Replayed": "true"} if replayed else None
     if status == 204:
-        return Response(status_code=204, headers=headers)
-    return Json(to_json(result), status_code=status, headers=headers)
+        return Response(status_code=204, headers=REPLAYED if replayed else None)
+    return Json(to_json(result), status_code=status, replayed=replayed)

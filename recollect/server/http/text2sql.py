@@ -28,7 +28,7 @@ from recollect.apps.ask.question import MAX_ROWS, Answer, Ask, read_session_cont
 from recollect.errors import InvalidInput
 from recollect.server.access.caller import Call, Caller, decode_utf8
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, find_memory
-from recollect.server.access.responses import json_object, list_of
+from recollect.server.access.responses import Shape, json_object, list_of
 from recollect.server.http.answer_question import SessionContextHeader, answer_once
 from recollect.server.http.bodies import NAME, VALUE, Body, Session, chars, within
 from recollect.server.http.routing import Routes, name_parameter
@@ -93,18 +93,19 @@ class FeedbackBody(Body):
     user_id: UserId = None
 
 
-Text2SqlAnswer = json_object(
+TEXT2SQL = Shape(
     "Text2SqlAnswer",
-    sql=str,
-    confidence=float,
-    tables_used=list[str],
-    examples_found=int,
-    needs_clarification=bool,
-    clarifications=list[ClarificationAnswer],
-    assumptions=list[AssumptionAnswer],
-    pattern_used=str | None,
-    learned=list[LearnedAnswer],
-    metadata=dict[str, Any],
+    Answer,
+    sql="sql",
+    confidence="confidence",
+    tables_used=(list[str], lambda answer: list(answer.tables)),
+    examples_found="examples",
+    needs_clarification="needs_clarification",
+    clarifications=(list[ClarificationAnswer], lambda answer: list(map(describe_clarification, answer.clarifications))),
+    assumptions=(list[AssumptionAnswer], lambda answer: list(map(asdict, answer.assumptions))),
+    pattern_used="pattern",
+    learned=(list[LearnedAnswer], lambda answer: list(map(asdict, answer.learned))),
+    metadata=(dict[str, Any], lambda answer: describe_metadata(answer)),
 )
 CORRECTED = json_object("CorrectedSql", equivalent=bool, changes=list[Change], learned=list[Memory])
 PAST_QUESTION = json_object(
@@ -142,7 +143,7 @@ def remembers(caller: Caller, body: QuestionBody | ClarifyBody) -> bool:
     return has_user or (isinstance(body, ClarifyBody) and body.clarification_id is None)
 
 
-@routes.add("POST /text2sql", "ask", model=Text2SqlAnswer, find_scope=authorize_question)
+@routes.add("POST /text2sql", "ask", model=TEXT2SQL.model, find_scope=authorize_question)
 async def text_to_sql(
     call: Call,
     source: str,
@@ -158,33 +159,26 @@ async def text_to_sql(
 
 
 async def describe_text2sql(answer: Answer) -> dict[str, Any]:
+    return TEXT2SQL.describe(answer)
+
+
+def describe_metadata(answer: Answer) -> dict[str, Any]:
     return {
-        "sql": answer.sql,
-        "confidence": answer.confidence,
-        "tables_used": list(answer.tables),
-        "examples_found": answer.examples,
-        "needs_clarification": answer.needs_clarification,
-        "clarifications": [describe_clarification(each) for each in answer.clarifications],
-        "assumptions": [asdict(each) for each in answer.assumptions],
-        "pattern_used": answer.pattern,
-        "learned": [asdict(each) for each in answer.learned],
-        "metadata": {
-            "answer": answer.text,
-            "explanation": answer.explanation,
-            "way": answer.way,
-            "model": answer.model,
-            "notes": list(answer.notes),
-            "session_id": answer.session,
-            "ref": answer.ref,
-            "error": answer.error,
-            "execution_result": execution_result(answer.rows, MAX_ROWS),
-            **describe_table(answer),
-            "chart": chart_answer(answer),
-        },
+        "answer": answer.text,
+        "explanation": answer.explanation,
+        "way": answer.way,
+        "model": answer.model,
+        "notes": list(answer.notes),
+        "session_id": answer.session,
+        "ref": answer.ref,
+        "error": answer.error,
+        "execution_result": execution_result(answer.rows, MAX_ROWS),
+        **describe_table(answer),
+        "chart": chart_answer(answer),
     }
 
 
-@routes.add("POST /text2sql/clarify", "learn", model=Text2SqlAnswer, status=201, find_scope=authorize_question)
+@routes.add("POST /text2sql/clarify", "learn", model=TEXT2SQL.model, status=201, find_scope=authorize_question)
 async def clarify_question(
     call: Call,
     source: str,

@@ -33,7 +33,7 @@ from recollect.server.access.caller import Call, CurrentUploader, read_chunks
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once
 from recollect.server.access.responses import Shape, json_object, list_of
 from recollect.server.http.bodies import NAME, Body, Project, chars, within
-from recollect.server.http.routing import PROJECT, ProjectParam, Routes, error_example, name_parameter, respond
+from recollect.server.http.routing import OPENAPI, PROJECT, ProjectParam, Routes, error_example, name_parameter, respond
 from recollect.values.audit import Receipt
 from recollect.values.conversation import Conversation
 from recollect.values.document import MAX_CHUNK_HITS, Document, DocumentId, Passage, Upload
@@ -49,22 +49,7 @@ FIELD_BYTES = 10_000
 PASSAGE_CHARS = 1_000  # if no end is given
 OTHER_NAME = "Ask the documents; the same as `query`, under its other name."
 FORM: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["file"],
-                    "properties": {
-                        "file": {"type": "string", "format": "binary", "examples": ["(the file)"]},
-                        "title": {"type": "string", "description": "By default the file's name.", **chars(500)},
-                        "shared": {"type": "boolean", "description": "For all users of the project.", "default": False},
-                    },
-                }
-            }
-        },
-    }
+    "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": OPENAPI["upload_form"]}}}
 }
 UNSUPPORTED = error_example(
     "Not a form, or a file of an unsupported type.", "unsupported_media_type", "upload: …", "upload"

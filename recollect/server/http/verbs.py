@@ -46,8 +46,7 @@ async def record(call: Call, body: bodies.RecordBody, idempotency_key: Idempoten
     """Append messages to a session. They are durable, and visible to the next read, when this answers."""
     turns = [turn.turn() for turn in body.turns]
     recorded = await call.engine.record(call.scope, turns, idempotency_key=idempotency_key)
-    headers = {"Idempotent-Replayed": "true"} if recorded.replayed else None
-    return Json(recorded_json([recorded]), status_code=201, headers=headers)
+    return Json(recorded_json([recorded]), status_code=201, replayed=recorded.replayed)
 
 
 @routes.add("POST /recall", "recall")

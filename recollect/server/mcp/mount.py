@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, FastAPI, Request
@@ -37,22 +37,9 @@ if TYPE_CHECKING:
 router = APIRouter()
 
 
-def mount(app: FastAPI) -> None:
-    """Add /mcp to an application, and run the SDK's session manager during the application's lifespan."""
-    app.include_router(router)
-    app_lifespan = app.router.lifespan_context
-
-    @asynccontextmanager
-    async def lifespan(within: Any) -> AsyncIterator[Any]:
-        async with app_lifespan(within) as state, run_session_manager(app):
-            yield state
-
-    app.router.lifespan_context = lifespan
-
-
 @asynccontextmanager
 async def run_session_manager(app: FastAPI) -> AsyncIterator[None]:
-    """Keep the session manager in `app.state.mcp`; None if the SDK is not installed."""
+    """Keep the SDK's session manager in `app.state.mcp` while the server runs; None if the SDK is not installed."""
     app.state.mcp = None
     if not is_sdk_installed():
         yield

@@ -205,20 +205,11 @@ MAX_MEMORIES, MAX_SESSIONS, MAX_TURNS = 200, 100, 200
 NO_MEMORY = "(nothing is remembered about this)"
 JSON = "application/json"
 RESOURCES = [
-    types.Resource(
-        uri=PROFILE,
-        name="profile",
-        title="User profile",
-        description="The user's memories, most important first.",
-        mime_type=JSON,
-    ),
-    types.Resource(
-        uri=SESSIONS,
-        name="sessions",
-        title="The user's conversations",
-        description="Latest first, each with the URI of its turns.",
-        mime_type=JSON,
-    ),
+    types.Resource(uri=uri, name=name, title=title, description=description, mime_type=JSON)
+    for uri, name, title, description in (
+        (PROFILE, "profile", "User profile", "The user's memories, most important first."),
+        (SESSIONS, "sessions", "The user's conversations", "Latest first, each with the URI of its turns."),
+    )
 ]
 TEMPLATES = [
     types.ResourceTemplate(

@@ -15,7 +15,7 @@ import httpx2
 
 from recollect.apps.ask.answer_fields import AnswerQuestionAnswer
 from recollect.server.app import make_app
-from recollect.server.http.text2sql import Text2SqlAnswer
+from recollect.server.http.text2sql import TEXT2SQL
 from recollect.settings import Settings
 from tests.apps.chat.chat_door import served
 from tests.openai_server import Answer, Server
@@ -45,7 +45,7 @@ class Door:
         body = {"question": question, "user_id": user, "execute": True, **more}
         answer = self.http.post(f"{SALES}/text2sql", json=body, headers=headers)
         assert answer.status_code == 200, answer.text
-        Text2SqlAnswer.model_validate(answer.json())
+        TEXT2SQL.model.model_validate(answer.json())
         told = dict(answer.json())
         return {**told, "rows": told["metadata"]["execution_result"].get("full", [])}
 
