@@ -7,11 +7,12 @@ run writes is kept in memory where the machine has room: a copied database is fo
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import shutil
 import ssl
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 
 import psycopg
@@ -20,6 +21,7 @@ import pytest
 from recollect import Engine, Scope, connect
 from recollect.providers.fake import FakeClock
 from recollect.settings import Settings, read_settings
+from recollect.store import embedded
 from recollect.store.connection import make_database
 from recollect.store.embedded import attach
 from recollect.store.migrate import prepare
@@ -32,6 +34,8 @@ RUN = "RECOLLECT_TEST_RUN"
 TEMPLATE = "recollect_template"
 # Nobody pulls the plug during a test; what survives a killed process is tested with servers of their own.
 HASTE = ("fsync = off", "full_page_writes = off")
+# A server for little memory has few buffers; PostgreSQL looks at each of them whenever a database is copied or dropped.
+MEMORY_MB = 512
 MEMORY = Path("/dev/shm")
 ROOM = 4_000_000_000  # bytes that are free there, or it is not used
 
@@ -63,6 +67,18 @@ def _fast_folder() -> Path | None:
     return MEMORY if has.f_bavail * has.f_frsize >= ROOM and not has.f_flag & os.ST_NOEXEC else None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What collecting imports stays: to look for garbage in it would take half of each worker's start, and then some
+    time of each test."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def run_folder() -> Path:
     return Path(os.environ[RUN])
 
@@ -84,7 +100,9 @@ def home() -> Path:
 @pytest.fixture(scope="session")
 def server(home: Path) -> Iterator[str]:
     """The superuser's DSN of a running server."""
-    attachment = attach(home)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(embedded, "_measure_memory", lambda: MEMORY_MB)
+        attachment = attach(home)
     with psycopg.connect(attachment.dsn, autocommit=True) as connection:
         for setting in HASTE:
             connection.execute(f"ALTER SYSTEM SET {setting}".encode())
