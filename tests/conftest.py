@@ -6,6 +6,7 @@ run writes is kept in memory where the machine has room: a copied database is fo
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import gc
 import os
@@ -77,6 +78,7 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+        atexit.register(gc.unfreeze)  # libraries close what they hold when the process ends
 
 
 def run_folder() -> Path:
