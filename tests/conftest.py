@@ -18,6 +18,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from recollect import Engine, Scope, connect
 from recollect.providers.fake import FakeClock
@@ -39,7 +41,7 @@ HASTE = ("fsync = off", "full_page_writes = off")
 MEMORY_MB = 512
 MEMORY = Path("/dev/shm")
 ROOM = 4_000_000_000  # bytes that are free there, or it is not used
-WAITING = {"bench", "store", "worker"}
+WAITING = {"bench", "browser", "store", "worker"}
 
 
 def pytest_configure() -> None:
@@ -83,8 +85,22 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the folders whose tests wait for servers: at the end of a run nobody else would use that time."""
+    """Begin with the folders whose files take long: at the end of a run nobody else would use the time they wait."""
     items.sort(key=lambda item: WAITING.isdisjoint(item.path.parent.parts))  # the others stay in order
+
+
+class Scheduling(LoadFileScheduling):  # type: ignore[misc]
+    """Gives all tests of a file to one worker, so that they share what is made once for a file, and all tests of the
+    browser, which takes as long to start as eight of them."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return "browser" if "browser/" in file else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
+    return Scheduling(config, log)
 
 
 def run_folder() -> Path:

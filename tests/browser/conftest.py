@@ -35,14 +35,11 @@ def serve(settings: Settings) -> Iterator[Callable[..., Served]]:
         yield lambda **given: stack.enter_context(served(replace(settings, rate_limit=0.0, **given), worker=True))
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the tests of this folder in one event loop, which the browser needs that they share, and in one process: to
-    start a browser costs as much as eight tests."""
+    """Run the tests of this folder in one event loop, which the browser needs that they share."""
     for item in items:
         if item.path.parent == Path(__file__).parent and item.get_closest_marker("asyncio"):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
-            item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
