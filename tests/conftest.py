@@ -6,20 +6,25 @@ run writes is kept in memory where the machine has room: a copied database is fo
 
 from __future__ import annotations
 
+import atexit
 import fcntl
+import gc
 import os
 import shutil
 import ssl
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from recollect import Engine, Scope, connect
 from recollect.providers.fake import FakeClock
 from recollect.settings import Settings, read_settings
+from recollect.store import embedded
 from recollect.store.connection import make_database
 from recollect.store.embedded import attach
 from recollect.store.migrate import prepare
@@ -32,8 +37,11 @@ RUN = "RECOLLECT_TEST_RUN"
 TEMPLATE = "recollect_template"
 # Nobody pulls the plug during a test; what survives a killed process is tested with servers of their own.
 HASTE = ("fsync = off", "full_page_writes = off")
+# A server for little memory has few buffers; PostgreSQL looks at each of them whenever a database is copied or dropped.
+MEMORY_MB = 512
 MEMORY = Path("/dev/shm")
 ROOM = 4_000_000_000  # bytes that are free there, or it is not used
+WAITING = {"bench", "browser", "store", "worker"}
 
 
 def pytest_configure() -> None:
@@ -63,6 +71,38 @@ def _fast_folder() -> Path | None:
     return MEMORY if has.f_bavail * has.f_frsize >= ROOM and not has.f_flag & os.ST_NOEXEC else None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What collecting imports stays: to look for garbage in it would take half of each worker's start, and then some
+    time of each test."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+        atexit.register(gc.unfreeze)  # libraries close what they hold when the process ends
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the folders whose files take long: at the end of a run nobody else would use the time they wait."""
+    items.sort(key=lambda item: WAITING.isdisjoint(item.path.parent.parts))  # the others stay in order
+
+
+class Scheduling(LoadFileScheduling):  # type: ignore[misc]
+    """Gives all tests of a file to one worker, so that they share what is made once for a file, and all tests of the
+    browser, which takes as long to start as eight of them."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return "browser" if "browser/" in file else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:
+    return Scheduling(config, log)
+
+
 def run_folder() -> Path:
     return Path(os.environ[RUN])
 
@@ -84,7 +124,9 @@ def home() -> Path:
 @pytest.fixture(scope="session")
 def server(home: Path) -> Iterator[str]:
     """The superuser's DSN of a running server."""
-    attachment = attach(home)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(embedded, "_measure_memory", lambda: MEMORY_MB)
+        attachment = attach(home)
     with psycopg.connect(attachment.dsn, autocommit=True) as connection:
         for setting in HASTE:
             connection.execute(f"ALTER SYSTEM SET {setting}".encode())

@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from bench import http_cost
 from bench.__main__ import main
 from bench.http_cost import HTTP, ROUTE, VERB, Figure, Held, HttpReport, Round, Soak, open_benchmark
 from bench.http_load import run_server
@@ -30,8 +31,14 @@ def ignore(message: str) -> None:
 
 @pytest.mark.parametrize(("closed", "many"), [(False, (1, 4)), (True, (1,))], ids=["open to all", "with keys"])
 async def test_three_targets_are_measured_with_one_client_and_many(
-    memory: Engine, settings: Settings, database: str, closed: bool, many: Sequence[int]
+    memory: Engine,
+    settings: Settings,
+    database: str,
+    closed: bool,
+    many: Sequence[int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setitem(http_cost.REQUESTS, 1, 10)
     if closed:
         await memory.keys.create(Grant(role="admin", name="somebody"))
     async with open_benchmark(memory, settings, database, ignore, users=2, turns=60) as benchmark:

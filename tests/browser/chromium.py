@@ -16,7 +16,7 @@ FOLDER = ROOT / ".venv" / "browser"
 CHROMIUM = FOLDER / "chromium"
 DESKTOP: ViewportSize = {"width": 1280, "height": 860}
 PHONE: ViewportSize = {"width": 390, "height": 780}
-PATIENCE = 20_000  # milliseconds for what a page should show
+PATIENCE = 60_000  # milliseconds for what a page should show
 
 
 def environment() -> Mapping[str, str]:

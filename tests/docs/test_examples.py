@@ -44,7 +44,7 @@ def surroundings(database: str, program: str, tmp_path: Path, monkeypatch: pytes
 
 @pytest.fixture
 def roles(database: str) -> Iterator[None]:
-    """Roles belong to the server, so a page's roles are dropped after it."""
+    """Roles belong to the server, so a page's roles are dropped after it. Pages take turns, as tests of a file do."""
     yield
     made = [role for page in PAGES for block in blocks(page) for role in ROLE.findall(block.body) if block.runs]
     with psycopg.connect(database, autocommit=True) as connection:
@@ -54,8 +54,6 @@ def roles(database: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if any(block.runs for block in blocks(page))], ids=name)
-# The roles of a page are the server's, so pages take turns.
-@pytest.mark.xdist_group("docs")
 @pytest.mark.usefixtures("surroundings", "roles")
 def test_examples_run_as_they_stand(page: Path, database: str, capsys: pytest.CaptureFixture[str]) -> None:
     for block in [block for block in blocks(page) if block.runs]:
@@ -124,7 +122,6 @@ def test_no_block_is_left_out_silently(page: Path) -> None:
             assert block.runs, block.place
 
 
-@pytest.mark.xdist_group("docs")
 @pytest.mark.usefixtures("surroundings", "roles")
 async def test_documented_roles_work_with_a_pooler(database: str) -> None:
     """The login role of the database page works with MEMORY_DB_POOLED, which sets no options per session."""

@@ -13,7 +13,6 @@ import pytest
 
 from .pages import ROOT
 
-pytestmark = pytest.mark.xdist_group("site")  # built once
 FETCHES = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "video": "src"}
 IN_STYLES = re.compile(r"""(?:@import\s+|url\()\s*["']?((?:https?:)?//[^"')\s]+)""")
 HOSTS = re.compile(r"https?://(?:unpkg|cdn|cdnjs|fonts|use)\.[\w./@-]+|https?://[\w.-]*jsdelivr[\w./@-]*")

@@ -76,7 +76,7 @@ async def test_locks_of_a_host_that_vanished_are_released(
     settings: Settings, database: str, alex: Scope, member: str, pooled: bool
 ) -> None:
     """PostgreSQL itself would keep a half-open connection with its transaction for two hours."""
-    impatient = replace(settings, admin_dsn=database, pooled=pooled, statement_timeout=0.5, pool_size=1, max_overflow=0)
+    impatient = replace(settings, admin_dsn=database, pooled=pooled, statement_timeout=2.0, pool_size=1, max_overflow=0)
     async with over_tcp(database) as (dsn, proxy), connect(settings, worker=False) as other:
         login = make_conninfo(dsn, user=member)
         async with connect(replace(impatient, dsn=login), worker=False) as vanishing:

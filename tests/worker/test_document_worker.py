@@ -260,7 +260,7 @@ async def test_a_worker_in_the_same_process_takes_an_upload_up_at_once(settings:
     async with connect(settings, embedder=FakeEmbedder()) as memory:
         await asyncio.sleep(0)  # the worker listens
         added = await memory.documents.add(ALEX, Upload("a.txt", b"Zeppelins are moored on Thursday."))
-        for _ in range(200):
+        for _ in range(1000):
             if (await memory.documents.get(ALEX, added.id)).status == "processed":
                 break
             await asyncio.sleep(0.02)

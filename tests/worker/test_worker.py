@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,11 +15,13 @@ import psycopg
 import pytest
 
 from recollect import Scope, Turn, connect
+from recollect.flows import embed
 from recollect.providers.fake import FakeEmbedder
 from recollect.settings import Settings
 from recollect.worker import Worker
 
 MONDAY = Scope("alex", "monday")
+PAUSE = 3600.0  # seconds for which an embedder that failed is not asked
 
 
 class Listening(FakeEmbedder):
@@ -73,8 +77,9 @@ async def test_without_an_embedder_s_answer_turns_are_kept_and_found_by_words_an
 
 
 async def test_an_embedder_that_fails_the_worker_is_left_alone_for_a_while_and_the_reason_kept(
-    every_turn: Settings, database: str
+    every_turn: Settings, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(embed, "FIRST_PAUSE", PAUSE)
     embedder = FakeEmbedder(is_local=False)
     async with connect(every_turn, embedder=embedder, worker=False) as memory:
         await memory.record(MONDAY, [("user", "hello")])
@@ -94,7 +99,7 @@ async def test_an_embedder_that_fails_the_worker_is_left_alone_for_a_while_and_t
             owner.execute("UPDATE recollect.conversation SET lease_until = now() - interval '1 second'")
 
         embedder.failing = False
-        await asyncio.sleep(1.1)  # while an embedder is out it is not asked for a second
+        monkeypatch.setattr(embed, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + PAUSE))
         assert await worker.once() == 1
         with psycopg.connect(database) as owner:
             kept = owner.execute("SELECT last_error, attempts, lease_until FROM recollect.conversation").fetchone()

@@ -194,7 +194,7 @@ async def test_cancelled_task_ends_its_statement_on_the_server(mysql: str, opene
 
 
 async def until_asleep(server: str, wanted: int) -> None:
-    for _ in range(200):
+    for _ in range(1000):
         with mysql_owner(server) as owner:
             cursor = owner.cursor()
             cursor.execute("SELECT count(*) FROM information_schema.processlist WHERE state = 'User sleep'")
@@ -206,7 +206,7 @@ async def until_asleep(server: str, wanted: int) -> None:
 
 async def test_statement_ends_where_the_server_takes_no_second_connection(mysql: str, opened: Opener) -> None:
     source = await opened(mysql_shop(mysql).replace("owner:", "single:"))
-    task = asyncio.create_task(source.run("SELECT sleep(300)", timeout=3))
+    task = asyncio.create_task(source.run("SELECT sleep(300)", timeout=8))
     await until_asleep(mysql, 1)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

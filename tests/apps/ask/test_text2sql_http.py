@@ -286,7 +286,7 @@ def uses(door: Door) -> list[int]:
 
 def eventually(is_so: Callable[[], bool]) -> None:
     """Uses are counted now and then, not at once."""
-    for _ in range(100):
+    for _ in range(1000):
         if is_so():
             return
         sleep(0.05)

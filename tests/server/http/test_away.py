@@ -72,7 +72,8 @@ async def test_connections_that_were_cut_are_not_noticed_by_readers(serve: Serve
 
 
 async def test_a_request_that_takes_too_long_is_a_503(serve: Serve, database: str) -> None:
-    async with httpx2.AsyncClient(base_url=serve(request_timeout=1.0).url, headers={"X-User-Id": "alex"}) as http:
+    url = serve(request_timeout=1.0).url
+    async with httpx2.AsyncClient(base_url=url, headers={"X-User-Id": "alex"}, timeout=60) as http:
         assert await recorded_at_last(http)
         with psycopg.connect(database) as connection:
             connection.execute("SELECT FROM recollect.conversation FOR UPDATE")

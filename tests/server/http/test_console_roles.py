@@ -31,7 +31,6 @@ from recollect.values.term import Term
 from .loopback import Keys, Served, bearer, keys_of_each_role, served, shared_settings
 from .routes import NOBODYS_ID
 
-pytestmark = pytest.mark.xdist_group("console_roles")  # they share servers
 PLACE = "recollect_place"
 ALEX, BLAKE, CASEY = Scope("alex", project="shop"), Scope("blake", project="shop"), Scope("casey", project="bank")
 # The word in all data of a user, and the word in the shared data of their project.

@@ -23,8 +23,6 @@ from recollect.settings import Settings
 from .loopback import shared_settings
 from .test_serve import Program, running
 
-pytestmark = pytest.mark.xdist_group("workers")  # some share a server
-
 MONDAY = Scope("alex", "monday")
 OF_EACH = 3  # clients of each process
 MOST_CLIENTS = 200
