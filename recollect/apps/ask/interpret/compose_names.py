@@ -194,8 +194,11 @@ def owner_features(state: State, link: Link, linked: Linked) -> list[Feature]:
 
 
 def is_figure_of(entity: str, link: Link, linked: Linked) -> bool:
-    """Whether a measure is recorded in rows that belong to the entity: "products by revenue" adds them up."""
-    return linked.index.joins.is_below(link.target.table, entity) and linked.index.is_measure(link.target)
+    """Whether a measure is recorded in rows that belong to the entity: "products by revenue" adds them up. Revenue is,
+    if any amount is."""
+    index = linked.index
+    amounts = index.figures if link.target in index.figures else (link.target,)
+    return index.is_measure(link.target) and any(index.joins.is_below(each.table, entity) for each in amounts)
 
 
 def find_owners(at: int, linked: Linked) -> set[str]:

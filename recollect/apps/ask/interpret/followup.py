@@ -172,6 +172,8 @@ def change_figure(change: Change) -> None:
         existence = (*frame.existence, Existence(change.counted, is_negated=bool(change.state.negates)))
         change.resolved += bool(change.state.negates)
         change.set("figure", metrics=(Metric("count", Ref(frame.subject)),), existence=existence, columns=(), groups=())
+    elif metrics and points_to_rows(change) and metrics[0].aggregate != "count":
+        raise CannotFollow  # "how many of them" counts rows
     elif metrics and change.has_word(ADDING):
         change.set("figure", metrics=(*frame.metrics, *metrics))
     elif metrics:
@@ -199,10 +201,14 @@ def change_aggregate(change: Change, old: str) -> None:
 
 def counts_them(change: Change, metrics: Sequence[Metric]) -> bool:
     """Whether "how many of them" is followed by other rows, which some of the last rows have."""
-    texts = [token.lower for token in change.work.linked.tokens]
     subject, counted = change.frame.subject, [each.of.table for each in metrics if each.aggregate == "count"]
     is_other = len(counted) == len(metrics) == 1 and counted[0] != subject
-    return is_other and not THEM.isdisjoint(pairwise(texts)) and bool(change.work.index.joins.path(subject, counted[0]))
+    return is_other and points_to_rows(change) and bool(change.work.index.joins.path(subject, counted[0]))
+
+
+def points_to_rows(change: Change) -> bool:
+    """Whether the question asks for some of the last rows: "of them"."""
+    return not THEM.isdisjoint(pairwise(token.lower for token in change.work.linked.tokens))
 
 
 def change_to_share(change: Change) -> None:
@@ -315,10 +321,15 @@ def change_definitions(change: Change) -> None:
     work, frame = Work(change.work.linked, change.state, change.frame.subject), change.frame
     add_definitions(work)
     new = work.frame()
-    if new.conditions:
-        change.set("filter", filters=frame.filters + new.filters, periods=frame.periods + new.periods)
-        change.frame = replace(change.frame, existence=frame.existence + new.existence)
-        change.features += work.features
+    narrowed = replace(
+        frame,
+        filters=tuple(dict.fromkeys(frame.filters + new.filters)),
+        periods=tuple(dict.fromkeys(frame.periods + new.periods)),
+        existence=tuple(dict.fromkeys(frame.existence + new.existence)),
+    )
+    if narrowed != frame:
+        change.frame, change.features = narrowed, [*change.features, *work.features]
+        change.changed.append("filter")
 
 
 def change_periods(change: Change) -> None:

@@ -54,6 +54,7 @@ class ColumnInfo:
     concepts: frozenset[str] = frozenset()
     is_sensitive: bool = False
     yes: tuple[str, ...] = ()  # the values of a flag that mean yes
+    sorts_rows: bool = False  # it has a few texts, which say what kind of row it is
 
     @property
     def is_key(self) -> bool:
@@ -161,7 +162,9 @@ class SchemaIndex:
     def add_figures(self) -> None:
         """Rank the amounts of money. Words for revenue name the best one, and the others less well."""
         rated = [
-            (schema_roles.rate_figure(each, self), each) for each in self.model.measures if each.table in self.tables
+            (schema_roles.rate_figure(each, self), each)
+            for each in self.model.measures
+            if each.table in self.tables and not schema_roles.is_factor(each, self)
         ]
         ranked = sorted(((rating, each) for rating, each in rated if rating > 0), key=lambda pair: -pair[0])
         for rating, measure in ranked:
@@ -361,6 +364,7 @@ def make_column(table: str, column: Column, role: Role) -> ColumnInfo:
         any(each != each.strip() for each in texts),
         bool(texts) and all(NUMERIC.fullmatch(each.strip()) for each in texts),
         to_number(column.low), to_number(column.high), words, concepts, column.is_sensitive, find_yes(column),
+        schema_roles.sorts_rows(column),
     )  # fmt: skip
 
 

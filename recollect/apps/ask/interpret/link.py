@@ -53,6 +53,7 @@ MIN_ABBREVIATED, ABBREVIATED = 3, 0.9  # letters of an abbreviation, and how ali
 PAID, DUE = frozenset(map(stem_word, ("paid", "settled", "payment"))), frozenset(("due", "deadlin", "expect"))
 ENDS = draft.ENDINGS | frozenset(map(stem_word, ("done", "solved", "inactive")))
 STATES, STATE = {"open": ENDS, "owed": PAID}, 0.93  # columns that say what has become of a row; score of such a word
+KIND = 0.97  # score of a word that is one of a few values
 WORD_OF_VALUE, MOST_SPELLINGS = 0.75, 20  # score of one word of values, and how many values may have it
 GUESSED = 0.3  # score of rows that an unknown word may stand for
 MOST_GUESSED = 2
@@ -282,7 +283,8 @@ def link_values(tokens: Sequence[Token], index: SchemaIndex, values: ValueIndex)
     for at in range(len(tokens)):
         for end, entry, is_exact in values.match(tokens, at):
             target = Target("column", entry.table, entry.column)
-            link = Link(at, end, "value", value_score(tokens, at, end, is_exact), target=target, value=entry.value)
+            strength = value_score(tokens, at, end, is_exact, is_kind=index.column_of(target).sorts_rows)
+            link = Link(at, end, "value", strength, target=target, value=entry.value)
             if link.score > 0:
                 found.setdefault(at, []).append(link)
         yield from join_spellings(found.get(at, ()))
@@ -318,26 +320,26 @@ def join_spellings(links: Sequence[Link]) -> Iterator[Link]:
         yield replace(best, spellings=tuple(dict.fromkeys(link.value for link in same))) if len(same) > 1 else best
 
 
-def value_score(tokens: Sequence[Token], at: int, end: int, is_exact: bool) -> float:
-    """An ordinary word is a weak value; a capital, quotes or several words make it a strong one. The length of the
-    quotation must be that of the value."""
+def value_score(tokens: Sequence[Token], at: int, end: int, is_exact: bool, *, is_kind: bool) -> float:
+    """An ordinary word is a weak value; a capital, quotes or several words make it a strong one, and so do columns that
+    have a few values only. The length of the quotation must be that of the value."""
     span, first = tokens[at:end], tokens[at]
     if first.quote:
         inside = sum(token.quote == first.quote for token in tokens)
         return 1.0 if inside == len(span) else 0.4
     if all(token.number is not None for token in span):
         return 0.0
-    return max(0.0, word_strength(first) if len(span) == 1 else 1.0) - (0.0 if is_exact else 0.1)
+    return max(0.0, word_strength(first, is_kind) if len(span) == 1 else 1.0) - (0.0 if is_exact else 0.1)
 
 
-def word_strength(token: Token) -> float:
+def word_strength(token: Token, is_kind: bool) -> float:
     """Return how likely a single word outside of quotes is a value."""
     is_plain = any(operator.kind != "state" for operator in find_operators([token]))
     if not token.is_capital and (is_plain or len(token.lower) == 1):
         return 0.0
     if len(token.lower) == 1:
         return 0.5
-    return 1.0 if token.is_capital else 0.8
+    return 1.0 if token.is_capital else KIND if is_kind else 0.8
 
 
 def is_person(first: Link, last: Link, index: SchemaIndex) -> bool:
@@ -355,7 +357,7 @@ def link_numbers(tokens: Sequence[Token]) -> Iterator[Link]:
 def link_operators(tokens: Sequence[Token], index: SchemaIndex) -> Iterator[Link]:
     concepts = load_concepts()
     for start, end, stems in spans(tokens, longest_operator()):
-        if any(token.quote for token in tokens[start:end]):
+        if any(token.quote or token.is_letter for token in tokens[start:end]):
             continue
         for operator in find_operators(tokens[start:end]):
             if operator.kind != "glue" or end > start + 1:

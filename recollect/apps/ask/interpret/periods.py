@@ -199,9 +199,10 @@ def read_near(tokens: Sequence[Token], at: int, today: date, year: int | None) -
 
 
 def read_until_now(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
-    """`the last 90 days`, `in six months`; `older than 60 days` is what was before."""
+    """`the last 90 days`, `in six months`, `over the past year`; `older than 60 days` is what was before."""
     is_before = word(tokens, at) in ("older", "more", "longer") and word(tokens, at + 1) == "than"
-    number_at = at + 2 if is_before else at + 1
+    is_over = [word(tokens, at + n) for n in range(3)] in (["over", "the", each] for each in UNTIL_NOW)
+    number_at = at + 3 if is_over else at + 2 if is_before else at + 1
     number, unit, last = read_number(word(tokens, number_at)), UNITS.get(word(tokens, number_at + 1)), number_at + 2
     if number and unit and (is_before or word(tokens, at) in UNTIL_NOW):
         span = span_until_today(at, last, today, unit, int(number), span_text(tokens, at, last))

@@ -157,7 +157,7 @@ def place_conditions(frame: Frame, index: SchemaIndex) -> Frame:
 def make_existence(each: Filter | Period) -> Existence:
     """Return the condition that a related row meets this; one that excludes is met if no row has what it excludes."""
     if isinstance(each, Period):
-        return Existence(each.of.table, periods=(each,))
+        return Existence(each.of.table, each.is_negated, periods=(replace(each, is_negated=False),))
     is_negated = each.op in POSITIVE and not each.either
     inner = make_positive(each) if is_negated else replace(each, either=0)
     return Existence(each.of.table, is_negated, (inner,))
@@ -262,7 +262,9 @@ def shape_features(frame: Frame, work: Work) -> list[Feature]:
 
 
 def count_joins(frame: Frame, base: str, work: Work) -> int:
-    return sum(len(work.index.joins.path(base, table) or ()) for table in frame.tables)
+    """Return how many joins the tables need; those for rows that do not count are left out."""
+    asked = replace(frame, filters=tuple(each for each in frame.filters if not each.is_default))
+    return sum(len(work.index.joins.path(base, table) or ()) for table in asked.tables)
 
 
 def shows_label(frame: Frame, base: str, work: Work) -> bool:

@@ -50,6 +50,11 @@ class Token:
     mark: str = ""  # punctuation before it
 
     @property
+    def is_letter(self) -> bool:
+        """Whether it is a single capital, which is a name: "A customers" are some of them."""
+        return self.is_capital and len(self.text) == 1 and self.text != "I"
+
+    @property
     def is_strong(self) -> bool:
         """Whether leaving it out would lose something that the user wrote deliberately."""
         return self.is_capital or bool(self.quote) or (self.number is not None and not self.lower.isalpha())
