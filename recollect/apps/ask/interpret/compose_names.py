@@ -186,6 +186,8 @@ def owner_features(state: State, link: Link, linked: Linked) -> list[Feature]:
     if link.score >= 1 and link.end - link.start > 1:
         return []
     after = find_owners(link.end, linked)
+    if any(is_figure_of(each, link, linked) for each in after):
+        return []
     if after:
         return [("owner_matches" if link.target.table in after else "owner_differs", 1.0)]
     if not state.entity or is_figure_of(state.entity, link, linked):
@@ -320,7 +322,8 @@ def compare_column(name: Name) -> Iterator[State]:
     if state.compare.endswith("average"):
         yield name.move(replace(condition, values=()), compare="")
     elif state.numbers:
-        yield name.move(condition, *number_features(name.info, state.numbers), compare="", numbers=())
+        single = ("single_rows", float(name.is_below))
+        yield name.move(condition, *number_features(name.info, state.numbers), single, compare="", numbers=())
         if name.is_below:
             # "artists with more than 50 in sales": all of their sales together
             having = name.fact(
@@ -371,8 +374,10 @@ def sum_measure(name: Name) -> Iterator[State]:
     aggregate = link.target.aggregate or "sum"
     yield name.move(name.fact("metric", aggregate, in_where=state.in_where), *extra, **name.opened)
     if state.entity and link.target.table != state.entity and not is_exact:
-        # "tracks that were never sold": a verb that stands for rows of another table
-        yield name.move(name.fact("exists", target=name.rows, is_negated=bool(state.negates)), negates=0)
+        # "tracks that were never sold": a verb that stands for rows of another table, and names no figure
+        is_named = any(feature == "named_figure" for feature, _ in name.features)
+        exists = name.fact("exists", target=name.rows, is_negated=bool(state.negates))
+        yield name.move(exists, ("named_figure", -1.0 if is_named else 0.0), negates=0)
 
 
 def show_column(name: Name) -> Iterator[State]:

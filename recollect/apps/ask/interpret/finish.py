@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from typing import cast
 
 from recollect.apps.ask.interpret import schema_roles
-from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, find_moment
+from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, add_having, find_moment
 from recollect.apps.ask.interpret.frame import (
     Compute,
     Existence,
@@ -27,7 +27,8 @@ from recollect.apps.ask.interpret.frame import (
     Period,
     Ref,
 )
-from recollect.apps.ask.interpret.implied import imply_figures, imply_people, list_children
+from recollect.apps.ask.interpret.implied import CLEAR, imply_figures, imply_people, list_children
+from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import score
 from recollect.apps.ask.interpret.render import reaches_all
@@ -35,6 +36,7 @@ from recollect.apps.ask.interpret.state import Fact, State
 from recollect.apps.ask.interpret.variants import spread
 from recollect.apps.ask.interpret.work import Draft, Work, is_identifying, make_ref, negate
 
+OFTEN = frozenset(("once", "twice", "times", "次"))
 MOST_MONTHS = 200  # days above which a period is compared with the year before
 
 
@@ -544,12 +546,20 @@ def add_absence(work: Work) -> bool:
 
 
 def add_threshold(work: Work) -> int:
-    """`invoices over 10`: a number without a column is compared with what a row is worth. Return the operators used."""
+    """`invoices over 10`: a number without a column is compared with what a row is worth. `more than twice` says how
+    often. Return the operators used."""
     state = work.state
-    target = work.index.worth(work.subject)
     is_count = all(fact.aggregate == "count" for fact in work.facts("metric"))
-    if target is None or not is_count or not state.numbers or state.compare in ("", "> average", "< average"):
+    if not is_count or not state.numbers or state.compare in ("", "> average", "< average"):
         return 0
+    if any(token.lower in OFTEN for token in work.linked.tokens):
+        return 2 * count_often(work)
+    target = work.index.worth(work.subject)
+    if target is None:
+        total = work.index.total_worth(work.subject)
+        if total is not None:
+            add_having(work, compare_waiting(work, total, "sum"))
+        return 2 if total else 0
     is_period = any(
         link.kind == "period" and link.text in state.values for links in work.linked.links for link in links
     )
@@ -557,8 +567,26 @@ def add_threshold(work: Work) -> int:
     op = negate(state.compare, bool(state.negates))
     fact = Fact("filter", len(work.linked.tokens), target, op=op, values=state.values, is_text=False)
     work.filters.append((Filter(make_ref(target, work.index), op, state.values, is_text=False), fact))
-    work.guess(target.column or "amount")
+    if work.index.figures[target] < CLEAR:
+        work.guess(target.column or "amount")
     return 2
+
+
+def count_often(work: Work) -> bool:
+    """`customers who ordered more than once`: how many rows there are of what they did; return whether there are."""
+    joins = work.index.joins
+    done = [fact.target for fact in work.facts("entity", "exists") if joins.is_below(fact.target.table, work.subject)]
+    for target in done[-1:]:
+        work.existence = [each for each in work.existence if each.table != target.table]
+        add_having(work, compare_waiting(work, Target("entity", target.table), "count"))
+    return bool(done)
+
+
+def compare_waiting(work: Work, target: Target, aggregate: str) -> Fact:
+    """Return the condition that compares a figure with the number that waits."""
+    state = work.state
+    at, is_negated = len(work.linked.tokens), bool(state.negates)
+    return Fact("having", at, target, aggregate, state.compare, state.values, is_negated=is_negated)
 
 
 STEPS = (

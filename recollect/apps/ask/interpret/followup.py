@@ -121,8 +121,9 @@ def make_draft(change: Change, linked: Linked) -> Draft:
 
 
 def points_back(tokens: Sequence[Token]) -> bool:
-    """Whether a word stands for the rows of the last answer."""
-    return any(token.lower in PRONOUNS for token in tokens)
+    """Whether a word stands for the rows of the last answer, or a few words only say how to group it."""
+    is_group = len(tokens) <= SHORT and any(each.kind == "group" for each in find_operators(tokens[:1]))
+    return is_group or any(token.lower in PRONOUNS for token in tokens)
 
 
 def cue_strength(tokens: Sequence[Token]) -> tuple[float, bool]:
@@ -142,9 +143,9 @@ def token_spans(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
 
 
 def is_pointing(tokens: Sequence[Token], is_first: bool) -> bool:
-    """Whether words point to the last answer; "and" does only at the beginning."""
-    found = [operator.value for operator in find_operators(tokens) if operator.kind == "follow"]
-    return "points" in found or ("opens" in found and is_first)
+    """Whether words point to the last answer; "and" and "by" do only at the beginning."""
+    found = [operator.value if operator.kind == "follow" else operator.kind for operator in find_operators(tokens)]
+    return "points" in found or (is_first and ("opens" in found or "group" in found))
 
 
 def change_frame(state: State, last: Frame, linked: Linked) -> Change | None:
@@ -239,7 +240,10 @@ def change_groups(change: Change) -> None:
     """A new group replaces the old one of its kind, time or other; after "and" it is added."""
     grains = [Group(change.find_moment(), cast(Grain, fact.text)) for fact in change.work.facts("grain")]
     refs = change.work.refs("group")
-    figures = [ref for ref in refs if change.is_table and change.work.index.column_of(ref).role == "measure"]
+    index = change.work.index
+    figures = [
+        ref for ref in refs if change.is_table and (ref.expression or index.column_of(ref).role == "measure")
+    ]  # fmt: skip
     if figures:
         # "By quantity instead" ranks the same groups by another figure.
         change.set("figure", metrics=tuple(Metric("sum", ref) for ref in figures))
@@ -405,14 +409,24 @@ def is_extreme(frame: Frame) -> bool:
 def change_kind(change: Change) -> None:
     """`how many are there` counts the rows of the last answer, `show them` lists what it counted."""
     frame = change.frame
-    rows = Frame(frame.subject, filters=frame.filters, periods=frame.periods, existence=frame.existence)
+    existence = frame.existence + tuple(require_figure(each, change) for each in frame.having)
+    rows = Frame(frame.subject, filters=frame.filters, periods=frame.periods, existence=existence)
     if change.state.counts and "figure" not in change.changed:
+        if frame.limit is not None:
+            raise CannotFollow  # the number of the first five is known
         change.frame = replace(rows, metrics=(Metric("count", Ref(frame.subject)),))
         change.changed.append("figure")
         change.resolved += 1
     elif is_listing(change) and frame.metrics and not frame.groups:
         change.frame = rows
         change.changed.append("columns")
+
+
+def require_figure(having: Having, change: Change) -> Existence:
+    """Return the condition on a figure of each row that was listed: orders whose lines add up to more than 500."""
+    if change.frame.groups != (Group(Ref(change.frame.subject)),):
+        raise CannotFollow
+    return Existence(having.metric.of.table, having=having)
 
 
 def is_listing(change: Change) -> bool:

@@ -159,6 +159,12 @@ class SchemaIndex:
         """Return the amount of money that a row of the table is worth."""
         return next((target for target in self.figures if target.table == table), None)
 
+    def total_worth(self, table: str) -> Target | None:
+        """Return the amount that the rows below a row of the table add up to: an order is worth what its lines are."""
+        below = {join.table for join in self.model.joins if join.to == table} - {table}
+        best = next((target for target in self.figures if target.table in below), None)
+        return replace(best, per=table) if best else None
+
     def add_figures(self) -> None:
         """Rank the amounts of money. Words for revenue name the best one, and the others less well."""
         rated = [
@@ -213,9 +219,7 @@ class SchemaIndex:
 
     def add_value_names(self, info: TableInfo) -> None:
         """Name what a row is worth: the "order value" is the order's own amount, or that of its lines together."""
-        below = {join.table for join in self.model.joins if join.to == info.name} - {info.name}
-        best = next((target for target in self.figures if target.table in below), None)
-        target = self.worth(info.name) or (replace(best, per=info.name) if best else None)
+        target = self.worth(info.name) or self.total_worth(info.name)
         if target is None:
             return
         for word in VALUE_WORDS:

@@ -43,6 +43,7 @@ Tier = Literal["schema", "glossary", "project", "user", "session"]
 TIERS: dict[Tier, int] = {"schema": 0, "glossary": 1, "project": 2, "user": 3, "session": 4}
 LinkKind = Literal["entity", "column", "measure", "value", "period", "number", "definition", "operator", "role", "text"]
 LONGEST_SPAN = 6
+TIMES = (["times"], ["次"])
 WHO = ("who", "whom", "whose", "谁")
 VALUES = frozenset(("value", "period"))
 NAMING = VALUES | {"entity", "column", "measure", "definition"}
@@ -53,7 +54,6 @@ MIN_ABBREVIATED, ABBREVIATED = 3, 0.9  # letters of an abbreviation, and how ali
 PAID, DUE = frozenset(map(stem_word, ("paid", "settled", "payment"))), frozenset(("due", "deadlin", "expect"))
 ENDS = draft.ENDINGS | frozenset(map(stem_word, ("done", "solved", "inactive")))
 STATES, STATE = {"open": ENDS, "owed": PAID}, 0.93  # columns that say what has become of a row; score of such a word
-KIND = 0.97  # score of a word that is one of a few values
 WORD_OF_VALUE, MOST_SPELLINGS = 0.75, 20  # score of one word of values, and how many values may have it
 GUESSED = 0.3  # score of rows that an unknown word may stand for
 MOST_GUESSED = 2
@@ -339,7 +339,7 @@ def word_strength(token: Token, is_kind: bool) -> float:
         return 0.0
     if len(token.lower) == 1:
         return 0.5
-    return 1.0 if token.is_capital else KIND if is_kind else 0.8
+    return 1.0 if token.is_capital or is_kind else 0.8
 
 
 def is_person(first: Link, last: Link, index: SchemaIndex) -> bool:
@@ -351,7 +351,8 @@ def is_person(first: Link, last: Link, index: SchemaIndex) -> bool:
 def link_numbers(tokens: Sequence[Token]) -> Iterator[Link]:
     for at, token in enumerate(tokens):
         if token.number is not None:
-            yield Link(at, at + 1, "number", number=token.number, text=token.text)
+            is_counted = [each.lower for each in tokens[at + 1 : at + 2]] in TIMES
+            yield Link(at, at + 1 + is_counted, "number", number=token.number, text=token.text)
 
 
 def link_operators(tokens: Sequence[Token], index: SchemaIndex) -> Iterator[Link]:

@@ -50,6 +50,7 @@ WEIGHTS: Mapping[str, float] = {
     "named_figure": 1.5,  # the model calls a figure so
     "counted_figure": -1.0,
     "number_out_of_range": -2.5,
+    "single_rows": -0.8,  # "spent over 1000" is about all that was spent
     "period_split": -1.0,
     "number_for_period": -2.0,  # "revenue in 2024" is no revenue of 2024
     "number_on_text": -3.0,
