@@ -40,7 +40,8 @@ REFERS = re.compile(
 )
 # In "call our customers clients", "clients" means "customers".
 CALLS = re.compile(
-    r"^(?:please )?(?:call|refer to) (?:our |the |my |all )*(?P<meant>[\w ]+?) (?:as )?(?P<said>[\w-]+)\W*$",
+    r"^(?:please )?(?:(?:we|i|let's)(?: usually| always| also)? )?(?:call|refer to) "
+    r"(?:our |the |my |all )*(?P<meant>[\w ]+?) (?:as )?(?P<said>[\w-]+)\W*$",
     re.IGNORECASE,
 )
 # Words around a term that are not part of it: "actually, active now means ...".
@@ -170,8 +171,7 @@ def make_words(said: Resolution, question: str, index: SchemaIndex, today: date)
             return words
     word = read_name(term, plain, index) or read_figure(plain, index, today)
     if word is None:
-        named = tables_in(term, index.model)
-        word = Word((shorten(term, named[0], index.model) if named else term,), meaning=plain)
+        word = Word((shorten_term(term, index.model),), meaning=plain)
     return [replace(word, names=word.names or (term,), tier=tier)]
 
 
@@ -254,6 +254,12 @@ def tables_in(text: str, model: SemanticModel) -> tuple[str, ...]:
     stems = stem_phrase(text)
     runs = {stems[start:end] for start in range(len(stems)) for end in range(start + 1, min(start + 4, len(stems)) + 1)}
     return tuple(each.table for each in model.entities if any(stem_phrase(name) in runs for name in each.names))
+
+
+def shorten_term(term: str, model: SemanticModel) -> str:
+    """Return a term without the name of the rows that it describes: "active" for "active customers"."""
+    named = tables_in(term, model)
+    return shorten(term, named[0], model) if named else term
 
 
 def shorten(term: str, table: str, model: SemanticModel) -> str:

@@ -322,8 +322,7 @@ def compare_column(name: Name) -> Iterator[State]:
     if state.compare.endswith("average"):
         yield name.move(replace(condition, values=()), compare="")
     elif state.numbers:
-        single = ("single_rows", float(name.is_below))
-        yield name.move(condition, *number_features(name.info, state.numbers), single, compare="", numbers=())
+        yield name.move(condition, *number_features(name.info, state.numbers), compare="", numbers=())
         if name.is_below:
             # "artists with more than 50 in sales": all of their sales together
             having = name.fact(

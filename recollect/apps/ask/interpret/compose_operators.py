@@ -45,8 +45,7 @@ def leave_where(state: State, link: Link, linked: Linked) -> dict[str, Any]:
 
 
 def on_select(state: State, link: Link, value: str, linked: Linked) -> Changes:
-    if is_clause_start(state, link, linked):
-        yield {"in_where": False, "open": None}
+    yield {"in_where": False, "open": None} if is_clause_start(state, link, linked) else {}
 
 
 def on_when(state: State, link: Link, value: str, linked: Linked) -> Changes:

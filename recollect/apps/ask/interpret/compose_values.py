@@ -117,10 +117,7 @@ def compare_open(state: State, link: Link, linked: Linked) -> Iterator[State]:
     condition = Fact("filter", link.start, target, op=state.compare or "=", values=values, is_text=False,
                      is_negated=bool(state.negates), junction=state.junction)  # fmt: skip
     info = linked.index.column_of(target)
-    # What single rows have, not all of them together.
-    is_below = bool(state.compare and state.entity) and linked.index.joins.is_below(target.table, state.entity)
-    single = ("single_rows", float(is_below))
-    features = [*number_features(info, numbers), *period_doubt(state, link, linked, info), single]
+    features = [*number_features(info, numbers), *period_doubt(state, link, linked, info)]
     yield state.move(link.end, *features, facts=facts, fact=condition, **changes)
 
 
@@ -154,7 +151,8 @@ def apply_period(state: State, link: Link, linked: Linked) -> Iterator[State]:
     is_named = linked.index.column_of(target).is_when
     changes: dict[str, Any] = {
         "facts": without_shown(state, target) if is_named else state.facts, "negates": 0, "junction": "",
-        "compare": "" if is_compared and state.compare != "between" else state.compare, "waits": state.waits and not is_named,
+        "compare": "" if is_compared and state.compare != "between" else state.compare,
+        "waits": state.waits and not is_named,
     }  # fmt: skip
     # "not sold in 2025" excludes no year: the negation belongs to what stands between.
     between = linked.tokens[state.negates : link.start] if state.negates else ()

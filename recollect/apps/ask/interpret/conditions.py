@@ -165,6 +165,8 @@ def add_grain(work: Work, base: str, fact: Fact) -> None:
 def find_mentioned_moment(work: Work, at: int) -> Ref | None:
     """Return the date of the rows named just before the period: "without orders in 2025" means the orders' date."""
     before = [fact.target.table for fact in work.facts("entity", "exists", "having") if fact.at < at]
+    # "This year, which customers did not order": what happened comes later.
+    before = before or [fact.target.table for fact in work.facts("exists")]
     if not before or before[-1] == work.subject:
         return None
     moment = work.index.tables[before[-1]].main_moment

@@ -19,7 +19,7 @@ from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import Feature, score
 from recollect.apps.ask.interpret.render import base_table, row_refs
 from recollect.apps.ask.interpret.state import State
-from recollect.apps.ask.interpret.variants import has_twin, merge_by_column
+from recollect.apps.ask.interpret.variants import has_twin, list_rows, merge_by_column
 from recollect.apps.ask.interpret.words import Token, find_operators, longest_operator
 from recollect.apps.ask.interpret.work import Draft, Work, make_ref, negate
 
@@ -409,24 +409,18 @@ def is_extreme(frame: Frame) -> bool:
 def change_kind(change: Change) -> None:
     """`how many are there` counts the rows of the last answer, `show them` lists what it counted."""
     frame = change.frame
-    existence = frame.existence + tuple(require_figure(each, change) for each in frame.having)
-    rows = Frame(frame.subject, filters=frame.filters, periods=frame.periods, existence=existence)
-    if change.state.counts and "figure" not in change.changed:
-        if frame.limit is not None:
-            raise CannotFollow  # the number of the first five is known
+    is_count = change.state.counts and "figure" not in change.changed
+    is_list = is_listing(change) and bool(frame.metrics) and (not frame.groups or bool(frame.having))
+    rows = list_rows(frame, change.work.index) if is_count or is_list else frame
+    if rows is None or (is_count and frame.limit is not None):
+        raise CannotFollow  # groups are not counted, and the number of the first five is known
+    if is_count:
         change.frame = replace(rows, metrics=(Metric("count", Ref(frame.subject)),))
         change.changed.append("figure")
         change.resolved += 1
-    elif is_listing(change) and frame.metrics and not frame.groups:
+    elif is_list:
         change.frame = rows
         change.changed.append("columns")
-
-
-def require_figure(having: Having, change: Change) -> Existence:
-    """Return the condition on a figure of each row that was listed: orders whose lines add up to more than 500."""
-    if change.frame.groups != (Group(Ref(change.frame.subject)),):
-        raise CannotFollow
-    return Existence(having.metric.of.table, having=having)
 
 
 def is_listing(change: Change) -> bool:

@@ -244,7 +244,8 @@ def same_day(day: date, month: date) -> date:
 
 CHINESE = re.compile(
     r"(?P<relative>今天|昨天|今年|去年|前年|本月|这个月|上个月|上月|本季度|上季度|上个季度|本周|上周)"
-    r"|(?:最近|过去)(?P<count>[0-9]+|[一二两三四五六七八九十]+)(?P<unit>天|日|周|个月|月|个季度|年)"
+    r"|(?:最近|过去|近)(?P<count>[0-9]+|[一二两三四五六七八九十]+)(?P<unit>天|日|周|个月|月|个季度|年)"
+    r"|(?P<within>[0-9]+|[一二两三四五六七八九十]+)(?P<within_unit>天|日|周|个月|月|个季度|年)(?:以内|之内|内)"
     r"|(?P<year>\d{4})年(?:(?P<month>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?|第?(?P<quarter>[一二三四1-4])季度)?"
     r"|(?P<bare>\d{1,2})月份?|第(?P<only>[一二三四1-4])季度"
 )
@@ -275,9 +276,9 @@ def chinese_span(
     if part["relative"]:
         unit, count = RELATIVE[part["relative"]]
         return make_span(tokens, at, last, shift(start_of(today, unit), unit, count), unit)
-    if part["count"]:
-        count = int(read_number(part["count"]) or 0)
-        return span_until_today(at, last, today, UNITS[part["unit"].removeprefix("个")], count, match.group())
+    if number := part["count"] or part["within"]:
+        unit = UNITS[(part["unit"] or part["within_unit"] or "").removeprefix("个")]
+        return span_until_today(at, last, today, unit, int(read_number(number) or 0), match.group())
     if part["bare"]:
         month = int(part["bare"])
         return make_span(tokens, at, last, date(year or last_year_of(today, month), month, 1), "month")

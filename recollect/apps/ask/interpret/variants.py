@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Op, Period, Ref
+from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Group, Op, Period, Ref
 from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.joins import join_name
 from recollect.apps.ask.interpret.rank import Feature
@@ -152,6 +152,16 @@ def place_conditions(frame: Frame, index: SchemaIndex) -> Frame:
             existence = add_existence(existence, index, base, make_existence(each))
     filters, periods = tuple(filter(is_direct, frame.filters)), tuple(filter(is_direct, frame.periods))
     return replace(frame, filters=filters, periods=periods, existence=existence)
+
+
+def list_rows(frame: Frame, index: SchemaIndex) -> Frame | None:
+    """Return the rows of the subject that a frame is about: a figure of each row that is compared becomes a condition
+    on the rows below it. None if it compares figures of other groups."""
+    if frame.having and frame.groups != (Group(Ref(frame.subject)),):
+        return None
+    totals = tuple(Existence(each.metric.of.table, having=each) for each in frame.having)
+    rows = Frame(frame.subject, filters=frame.filters, periods=frame.periods, existence=(*totals, *frame.existence))
+    return place_conditions(rows, index) if totals else rows
 
 
 def make_existence(each: Filter | Period) -> Existence:
@@ -302,6 +312,12 @@ def counts_named_rows(frame: Frame, base: str, work: Work) -> bool:
     return is_count and any(each.of in own and each.op == "=" for each in frame.filters)
 
 
+def count_single_rows(frame: Frame, base: str, work: Work) -> int:
+    """Return how many conditions compare a figure of single rows below the subject, not of all of them together."""
+    inner = [each for existence in frame.existence for each in existence.filters if each.op[0] in "<>"]
+    return sum(bool(each.of.expression) or work.index.column_of(each.of).role == "measure" for each in inner)
+
+
 def count_filtered(frame: Frame, base: str, work: Work) -> int:
     """Return how many columns are shown though they have a single value."""
     return len({each.of for each in frame.filters if each.op == "="} & set(frame.columns))
@@ -337,5 +353,5 @@ def has_twin(ref: Ref, tables: set[str], index: SchemaIndex) -> bool:
 SHAPES: dict[str, Callable[[Frame, str, Work], float]] = {
     "join": count_joins, "other_owner": count_strays, "default_label": shows_label,
     "group_by_row": is_grouped_by_row, "fan_out_join": count_fan_outs, "repeated_rows": repeats_rows,
-    "shown_and_filtered": count_filtered, "counted_by_name": counts_named_rows,
+    "shown_and_filtered": count_filtered, "single_rows": count_single_rows, "counted_by_name": counts_named_rows,
 }  # fmt: skip
