@@ -17,7 +17,6 @@ from recollect.apps.ask.interpret.words import Token, stem_phrase, tokenize
 from recollect.apps.ask.patterns import Pattern, check_pattern, fill_examples, shape_of
 from recollect.apps.ask.proposals import Inquiry, has_words
 from recollect.apps.ask.question import Answer, Choice, Learned, find_category
-from recollect.apps.ask.semantic.model import SemanticModel
 from recollect.apps.ask.source_registry import OpenSource
 from recollect.apps.ask.sql_text import find_tables_for, ground_condition
 from recollect.apps.ask.vocabulary import (
@@ -51,7 +50,7 @@ PRONOUNS = ("them", "these", "those", "it", "this")
 POINTERS = ("those", "these", "ones", "one", "any", "anyone", "all", "who")  # that a meaning can begin with
 YES_OR_NO = ("true", "false", "yes", "no")
 MAX_TERM_WORDS = 6
-NUMBER = re.compile(r"\b\d[\d.,]*[km]?\b", re.IGNORECASE)
+NUMBER = re.compile(r"(?<![a-z\d])\d[\d.,]*(?:[km]\b)?", re.IGNORECASE)
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 QUIET = 0.3  # importance of what is found when it is looked for, and is in no context otherwise
 ASKERS = 3  # users that must have asked alike before a question is proposed to the project
@@ -142,8 +141,8 @@ async def learn_meaning(
     sources = await analyst.sources.choose(scope, source)
     shorter = (shorten_lesson(lesson, each, analyst.today()) for each in sources)
     default = lesson if plain == answer else replace(lesson, value=plain, data={"answer": answer})
-    models = [each.view("admin").model for each in sources]
-    return await learn_for(analyst, scope, next(filter(None, shorter), default), models)
+    indexes = [each.view("admin").index for each in sources]
+    return await learn_for(analyst, scope, next(filter(None, shorter), default), indexes)
 
 
 def shorten_lesson(lesson: Lesson, source: OpenSource, today: date) -> Lesson | None:
@@ -159,14 +158,14 @@ def shorten_lesson(lesson: Lesson, source: OpenSource, today: date) -> Lesson | 
 
 
 async def learn_for(
-    analyst: Analyst, scope: Scope, lesson: Lesson, models: Sequence[SemanticModel] = ()
+    analyst: Analyst, scope: Scope, lesson: Lesson, indexes: Sequence[SchemaIndex] = ()
 ) -> Learned:  # fmt: skip
     """Learn a meaning. What the user taught about the term before, for themselves, ends: otherwise it would hide what
     they say now. A new meaning that only says another number changes that number in the old one. A term is the same
     with the rows that it describes: "recent" and "recent orders"."""
     kinds: tuple[MemoryKind, ...] = ("definition", "terminology")
     owned = await analyst.engine.memories(scope, kinds=kinds, status=("active",))
-    known = [each for each in owned if is_same_term(each.key, lesson.key, models)]
+    known = [each for each in owned if is_same_term(each.key, lesson.key, indexes)]
     replaced = next((each.value for each in known), "")
     if changed := change_number(replaced, lesson.value):
         lesson = replace(lesson, value=changed, data=None)
@@ -174,16 +173,16 @@ async def learn_for(
         lesson = replace(lesson, data={**(lesson.data or {}), "replaces": replaced})
     memory = await analyst.engine.learn(scope, lesson)
     for other in await analyst.engine.memories(scope, kinds=kinds, status=("active",)):
-        if other.id != memory.id and is_same_term(other.key, memory.key, models):
+        if other.id != memory.id and is_same_term(other.key, memory.key, indexes):
             await analyst.engine.close(scope, other.id, owner="user")
     is_new = replaced != memory.value
     return Learned(str(memory.id), memory.key, memory.value, lesson.owner or "user", replaced if is_new else "")
 
 
-def is_same_term(one: str, other: str, models: Sequence[SemanticModel]) -> bool:
+def is_same_term(one: str, other: str, indexes: Sequence[SchemaIndex]) -> bool:
     """Return whether two terms are the same, the names of rows after them aside."""
-    terms = {stem_phrase(one), *(stem_phrase(shorten_term(one, model)) for model in models)}
-    return not terms.isdisjoint({stem_phrase(other), *(stem_phrase(shorten_term(other, model)) for model in models)})
+    terms = {stem_phrase(one), *(stem_phrase(shorten_term(one, index)) for index in indexes)}
+    return not terms.isdisjoint({stem_phrase(other), *(stem_phrase(shorten_term(other, index)) for index in indexes)})
 
 
 def change_number(old: str, new: str) -> str:

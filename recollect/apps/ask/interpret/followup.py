@@ -89,14 +89,15 @@ class Change:
             raise CannotFollow
         return moment
 
-    def reach(self, *refs: Ref) -> None:
-        """A column near the rows in question is more likely meant than one far away."""
+    def reach(self, *refs: Ref, is_value: bool = False) -> None:
+        """A column near the rows in question is more likely meant than one far away; a value says which column it is
+        of."""
         joins, base = self.work.index.joins, base_table(self.frame, self.work.index)
         for ref in refs:
             path = joins.path(base, ref.table)
             self.features.append(("left_over", 2.0) if path is None else ("join", float(len(path))))
             self.features.append(("fan_out_join", float(not joins.belongs(base, ref.table))))
-            nearer = {step.source for step in path or ()} - {ref.table}
+            nearer = set() if is_value else {step.source for step in path or ()} - {ref.table}
             self.features.append(("other_owner", float(has_twin(ref, nearer, self.work.index))))
 
 
@@ -289,7 +290,7 @@ def place_filter(change: Change, new: Filter, made: Sequence[Filter]) -> None:
         change.frame = replace(frame, existence=existence)
     else:
         kept = [each for each in frame.filters if each in made or not is_same_person(each, new, change.work)]
-        change.reach(new.of)
+        change.reach(new.of, is_value=new.is_text)
         change.frame = replace(frame, filters=(*kept, new))
 
 
