@@ -552,14 +552,23 @@ def add_threshold(work: Work) -> int:
     is_count = all(fact.aggregate == "count" for fact in work.facts("metric"))
     if not is_count or not state.numbers or state.compare in ("", "> average", "< average"):
         return 0
-    if any(token.lower in OFTEN for token in work.linked.tokens):
+    tokens = work.linked.tokens
+    if any(token.lower in OFTEN for token in tokens):
         return 2 * count_often(work)
+    number_at = max((at for at, token in enumerate(tokens) if token.number is not None), default=0)
+    if any(fact.at > number_at for fact in work.facts("entity")):
+        return 0  # "5 customers" is their number
     target = work.index.worth(work.subject)
     if target is None:
         total = work.index.total_worth(work.subject)
-        if total is not None:
-            add_having(work, compare_waiting(work, total, "sum"))
-        return 2 if total else 0
+        if (
+            total is None
+            or work.index.figures[replace(total, per="")] < CLEAR
+            or work.tables("entity") - {work.subject}
+        ):
+            return 0
+        add_having(work, compare_waiting(work, total, "sum"))
+        return 2
     is_period = any(
         link.kind == "period" and link.text in state.values for links in work.linked.links for link in links
     )

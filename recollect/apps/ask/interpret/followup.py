@@ -89,16 +89,21 @@ class Change:
             raise CannotFollow
         return moment
 
-    def reach(self, *refs: Ref, is_value: bool = False) -> None:
-        """A column near the rows in question is more likely meant than one far away; a value says which column it is
-        of."""
+    def reach(self, *refs: Ref, values: Sequence[str] = ()) -> None:
+        """A column near the rows in question is more likely meant than one far away, if it can have the values."""
         joins, base = self.work.index.joins, base_table(self.frame, self.work.index)
         for ref in refs:
             path = joins.path(base, ref.table)
             self.features.append(("left_over", 2.0) if path is None else ("join", float(len(path))))
             self.features.append(("fan_out_join", float(not joins.belongs(base, ref.table))))
-            nearer = set() if is_value else {step.source for step in path or ()} - {ref.table}
+            nearer = {step.source for step in path or ()} - {ref.table}
+            nearer &= self.list_owners(values) if values else nearer
             self.features.append(("other_owner", float(has_twin(ref, nearer, self.work.index))))
+
+    def list_owners(self, values: Sequence[str]) -> set[str]:
+        """Return the tables in which the question's words are one of the values."""
+        links = (link for links in self.work.linked.links for link in links)
+        return {link.target.table for link in links if link.kind == "value" and link.value in values}
 
 
 def follow_up(linked: Linked, last: Frame) -> list[Draft]:
@@ -290,7 +295,7 @@ def place_filter(change: Change, new: Filter, made: Sequence[Filter]) -> None:
         change.frame = replace(frame, existence=existence)
     else:
         kept = [each for each in frame.filters if each in made or not is_same_person(each, new, change.work)]
-        change.reach(new.of, is_value=new.is_text)
+        change.reach(new.of, values=new.values if new.is_text else ())
         change.frame = replace(frame, filters=(*kept, new))
 
 

@@ -42,7 +42,8 @@ def imply_figures(work: Work) -> Iterator[Implied]:
         yield Implied(state)
     for n, (target, aggregate) in enumerate(options):
         # A row that is worth something is ranked by that; what occurs most often is counted; revenue is revenue.
-        is_clear = len(options) == 1 or not aggregate or work.index.figures.get(target, 0.0) >= CLEAR
+        is_revenue = work.index.figures.get(target, 0.0) >= CLEAR and not work.facts("show")
+        is_clear = len(options) == 1 or not aggregate or is_revenue
         is_plain = not n and is_clear and (aggregate in ("", "count") or target in work.index.figures)
         yield Implied(add_figure(state, kind, target, aggregate), cost=(0.2 if is_plain else 1.0) + 0.5 * n)
 
