@@ -80,14 +80,16 @@ def replace_figure(work: Work) -> Work | None:
 
 
 def average_totals(work: Work) -> Work | None:
-    """Return the reading of "average revenue per customer" as one figure: all revenue by the number of customers."""
+    """Return the reading of "average revenue per customer" as one figure: all revenue by the number of customers. By
+    other words the figure is grouped."""
     averaged = [fact for fact in work.facts("metric") if fact.aggregate == "avg" and not fact.target.per]
     grouped = [*work.facts("grain"), *(fact for fact in work.facts("group") if not fact.target.column)]
     if len(averaged) != 1 or not grouped or averaged[0].target not in work.index.figures:
         return None
     facts = tuple(replace(each, aggregate="per") if each == averaged[0] else each for each in work.state.facts)
     made = Work(work.linked, replace(work.state, facts=facts), work.subject)
-    made.note("average_of_totals")
+    words = [token.lower for token in work.linked.tokens[max(0, grouped[0].at - 1) : grouped[0].at + 1]]
+    made.note("average_of_totals", -1.0 if "per" in words else 1.0)
     return made
 
 
@@ -419,6 +421,10 @@ def add_compute(work: Work) -> None:
     for fact in work.facts("compute"):
         if fact.text in ("fastest", "slowest"):
             work.note("left_over", not rank_by_change(work, is_descending=fact.text == "fastest"))
+            work.set_limit(work.state.limit)
+        elif fact.text == "growth" and is_since_last_year(work):
+            work.periods = []
+            rank_by_change(work, is_descending=True)
         elif fact.text not in ("share", "rate") or not add_rate(work, fact.text):
             is_share = fact.text == "share"
             is_possible = (
@@ -446,8 +452,14 @@ def rank_by_change(work: Work, *, is_descending: bool) -> bool:
     work.groups = work.groups or [Group(Ref(work.subject))]
     work.metrics = [replace(work.metrics[0], compute="change", part=Part(periods=periods))]
     work.periods, work.order = [], [Order("metric", 0, is_descending)]
-    work.set_limit(work.state.limit)
     return True
+
+
+def is_since_last_year(work: Work) -> bool:
+    """Whether groups are compared with last year: "growth vs last year by region"."""
+    start = date(work.linked.today.year - 1, 1, 1).isoformat()
+    is_named = [period.start for period in work.periods] == [start]
+    return is_named and bool(work.facts("compare")) and any(not each.grain for each in work.groups)
 
 
 def shift_year(day: date) -> date:
@@ -493,6 +505,8 @@ def add_comparison(work: Work) -> None:
     if work.facts("compare") and work.metrics:
         work.groups += [group for group in list_compared(work)[:1] if group not in work.groups]
         work.note("left_over", 0 if work.groups else 0.5)
+    elif work.facts("compare"):
+        work.note("left_over")
 
 
 def list_compared(work: Work) -> list[Group]:
@@ -553,6 +567,8 @@ def add_threshold(work: Work) -> int:
     if not is_count or not state.numbers or state.compare in ("", "> average", "< average"):
         return 0
     tokens = work.linked.tokens
+    if any(work.index.column_of(each).role == "measure" for each in work.columns):
+        return 0  # the number belongs to the column that was named
     if any(token.lower in OFTEN for token in tokens):
         return 2 * count_often(work)
     number_at = max((at for at, token in enumerate(tokens) if token.number is not None), default=0)

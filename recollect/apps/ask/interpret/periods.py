@@ -81,10 +81,11 @@ def unit_range(day: date, unit: Unit) -> tuple[date, date]:
 
 
 def find_periods(tokens: Sequence[Token], today: date, anchor: date | None = None) -> list[Span]:
-    """Return every period named in the tokens. `anchor`, the start of the period asked about before, completes a bare
-    month or quarter and is what "the year before" counts from."""
+    """Return every period named in the tokens. The only year of the question completes a bare month or quarter, else
+    that of `anchor`, the start of the period asked about before, from which "the year before" is counted."""
     found: list[Span] = []
-    year = anchor.year if anchor else None
+    years = {year_at(tokens, at) for at in range(len(tokens))} - {None}
+    year = years.pop() if len(years) == 1 else anchor.year if anchor else None
     for at in range(len(tokens)):
         if tokens[at].quote:
             continue

@@ -283,12 +283,13 @@ def shows_label(frame: Frame, base: str, work: Work) -> bool:
 
 
 def is_grouped_by_row(frame: Frame, base: str, work: Work) -> bool:
-    """Whether the figure is one of each single row."""
-    info = work.index.tables[base]
+    """Whether the figure is one of each single row, or counts the one row that it belongs to."""
+    info, joins = work.index.tables[base], work.index.joins
     names = ("", *info.label, *info.key) if len(info.key) == 1 else ("",)
-    return bool(frame.metrics) and any(
-        each.of.table == base and each.of.column in names for each in frame.groups if not each.grain
-    )
+    rows = [each.of for each in frame.groups if not each.grain]
+    above = [each.of.table for each in frame.metrics if each.aggregate == "count"]
+    counts_one = any(joins.is_below(ref.table, table) for ref in rows if not ref.column for table in above)
+    return bool(frame.metrics) and (counts_one or any(ref.table == base and ref.column in names for ref in rows))
 
 
 def count_fan_outs(frame: Frame, base: str, work: Work) -> int:
