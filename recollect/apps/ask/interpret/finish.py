@@ -80,8 +80,8 @@ def replace_figure(work: Work) -> Work | None:
 
 
 def average_totals(work: Work) -> Work | None:
-    """Return the reading of "average revenue per customer" as one figure: all revenue by the number of customers. By
-    other words the figure is grouped."""
+    """Return the reading of "average revenue per customer" as one figure: all revenue by the number of customers. What a
+    row is worth ("average order value per year") is rather averaged for each group."""
     averaged = [fact for fact in work.facts("metric") if fact.aggregate == "avg" and not fact.target.per]
     grouped = [*work.facts("grain"), *(fact for fact in work.facts("group") if not fact.target.column)]
     if len(averaged) != 1 or not grouped or averaged[0].target not in work.index.figures:
@@ -89,7 +89,8 @@ def average_totals(work: Work) -> Work | None:
     facts = tuple(replace(each, aggregate="per") if each == averaged[0] else each for each in work.state.facts)
     made = Work(work.linked, replace(work.state, facts=facts), work.subject)
     words = [token.lower for token in work.linked.tokens[max(0, grouped[0].at - 1) : grouped[0].at + 1]]
-    made.note("average_of_totals", -1.0 if "per" in words else 1.0)
+    is_total = all(end - start == 1 for start, end, target in work.state.used if target == averaged[0].target)
+    made.note("average_of_totals", -1.0 if is_total and "per" in words else 3.0)
     return made
 
 
