@@ -80,8 +80,8 @@ def replace_figure(work: Work) -> Work | None:
 
 
 def average_totals(work: Work) -> Work | None:
-    """Return the reading of "average revenue per customer" as one figure: all revenue by the number of customers. What a
-    row is worth ("average order value per year") is rather averaged for each group."""
+    """Return the reading of "average revenue per customer" as one figure: all revenue by the number of customers. What
+    a row is worth ("average order value per year") is rather averaged for each group."""
     averaged = [fact for fact in work.facts("metric") if fact.aggregate == "avg" and not fact.target.per]
     grouped = [*work.facts("grain"), *(fact for fact in work.facts("group") if not fact.target.column)]
     if len(averaged) != 1 or not grouped or averaged[0].target not in work.index.figures:

@@ -100,10 +100,10 @@ class Change:
             nearer &= self.list_owners(values) if values else nearer
             self.features.append(("other_owner", float(has_twin(ref, nearer, self.work.index))))
 
-    def list_owners(self, values: Sequence[str]) -> set[str]:
+    def list_owners(self, values: Sequence[str]) -> frozenset[str]:
         """Return the tables in which the question's words are one of the values."""
         links = (link for links in self.work.linked.links for link in links)
-        return {link.target.table for link in links if link.kind == "value" and link.value in values}
+        return frozenset(link.target.table for link in links if link.kind == "value" and link.value in values)
 
 
 def follow_up(linked: Linked, last: Frame) -> list[Draft]:

@@ -20,7 +20,7 @@ VOWELS = frozenset("aeiou")
 
 HAN = "\u3400-\u9fff"
 TOKEN = re.compile(
-    rf"(?P<date>\d{{4}}-\d{{2}}(?:-\d{{2}})?)|(?P<number>\d[\d,]*(?:\.\d+)?[万千亿]?(?![^\W{HAN}_]))|(?P<han>[{HAN}])"
+    rf"(?P<date>\d{{4}}-\d{{2}}(?:-\d{{2}})?)|(?P<number>(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?[万千亿]?(?![^\W{HAN}_]))|(?P<han>[{HAN}])"
     rf"|(?P<word>[^\W_{HAN}]+(?:_[^\W_{HAN}]+)*)|(?P<sign>[<>]=?|[=≥≤])"
     rf"|(?P<mark>[,.;:?!，。；：？！])"
 )
