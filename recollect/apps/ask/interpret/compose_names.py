@@ -349,7 +349,7 @@ def read_plain(name: Name) -> Iterator[State]:
     """A column without operator: shown in the select part, waiting for its value in the where part."""
     state, link = name.state, name.link
     if any(fact.kind in ("metric", "superlative") and fact.target == link.target for fact in state.facts):
-        yield state.move(link.end, ("unit_of_figure", 1.0), **name.changes)
+        yield state.move(link.end, **name.changes)
         return
     if state.superlative or is_pending_figure(state):
         name = replace(name, features=[*name.features, ("operator_past_noun", 1.0)])

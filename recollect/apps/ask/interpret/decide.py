@@ -102,21 +102,12 @@ def is_same_question(best: Candidate, other: Candidate) -> bool:
     return is_wider and find_shape(best.frame) == find_shape(other.frame)
 
 
-def differs_in_defaults(best: Candidate, other: Candidate) -> bool:
-    """Whether two candidates differ only in which rows do not count."""
-    return without_defaults(best.frame) == without_defaults(other.frame)
-
-
-def without_defaults(frame: Frame) -> Frame:
-    return replace(frame, filters=tuple(each for each in frame.filters if not each.is_default))
-
-
 def find_shape(frame: Frame) -> Frame:
     """Return the frame without what defines its figures: their columns, the date, and which rows do not count."""
     nothing = Ref("")
     metrics = tuple(replace(each, of=nothing, per=None, part=None) for each in frame.metrics)
     return replace(
-        without_defaults(frame), subject="" if metrics else frame.subject, metrics=metrics, columns=(), having=(),
+        frame.asked, subject="" if metrics else frame.subject, metrics=metrics, columns=(), having=(),
         groups=tuple(replace(each, of=nothing) if each.grain else each for each in frame.groups),
         periods=tuple(replace(each, of=nothing) for each in frame.periods),
         order=tuple(replace(each, of=None) for each in frame.order),
@@ -205,7 +196,8 @@ def make_signals(groups: Sequence[Candidate]) -> dict[str, float]:
     """Return what the confidence is computed from."""
     best, rivals = groups[0], list_rivals(groups)
     # That cancelled rows are left out is stated with the answer.
-    others = [best.score - each.score for each in groups if each not in rivals and not differs_in_defaults(best, each)]
+    same = [each for each in groups if each not in rivals and each.frame.asked != best.frame.asked]
+    others = [best.score - each.score for each in same]
     amounts: dict[str, float] = defaultdict(float)
     for name, amount in best.features:
         amounts[name] += amount

@@ -74,9 +74,7 @@ def replace_figure(work: Work) -> Work | None:
     if not able or reaches_all(own, parts, work.index):
         return None
     facts = tuple(replace(each, target=able[0]) if each == summed[0] else each for each in work.state.facts)
-    made = start_work(replace(work.state, facts=facts), work.linked)
-    made.note("figure_replaced")
-    return made
+    return start_work(replace(work.state, facts=facts), work.linked)
 
 
 def average_totals(work: Work) -> Work | None:
@@ -193,8 +191,8 @@ def add_shown(work: Work) -> None:
     """Choose the columns to show: those in the question, and the names of the rows beside them."""
     for ref in work.refs("show"):
         if is_date_of_figure(ref, work):
-            work.note("unit_of_figure")
-        elif work.metrics and ref.table not in {group.of.table for group in work.groups if not group.of.column}:
+            continue
+        if work.metrics and ref.table not in {group.of.table for group in work.groups if not group.of.column}:
             group_by_shown(work, ref)
         else:
             work.columns.append(ref)
@@ -563,39 +561,41 @@ def add_absence(work: Work) -> bool:
 def add_threshold(work: Work) -> int:
     """`invoices over 10`: a number without a column is compared with what a row is worth. `more than twice` says how
     often. Return the operators used."""
-    state = work.state
+    state, index = work.state, work.index
     is_count = all(fact.aggregate == "count" for fact in work.facts("metric"))
     if not is_count or not state.numbers or state.compare in ("", "> average", "< average"):
         return 0
-    tokens = work.linked.tokens
-    if any(work.index.column_of(each).role == "measure" for each in work.columns):
-        return 0  # the number belongs to the column that was named
-    if any(token.lower in OFTEN for token in tokens):
+    if any(token.lower in OFTEN for token in work.linked.tokens):
         return 2 * count_often(work)
-    number_at = max((at for at, token in enumerate(tokens) if token.number is not None), default=0)
-    if any(fact.at > number_at for fact in work.facts("entity")):
-        return 0  # "5 customers" is their number
-    target = work.index.worth(work.subject)
+    target = find_worth(work)
     if target is None:
-        total = work.index.total_worth(work.subject)
-        if (
-            total is None
-            or work.index.figures[replace(total, per="")] < CLEAR
-            or work.tables("entity") - {work.subject}
-        ):
-            return 0
-        add_having(work, compare_waiting(work, total, "sum"))
+        return 0
+    if target.per:
+        add_having(work, compare_waiting(work, target, "sum"))
         return 2
-    is_period = any(
-        link.kind == "period" and link.text in state.values for links in work.linked.links for link in links
-    )
-    work.note("number_for_period", is_period)
+    links = (link for links in work.linked.links for link in links)
+    work.note("number_for_period", any(link.kind == "period" and link.text in state.values for link in links))
     op = negate(state.compare, bool(state.negates))
     fact = Fact("filter", len(work.linked.tokens), target, op=op, values=state.values, is_text=False)
-    work.filters.append((Filter(make_ref(target, work.index), op, state.values, is_text=False), fact))
-    if work.index.figures[target] < CLEAR:
+    work.filters.append((Filter(make_ref(target, index), op, state.values, is_text=False), fact))
+    if index.figures[target] < CLEAR:
         work.guess(target.column or "amount")
     return 2
+
+
+def find_worth(work: Work) -> Target | None:
+    """Return what a row of the subject is worth, itself or its rows together. None if the number belongs to a column
+    that was named or to the rows after it: "5 customers" is their number."""
+    index, entities = work.index, work.facts("entity")
+    number_at = max((at for at, token in enumerate(work.linked.tokens) if token.number is not None), default=0)
+    is_named = any(index.column_of(each).role == "measure" for each in work.columns)
+    if is_named or any(fact.at > number_at for fact in entities):
+        return None
+    if (own := index.worth(work.subject)) is not None:
+        return own
+    total = index.total_worth(work.subject)
+    is_clear = total is not None and index.figures[replace(total, per="")] >= CLEAR
+    return total if is_clear and work.tables("entity") <= {work.subject} else None
 
 
 def count_often(work: Work) -> bool:

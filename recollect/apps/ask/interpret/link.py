@@ -441,16 +441,19 @@ def link_states(tokens: Sequence[Token], index: SchemaIndex, today: date) -> Ite
         state = next((each.value for each in find_operators(words) if each.kind == "state"), "")
         is_lack = len(words) == 1 and words[0].lower.startswith("un") and not state
         lacks = stem_word(words[0].lower[2:]) if is_lack else ""
+        score, text = 1.0 if lacks or state == "owed" else STATE, " ".join(each.text for each in words)
         for column in columns if state or lacks else ():
-            if state == "late":
-                found = find_deadline(column, index, today)
-            else:
-                is_end = not STATES.get(state, frozenset()).isdisjoint(column.words)
-                is_named = is_end or any(lacks and compare_words(word, lacks) for word in column.words)
-                found = require_no(column) if is_named else None
-            if found is not None:
-                score = 1.0 if lacks or state == "owed" else STATE
-                yield Link(start, end, "definition", score, fragment=found, text=" ".join(each.text for each in words))
+            if found := find_state(column, state, lacks, index, today):
+                yield Link(start, end, "definition", score, fragment=found, text=text)
+
+
+def find_state(column: ColumnInfo, state: str, lacks: str, index: SchemaIndex, today: date) -> Frame | None:
+    """Return the condition on a column that a state, or a word for what a row lacks, stands for."""
+    if state == "late":
+        return find_deadline(column, index, today)
+    is_end = not STATES.get(state, frozenset()).isdisjoint(column.words)
+    is_named = bool(lacks) and any(compare_words(word, lacks) for word in column.words)
+    return require_no(column) if is_end or is_named else None
 
 
 def find_deadline(column: ColumnInfo, index: SchemaIndex, today: date) -> Frame | None:

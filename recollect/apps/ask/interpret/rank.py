@@ -43,8 +43,6 @@ WEIGHTS: Mapping[str, float] = {
     "flag_elsewhere": -1.5,
     "absence_guessed": -1.0,
     "average_of_totals": -0.3,
-    "unit_of_figure": 0.2,
-    "figure_replaced": -0.5,  # by one that can be split as asked
     "second_figure": -1.5,
     "counted_total": -1.2,
     "named_figure": 1.5,  # the model calls a figure so

@@ -273,8 +273,7 @@ def shape_features(frame: Frame, work: Work) -> list[Feature]:
 
 def count_joins(frame: Frame, base: str, work: Work) -> int:
     """Return how many joins the tables need; those for rows that do not count are left out."""
-    asked = replace(frame, filters=tuple(each for each in frame.filters if not each.is_default))
-    return sum(len(work.index.joins.path(base, table) or ()) for table in asked.tables)
+    return sum(len(work.index.joins.path(base, table) or ()) for table in frame.asked.tables)
 
 
 def shows_label(frame: Frame, base: str, work: Work) -> bool:
