@@ -343,7 +343,7 @@ def change_definitions(change: Change) -> None:
 
 
 def change_periods(change: Change) -> None:
-    intervals, old = merge_periods(change.work.facts("period")), change.frame.periods
+    intervals, old = merge_periods(change.work), change.frame.periods
     if intervals:
         # Another figure has a date of its own.
         is_other = (

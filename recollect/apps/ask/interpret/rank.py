@@ -44,7 +44,6 @@ WEIGHTS: Mapping[str, float] = {
     "absence_guessed": -1.0,
     "average_of_totals": -0.3,
     "second_figure": -1.5,
-    "counted_total": -1.2,
     "named_figure": 1.5,  # the model calls a figure so
     "counted_figure": -1.0,
     "number_out_of_range": -2.5,
@@ -78,7 +77,6 @@ WEIGHTS: Mapping[str, float] = {
     "owner_differs": -1.2,
     "shown_off_entity": -0.8,
     "other_owner": -1.2,  # a table that was named has a column of that name itself
-    "shown_and_filtered": -1.5,
     "foreign_key_shown": -1.6,
     "default_label": -0.3,
     "mixed_tables": -0.8,

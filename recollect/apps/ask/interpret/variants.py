@@ -318,11 +318,6 @@ def count_single_rows(frame: Frame, base: str, work: Work) -> int:
     return sum(bool(each.of.expression) or work.index.column_of(each.of).role == "measure" for each in inner)
 
 
-def count_filtered(frame: Frame, base: str, work: Work) -> int:
-    """Return how many columns are shown though they have a single value."""
-    return len({each.of for each in frame.filters if each.op == "="} & set(frame.columns))
-
-
 def count_strays(frame: Frame, base: str, work: Work) -> int:
     """Return how many columns are taken from a table that nobody named, although a named one has the same column."""
     named = named_tables(work)
@@ -353,5 +348,5 @@ def has_twin(ref: Ref, tables: set[str], index: SchemaIndex) -> bool:
 SHAPES: dict[str, Callable[[Frame, str, Work], float]] = {
     "join": count_joins, "other_owner": count_strays, "default_label": shows_label,
     "group_by_row": is_grouped_by_row, "fan_out_join": count_fan_outs, "repeated_rows": repeats_rows,
-    "shown_and_filtered": count_filtered, "single_rows": count_single_rows, "counted_by_name": counts_named_rows,
+    "single_rows": count_single_rows, "counted_by_name": counts_named_rows,
 }  # fmt: skip
