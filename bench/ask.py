@@ -47,6 +47,7 @@ from recollect.apps.ask.interpret import (
 from recollect.apps.ask.interpret.decide import CHOICES
 from recollect.apps.ask.interpret.frame import Ref
 from recollect.apps.ask.meanings import find_vague_word, suggest_meanings
+from recollect.apps.ask.proposals import ASKED_BACK
 from recollect.apps.ask.semantic.catalog import Catalog
 from recollect.apps.ask.semantic.draft import draft_model
 from recollect.apps.ask.sources.address_rules import LOCAL_RULES
@@ -96,6 +97,12 @@ class Asked:
     @property
     def any_right(self) -> bool:
         return any(self.right.values())
+
+    @property
+    def reported(self) -> float:
+        """The confidence that a user is told: a reading that is asked back has no high one."""
+        found = self.decision.confidence
+        return min(found, ASKED_BACK) if self.verdict == "asked" else found
 
     @property
     def verdict(self) -> str:
@@ -350,7 +357,7 @@ def reliability(asked: Sequence[Asked]) -> None:
     ):
         cells = []
         for low, high in ((0, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 1.01)):
-            inside = [a for a in part if low <= a.decision.confidence < high and not a.expects_choice]
+            inside = [a for a in part if low <= a.reported < high and not a.expects_choice]
             if inside:
                 cells.append(f"{low:.1f}-{min(high, 1):.1f}: {sum(a.first_right for a in inside)}/{len(inside)}")
         if cells:

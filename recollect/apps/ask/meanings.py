@@ -88,7 +88,7 @@ def list_phrases(word: str, category: str, subject: str, index: SchemaIndex) -> 
     table = index.tables[subject]
     made = {
         "values": list(name_values(word, category, table, index)),
-        "moments": [f"{words} in the last 30 days" for words in name_columns(table, "moment")],
+        "moments": [f"{words} in the last 30 days" for words in name_moments(table)],
         "measures": [f"{words} above average" for words in name_columns(table, "measure")],
         "children": list(name_children(table, index)),
     }
@@ -107,9 +107,9 @@ def name_values(word: str, category: str, table: TableInfo, index: SchemaIndex) 
         columns = [each for each in columns if STATES & set(split_name(each.name))] or columns
     for at in range(MAX_VALUES):
         for column in columns:
-            values = sorted(
-                column.values, key=lambda value: (not is_similar(word, value), is_over(value) != is_over(word))
-            )
+            # What has ended is no meaning of a word for what has not.
+            fitting = [each for each in column.values if is_over(each) == is_over(word)]
+            values = sorted(fitting, key=lambda value: not is_similar(word, value))
             yield from (f"{' '.join(split_name(column.name))} {value}" for value in values[at : at + 1])
 
 
@@ -131,6 +131,12 @@ def is_similar(word: str, value: str) -> bool:
 
 def name_columns(table: TableInfo, role: str) -> list[str]:
     return [" ".join(split_name(each.name)) for each in table.columns.values() if each.role == role]
+
+
+def name_moments(table: TableInfo) -> list[str]:
+    """Return the dates of a row in words, the one when it began last: it says little about what a row is now."""
+    names = [each.name for each in table.columns.values() if each.role == "moment"]
+    return [" ".join(split_name(name)) for name in sorted(names, key=lambda name: name == table.main_moment)]
 
 
 def name_children(table: TableInfo, index: SchemaIndex) -> Iterator[str]:

@@ -19,7 +19,15 @@ from recollect.apps.ask.proposals import Inquiry, has_words
 from recollect.apps.ask.question import Answer, Choice, Learned, find_category
 from recollect.apps.ask.source_registry import OpenSource
 from recollect.apps.ask.sql_text import find_tables_for, ground_condition
-from recollect.apps.ask.vocabulary import AGGREGATE, CALLS, OPENER, extract_definition, make_words, write_arithmetic
+from recollect.apps.ask.vocabulary import (
+    AGGREGATE,
+    CALLS,
+    OPENER,
+    extract_definition,
+    make_words,
+    shorten_term,
+    write_arithmetic,
+)  # fmt: skip
 from recollect.errors import InvalidInput
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
 from recollect.values.memory import Memory, MemoryKind
@@ -31,17 +39,18 @@ if TYPE_CHECKING:
     from recollect.apps.ask.analyst import Analyst
 
 EQUATION = re.compile(
-    r"^(?:an? |the |our |my )?(?P<term>[^=:?!]{1,60}?)(?:\s*(?P<sign>[=＝:：])|\s+(?P<copula>is|are)\s)\s*"
+    r"^(?:an? |the |our |my )?(?P<term>[^=:?!]{1,60}?)"
+    r"(?:\s*(?P<sign>[=＝:：]|是指|指的是|改为|改成)|\s+(?P<copula>is|are)\s|(?<=[\u3400-\u9fff])是)\s*"
     r"(?P<meaning>[^?？]{2,})$",
     re.IGNORECASE,
 )
-SIGNS, COLONS = ("=", "＝"), (":", "：")
+SIGNS, COLONS = ("=", "＝", "是指", "指的是", "改为", "改成"), (":", "：")
 STRUCTURE = frozenset(("select", "where", "count", "group", "order", "when", "compare", "grain"))  # of a question
 PRONOUNS = ("them", "these", "those", "it", "this")
 POINTERS = ("those", "these", "ones", "one", "any", "anyone", "all", "who")  # that a meaning can begin with
 YES_OR_NO = ("true", "false", "yes", "no")
 MAX_TERM_WORDS = 6
-NUMBER = re.compile(r"\b\d[\d.,]*[km]?\b", re.IGNORECASE)
+NUMBER = re.compile(r"(?<![a-z\d])\d[\d.,]*(?:[km]\b)?", re.IGNORECASE)
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 QUIET = 0.3  # importance of what is found when it is looked for, and is in no context otherwise
 ASKERS = 3  # users that must have asked alike before a question is proposed to the project
@@ -86,7 +95,9 @@ def defines(term: str, sign: str | None, meaning: str, index: SchemaIndex) -> bo
     meant = [link for link in link_names(said, index) if link.score > CLEAR]
     if sign in COLONS:
         return bool(meant) and has_new_word(tokens, index)
-    return said[0].lower in POINTERS or (0, "entity") in [(link.start, link.kind) for link in meant]
+    # The rows that are meant come first in English, and last in Chinese.
+    ends = {end for link in meant if link.kind == "entity" for end in (link.start, link.end - len(said))}
+    return said[0].lower in POINTERS or 0 in ends
 
 
 def is_term(tokens: Sequence[Token], index: SchemaIndex) -> bool:
@@ -130,7 +141,8 @@ async def learn_meaning(
     sources = await analyst.sources.choose(scope, source)
     shorter = (shorten_lesson(lesson, each, analyst.today()) for each in sources)
     default = lesson if plain == answer else replace(lesson, value=plain, data={"answer": answer})
-    return await learn_for(analyst, scope, next(filter(None, shorter), default))
+    indexes = [each.view("admin").index for each in sources]
+    return await learn_for(analyst, scope, next(filter(None, shorter), default), indexes)
 
 
 def shorten_lesson(lesson: Lesson, source: OpenSource, today: date) -> Lesson | None:
@@ -145,22 +157,32 @@ def shorten_lesson(lesson: Lesson, source: OpenSource, today: date) -> Lesson | 
     return None
 
 
-async def learn_for(analyst: Analyst, scope: Scope, lesson: Lesson) -> Learned:
+async def learn_for(
+    analyst: Analyst, scope: Scope, lesson: Lesson, indexes: Sequence[SchemaIndex] = ()
+) -> Learned:  # fmt: skip
     """Learn a meaning. What the user taught about the term before, for themselves, ends: otherwise it would hide what
-    they say now. A new meaning that only says another number changes that number in the old one."""
+    they say now. A new meaning that only says another number changes that number in the old one. A term is the same
+    with the rows that it describes: "recent" and "recent orders"."""
     kinds: tuple[MemoryKind, ...] = ("definition", "terminology")
-    known = await analyst.engine.memories(scope, kinds=kinds, key=lesson.key.casefold(), status=("active",))
+    owned = await analyst.engine.memories(scope, kinds=kinds, status=("active",))
+    known = [each for each in owned if is_same_term(each.key, lesson.key, indexes)]
     replaced = next((each.value for each in known), "")
     if changed := change_number(replaced, lesson.value):
         lesson = replace(lesson, value=changed, data=None)
     if replaced not in ("", lesson.value):
         lesson = replace(lesson, data={**(lesson.data or {}), "replaces": replaced})
     memory = await analyst.engine.learn(scope, lesson)
-    for other in await analyst.engine.memories(scope, kinds=kinds, key=memory.key):
-        if other.status == "active" and other.id != memory.id:
+    for other in await analyst.engine.memories(scope, kinds=kinds, status=("active",)):
+        if other.id != memory.id and is_same_term(other.key, memory.key, indexes):
             await analyst.engine.close(scope, other.id, owner="user")
     is_new = replaced != memory.value
     return Learned(str(memory.id), memory.key, memory.value, lesson.owner or "user", replaced if is_new else "")
+
+
+def is_same_term(one: str, other: str, indexes: Sequence[SchemaIndex]) -> bool:
+    """Return whether two terms are the same, the names of rows after them aside."""
+    terms = {stem_phrase(one), *(stem_phrase(shorten_term(one, index)) for index in indexes)}
+    return not terms.isdisjoint({stem_phrase(other), *(stem_phrase(shorten_term(other, index)) for index in indexes)})
 
 
 def change_number(old: str, new: str) -> str:

@@ -14,8 +14,8 @@ from datetime import date
 from recollect.apps.ask.interpret import Candidate, DefaultFilter, SchemaIndex, Vocabulary, Word, link_question, propose
 from recollect.apps.ask.interpret.frame import Frame, Metric
 from recollect.apps.ask.interpret.index import Target
-from recollect.apps.ask.interpret.link import Tier, named_targets
-from recollect.apps.ask.interpret.words import split_name, stem_phrase
+from recollect.apps.ask.interpret.link import CLEAR, Tier, link_names, named_targets
+from recollect.apps.ask.interpret.words import split_name, stem_phrase, tokenize
 from recollect.apps.ask.question import Assumption, Scalar, SessionContext
 from recollect.apps.ask.semantic.catalog import Catalog, Column, Table
 from recollect.apps.ask.semantic.model import SemanticModel
@@ -40,7 +40,8 @@ REFERS = re.compile(
 )
 # In "call our customers clients", "clients" means "customers".
 CALLS = re.compile(
-    r"^(?:please )?(?:call|refer to) (?:our |the |my |all )*(?P<meant>[\w ]+?) (?:as )?(?P<said>[\w-]+)\W*$",
+    r"^(?:please )?(?:(?:we|i|let's)(?: usually| always| also)? )?(?:call|refer to) "
+    r"(?:our |the |my |all )*(?P<meant>[\w ]+?) (?:as )?(?P<said>[\w-]+)\W*$",
     re.IGNORECASE,
 )
 # Words around a term that are not part of it: "actually, active now means ...".
@@ -170,8 +171,7 @@ def make_words(said: Resolution, question: str, index: SchemaIndex, today: date)
             return words
     word = read_name(term, plain, index) or read_figure(plain, index, today)
     if word is None:
-        named = tables_in(term, index.model)
-        word = Word((shorten(term, named[0], index.model) if named else term,), meaning=plain)
+        word = Word((shorten_term(term, index),), meaning=plain)
     return [replace(word, names=word.names or (term,), tier=tier)]
 
 
@@ -244,7 +244,7 @@ def words_from_sql(
     if condition is None or condition.strip('" ').isidentifier():
         return []
     return [
-        Word((shorten(term, table.name, index.model),), tier, table=table.name, condition=condition)
+        Word((shorten_term(term, index, table.name),), tier, table=table.name, condition=condition)
         for table in tables[:MOST_TABLES]
     ]
 
@@ -256,15 +256,18 @@ def tables_in(text: str, model: SemanticModel) -> tuple[str, ...]:
     return tuple(each.table for each in model.entities if any(stem_phrase(name) in runs for name in each.names))
 
 
-def shorten(term: str, table: str, model: SemanticModel) -> str:
-    """Return a term without the name of what it describes: "active" for an "active customer"."""
-    words = term.casefold().split()
-    for entity in model.entities:
-        for name in entity.names if entity.table == table else ():
-            count = len(name.split())
-            if len(words) > count and stem_phrase(" ".join(words[-count:])) == stem_phrase(name):
-                return " ".join(words[:-count])
-    return term.casefold()
+def shorten_term(term: str, index: SchemaIndex, table: str = "") -> str:
+    """Return a term without the name of the rows that it describes, those of the table or any: "active" for "active
+    customers"."""
+    tokens = tokenize(term)
+    starts = [
+        link.start for link in link_names(tokens, index)
+        if link.kind == "entity" and link.end == len(tokens) and link.score > CLEAR
+        and table in ("", link.target.table)
+    ]  # fmt: skip
+    kept = tokens[: min(starts, default=0)]
+    text = "".join(f"{' ' if token.lower.isascii() else ''}{token.lower}" for token in kept).strip()
+    return text or term.casefold()
 
 
 # Filters -------------------------------------------------------------------------------------------------------------

@@ -53,6 +53,27 @@ def count(sample: Path, sql: str) -> int:
         ("sales means number of orders", "Total sales", "SELECT COUNT(*) FROM orders"),
         ("headcount means number of employees", "What is the headcount?", "SELECT COUNT(*) FROM employees"),
         ("AOV = AVG(sales.amount)", "AOV in 2024", "SELECT AVG(amount) FROM sales WHERE sale_date LIKE '2024%'"),
+        (
+            "high-value = >$10k annual spend",
+            "How many high-value customers are there?",
+            "SELECT COUNT(*) FROM (SELECT o.customer_id FROM sales s JOIN orders o ON o.id = s.order_id"
+            " WHERE s.sale_date >= date('now', '-1 year') GROUP BY o.customer_id HAVING SUM(s.amount) > 10000)",
+        ),
+        (
+            "loyal means those with more than 5 orders",
+            "How many loyal customers are there?",
+            "SELECT COUNT(*) FROM (SELECT customer_id FROM orders GROUP BY customer_id HAVING COUNT(*) > 5)",
+        ),
+        (
+            "big orders are orders over 1000",
+            "How many big orders are there?",
+            "SELECT COUNT(*) FROM sales WHERE amount > 1000",
+        ),
+        (
+            "活跃客户是指30天内登录过的客户",
+            "有多少活跃客户？",
+            f"SELECT COUNT(*) FROM customers WHERE {LOGGED_IN}",
+        ),
         ("AOV means average sales amount", "AOV in 2024", "SELECT AVG(amount) FROM sales WHERE sale_date LIKE '2024%'"),
     ],
 )
@@ -79,7 +100,7 @@ def test_a_condition_or_a_heading_defines_nothing(door: Door, message: str) -> N
 def test_a_pronoun_stands_for_what_the_last_answer_was_about(door: Door) -> None:
     assert door.ask("call them punters", session_id="one")["learned"] == []
     assert door.ask("How many customers are there?", session_id="two")["sql_query"]
-    [learned] = door.ask("call them punters", session_id="two")["learned"]
+    [learned] = door.ask("we call them punters", session_id="two")["learned"]
     assert (learned["term"], learned["meaning"]) == ("punters", "customers")
     assert door.figure("How many punters are there?") == door.figure("How many customers are there?")
 
@@ -94,6 +115,29 @@ def test_a_changed_mind_replaces_the_meaning_and_undo_ends_it(door: Door, sample
     assert door.sql(ACTIVE, "jane")["needs_clarification"]
     assert door.http.delete(f"/api/projects/default/memory/user/{learned['id']}?user_id=john").status_code in (200, 204)
     assert door.sql(ACTIVE)["needs_clarification"]
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "question"),
+    [
+        ("recent orders are those of the last 14 days", "recent means 7 days", "How many recent orders are there?"),
+        ("近期订单是指最近14天的订单", "近期改为7天", "有多少近期订单？"),
+    ],
+)
+def test_a_term_is_the_same_without_the_rows_it_describes(
+    door: Door, sample: Path, first: str, then: str, question: str
+) -> None:
+    door.ask(first)
+    [learned] = door.ask(then)["learned"]
+    assert learned["replaces"]
+    assert door.figure(question) == count(
+        sample, "SELECT COUNT(*) FROM orders WHERE ordered_at >= date('now', '-7 days')"
+    )
+
+
+def test_a_follow_up_is_no_meaning_of_an_unknown_word(door: Door) -> None:
+    assert door.ask("How many loyal customers are there?", session_id="one")["sql_query"] == ""
+    assert door.ask("and in the south?", session_id="one")["learned"] == []
 
 
 @pytest.mark.parametrize("opening", ["", "those who ", "I mean ", "active means "])

@@ -59,8 +59,8 @@ def advance(state: State, linked: Linked) -> Iterator[State]:
 def skip(state: State, linked: Linked) -> State:
     """Leave a word out; content words cost, and more so if they could have been linked."""
     at, token = state.at, linked.tokens[state.at]
-    is_letter = token.is_capital and len(token.text) == 1 and token.text != "I"  # "A customers" are some of them
-    kinds = {} if token.quote or is_letter else {operator.kind: operator.value for operator in find_operators([token])}
+    operators = () if token.quote or token.is_letter else find_operators([token])
+    kinds = {operator.kind: operator.value for operator in operators}
     if any(is_count_phrase(link) for link in linked.links[at]):
         return state.move(at + 1, ("skip_operator", 1.0))
     if kinds and CONTENT.isdisjoint(kinds):

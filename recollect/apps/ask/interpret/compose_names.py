@@ -151,9 +151,9 @@ def require_absence(name: Name) -> Iterator[State]:
 def count_total(name: Name) -> Iterator[State]:
     """`total orders` is their number."""
     if name.state.aggregates == ("sum",) and not name.is_measure:
-        yield name.move(name.fact("metric", "count", target=name.rows), ("counted_total", 1.0), aggregates=())
+        yield name.move(name.fact("metric", "count", target=name.rows), aggregates=())
     if name.state.aggregates == ("avg",):
-        yield name.move(name.fact("metric", "per", target=name.rows), ("counted_total", 1.0), aggregates=())
+        yield name.move(name.fact("metric", "per", target=name.rows), aggregates=())
 
 
 ENTITY_READINGS: tuple[Reading, ...] = (
@@ -186,6 +186,8 @@ def owner_features(state: State, link: Link, linked: Linked) -> list[Feature]:
     if link.score >= 1 and link.end - link.start > 1:
         return []
     after = find_owners(link.end, linked)
+    if any(is_figure_of(each, link, linked) for each in after):
+        return []
     if after:
         return [("owner_matches" if link.target.table in after else "owner_differs", 1.0)]
     if not state.entity or is_figure_of(state.entity, link, linked):
@@ -194,8 +196,11 @@ def owner_features(state: State, link: Link, linked: Linked) -> list[Feature]:
 
 
 def is_figure_of(entity: str, link: Link, linked: Linked) -> bool:
-    """Whether a measure is recorded in rows that belong to the entity: "products by revenue" adds them up."""
-    return linked.index.joins.is_below(link.target.table, entity) and linked.index.is_measure(link.target)
+    """Whether a measure is recorded in rows that belong to the entity: "products by revenue" adds them up. Revenue is,
+    if any amount is."""
+    index = linked.index
+    amounts = index.figures if link.target in index.figures else (link.target,)
+    return index.is_measure(link.target) and any(index.joins.is_below(each.table, entity) for each in amounts)
 
 
 def find_owners(at: int, linked: Linked) -> set[str]:
@@ -344,7 +349,7 @@ def read_plain(name: Name) -> Iterator[State]:
     """A column without operator: shown in the select part, waiting for its value in the where part."""
     state, link = name.state, name.link
     if any(fact.kind in ("metric", "superlative") and fact.target == link.target for fact in state.facts):
-        yield state.move(link.end, ("unit_of_figure", 1.0), **name.changes)
+        yield state.move(link.end, **name.changes)
         return
     if state.superlative or is_pending_figure(state):
         name = replace(name, features=[*name.features, ("operator_past_noun", 1.0)])
@@ -368,8 +373,10 @@ def sum_measure(name: Name) -> Iterator[State]:
     aggregate = link.target.aggregate or "sum"
     yield name.move(name.fact("metric", aggregate, in_where=state.in_where), *extra, **name.opened)
     if state.entity and link.target.table != state.entity and not is_exact:
-        # "tracks that were never sold": a verb that stands for rows of another table
-        yield name.move(name.fact("exists", target=name.rows, is_negated=bool(state.negates)), negates=0)
+        # "tracks that were never sold": a verb that stands for rows of another table, and names no figure
+        is_named = any(feature == "named_figure" for feature, _ in name.features)
+        exists = name.fact("exists", target=name.rows, is_negated=bool(state.negates))
+        yield name.move(exists, ("named_figure", -1.0 if is_named else 0.0), negates=0)
 
 
 def show_column(name: Name) -> Iterator[State]:

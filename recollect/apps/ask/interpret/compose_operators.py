@@ -30,6 +30,9 @@ def apply_operator(state: State, link: Link, linked: Linked) -> Iterator[State]:
     # "Last year" is a period, not the last row by year.
     if any(each.kind == "period" and each.end > link.end for each in linked.links_at(link.start)):
         features.append(("period_split", 1.0))
+    # "The first order of" a customer sorts nothing.
+    if operator.kind == "order" and linked.tokens[link.end - 1].lower == "of" and linked.tables_at(link.start):
+        features.append(("noun_number", 1.0))
     for changes in OPERATORS[operator.kind](state, link, operator.value, linked):
         extra = changes.pop("features", ())
         yield state.move(link.end, *features, *extra, **changes)
@@ -45,8 +48,7 @@ def leave_where(state: State, link: Link, linked: Linked) -> dict[str, Any]:
 
 
 def on_select(state: State, link: Link, value: str, linked: Linked) -> Changes:
-    if is_clause_start(state, link, linked):
-        yield {"in_where": False, "open": None}
+    yield {"in_where": False, "open": None} if is_clause_start(state, link, linked) else {}
 
 
 def on_when(state: State, link: Link, value: str, linked: Linked) -> Changes:

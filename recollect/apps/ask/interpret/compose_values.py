@@ -144,13 +144,15 @@ def apply_period(state: State, link: Link, linked: Linked) -> Iterator[State]:
     kinds = {fact.kind for fact in state.facts}
     # Periods that are compared are alternatives, whatever stands between them.
     junction = "and" if {"compare", "period"} <= kinds else state.junction
-    op = state.compare or (link.period.op if link.period else "")
+    is_compared = state.compare and not state.numbers  # "more than 3 orders in 2024" compares the orders
+    op = (state.compare if is_compared else "") or (link.period.op if link.period else "")
     fact = Fact("period", link.start, target, op=op, text=link.text, junction=junction,
                 is_negated=bool(state.negates), span=link.period)  # fmt: skip
     is_named = linked.index.column_of(target).is_when
     changes: dict[str, Any] = {
         "facts": without_shown(state, target) if is_named else state.facts, "negates": 0, "junction": "",
-        "compare": state.compare if state.compare == "between" else "", "waits": state.waits and not is_named,
+        "compare": "" if is_compared and state.compare != "between" else state.compare,
+        "waits": state.waits and not is_named,
     }  # fmt: skip
     # "not sold in 2025" excludes no year: the negation belongs to what stands between.
     between = linked.tokens[state.negates : link.start] if state.negates else ()

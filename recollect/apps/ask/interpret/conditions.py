@@ -27,7 +27,7 @@ def add_conditions(work: Work) -> None:
         else:
             work.existence.append(Existence(fact.target.table, fact.is_negated, via=fact.target.via))
     base = work.base
-    for period in merge_periods(work.facts("period")):
+    for period in merge_periods(work):
         add_period(work, base, period)
     grains = work.facts("grain")[int(work.averaged_grain) :]
     # "The trend by quarter" is one by quarter.
@@ -89,25 +89,28 @@ class Interval:
     is_negated: bool
 
 
-def merge_periods(facts: Sequence[Fact]) -> list[Interval]:
-    """Join "from June to August" into one range and "2021 and 2023" into alternatives."""
+def merge_periods(work: Work) -> list[Interval]:
+    """Join "from June to August" into one range and "2021 and 2023" into alternatives. Periods that are compared are
+    alternatives, however far apart they are named."""
     merged: list[Interval] = []
-    for fact in facts:
+    is_compared = bool(work.facts("compare"))
+    for fact in work.facts("period"):
         if fact.span is None:
             continue
         bounds = find_bounds(fact.op, fact.span.start.isoformat(), fact.span.end.isoformat())
         made = Interval(
             fact.target, fact.span.unit, fact.text, (bounds,), fact.op, fact.at, fact.span.last, fact.is_negated
         )
-        joined = join_intervals(merged[-1], made, fact) if merged else None
+        is_related = bool(merged) and (
+            is_compared or (made.at - merged[-1].last <= NEAR and merged[-1].target == made.target)
+        )
+        joined = join_intervals(merged[-1], made, fact) if is_related else None
         merged = [*merged[:-1], joined] if joined else [*merged, made]
     return merged
 
 
 def join_intervals(before: Interval, made: Interval, fact: Fact) -> Interval | None:
     """Return both periods as one interval; None if they have nothing to do with each other."""
-    if before.target != made.target or made.at - before.last > NEAR:
-        return None
     [bounds] = made.ranges
     if is_one_range(before, fact, bounds):
         ranges = ((before.ranges[0][0], bounds[1]), *before.ranges[1:])
@@ -165,6 +168,8 @@ def add_grain(work: Work, base: str, fact: Fact) -> None:
 def find_mentioned_moment(work: Work, at: int) -> Ref | None:
     """Return the date of the rows named just before the period: "without orders in 2025" means the orders' date."""
     before = [fact.target.table for fact in work.facts("entity", "exists", "having") if fact.at < at]
+    # "This year, which customers did not order": what happened comes later.
+    before = before or [fact.target.table for fact in work.facts("exists")]
     if not before or before[-1] == work.subject:
         return None
     moment = work.index.tables[before[-1]].main_moment

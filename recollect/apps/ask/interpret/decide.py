@@ -20,7 +20,7 @@ NEAR = 2.0  # score within which another definition of the figure makes an answe
 FAR = 5.0  # score by which a reading is too much worse to be offered
 SAME = 0.15  # score within which another definition fits as well
 ANSWER, SURE, ASSUME = 0.9, 0.78, 0.62  # by measurement: below SURE only plain readings are right often enough
-PLAIN_COST, LONELY_COST = 1.5, 0.5  # the most that may speak against a plain reading, and against the only one
+PLAIN_COST = 1.5  # the most that may speak against a plain reading
 # Features of readings that are wrong more often than right.
 DOUBTS = (
     "existence_of_mention", "owner_differs", "shown_off_entity", "mixed_tables", "open_unused", "imperfect_value",
@@ -107,11 +107,10 @@ def find_shape(frame: Frame) -> Frame:
     nothing = Ref("")
     metrics = tuple(replace(each, of=nothing, per=None, part=None) for each in frame.metrics)
     return replace(
-        frame, subject="" if metrics else frame.subject, metrics=metrics, columns=(), having=(),
+        frame.asked, subject="" if metrics else frame.subject, metrics=metrics, columns=(), having=(),
         groups=tuple(replace(each, of=nothing) if each.grain else each for each in frame.groups),
         periods=tuple(replace(each, of=nothing) for each in frame.periods),
         order=tuple(replace(each, of=None) for each in frame.order),
-        filters=tuple(each for each in frame.filters if not each.is_default),
     )  # fmt: skip
 
 
@@ -149,9 +148,8 @@ def is_likely(decision: Decision, best: Candidate, count: int) -> bool:
         return decision.confidence >= (ANSWER if best.guesses else SURE)
     if any(signals[name] for name in ("doubts", "left_over", "empty")):
         return False
-    if count == 1:
-        return signals["cost"] <= LONELY_COST
-    return decision.confidence >= ASSUME and signals["margin"] >= CLOSE and signals["cost"] <= PLAIN_COST
+    is_first = count == 1 or (decision.confidence >= ASSUME and signals["margin"] >= CLOSE)
+    return is_first and signals["cost"] <= PLAIN_COST
 
 
 def merge(candidates: Sequence[Candidate], results: Mapping[str, Result]) -> list[Candidate]:
@@ -197,7 +195,9 @@ def plain(value: Any) -> Any:
 def make_signals(groups: Sequence[Candidate]) -> dict[str, float]:
     """Return what the confidence is computed from."""
     best, rivals = groups[0], list_rivals(groups)
-    others = [best.score - each.score for each in groups if each not in rivals]
+    # That cancelled rows are left out is stated with the answer.
+    same = [each for each in groups if each not in rivals and each.frame.asked != best.frame.asked]
+    others = [best.score - each.score for each in same]
     amounts: dict[str, float] = defaultdict(float)
     for name, amount in best.features:
         amounts[name] += amount

@@ -4,10 +4,13 @@ composing that reads questions."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from recollect.apps.ask.interpret.frame import Frame
+from recollect.apps.ask.interpret.frame import Frame, Period
 from recollect.apps.ask.interpret.link import Linked, Vocabulary, Word, find_table, link_names, link_question
-from recollect.apps.ask.interpret.words import tokenize
+from recollect.apps.ask.interpret.periods import UNITS, span_until_today
+from recollect.apps.ask.interpret.variants import list_rows
+from recollect.apps.ask.interpret.words import find_operators, tokenize
 from recollect.apps.ask.interpret.work import Draft
 
 WIDTH, MOST = 20, 3
@@ -16,26 +19,45 @@ LOST = ("left_over", "skip_operator", "open_unused", "table_unused")
 LEAD = "who"
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A draft, and the conditions on rows that it comes to."""
+
+    draft: Draft
+    conditions: Frame
+
+
 def read_meaning(word: Word, linked: Linked) -> list[tuple[Frame, float]]:
-    """Return up to three condition frames for a taught meaning, each with a score; none if it has no conditions."""
+    """Return up to three condition frames for a taught meaning, each with a score; none if it has no conditions. A
+    question and a change of the last answer ("and in the south?") mean nothing."""
     table = find_table(word.table, linked.index) or subject_of(linked) or subject_of_meaning(word, linked)
-    drafts = read_drafts(word.meaning, table, linked) if table else []
-    found = dict.fromkeys((conditions_of(draft.frame) for draft in drafts), 0.8)
-    if drafts and is_whole(drafts[0], drafts):
-        found[conditions_of(drafts[0].frame)] = 1.0
-    return [(frame, score) for frame, score in found.items() if frame.conditions][:MOST]
+    readings = read_conditions(word.meaning, table, linked) if table and not is_question(word.meaning) else []
+    found = dict.fromkeys((each.conditions for each in readings), 0.8)
+    if readings and is_whole(readings[0], readings):
+        found[readings[0].conditions] = 1.0
+    return list(found.items())[:MOST]
 
 
-def read_drafts(meaning: str, table: str, linked: Linked) -> list[Draft]:
+def is_question(meaning: str) -> bool:
+    first = [each for end in (1, 2) for each in find_operators(tokenize(meaning)[:end])]
+    return meaning.rstrip().endswith(("?", "？")) or any(
+        each.kind == "follow" and each.value == "opens" for each in first
+    )
+
+
+def read_conditions(meaning: str, table: str, linked: Linked) -> list[Reading]:
     """Return the readings of a meaning as conditions on the rows of a table, best first."""
     from recollect.apps.ask.interpret.compose import compose
     from recollect.apps.ask.interpret.finish import finish
 
     subject = linked.index.tables[table].title
     inner = link_question(f"{subject} {LEAD} {meaning}", linked.index, Vocabulary(), today=linked.today)
-    drafts = [draft for state in compose(inner, WIDTH) for draft in finish(state, inner)]
-    drafts = [draft for draft in drafts if draft.frame.subject == table and conditions_of(draft.frame).conditions]
-    return sorted(drafts, key=lambda draft: -draft.score)
+    drafts = [
+        draft for state in compose(inner, WIDTH) for draft in finish(state, inner) if draft.frame.subject == table
+    ]
+    drafts.sort(key=lambda draft: -draft.score)
+    readings = ((draft, conditions_of(draft.frame, linked)) for draft in drafts)
+    return [Reading(draft, found) for draft, found in readings if found is not None and found.conditions]
 
 
 def subject_of_meaning(word: Word, linked: Linked) -> str:
@@ -46,17 +68,22 @@ def subject_of_meaning(word: Word, linked: Linked) -> str:
     return best.target.table if best else ""
 
 
-def is_whole(draft: Draft, drafts: Sequence[Draft]) -> bool:
+def is_whole(reading: Reading, readings: Sequence[Reading]) -> bool:
     """Whether the conditions say all that the meaning says, and no other reading is nearly as good."""
-    frame, conditions = draft.frame, conditions_of(draft.frame)
+    draft, frame = reading.draft, reading.draft.frame
     is_lost = any(name in LOST and amount > 0 for name, amount in draft.features)
-    rivals = {conditions_of(each.frame) for each in drafts if draft.score - each.score < CLOSE} - {conditions}
-    is_more = frame.metrics or frame.groups or frame.order
+    rivals = {each.conditions for each in readings if draft.score - each.draft.score < CLOSE} - {reading.conditions}
+    is_more = not frame.having and (frame.metrics or frame.groups or frame.order)
     return not (draft.state.skipped or is_lost or rivals or is_more)
 
 
-def conditions_of(frame: Frame) -> Frame:
-    return Frame(frame.subject, filters=frame.filters, periods=frame.periods, existence=frame.existence)
+def conditions_of(frame: Frame, linked: Linked) -> Frame | None:
+    """Return the conditions on rows. A figure of each year ("annual spend") is that of the last year."""
+    units = [group for group in frame.groups if group.grain in UNITS.values()]
+    spans = ((group, span_until_today(0, 0, linked.today, UNITS[group.grain], 1, "")) for group in units)
+    periods = [Period(group.of, span.start.isoformat(), span.end.isoformat()) for group, span in spans]
+    groups = tuple(group for group in frame.groups if group not in units)
+    return list_rows(replace(frame, groups=groups, periods=(*frame.periods, *periods)), linked.index)
 
 
 def subject_of(linked: Linked) -> str:

@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from typing import cast
 
 from recollect.apps.ask.interpret import schema_roles
-from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, find_moment
+from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, add_having, find_moment
 from recollect.apps.ask.interpret.frame import (
     Compute,
     Existence,
@@ -27,7 +27,8 @@ from recollect.apps.ask.interpret.frame import (
     Period,
     Ref,
 )
-from recollect.apps.ask.interpret.implied import imply_figures, imply_people, list_children
+from recollect.apps.ask.interpret.implied import CLEAR, imply_figures, imply_people, list_children
+from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import score
 from recollect.apps.ask.interpret.render import reaches_all
@@ -35,6 +36,7 @@ from recollect.apps.ask.interpret.state import Fact, State
 from recollect.apps.ask.interpret.variants import spread
 from recollect.apps.ask.interpret.work import Draft, Work, is_identifying, make_ref, negate
 
+OFTEN = frozenset(("once", "twice", "times", "次"))
 MOST_MONTHS = 200  # days above which a period is compared with the year before
 
 
@@ -72,20 +74,21 @@ def replace_figure(work: Work) -> Work | None:
     if not able or reaches_all(own, parts, work.index):
         return None
     facts = tuple(replace(each, target=able[0]) if each == summed[0] else each for each in work.state.facts)
-    made = start_work(replace(work.state, facts=facts), work.linked)
-    made.note("figure_replaced")
-    return made
+    return start_work(replace(work.state, facts=facts), work.linked)
 
 
 def average_totals(work: Work) -> Work | None:
-    """Return the reading of "average revenue per customer" as one figure: all revenue by the number of customers."""
+    """Return the reading of "average revenue per customer" as one figure: all revenue by the number of customers. What
+    a row is worth ("average order value per year") is rather averaged for each group."""
     averaged = [fact for fact in work.facts("metric") if fact.aggregate == "avg" and not fact.target.per]
     grouped = [*work.facts("grain"), *(fact for fact in work.facts("group") if not fact.target.column)]
     if len(averaged) != 1 or not grouped or averaged[0].target not in work.index.figures:
         return None
     facts = tuple(replace(each, aggregate="per") if each == averaged[0] else each for each in work.state.facts)
     made = Work(work.linked, replace(work.state, facts=facts), work.subject)
-    made.note("average_of_totals")
+    words = [token.lower for token in work.linked.tokens[max(0, grouped[0].at - 1) : grouped[0].at + 1]]
+    is_total = all(end - start == 1 for start, end, target in work.state.used if target == averaged[0].target)
+    made.note("average_of_totals", -1.0 if is_total and "per" in words else 3.0)
     return made
 
 
@@ -188,8 +191,8 @@ def add_shown(work: Work) -> None:
     """Choose the columns to show: those in the question, and the names of the rows beside them."""
     for ref in work.refs("show"):
         if is_date_of_figure(ref, work):
-            work.note("unit_of_figure")
-        elif work.metrics and ref.table not in {group.of.table for group in work.groups if not group.of.column}:
+            continue
+        if work.metrics and ref.table not in {group.of.table for group in work.groups if not group.of.column}:
             group_by_shown(work, ref)
         else:
             work.columns.append(ref)
@@ -417,6 +420,10 @@ def add_compute(work: Work) -> None:
     for fact in work.facts("compute"):
         if fact.text in ("fastest", "slowest"):
             work.note("left_over", not rank_by_change(work, is_descending=fact.text == "fastest"))
+            work.set_limit(work.state.limit)
+        elif fact.text == "growth" and is_since_last_year(work):
+            work.periods = []
+            rank_by_change(work, is_descending=True)
         elif fact.text not in ("share", "rate") or not add_rate(work, fact.text):
             is_share = fact.text == "share"
             is_possible = (
@@ -444,8 +451,14 @@ def rank_by_change(work: Work, *, is_descending: bool) -> bool:
     work.groups = work.groups or [Group(Ref(work.subject))]
     work.metrics = [replace(work.metrics[0], compute="change", part=Part(periods=periods))]
     work.periods, work.order = [], [Order("metric", 0, is_descending)]
-    work.set_limit(work.state.limit)
     return True
+
+
+def is_since_last_year(work: Work) -> bool:
+    """Whether groups are compared with last year: "growth vs last year by region"."""
+    start = date(work.linked.today.year - 1, 1, 1).isoformat()
+    is_named = [period.start for period in work.periods] == [start]
+    return is_named and bool(work.facts("compare")) and any(not each.grain for each in work.groups)
 
 
 def shift_year(day: date) -> date:
@@ -491,6 +504,8 @@ def add_comparison(work: Work) -> None:
     if work.facts("compare") and work.metrics:
         work.groups += [group for group in list_compared(work)[:1] if group not in work.groups]
         work.note("left_over", 0 if work.groups else 0.5)
+    elif work.facts("compare"):
+        work.note("left_over")
 
 
 def list_compared(work: Work) -> list[Group]:
@@ -544,21 +559,60 @@ def add_absence(work: Work) -> bool:
 
 
 def add_threshold(work: Work) -> int:
-    """`invoices over 10`: a number without a column is compared with what a row is worth. Return the operators used."""
-    state = work.state
-    target = work.index.worth(work.subject)
+    """`invoices over 10`: a number without a column is compared with what a row is worth. `more than twice` says how
+    often. Return the operators used."""
+    state, index = work.state, work.index
     is_count = all(fact.aggregate == "count" for fact in work.facts("metric"))
-    if target is None or not is_count or not state.numbers or state.compare in ("", "> average", "< average"):
+    if not is_count or not state.numbers or state.compare in ("", "> average", "< average"):
         return 0
-    is_period = any(
-        link.kind == "period" and link.text in state.values for links in work.linked.links for link in links
-    )
-    work.note("number_for_period", is_period)
+    if any(token.lower in OFTEN for token in work.linked.tokens):
+        return 2 * count_often(work)
+    target = find_worth(work)
+    if target is None:
+        return 0
+    if target.per:
+        add_having(work, compare_waiting(work, target, "sum"))
+        return 2
+    links = (link for links in work.linked.links for link in links)
+    work.note("number_for_period", any(link.kind == "period" and link.text in state.values for link in links))
     op = negate(state.compare, bool(state.negates))
     fact = Fact("filter", len(work.linked.tokens), target, op=op, values=state.values, is_text=False)
-    work.filters.append((Filter(make_ref(target, work.index), op, state.values, is_text=False), fact))
-    work.guess(target.column or "amount")
+    work.filters.append((Filter(make_ref(target, index), op, state.values, is_text=False), fact))
+    if index.figures[target] < CLEAR:
+        work.guess(target.column or "amount")
     return 2
+
+
+def find_worth(work: Work) -> Target | None:
+    """Return what a row of the subject is worth, itself or its rows together. None if the number belongs to a column
+    that was named or to the rows after it: "5 customers" is their number."""
+    index, entities = work.index, work.facts("entity")
+    number_at = max((at for at, token in enumerate(work.linked.tokens) if token.number is not None), default=0)
+    is_named = any(index.column_of(each).role == "measure" for each in work.columns)
+    if is_named or any(fact.at > number_at for fact in entities):
+        return None
+    if (own := index.worth(work.subject)) is not None:
+        return own
+    total = index.total_worth(work.subject)
+    is_clear = total is not None and index.figures[replace(total, per="")] >= CLEAR
+    return total if is_clear and work.tables("entity") <= {work.subject} else None
+
+
+def count_often(work: Work) -> bool:
+    """`customers who ordered more than once`: how many rows there are of what they did; return whether there are."""
+    joins = work.index.joins
+    done = [fact.target for fact in work.facts("entity", "exists") if joins.is_below(fact.target.table, work.subject)]
+    for target in done[-1:]:
+        work.existence = [each for each in work.existence if each.table != target.table]
+        add_having(work, compare_waiting(work, Target("entity", target.table), "count"))
+    return bool(done)
+
+
+def compare_waiting(work: Work, target: Target, aggregate: str) -> Fact:
+    """Return the condition that compares a figure with the number that waits."""
+    state = work.state
+    at, is_negated = len(work.linked.tokens), bool(state.negates)
+    return Fact("having", at, target, aggregate, state.compare, state.values, is_negated=is_negated)
 
 
 STEPS = (

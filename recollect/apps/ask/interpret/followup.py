@@ -19,7 +19,7 @@ from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import Feature, score
 from recollect.apps.ask.interpret.render import base_table, row_refs
 from recollect.apps.ask.interpret.state import State
-from recollect.apps.ask.interpret.variants import has_twin, merge_by_column
+from recollect.apps.ask.interpret.variants import has_twin, list_rows, merge_by_column
 from recollect.apps.ask.interpret.words import Token, find_operators, longest_operator
 from recollect.apps.ask.interpret.work import Draft, Work, make_ref, negate
 
@@ -89,15 +89,21 @@ class Change:
             raise CannotFollow
         return moment
 
-    def reach(self, *refs: Ref) -> None:
-        """A column near the rows in question is more likely meant than one far away."""
+    def reach(self, *refs: Ref, values: Sequence[str] = ()) -> None:
+        """A column near the rows in question is more likely meant than one far away, if it can have the values."""
         joins, base = self.work.index.joins, base_table(self.frame, self.work.index)
         for ref in refs:
             path = joins.path(base, ref.table)
             self.features.append(("left_over", 2.0) if path is None else ("join", float(len(path))))
             self.features.append(("fan_out_join", float(not joins.belongs(base, ref.table))))
             nearer = {step.source for step in path or ()} - {ref.table}
+            nearer &= self.list_owners(values) if values else nearer
             self.features.append(("other_owner", float(has_twin(ref, nearer, self.work.index))))
+
+    def list_owners(self, values: Sequence[str]) -> frozenset[str]:
+        """Return the tables in which the question's words are one of the values."""
+        links = (link for links in self.work.linked.links for link in links)
+        return frozenset(link.target.table for link in links if link.kind == "value" and link.value in values)
 
 
 def follow_up(linked: Linked, last: Frame) -> list[Draft]:
@@ -121,8 +127,9 @@ def make_draft(change: Change, linked: Linked) -> Draft:
 
 
 def points_back(tokens: Sequence[Token]) -> bool:
-    """Whether a word stands for the rows of the last answer."""
-    return any(token.lower in PRONOUNS for token in tokens)
+    """Whether a word stands for the rows of the last answer, or a few words only say how to group it."""
+    is_group = len(tokens) <= SHORT and any(each.kind == "group" for each in find_operators(tokens[:1]))
+    return is_group or any(token.lower in PRONOUNS for token in tokens)
 
 
 def cue_strength(tokens: Sequence[Token]) -> tuple[float, bool]:
@@ -142,9 +149,9 @@ def token_spans(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
 
 
 def is_pointing(tokens: Sequence[Token], is_first: bool) -> bool:
-    """Whether words point to the last answer; "and" does only at the beginning."""
-    found = [operator.value for operator in find_operators(tokens) if operator.kind == "follow"]
-    return "points" in found or ("opens" in found and is_first)
+    """Whether words point to the last answer; "and" and "by" do only at the beginning."""
+    found = [operator.value if operator.kind == "follow" else operator.kind for operator in find_operators(tokens)]
+    return "points" in found or (is_first and ("opens" in found or "group" in found))
 
 
 def change_frame(state: State, last: Frame, linked: Linked) -> Change | None:
@@ -172,6 +179,8 @@ def change_figure(change: Change) -> None:
         existence = (*frame.existence, Existence(change.counted, is_negated=bool(change.state.negates)))
         change.resolved += bool(change.state.negates)
         change.set("figure", metrics=(Metric("count", Ref(frame.subject)),), existence=existence, columns=(), groups=())
+    elif metrics and points_to_rows(change) and metrics[0].aggregate != "count":
+        raise CannotFollow  # "how many of them" counts rows
     elif metrics and change.has_word(ADDING):
         change.set("figure", metrics=(*frame.metrics, *metrics))
     elif metrics:
@@ -199,10 +208,14 @@ def change_aggregate(change: Change, old: str) -> None:
 
 def counts_them(change: Change, metrics: Sequence[Metric]) -> bool:
     """Whether "how many of them" is followed by other rows, which some of the last rows have."""
-    texts = [token.lower for token in change.work.linked.tokens]
     subject, counted = change.frame.subject, [each.of.table for each in metrics if each.aggregate == "count"]
     is_other = len(counted) == len(metrics) == 1 and counted[0] != subject
-    return is_other and not THEM.isdisjoint(pairwise(texts)) and bool(change.work.index.joins.path(subject, counted[0]))
+    return is_other and points_to_rows(change) and bool(change.work.index.joins.path(subject, counted[0]))
+
+
+def points_to_rows(change: Change) -> bool:
+    """Whether the question asks for some of the last rows: "of them"."""
+    return not THEM.isdisjoint(pairwise(token.lower for token in change.work.linked.tokens))
 
 
 def change_to_share(change: Change) -> None:
@@ -233,7 +246,10 @@ def change_groups(change: Change) -> None:
     """A new group replaces the old one of its kind, time or other; after "and" it is added."""
     grains = [Group(change.find_moment(), cast(Grain, fact.text)) for fact in change.work.facts("grain")]
     refs = change.work.refs("group")
-    figures = [ref for ref in refs if change.is_table and change.work.index.column_of(ref).role == "measure"]
+    index = change.work.index
+    figures = [
+        ref for ref in refs if change.is_table and (ref.expression or index.column_of(ref).role == "measure")
+    ]  # fmt: skip
     if figures:
         # "By quantity instead" ranks the same groups by another figure.
         change.set("figure", metrics=tuple(Metric("sum", ref) for ref in figures))
@@ -279,7 +295,7 @@ def place_filter(change: Change, new: Filter, made: Sequence[Filter]) -> None:
         change.frame = replace(frame, existence=existence)
     else:
         kept = [each for each in frame.filters if each in made or not is_same_person(each, new, change.work)]
-        change.reach(new.of)
+        change.reach(new.of, values=new.values if new.is_text else ())
         change.frame = replace(frame, filters=(*kept, new))
 
 
@@ -315,14 +331,19 @@ def change_definitions(change: Change) -> None:
     work, frame = Work(change.work.linked, change.state, change.frame.subject), change.frame
     add_definitions(work)
     new = work.frame()
-    if new.conditions:
-        change.set("filter", filters=frame.filters + new.filters, periods=frame.periods + new.periods)
-        change.frame = replace(change.frame, existence=frame.existence + new.existence)
-        change.features += work.features
+    narrowed = replace(
+        frame,
+        filters=tuple(dict.fromkeys(frame.filters + new.filters)),
+        periods=tuple(dict.fromkeys(frame.periods + new.periods)),
+        existence=tuple(dict.fromkeys(frame.existence + new.existence)),
+    )
+    if narrowed != frame:
+        change.frame, change.features = narrowed, [*change.features, *work.features]
+        change.changed.append("filter")
 
 
 def change_periods(change: Change) -> None:
-    intervals, old = merge_periods(change.work.facts("period")), change.frame.periods
+    intervals, old = merge_periods(change.work), change.frame.periods
     if intervals:
         # Another figure has a date of its own.
         is_other = (
@@ -394,12 +415,16 @@ def is_extreme(frame: Frame) -> bool:
 def change_kind(change: Change) -> None:
     """`how many are there` counts the rows of the last answer, `show them` lists what it counted."""
     frame = change.frame
-    rows = Frame(frame.subject, filters=frame.filters, periods=frame.periods, existence=frame.existence)
-    if change.state.counts and "figure" not in change.changed:
+    is_count = change.state.counts and "figure" not in change.changed
+    is_list = is_listing(change) and bool(frame.metrics) and (not frame.groups or bool(frame.having))
+    rows = list_rows(frame, change.work.index) if is_count or is_list else frame
+    if rows is None or (is_count and frame.limit is not None):
+        raise CannotFollow  # groups are not counted, and the number of the first five is known
+    if is_count:
         change.frame = replace(rows, metrics=(Metric("count", Ref(frame.subject)),))
         change.changed.append("figure")
         change.resolved += 1
-    elif is_listing(change) and frame.metrics and not frame.groups:
+    elif is_list:
         change.frame = rows
         change.changed.append("columns")
 

@@ -8,7 +8,7 @@ they follow from the tables, except where `via` says which of several keys is me
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from functools import cache
 from typing import Any, Literal, cast, get_args, get_type_hints
 
@@ -145,6 +145,11 @@ class Frame:
     @property
     def conditions(self) -> int:
         return len(self.filters) + len(self.periods) + len(self.having) + len(self.existence)
+
+    @property
+    def asked(self) -> Frame:
+        """The frame without the conditions that nobody asked for."""
+        return replace(self, filters=tuple(each for each in self.filters if not each.is_default))
 
     @property
     def shown(self) -> tuple[Ref, ...]:

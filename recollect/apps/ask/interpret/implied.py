@@ -19,6 +19,7 @@ from recollect.apps.ask.interpret.work import Work
 MOST, MOST_PEOPLE = 3, 2  # figures and people that are tried
 OWN = 0.5  # rating of an amount that a row is ranked by: a total, not a list price
 SELLING = frozenset(map(stem_word, ("sell", "sold")))
+CLEAR = 0.8  # rating from which an amount is what people call revenue
 LEAST = 0.2  # rating of an amount that may be implied at all
 TOTALS = (("sum",), ("avg",))
 RANKED = frozenset(("desc", "asc", "desc:rows", "asc:rows", "desc:money", "asc:money"))
@@ -40,8 +41,11 @@ def imply_figures(work: Work) -> Iterator[Implied]:
     if not options or kind == "maybe":
         yield Implied(state)
     for n, (target, aggregate) in enumerate(options):
-        # A row that is worth something is ranked by that; what occurs most often is counted.
-        is_plain = aggregate in ("", "count") and not n and (len(options) == 1 or not aggregate)
+        # A row that is worth something is ranked by that; what occurs most often is counted; revenue is revenue.
+        is_counted = bool(work.facts("show") or (work.facts("grain") and work.facts("entity")))  # "the fewest orders"
+        is_revenue = work.index.figures.get(target, 0.0) >= CLEAR and not is_counted
+        is_clear = len(options) == 1 or not aggregate or is_revenue
+        is_plain = not n and is_clear and (aggregate in ("", "count") or target in work.index.figures)
         yield Implied(add_figure(state, kind, target, aggregate), cost=(0.2 if is_plain else 1.0) + 0.5 * n)
 
 
@@ -76,7 +80,8 @@ def find_need(work: Work) -> str:
     if state.superlative in RANKED:
         return "rank"
     is_undetermined = not work.subject and bool(work.facts("grain", "period"))
-    return "total" if state.aggregates in TOTALS or is_undetermined or computes_figure(work) else ""
+    is_compared = bool(work.facts("compare")) and not work.facts("show", "entity", "group")
+    return "total" if state.aggregates in TOTALS or is_undetermined or is_compared or computes_figure(work) else ""
 
 
 def computes_figure(work: Work) -> bool:

@@ -54,6 +54,7 @@ class ColumnInfo:
     concepts: frozenset[str] = frozenset()
     is_sensitive: bool = False
     yes: tuple[str, ...] = ()  # the values of a flag that mean yes
+    sorts_rows: bool = False  # it has a few texts, which say what kind of row it is
 
     @property
     def is_key(self) -> bool:
@@ -158,10 +159,18 @@ class SchemaIndex:
         """Return the amount of money that a row of the table is worth."""
         return next((target for target in self.figures if target.table == table), None)
 
+    def total_worth(self, table: str) -> Target | None:
+        """Return the amount that the rows below a row of the table add up to: an order is worth what its lines are."""
+        below = {join.table for join in self.model.joins if join.to == table} - {table}
+        best = next((target for target in self.figures if target.table in below), None)
+        return replace(best, per=table) if best else None
+
     def add_figures(self) -> None:
         """Rank the amounts of money. Words for revenue name the best one, and the others less well."""
         rated = [
-            (schema_roles.rate_figure(each, self), each) for each in self.model.measures if each.table in self.tables
+            (schema_roles.rate_figure(each, self), each)
+            for each in self.model.measures
+            if each.table in self.tables and not schema_roles.is_factor(each, self)
         ]
         ranked = sorted(((rating, each) for rating, each in rated if rating > 0), key=lambda pair: -pair[0])
         for rating, measure in ranked:
@@ -210,9 +219,7 @@ class SchemaIndex:
 
     def add_value_names(self, info: TableInfo) -> None:
         """Name what a row is worth: the "order value" is the order's own amount, or that of its lines together."""
-        below = {join.table for join in self.model.joins if join.to == info.name} - {info.name}
-        best = next((target for target in self.figures if target.table in below), None)
-        target = self.worth(info.name) or (replace(best, per=info.name) if best else None)
+        target = self.worth(info.name) or self.total_worth(info.name)
         if target is None:
             return
         for word in VALUE_WORDS:
@@ -361,6 +368,7 @@ def make_column(table: str, column: Column, role: Role) -> ColumnInfo:
         any(each != each.strip() for each in texts),
         bool(texts) and all(NUMERIC.fullmatch(each.strip()) for each in texts),
         to_number(column.low), to_number(column.high), words, concepts, column.is_sensitive, find_yes(column),
+        schema_roles.sorts_rows(column),
     )  # fmt: skip
 
 

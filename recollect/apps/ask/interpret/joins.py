@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from recollect.apps.ask.semantic.model import Join
 
@@ -84,8 +85,8 @@ class JoinGraph:
         return None if head is None else (*head, last)
 
     def search(self, start: str, end: str) -> list[Path]:
-        """Return the shortest paths; of those of the same length, the ones with the fewest steps from one row to
-        many."""
+        """Return the shortest paths; of those of the same length, the ones that join the fewest rows which only share a
+        parent, and then the ones with the fewest steps from one row to many."""
         if start == end:
             return [()]
         found: list[Path] = []
@@ -93,8 +94,8 @@ class JoinGraph:
         while paths and not found and len(paths[0]) <= LONGEST:
             found = [path for path in paths if path[-1].target == end]
             paths = [longer for path in paths for longer in self.extend(path)]
-        fewest = min(map(fan_outs, found), default=0)
-        return [path for path in found if fan_outs(path) == fewest]
+        fewest = min(map(count_detours, found), default=(0, 0))
+        return [path for path in found if count_detours(path) == fewest]
 
     def extend(self, path: Path) -> Iterator[Path]:
         """Yield the path with one more step, to tables that are not on it yet."""
@@ -112,5 +113,7 @@ class JoinGraph:
         return same if len(same) > 1 else []
 
 
-def fan_outs(path: Path) -> int:
-    return sum(not step.is_forward for step in path)
+def count_detours(path: Path) -> tuple[int, int]:
+    """Return how often a path goes to a parent and on to its other rows, and its steps from one row to many."""
+    siblings = sum(one.is_forward and not other.is_forward for one, other in pairwise(path))
+    return siblings, sum(not step.is_forward for step in path)

@@ -43,6 +43,7 @@ Tier = Literal["schema", "glossary", "project", "user", "session"]
 TIERS: dict[Tier, int] = {"schema": 0, "glossary": 1, "project": 2, "user": 3, "session": 4}
 LinkKind = Literal["entity", "column", "measure", "value", "period", "number", "definition", "operator", "role", "text"]
 LONGEST_SPAN = 6
+TIMES = (["times"], ["次"])
 WHO = ("who", "whom", "whose", "谁")
 VALUES = frozenset(("value", "period"))
 NAMING = VALUES | {"entity", "column", "measure", "definition"}
@@ -282,7 +283,8 @@ def link_values(tokens: Sequence[Token], index: SchemaIndex, values: ValueIndex)
     for at in range(len(tokens)):
         for end, entry, is_exact in values.match(tokens, at):
             target = Target("column", entry.table, entry.column)
-            link = Link(at, end, "value", value_score(tokens, at, end, is_exact), target=target, value=entry.value)
+            strength = value_score(tokens, at, end, is_exact, is_kind=index.column_of(target).sorts_rows)
+            link = Link(at, end, "value", strength, target=target, value=entry.value)
             if link.score > 0:
                 found.setdefault(at, []).append(link)
         yield from join_spellings(found.get(at, ()))
@@ -318,26 +320,26 @@ def join_spellings(links: Sequence[Link]) -> Iterator[Link]:
         yield replace(best, spellings=tuple(dict.fromkeys(link.value for link in same))) if len(same) > 1 else best
 
 
-def value_score(tokens: Sequence[Token], at: int, end: int, is_exact: bool) -> float:
-    """An ordinary word is a weak value; a capital, quotes or several words make it a strong one. The length of the
-    quotation must be that of the value."""
+def value_score(tokens: Sequence[Token], at: int, end: int, is_exact: bool, *, is_kind: bool) -> float:
+    """An ordinary word is a weak value; a capital, quotes or several words make it a strong one, and so do columns that
+    have a few values only. The length of the quotation must be that of the value."""
     span, first = tokens[at:end], tokens[at]
     if first.quote:
         inside = sum(token.quote == first.quote for token in tokens)
         return 1.0 if inside == len(span) else 0.4
     if all(token.number is not None for token in span):
         return 0.0
-    return max(0.0, word_strength(first) if len(span) == 1 else 1.0) - (0.0 if is_exact else 0.1)
+    return max(0.0, word_strength(first, is_kind) if len(span) == 1 else 1.0) - (0.0 if is_exact else 0.1)
 
 
-def word_strength(token: Token) -> float:
+def word_strength(token: Token, is_kind: bool) -> float:
     """Return how likely a single word outside of quotes is a value."""
     is_plain = any(operator.kind != "state" for operator in find_operators([token]))
     if not token.is_capital and (is_plain or len(token.lower) == 1):
         return 0.0
     if len(token.lower) == 1:
         return 0.5
-    return 1.0 if token.is_capital else 0.8
+    return 1.0 if token.is_capital or is_kind else 0.8
 
 
 def is_person(first: Link, last: Link, index: SchemaIndex) -> bool:
@@ -349,13 +351,14 @@ def is_person(first: Link, last: Link, index: SchemaIndex) -> bool:
 def link_numbers(tokens: Sequence[Token]) -> Iterator[Link]:
     for at, token in enumerate(tokens):
         if token.number is not None:
-            yield Link(at, at + 1, "number", number=token.number, text=token.text)
+            is_counted = [each.lower for each in tokens[at + 1 : at + 2]] in TIMES
+            yield Link(at, at + 1 + is_counted, "number", number=token.number, text=token.text)
 
 
 def link_operators(tokens: Sequence[Token], index: SchemaIndex) -> Iterator[Link]:
     concepts = load_concepts()
     for start, end, stems in spans(tokens, longest_operator()):
-        if any(token.quote for token in tokens[start:end]):
+        if any(token.quote or token.is_letter for token in tokens[start:end]):
             continue
         for operator in find_operators(tokens[start:end]):
             if operator.kind != "glue" or end > start + 1:
@@ -438,16 +441,19 @@ def link_states(tokens: Sequence[Token], index: SchemaIndex, today: date) -> Ite
         state = next((each.value for each in find_operators(words) if each.kind == "state"), "")
         is_lack = len(words) == 1 and words[0].lower.startswith("un") and not state
         lacks = stem_word(words[0].lower[2:]) if is_lack else ""
+        score, text = 1.0 if lacks or state == "owed" else STATE, " ".join(each.text for each in words)
         for column in columns if state or lacks else ():
-            if state == "late":
-                found = find_deadline(column, index, today)
-            else:
-                is_end = not STATES.get(state, frozenset()).isdisjoint(column.words)
-                is_named = is_end or any(lacks and compare_words(word, lacks) for word in column.words)
-                found = require_no(column) if is_named else None
-            if found is not None:
-                score = 1.0 if lacks or state == "owed" else STATE
-                yield Link(start, end, "definition", score, fragment=found, text=" ".join(each.text for each in words))
+            if found := find_state(column, state, lacks, index, today):
+                yield Link(start, end, "definition", score, fragment=found, text=text)
+
+
+def find_state(column: ColumnInfo, state: str, lacks: str, index: SchemaIndex, today: date) -> Frame | None:
+    """Return the condition on a column that a state, or a word for what a row lacks, stands for."""
+    if state == "late":
+        return find_deadline(column, index, today)
+    is_end = not STATES.get(state, frozenset()).isdisjoint(column.words)
+    is_named = bool(lacks) and any(compare_words(word, lacks) for word in column.words)
+    return require_no(column) if is_end or is_named else None
 
 
 def find_deadline(column: ColumnInfo, index: SchemaIndex, today: date) -> Frame | None:

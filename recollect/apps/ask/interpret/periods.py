@@ -81,10 +81,11 @@ def unit_range(day: date, unit: Unit) -> tuple[date, date]:
 
 
 def find_periods(tokens: Sequence[Token], today: date, anchor: date | None = None) -> list[Span]:
-    """Return every period named in the tokens. `anchor`, the start of the period asked about before, completes a bare
-    month or quarter and is what "the year before" counts from."""
+    """Return every period named in the tokens. The only year of the question completes a bare month or quarter, else
+    that of `anchor`, the start of the period asked about before, from which "the year before" is counted."""
     found: list[Span] = []
-    year = anchor.year if anchor else None
+    years = {year_at(tokens, at) for at in range(len(tokens))} - {None}
+    year = years.pop() if len(years) == 1 else anchor.year if anchor else None
     for at in range(len(tokens)):
         if tokens[at].quote:
             continue
@@ -199,9 +200,10 @@ def read_near(tokens: Sequence[Token], at: int, today: date, year: int | None) -
 
 
 def read_until_now(tokens: Sequence[Token], at: int, today: date, year: int | None) -> Iterator[Span]:
-    """`the last 90 days`, `in six months`; `older than 60 days` is what was before."""
+    """`the last 90 days`, `in six months`, `over the past year`; `older than 60 days` is what was before."""
     is_before = word(tokens, at) in ("older", "more", "longer") and word(tokens, at + 1) == "than"
-    number_at = at + 2 if is_before else at + 1
+    is_over = [word(tokens, at + n) for n in range(3)] in (["over", "the", each] for each in UNTIL_NOW)
+    number_at = at + 3 if is_over else at + 2 if is_before else at + 1
     number, unit, last = read_number(word(tokens, number_at)), UNITS.get(word(tokens, number_at + 1)), number_at + 2
     if number and unit and (is_before or word(tokens, at) in UNTIL_NOW):
         span = span_until_today(at, last, today, unit, int(number), span_text(tokens, at, last))
@@ -243,7 +245,8 @@ def same_day(day: date, month: date) -> date:
 
 CHINESE = re.compile(
     r"(?P<relative>今天|昨天|今年|去年|前年|本月|这个月|上个月|上月|本季度|上季度|上个季度|本周|上周)"
-    r"|(?:最近|过去)(?P<count>[0-9]+|[一二两三四五六七八九十]+)(?P<unit>天|日|周|个月|月|个季度|年)"
+    r"|(?:最近|过去|近)(?P<count>[0-9]+|[一二两三四五六七八九十]+)(?P<unit>天|日|周|个月|月|个季度|年)"
+    r"|(?P<within>[0-9]+|[一二两三四五六七八九十]+)(?P<within_unit>天|日|周|个月|月|个季度|年)(?:以内|之内|内)"
     r"|(?P<year>\d{4})年(?:(?P<month>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?|第?(?P<quarter>[一二三四1-4])季度)?"
     r"|(?P<bare>\d{1,2})月份?|第(?P<only>[一二三四1-4])季度"
 )
@@ -274,9 +277,9 @@ def chinese_span(
     if part["relative"]:
         unit, count = RELATIVE[part["relative"]]
         return make_span(tokens, at, last, shift(start_of(today, unit), unit, count), unit)
-    if part["count"]:
-        count = int(read_number(part["count"]) or 0)
-        return span_until_today(at, last, today, UNITS[part["unit"].removeprefix("个")], count, match.group())
+    if number := part["count"] or part["within"]:
+        unit = UNITS[(part["unit"] or part["within_unit"] or "").removeprefix("个")]
+        return span_until_today(at, last, today, unit, int(read_number(number) or 0), match.group())
     if part["bare"]:
         month = int(part["bare"])
         return make_span(tokens, at, last, date(year or last_year_of(today, month), month, 1), "month")

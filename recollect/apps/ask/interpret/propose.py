@@ -66,10 +66,17 @@ def propose(linked: Linked, *, width: int = WIDTH, most: int = RUN) -> list[Cand
 
         if points_back(linked.tokens):
             drafts = [add_features(draft, ("follow_ignored", 1.0)) for draft in drafts]
+        elif linked.last.metrics:
+            drafts = [add_features(draft, ("figure_guessed", float(implies_figure(draft)))) for draft in drafts]
         drafts += follow_up(linked, linked.last)
     drafts = [draft for draft in drafts if not leaves_out_taught(draft)] or drafts
     drafts.sort(key=lambda draft: -draft.score)
     return render_drafts((with_defaults(draft, linked) for draft in drafts), linked, most)
+
+
+def implies_figure(draft: Draft) -> bool:
+    """Whether nobody named the figure: after an answer its figure is more likely meant than any other."""
+    return any(name == "figure_guessed" and amount for name, amount in draft.features)
 
 
 def add_features(draft: Draft, *features: Feature) -> Draft:

@@ -43,13 +43,11 @@ WEIGHTS: Mapping[str, float] = {
     "flag_elsewhere": -1.5,
     "absence_guessed": -1.0,
     "average_of_totals": -0.3,
-    "unit_of_figure": 0.2,
-    "figure_replaced": -0.5,  # by one that can be split as asked
     "second_figure": -1.5,
-    "counted_total": -1.2,
     "named_figure": 1.5,  # the model calls a figure so
     "counted_figure": -1.0,
     "number_out_of_range": -2.5,
+    "single_rows": -0.8,  # "spent over 1000" is about all that was spent
     "period_split": -1.0,
     "number_for_period": -2.0,  # "revenue in 2024" is no revenue of 2024
     "number_on_text": -3.0,
@@ -79,7 +77,6 @@ WEIGHTS: Mapping[str, float] = {
     "owner_differs": -1.2,
     "shown_off_entity": -0.8,
     "other_owner": -1.2,  # a table that was named has a column of that name itself
-    "shown_and_filtered": -1.5,
     "foreign_key_shown": -1.6,
     "default_label": -0.3,
     "mixed_tables": -0.8,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from recollect.apps.ask.interpret.frame import Filter, Ref
 from recollect.apps.ask.interpret.words import load_concepts, split_name, stem_word
+from recollect.apps.ask.semantic.catalog import Column
 from recollect.apps.ask.semantic.model import Measure
 
 if TYPE_CHECKING:
@@ -45,6 +46,14 @@ def rate_figure(measure: Measure, index: SchemaIndex) -> float:
     return max(0.0, rating - (NAMED_ROWS if info.label else 0.0))
 
 
+def is_factor(measure: Measure, index: SchemaIndex) -> bool:
+    """Whether a measure is a part of another one of its table, like the price in price times quantity."""
+    return any(
+        each.table == measure.table and each.expression != measure.expression and measure.expression in each.expression
+        for each in index.model.measures
+    )
+
+
 def rate_names(measure: Measure) -> float:
     """Return how well the names of a measure say that it is an amount that comes in."""
     known, parts = (
@@ -63,12 +72,16 @@ def find_void_rows(table: str, index: SchemaIndex) -> Filter | None:
     kinds = [join.to for join in index.model.joins if join.table == table and is_kind(join.to, index)]
     for place in (table, *kinds):
         known = index.catalog.table(place)
-        for column in known.columns if known else ():
-            is_state = column.type == "text" and column.is_complete and len(column.values) <= MAX_STATES
-            void = tuple(each for each in column.values if is_state and stem_word(each.strip().casefold()) in VOID)
+        for column in filter(sorts_rows, known.columns if known else ()):
+            void = tuple(each for each in column.values if stem_word(each.strip().casefold()) in VOID)
             if void and len(void) < len(column.values):
                 return Filter(Ref(place, column.name), "!=" if len(void) == 1 else "not in", void)
     return None
+
+
+def sorts_rows(column: Column) -> bool:
+    """Whether a column has a few texts, which say what kind of row it is or what has become of it."""
+    return column.type == "text" and column.is_complete and 1 < len(column.values) <= MAX_STATES
 
 
 def is_people(table: str, index: SchemaIndex) -> bool:

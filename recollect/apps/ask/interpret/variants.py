@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Op, Period, Ref
+from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Group, Op, Period, Ref
 from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.joins import join_name
 from recollect.apps.ask.interpret.rank import Feature
@@ -154,10 +154,20 @@ def place_conditions(frame: Frame, index: SchemaIndex) -> Frame:
     return replace(frame, filters=filters, periods=periods, existence=existence)
 
 
+def list_rows(frame: Frame, index: SchemaIndex) -> Frame | None:
+    """Return the rows of the subject that a frame is about: a figure of each row that is compared becomes a condition
+    on the rows below it. None if it compares figures of other groups."""
+    if frame.having and frame.groups != (Group(Ref(frame.subject)),):
+        return None
+    totals = tuple(Existence(each.metric.of.table, having=each) for each in frame.having)
+    rows = Frame(frame.subject, filters=frame.filters, periods=frame.periods, existence=(*totals, *frame.existence))
+    return place_conditions(rows, index) if totals else rows
+
+
 def make_existence(each: Filter | Period) -> Existence:
     """Return the condition that a related row meets this; one that excludes is met if no row has what it excludes."""
     if isinstance(each, Period):
-        return Existence(each.of.table, periods=(each,))
+        return Existence(each.of.table, each.is_negated, periods=(replace(each, is_negated=False),))
     is_negated = each.op in POSITIVE and not each.either
     inner = make_positive(each) if is_negated else replace(each, either=0)
     return Existence(each.of.table, is_negated, (inner,))
@@ -262,7 +272,8 @@ def shape_features(frame: Frame, work: Work) -> list[Feature]:
 
 
 def count_joins(frame: Frame, base: str, work: Work) -> int:
-    return sum(len(work.index.joins.path(base, table) or ()) for table in frame.tables)
+    """Return how many joins the tables need; those for rows that do not count are left out."""
+    return sum(len(work.index.joins.path(base, table) or ()) for table in frame.asked.tables)
 
 
 def shows_label(frame: Frame, base: str, work: Work) -> bool:
@@ -271,12 +282,13 @@ def shows_label(frame: Frame, base: str, work: Work) -> bool:
 
 
 def is_grouped_by_row(frame: Frame, base: str, work: Work) -> bool:
-    """Whether the figure is one of each single row."""
-    info = work.index.tables[base]
+    """Whether the figure is one of each single row, or counts the one row that it belongs to."""
+    info, joins = work.index.tables[base], work.index.joins
     names = ("", *info.label, *info.key) if len(info.key) == 1 else ("",)
-    return bool(frame.metrics) and any(
-        each.of.table == base and each.of.column in names for each in frame.groups if not each.grain
-    )
+    rows = [each.of for each in frame.groups if not each.grain]
+    above = [each.of.table for each in frame.metrics if each.aggregate == "count"]
+    counts_one = any(joins.is_below(ref.table, table) for ref in rows if not ref.column for table in above)
+    return bool(frame.metrics) and (counts_one or any(ref.table == base and ref.column in names for ref in rows))
 
 
 def count_fan_outs(frame: Frame, base: str, work: Work) -> int:
@@ -300,9 +312,10 @@ def counts_named_rows(frame: Frame, base: str, work: Work) -> bool:
     return is_count and any(each.of in own and each.op == "=" for each in frame.filters)
 
 
-def count_filtered(frame: Frame, base: str, work: Work) -> int:
-    """Return how many columns are shown though they have a single value."""
-    return len({each.of for each in frame.filters if each.op == "="} & set(frame.columns))
+def count_single_rows(frame: Frame, base: str, work: Work) -> int:
+    """Return how many conditions compare a figure of single rows below the subject, not of all of them together."""
+    inner = [each for existence in frame.existence for each in existence.filters if each.op[0] in "<>"]
+    return sum(bool(each.of.expression) or work.index.column_of(each.of).role == "measure" for each in inner)
 
 
 def count_strays(frame: Frame, base: str, work: Work) -> int:
@@ -335,5 +348,5 @@ def has_twin(ref: Ref, tables: set[str], index: SchemaIndex) -> bool:
 SHAPES: dict[str, Callable[[Frame, str, Work], float]] = {
     "join": count_joins, "other_owner": count_strays, "default_label": shows_label,
     "group_by_row": is_grouped_by_row, "fan_out_join": count_fan_outs, "repeated_rows": repeats_rows,
-    "shown_and_filtered": count_filtered, "counted_by_name": counts_named_rows,
+    "single_rows": count_single_rows, "counted_by_name": counts_named_rows,
 }  # fmt: skip

@@ -20,7 +20,7 @@ VOWELS = frozenset("aeiou")
 
 HAN = "\u3400-\u9fff"
 TOKEN = re.compile(
-    rf"(?P<date>\d{{4}}-\d{{2}}(?:-\d{{2}})?)|(?P<number>\d[\d,]*(?:\.\d+)?(?![^\W{HAN}_]))|(?P<han>[{HAN}])"
+    rf"(?P<date>\d{{4}}-\d{{2}}(?:-\d{{2}})?)|(?P<number>(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?[万千亿]?(?![^\W{HAN}_]))|(?P<han>[{HAN}])"
     rf"|(?P<word>[^\W_{HAN}]+(?:_[^\W_{HAN}]+)*)|(?P<sign>[<>]=?|[=≥≤])"
     rf"|(?P<mark>[,.;:?!，。；：？！])"
 )
@@ -35,6 +35,7 @@ NUMBERS = {
     "thousand": 1000, "once": 1, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8,
     "九": 9, "十": 10,
 }  # fmt: skip
+MULTIPLES = {"": 1, "k": 1_000, "千": 1_000, "万": 10_000, "m": 1_000_000, "亿": 100_000_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,11 @@ class Token:
     quote: int = 0
     number: float | None = None
     mark: str = ""  # punctuation before it
+
+    @property
+    def is_letter(self) -> bool:
+        """Whether it is a single capital, which is a name: "A customers" are some of them."""
+        return self.is_capital and len(self.text) == 1 and self.text != "I"
 
     @property
     def is_strong(self) -> bool:
@@ -88,8 +94,8 @@ def make_token(word: str, mark: str, quote: int, is_first: bool) -> Token:
 def read_number(word: str) -> float | None:
     if word.lower() in NUMBERS:
         return float(NUMBERS[word.lower()])
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([km]?)", word.replace(",", "").lower())
-    return float(match[1]) * {"": 1, "k": 1_000, "m": 1_000_000}[match[2]] if match else None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([km千万亿]?)", word.replace(",", "").lower())
+    return float(match[1]) * MULTIPLES[match[2]] if match else None
 
 
 @cache

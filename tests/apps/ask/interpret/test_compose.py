@@ -36,6 +36,27 @@ def test_absence_in_a_period_keeps_the_period_inside(shop: Shop) -> None:
     assert names(shop.rows("customers without orders in 2025")) == {"Ben", "Dan"}
 
 
+def test_one_period_with_and_another_without_rows(shop: Shop) -> None:
+    assert names(shop.rows("customers who ordered in 2024 but not in 2025")) == {"Ben"}
+
+
+def test_period_before_an_absence_belongs_to_it(shop: Shop) -> None:
+    assert names(shop.rows("in 2025, which customers did not order?")) == {"Ben", "Dan"}
+
+
+def test_how_often_counts_what_was_done(shop: Shop) -> None:
+    assert shop.rows("how many customers ordered more than once?") == [(1,)]
+
+
+def test_single_capital_is_a_name(shop: Shop) -> None:
+    assert shop.best("how many A customers are there?").unexplained == ("A",)
+
+
+def test_quarters_share_the_only_year(shop: Shop) -> None:
+    [period] = shop.best("compare the total amount of orders in Q1 and Q3 2024").frame.periods
+    assert [start for start, _ in period.ranges] == ["2024-01-01", "2024-07-01"]
+
+
 def test_count_condition_on_related_rows(shop: Shop) -> None:
     assert names(shop.rows("Which customers have at least 2 orders?")) == {"Ada"}
 

@@ -56,6 +56,19 @@ def test_how_many_counts_the_last_list(shop: Shop) -> None:
     assert shop.rows("how many of them?", last) == [(1,)]
 
 
+def test_counting_keeps_a_condition_on_figures(shop: Shop) -> None:
+    last = shop.best("Which customers have at least 2 orders?").frame
+    assert last.having
+    assert shop.rows("how many of them?", last) == [(1,)]
+
+
+def test_by_a_figure_ranks_the_same_groups(shop: Shop) -> None:
+    last = shop.best("top 2 customers by number of orders").frame
+    frame = shop.best("by amount", last).frame
+    assert (frame.groups, frame.limit) == (last.groups, 2)
+    assert [metric.of.column for metric in frame.metrics] == ["amount"]
+
+
 def test_chart_wish_is_kept_apart(shop: Shop, last: Frame) -> None:
     best = shop.best("as a pie chart", last)
     assert best.chart == "pie"
