@@ -291,7 +291,7 @@ class Analyst:
     async def _interpret(self, inquiry: Inquiry) -> Interpretation:
         return inquiry.interpretation or await interpret_question(
             inquiry.source.connection, inquiry.view, inquiry.question, inquiry.taught.vocabulary,
-            last=inquiry.last_frame, today=inquiry.today, user=inquiry.user,
+            last=inquiry.last_frame, today=inquiry.today, user=inquiry.user, is_last_sure=inquiry.is_last_sure,
         )  # fmt: skip
 
     async def _describe_database(self, scope: Scope, inquiry: Inquiry) -> Answer:

@@ -96,15 +96,17 @@ class QuestionMemory:
         """The data of the session's last reply; empty if it was not one of ours."""
         return next(iter(list_replies(self.turns)), {})
 
-    def find_last_frame(self, source: str) -> Mapping[str, Any]:
-        """Return the frame of the session's last answered question to a source. Before the first answer it is the best
-        reading that was offered, unless that is one of a word that is not known. Empty if there is none."""
-        for data in list_replies(self.turns):
-            if data.get("source") == source and data.get("sql") and data.get("frame"):
-                return dict(data["frame"])
+    def find_last_frame(self, source: str) -> tuple[Mapping[str, Any], bool]:
+        """Return the frame that a follow-up to a source changes, and whether no other may be meant: the best reading
+        that the last reply offered, unless a word in it is not known; else that of the last answered question."""
+        answered = [
+            dict(data["frame"])
+            for data in list_replies(self.turns)
+            if data.get("source") == source and data.get("sql") and data.get("frame")
+        ]
         offered = read_clarifications(self.last_reply) if self.last_reply.get("source") == source else ()
         ambiguous = [each.choices[0].frame for each in offered if each.category == "ambiguous" and each.choices]
-        return ambiguous[0] if ambiguous else {}
+        return next(iter([*ambiguous, *answered]), {}), not (ambiguous and answered)
 
 
 def list_replies(turns: Sequence[Turn]) -> list[Mapping[str, Any]]:

@@ -83,11 +83,16 @@ class Inquiry:
 
     @property
     def last_frame(self) -> Frame | None:
-        """The frame that a follow-up changes, if all of it may still be seen. A question that was asked back in between
-        does not end the thread."""
-        data = self.memory.find_last_frame(self.source.name) if self.memory else {}
+        """The frame that a follow-up changes, if all of it may still be seen. A question that was not understood does
+        not end the thread."""
+        data, _ = self.memory.find_last_frame(self.source.name) if self.memory else ({}, True)
         frame = Frame.from_data(data) if data else None
         return frame if frame and self.view.has(frame) else None
+
+    @property
+    def is_last_sure(self) -> bool:
+        """Whether a follow-up can mean no other frame."""
+        return self.memory is None or self.memory.find_last_frame(self.source.name)[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,14 +342,14 @@ def word_question(term: str, known: TaughtWord | None, question: str, absent: Se
 
 
 def list_lessons(chosen: Candidate, candidates: Sequence[Candidate]) -> list[tuple[str, str]]:
-    """Return (word, meaning) for what choosing this candidate over the best other one teaches. A table, or a figure of
-    that same table, is about this question only."""
+    """Return (word, meaning) for what choosing this candidate over the best other one teaches. Something else of the
+    same table, such as a date in place of a figure, is about this question only."""
     other = next((each for each in candidates if each.id != chosen.id), None)
     meant = dict(other.links) if other else {}
     return [
         (words, describe_target(target))
         for words, target in (teaches(chosen, other) if other else ())
-        if target.table != meant[words].table or "entity" not in (target.kind, meant[words].kind)
+        if target.table != meant[words].table or target.kind == meant[words].kind
     ]
 
 

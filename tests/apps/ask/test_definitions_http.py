@@ -170,6 +170,20 @@ def test_a_follow_up_changes_the_best_reading_that_was_offered(door: Door) -> No
     assert "COUNT" in door.ask("how many of them are there?", session_id="one")["sql_query"]
 
 
+def test_follow_up_after_an_offer_is_offered_if_an_answer_came_before(door: Door) -> None:
+    assert door.ask("total sales by region for 2024", session_id="one")["sql_query"]
+    assert door.ask("who are our good customers", session_id="one")["clarifications"]
+    follow_up = door.ask("how many of them are there?", session_id="one")
+    assert follow_up["sql_query"] == ""
+    assert follow_up["clarifications"]
+
+
+def test_compared_periods_of_a_follow_up_have_a_figure_each(door: Door) -> None:
+    assert door.ask("total sales by region for 2024", session_id="one")["sql_query"]
+    compared = door.ask("compare 2023 and 2024", session_id="one")
+    assert compared["title"] == "Total sales by region and year, 2023 and 2024"
+
+
 def test_a_sentence_of_the_project_s_knowledge_defines_a_word(door: Door, sample: Path) -> None:
     fact = {"fact": "Active means a customer who ordered within 45 days", "category": "business_rule"}
     known = door.post("/api/projects/default/knowledge", **fact)

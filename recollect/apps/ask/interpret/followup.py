@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from recollect.apps.ask.interpret.compose import compose
 from recollect.apps.ask.interpret.conditions import add_definitions, find_moment, make_period, merge_periods
-from recollect.apps.ask.interpret.finish import make_metric
+from recollect.apps.ask.interpret.finish import compared_grain, make_metric
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Op, Order, Ref
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import Feature, score
@@ -351,6 +351,15 @@ def change_periods(change: Change) -> None:
         )
         moment = old[0].of if old and not change.counted and not is_other else change.find_moment()
         change.set("period", periods=tuple(make_period(moment, each) for each in intervals))
+        add_compared_group(change)
+
+
+def add_compared_group(change: Change) -> None:
+    """`compare Q1 and Q2`: the figure for each of them."""
+    frame = change.frame
+    compared = [Group(each.of, compared_grain(each)) for each in frame.periods if each.others]
+    if compared and change.work.facts("compare") and frame.metrics and not any(each.grain for each in frame.groups):
+        change.set("group", groups=(*frame.groups, compared[0]))
 
 
 def change_order(change: Change) -> None:
