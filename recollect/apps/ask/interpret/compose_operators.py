@@ -78,6 +78,10 @@ def on_aggregate(state: State, link: Link, value: str, linked: Linked) -> Change
         yield {}
         return
     yield {"aggregates": (*state.aggregates, value), **leave_where(state, link, linked)}
+    last, is_free = state.last, not (state.junction or state.last_aggregates)
+    if value == "avg" and is_free and last.kind == "metric" and last.aggregate == "sum" and last.target == state.open:
+        # "What does a visit cost on average": the figure was named before.
+        yield {"facts": state.facts[:-1], "fact": replace(last, aggregate="avg")}
     # "in total" after a condition or a figure: the figure is a sum.
     if value == "sum" and state.last.kind in ("metric", "having"):
         yield {}
