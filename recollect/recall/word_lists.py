@@ -102,7 +102,7 @@ ASKS_BEFORE = re.compile(
 # What was so, and may not be any more.
 ASKS_PAST = re.compile(
     r"\b(before|previous(ly)?|former(ly)?|used to|originally|at first|back then|in the past|old (address|job|name|city)"
-    r"|(did|was|were) i (ever|once|first|originally)|last year|no longer|changed? (from|my mind))\b"
+    r"|(did|was|were) i (ever|once|first|originally)|first\W*$|last year|no longer|changed? (from|my mind))\b"
     r"|之前|以前|原来|原先|曾经|过去|当时|起初",
     re.IGNORECASE,
 )

@@ -35,7 +35,8 @@ MIN_EPISODE = 0.4
 MIN_FACT = 0.4  # score from which a memory answers if its key was not asked for
 MAX_FACTS = 5
 MAX_QUOTES = 3
-REPLACED = 0.15  # probability of a change from which the later message is shown first
+EARLIER = 3.0  # difference from the best total up to which a changed message is what a question about the past means
+REPLACED = 0.2  # probability of a change from which the later message is shown first
 MAX_TOPIC_TURNS = 6  # for a question about a topic
 QUOTE_CHARS = 300
 EPISODE_CHARS = 400
@@ -128,13 +129,13 @@ def select_statements(recall: Recall, books: Sequence[Rulebook], asks_past: bool
         and not is_quoted_reply(hit.turn)
         and not has_only_questions(hit.text, books)
         and not is_forget_command(hit.turn, books)
-        and (asks_past or hit.turn.role != "user" or states_something(hit.text))
+        and (hit.turn.role != "user" or states_something(hit.text, asks_past))
     ]
 
 
-def states_something(text: str) -> bool:
+def states_something(text: str, asks_past: bool) -> bool:
     said = read_statements(text)
-    return not said or any(each.now for each in said)
+    return not said or any(each.now or (asks_past and each.is_past) for each in said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +145,16 @@ class Quote:
 
     hit: Hit
     state: Literal["plain", "now", "earlier", "doubt"] = "plain"
+    old: str = ""  # what it changed
 
 
 def choose_messages(ranked: Sequence[Ranked], recall: Recall, asks_past: bool, is_sure: bool) -> list[Quote]:
     """Return the messages to show: of several answers those as good as the best, otherwise the best; each as what holds
     now, unless the past is asked for. If none is a sure answer, the closest one, if it is close."""
     best = select_best(ranked, is_sure, ASKS_SEVERAL.search(recall.query.text) is not None)
-    if asks_past:
-        return [Quote(hit) for hit in best]
     by_source, chosen = {hit.source: hit for hit in recall.hits}, dict[str, Quote]()
+    if asks_past:
+        return [Quote(hit) for hit in select_earlier(ranked, best, recall.hits)]
     for hit in best:
         for quote in list_current(hit, by_source, frozenset(recall.terms)):
             chosen.setdefault(quote.hit.source, quote)
@@ -170,14 +172,35 @@ def list_current(hit: Hit, by_source: Mapping[str, Hit], question: frozenset[str
     """Return what holds now of what a message says: the last of the messages that changed it, one after the other, and
     then the message itself unless the change is sure; or the message and what may have changed it."""
     last, part, is_sure = hit, find_changed_part(hit, question), True
+    old = find_changed_by(hit, by_source.values())
     while part is not None and part.probability >= REPLACED and part.by in by_source:
-        last, is_sure = by_source[part.by], is_sure and part.is_sure
+        last, is_sure, old = by_source[part.by], is_sure and part.is_sure, part.statement
         part = find_changed_part(last, question)
     if last is not hit:
-        return [Quote(last, "now"), *([] if is_sure else [Quote(hit, "earlier")])]
+        return [Quote(last, "now", old), *([] if is_sure else [Quote(hit, "earlier")])]
     if part is not None and part.by in by_source:
-        return [Quote(hit, "doubt"), Quote(by_source[part.by])]
-    return [Quote(hit)]
+        return [Quote(hit, "doubt", old), Quote(by_source[part.by])]
+    return [Quote(hit, old=old)]
+
+
+def find_changed_by(hit: Hit, hits: Iterable[Hit]) -> str:
+    """Return the statement that a message most probably changed, if any."""
+    changed = [part for one in hits for part in one.outdated if part.by == hit.source]
+    return max(changed, key=lambda part: part.probability).statement if changed else ""
+
+
+def select_earlier(ranked: Sequence[Ranked], best: Sequence[Hit], hits: Sequence[Hit]) -> list[Hit]:
+    """Return what was so before: the best of the messages that were changed, if it is about as good as the best of all,
+    or what the best message changed; or else the best."""
+    changed = [each.hit for each in ranked if is_replaced(each.hit) and each.total >= ranked[0].total - EARLIER]
+    if changed or not best:
+        return changed[:1]
+    found = [(part.probability, one) for one in hits for part in one.outdated if part.by == best[0].source]
+    return [max(found, key=lambda each: each[0])[1]] if found else list(best)
+
+
+def is_replaced(hit: Hit) -> bool:
+    return any(part.probability >= REPLACED for part in hit.outdated)
 
 
 def find_changed_part(hit: Hit, question: frozenset[str]) -> Outdated | None:
@@ -283,7 +306,7 @@ def find_source(memory: Memory) -> str:
 def format_turn(quote: Quote, recall: Recall, words: Phrases, books: Sequence[Rulebook]) -> str:
     """Return a turn as a quotation; of one that changed an earlier one, the part that says what holds now."""
     turn = quote.hit.turn
-    text = " ".join((cut_to_change(turn.text) if quote.state == "now" else turn.text).split())
+    text = " ".join((cut_to_change(turn.text, quote.old) if quote.old else turn.text).split())
     text = text if len(text) <= QUOTE_CHARS else excerpt(text, QUOTE_CHARS, recall.terms)
     template = words.earlier if quote.state == "earlier" else choose_template(turn, words, books)
     line = template.format(date=words.date(turn.at), text=text, ref=turn.ref, who=turn.speaker)
