@@ -276,7 +276,10 @@ def spell_question(recall: Recall) -> str:
 def add_similarity(recall: Recall, vectors: Mapping[str, NDArray[Any]]) -> Recall:
     """Return the recall, each hit with the similarity of its words to the question's. A word of the question is worth
     the more, the fewer messages have one like it."""
-    question = np.array([vectors[word] for word in list_question_words(recall)])
+    asked = list_question_words(recall)
+    if not asked:  # "where am I from?" has stop words only
+        return recall
+    question = np.array([vectors[word] for word in asked])
     nearest = np.zeros((len(recall.hits), len(question)))
     for row, hit in enumerate(recall.hits):
         if words := list_words(hit.text):
