@@ -11,7 +11,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from recollect.apps.chat.message import ChatReply, Message, has_only_questions, has_question, is_quoted_reply
+from recollect.apps.chat.message import (
+    ChatReply,
+    Message,
+    gate_patterns,
+    has_only_questions,
+    has_question,
+    is_quoted_reply,
+    matches_any,
+)
 from recollect.apps.chat.phrases import Phrases
 from recollect.learning.asked_keys import find_asked_keys, is_everything
 from recollect.learning.changes import cut_to_change, read_statements
@@ -120,8 +128,9 @@ def answer_topic(recall: Recall, words: Phrases, books: Sequence[Rulebook]) -> C
 
 def select_statements(recall: Recall, books: Sequence[Rulebook], asks_past: bool) -> list[Hit]:
     """Return the recalled turns that may answer: those that state something and are not our own quotations. Replies
-    of a model count only if the question asks for them; hypotheses and other people's words do not."""
+    of a model count only if the question asks for them, plans and hypotheses only if it has one itself."""
     asks_reply = ASKS_REPLY.search(recall.query.text) is not None
+    asks_plan = has_plan(recall.query.text, books)
     return [
         hit
         for hit in recall.hits
@@ -129,8 +138,12 @@ def select_statements(recall: Recall, books: Sequence[Rulebook], asks_past: bool
         and not is_quoted_reply(hit.turn)
         and not has_only_questions(hit.text, books)
         and not is_forget_command(hit.turn, books)
-        and (hit.turn.role != "user" or states_something(hit.text, asks_past))
+        and (hit.turn.role != "user" or asks_plan or states_something(hit.text, asks_past))
     ]
+
+
+def has_plan(question: str, books: Sequence[Rulebook]) -> bool:
+    return matches_any(gate_patterns(books, "hypothetical"), question)
 
 
 def states_something(text: str, asks_past: bool) -> bool:
