@@ -1,9 +1,9 @@
 """Changes of mind: which earlier statement a later message replaces or ends. Pure; recall marks outdated turns with it,
 and learning ends memories.
 
-A message is read once: its sentences without questions, hypotheses and other people's words, and a few signs of change.
-Two messages are compared by a weighted sum of these signs; the weights were fitted on stories in which a value changes
-and on dialogues in which nothing does (bench/data). No word decides alone.
+A message is read once: its sentences without questions and hypotheses, whom they are about, and a few signs of change.
+A message about other people changes nothing. The rest are compared by a weighted sum of signs; the weights were fitted
+on stories in which a value changes and on dialogues in which nothing does (bench/fit_answers.py).
 """
 
 from __future__ import annotations
@@ -36,10 +36,8 @@ LIKELY = 0.12  # probability from which a statement may be outdated
 AS_LIKELY = 0.5  # of the highest probability: of several such changes of one statement the last holds
 NAMED = 0.5  # share of the words of a memory that a message must name to end it
 SOON = 3  # messages: how far back one corrects, or speaks of somebody without a name
-# Relevance to the question (of the less relevant one) up to which two messages without a common word are about
-# different matters, and from which they may be about the same.
+# Relevance to the question up to which two messages without a common word differ in matter, and from which not.
 OTHER_MATTER, SAME_MATTER = -0.8, -0.1
-SHARED = 0.02  # overlap from which two statements share a word that matters
 NAMES = re.compile(r"(?<=\s)[A-Z][\w'&-]*(?: (?:& )?[A-Z][\w'-]*)*")
 # Words that two statements may share without being about the same matter.
 COMMON = TIME_WORDS | {
@@ -211,7 +209,7 @@ def compare(old: Statement, earlier: Said, later: Said) -> Signs:
     return replace(
         new.own,
         overlap=overlap,
-        apart=float(overlap < SHARED),
+        apart=float(not overlap),
         numbers=float(old.has_number and new.has_number),
         times=float(old.has_time and new.has_time),
         soon=float(new.own.corrects and later.place - earlier.place <= SOON),
@@ -247,7 +245,7 @@ def rate_matter(old: Statement, about: frozenset[str], earlier: Said, later: Sai
     to the question."""
     if not later.message.now or not is_same_subject(about, earlier, later):
         return 0.0
-    if measure_overlap(old, later) >= SHARED:
+    if not old.words.isdisjoint(later.message.now):
         return 1.0
     relevance = min(earlier.relevance.score, later.relevance.score)
     return min(max((relevance - OTHER_MATTER) / (SAME_MATTER - OTHER_MATTER), 0.0), 1.0)

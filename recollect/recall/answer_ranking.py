@@ -62,7 +62,7 @@ class Features:
 WEIGHTS = Features(
     covered=1.26, nearby=3.4, ahead=3.76, similar=5.63, typed=1.32, subject=0.4, asked=0.98, unheard=0.0
 )  # fmt: skip
-CONFIDENT = 0.8  # probability from which a message is given as an answer; below, as the closest there is
+CONFIDENT = 0.85  # probability from which a message is given as an answer; below, as the closest there is
 CLOSEST = 0.2  # below, it is not worth showing
 ALL_UNHEARD = 0.99  # share of the question's words
 AS_GOOD = 1.0  # difference from the best total up to which a message answers as well

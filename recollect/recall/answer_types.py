@@ -105,7 +105,7 @@ MENTION = re.compile(
     re.IGNORECASE,
 )
 # Whom a clause is about besides people with a name: the user, somebody without a name, or nobody that it mentions.
-USER, SOMEBODY, NOBODY = "user", "somebody", "nobody"
+USER, SOMEBODY, NOBODY = "user", "other", "nobody"
 # People who decide about the user's matters: what they do is seldom about themselves.
 AGENTS = frozenset(("boss", "manager", "landlord", "teacher", "老板", "领导", "经理", "组长", "房东", "老师", "医生"))
 

@@ -130,7 +130,7 @@ def select_statements(recall: Recall, books: Sequence[Rulebook], asks_past: bool
     """Return the recalled turns that may answer: those that state something and are not our own quotations. Replies
     of a model count only if the question asks for them, plans and hypotheses only if it has one itself."""
     asks_reply = ASKS_REPLY.search(recall.query.text) is not None
-    asks_plan = has_plan(recall.query.text, books)
+    asks_plan = matches_any(gate_patterns(books, "hypothetical"), recall.query.text)
     return [
         hit
         for hit in recall.hits
@@ -140,10 +140,6 @@ def select_statements(recall: Recall, books: Sequence[Rulebook], asks_past: bool
         and not is_forget_command(hit.turn, books)
         and (hit.turn.role != "user" or asks_plan or states_something(hit.text, asks_past))
     ]
-
-
-def has_plan(question: str, books: Sequence[Rulebook]) -> bool:
-    return matches_any(gate_patterns(books, "hypothetical"), question)
 
 
 def states_something(text: str, asks_past: bool) -> bool:
@@ -185,7 +181,8 @@ def list_current(hit: Hit, by_source: Mapping[str, Hit], question: frozenset[str
     """Return what holds now of what a message says: the last of the messages that changed it, one after the other, and
     then the message itself unless the change is sure; or the message and what may have changed it."""
     last, part, is_sure = hit, find_changed_part(hit, question), True
-    old = find_changed_by(hit, by_source.values())
+    found = find_changed_by(hit, by_source.values())
+    old = found[1].statement if found else ""
     while part is not None and part.probability >= REPLACED and part.by in by_source:
         last, is_sure, old = by_source[part.by], is_sure and part.is_sure, part.statement
         part = find_changed_part(last, question)
@@ -196,24 +193,21 @@ def list_current(hit: Hit, by_source: Mapping[str, Hit], question: frozenset[str
     return [Quote(hit, old=old)]
 
 
-def find_changed_by(hit: Hit, hits: Iterable[Hit]) -> str:
-    """Return the statement that a message most probably changed, if any."""
-    changed = [part for one in hits for part in one.outdated if part.by == hit.source]
-    return max(changed, key=lambda part: part.probability).statement if changed else ""
+def find_changed_by(hit: Hit, hits: Iterable[Hit]) -> tuple[Hit, Outdated] | None:
+    """Return the message that a message most probably changed, and the statement in it."""
+    changed = [(one, part) for one in hits for part in one.outdated if part.by == hit.source]
+    return max(changed, key=lambda each: each[1].probability, default=None)
 
 
 def select_earlier(ranked: Sequence[Ranked], best: Sequence[Hit], hits: Sequence[Hit]) -> list[Hit]:
     """Return what was so before: the best of the messages that were changed, if it is about as good as the best of all,
     or what the best message changed; or else the best."""
-    changed = [each.hit for each in ranked if is_replaced(each.hit) and each.total >= ranked[0].total - EARLIER]
+    near = [each.hit for each in ranked if each.total >= ranked[0].total - EARLIER]
+    changed = [hit for hit in near if any(part.probability >= REPLACED for part in hit.outdated)]
     if changed or not best:
         return changed[:1]
-    found = [(part.probability, one) for one in hits for part in one.outdated if part.by == best[0].source]
-    return [max(found, key=lambda each: each[0])[1]] if found else list(best)
-
-
-def is_replaced(hit: Hit) -> bool:
-    return any(part.probability >= REPLACED for part in hit.outdated)
+    found = find_changed_by(best[0], hits)
+    return [found[0]] if found else list(best)
 
 
 def find_changed_part(hit: Hit, question: frozenset[str]) -> Outdated | None:
