@@ -24,9 +24,16 @@ from bench.dialogues import list_spellings
 from bench.stories import find_value, open_chat, read_stories, tell_story
 from recollect.apps.chat.answers import select_statements
 from recollect.apps.chat.assistant import FALLBACK, LIMITS
-from recollect.learning.changes import OTHER_MATTER, Signs, compare, read_changes
+from recollect.learning.changes import Signs, compare, place_messages, rate_matter
 from recollect.learning.rules import rulebooks
-from recollect.recall.answer_ranking import LEAST_SPAN, Confidence, Features, compute_features, read_confidence
+from recollect.recall.answer_ranking import (
+    LEAST_SPAN,
+    Confidence,
+    Features,
+    Relevance,
+    compute_features,
+    read_confidence,
+)
 from recollect.values.query import Hit, Query, Recall
 from recollect.values.scope import Scope
 
@@ -34,6 +41,7 @@ Floats = NDArray[np.float64]
 RANKING = ("covered", "nearby", "ahead", "similar", "typed", "subject", "asked")
 PLACES = {name: place for place, name in enumerate(Features.__slots__)}
 COLUMNS = [PLACES[name] for name in RANKING]
+DOUBTFUL = 0.3  # probability that two messages are about the same matter, up to which they are not compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,19 +141,20 @@ def collect_confidence(cases: Sequence[Case], ranking: Floats) -> tuple[Floats, 
 
 def collect_changes(case: Case, ranking: Floats, old: int) -> tuple[Floats, list[int]]:
     """Return the signs that later messages about the same matter change one message, and their places."""
+    order = sorted(range(len(case.hits)), key=lambda place: get_order(case.hits[place]))
     totals = case.features[:, COLUMNS] @ ranking
-    middle = float(np.median(totals))
-    relevance = (totals - middle) / max(float(totals.max()) - middle, LEAST_SPAN)
+    scores = (totals - np.median(totals)) / max(float(totals.max() - np.median(totals)), LEAST_SPAN)
+    covered, typed = case.features[:, PLACES["covered"]], case.features[:, PLACES["typed"]]
+    relevance = [Relevance(float(scores[n]), float(covered[n]), float(typed[n])) for n in order]
+    said = place_messages([case.hits[place].text for place in order], relevance)
+    earlier = said[order.index(old)]
     rows, places = [], []
-    statements = read_changes(case.hits[old].text).statements
-    for place, hit in enumerate(case.hits):
-        new = read_changes(hit.text)
-        if not statements or not new.now or get_order(hit) <= get_order(case.hits[old]):
-            continue
-        best = max((compare(statement, new) for statement in statements), key=lambda each: each.overlap)
-        if best.overlap > 0 or min(relevance[old], relevance[place]) > OTHER_MATTER:
-            rows.append(astuple(best))
-            places.append(place)
+    for later in said[earlier.place + 1 :]:
+        pairs = zip(earlier.message.statements, earlier.about, strict=True)
+        signs = [compare(one, earlier, later) for one, who in pairs if rate_matter(one, who, earlier, later) > DOUBTFUL]
+        if signs:
+            rows.append(astuple(max(signs, key=lambda each: each.overlap)))
+            places.append(order[later.place])
     return np.array(rows).reshape(-1, len(fields_of(Signs))), places
 
 
@@ -156,10 +165,11 @@ def get_order(hit: Hit) -> tuple[Any, int]:
 def collect_pairs(cases: Sequence[Case], ranking: Floats) -> tuple[Floats, Floats]:
     rows, labels = [], []
     for case in cases:
-        old = int((case.features[:, COLUMNS] @ ranking).argmax())
-        signs, places = collect_changes(case, ranking, old)
-        rows.append(signs)
-        labels += [float(case.stale[old] and case.changed[place]) for place in places]
+        best = np.argsort(case.features[:, COLUMNS] @ ranking)[::-1][:2]
+        for old in {*best.tolist(), *np.flatnonzero(case.stale).tolist()}:
+            signs, places = collect_changes(case, ranking, old)
+            rows.append(signs)
+            labels += [float(case.stale[old] and case.changed[place]) for place in places]
     return np.vstack(rows), np.array(labels)
 
 

@@ -1,16 +1,17 @@
 """Changes of mind: which earlier statement a later message replaces or ends. Pure; recall marks outdated turns with it,
 and learning ends memories.
 
-A message is read once: its sentences without questions, hypotheses and other people's words, and a few signs of change.
-Two messages are compared by a weighted sum of these signs; the weights were fitted on stories in which a value changes
-and on dialogues in which nothing does (bench/data). No word decides alone.
+A message is read once: its sentences without questions and hypotheses, whom they are about, and a few signs of change.
+A message about other people changes nothing. The rest are compared by a weighted sum of signs; the weights were fitted
+on stories in which a value changes and on dialogues in which nothing does (bench/fit_answers.py).
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 
@@ -20,26 +21,23 @@ from recollect.learning.rulebook import Rulebook, compile_pattern
 from recollect.learning.rules import rulebooks
 from recollect.learning.similarity import get_gist
 from recollect.recall.answer_ranking import UNKNOWN, Relevance
+from recollect.recall.answer_types import AGENTS, NOBODY, SOMEBODY, USER, find_about, read_subjects
 from recollect.recall.lexemes import lexemes
 from recollect.recall.sentences import sentences
 from recollect.recall.word_lists import REQUEST_WORDS, TIME_WORDS
 from recollect.values.memory import Memory
-from recollect.values.text import WORD, is_cjk
+from recollect.values.text import CJK_CHARACTER, WORD, is_cjk
 
 NOT_SAID = frozenset(("question", "role play", "joke", "small talk"))  # reasons of clauses that are not compared at all
-NOT_NOW = frozenset(("hypothetical", "reported", "denied", "past"))  # of clauses that change nothing
+NOT_NOW = frozenset(("hypothetical", "denied", "past"))  # of clauses that change nothing
 CUES = ("ends", "changes", "corrects", "happened")
 MOST_CHARS = 2_000  # of a message that is compared
 LIKELY = 0.12  # probability from which a statement may be outdated
 AS_LIKELY = 0.5  # of the highest probability: of several such changes of one statement the last holds
-ENDS_MEMORY = 0.5  # from which a memory ends
-NEAR = 8  # messages: how far back one looks that shares no word with what it changes
-# Relevance to the question (of the less relevant one) up to which two messages without a common word are about
-# different matters, and from which they may be about the same.
+NAMED = 0.5  # share of the words of a memory that a message must name to end it
+SOON = 3  # messages: how far back one corrects, or speaks of somebody without a name
+# Relevance to the question up to which two messages without a common word differ in matter, and from which not.
 OTHER_MATTER, SAME_MATTER = -0.8, -0.1
-LONG = 60  # characters of a message of average length; a third of them in Chinese
-MOST_LENGTH = 200  # beyond, length says nothing more
-MOST_OVERLAP = 0.6  # likewise
 NAMES = re.compile(r"(?<=\s)[A-Z][\w'&-]*(?: (?:& )?[A-Z][\w'-]*)*")
 # Words that two statements may share without being about the same matter.
 COMMON = TIME_WORDS | {
@@ -47,29 +45,35 @@ COMMON = TIME_WORDS | {
     *("want", "need", "like", "love", "think", "know", "new", "old", "good", "bad", "big", "little", "bit", "lot"),
     *("way", "people", "really", "still", "back", "first", "one", "two", "much", "many", "work", "use", "name", "call"),
 }
+CJK_COMMON = frozenset(
+    "的了是在我你他她它们这那个有和与就都也吗呢啊呀吧么什啥一不没很还再又最上下来去到说要想会能可以得着过里大小多少人天今明昨"
+    "年月日号点时候现在已经自己把被给跟从对好看做用家事情感觉真太挺才刚因为所"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What speaks for a change; the first six are signs of the later message alone."""
+    """What speaks for a change; the first five are signs of the later message alone."""
 
     ends: float  # says that something ended
     changes: float  # or began, or is new
     corrects: float  # or was wrong
     happened: float  # reports an event
     negated: float
-    length: float  # from 0 to 1
-    overlap: float = 0.0  # of the words of both
+    overlap: float = 0.0  # of the words of both, rare ones more
+    apart: float = 0.0  # they share no word
     numbers: float = 0.0  # both have one
     times: float = 0.0  # both have one
-    others: float = 0.0  # the later one is about people whom the earlier one does not name
+    soon: float = 0.0  # it corrects something, and follows closely
+    covered: float = 0.0  # words of the question that the later one has
+    typed: float = 0.0  # 1 if both have the type of answer that the question asks for, -1 if one has not
 
 
 WEIGHTS = Signs(
-    ends=1.15, changes=2.1, corrects=1.95, happened=1.0, negated=0.45, length=4.5, overlap=6.7, numbers=0.5, times=0.75,
-    others=-1.0,
+    ends=1.68, changes=2.61, corrects=-0.91, happened=1.16, negated=0.29, overlap=3.26, apart=-1.64, numbers=0.43,
+    times=0.63, soon=2.52, covered=2.49, typed=0.4,
 )  # fmt: skip
-BIAS = -7.55
+BIAS = -4.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ class Statement:
     now: frozenset[str]
     cues: frozenset[str]
     negated: bool
-    people: frozenset[str]
+    is_past: bool
     has_number: bool
     has_time: bool
 
@@ -118,7 +122,7 @@ def read_statement(sentence: str, books: Sequence[Rulebook]) -> Statement | None
     def find(cue: str, text: str) -> list[str]:
         return compile_pattern(book.cues[cue]).findall(text)
 
-    ignored = NOT_NOW - {"past", "reported"} if find("corrects", sentence) else NOT_NOW
+    ignored = NOT_NOW - {"past"} if find("corrects", sentence) else NOT_NOW
     said = " ".join(sentence[slice(*clause.span)].strip() for clause in clauses)
     now = " ".join(sentence[slice(*clause.span)].strip() for clause in clauses if ignored.isdisjoint(clause.reasons))
     return Statement(
@@ -127,15 +131,17 @@ def read_statement(sentence: str, books: Sequence[Rulebook]) -> Statement | None
         now=list_topic_words(now),
         cues=frozenset(cue for cue in CUES if find(cue, now)),
         negated=get_gist(now).negated,
-        people=frozenset(person.lower() for person in find("people", said)),
+        is_past=any("past" in clause.reasons for clause in clauses),
         has_number=bool(find("number", said)),
         has_time=bool(find("time", said)),
     )
 
 
 def list_topic_words(text: str) -> frozenset[str]:
-    """Return the words that say what a statement is about."""
-    return frozenset(word for word in lexemes(text, without=REQUEST_WORDS | COMMON) if word not in COMMON)
+    """Return the words that say what a statement is about; of Chinese also single characters, because a word is often
+    shortened to one."""
+    words = frozenset(word for word in lexemes(text, without=REQUEST_WORDS | COMMON) if word not in COMMON)
+    return words | (frozenset(CJK_CHARACTER.findall(text)) - CJK_COMMON if is_cjk(text) else frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +150,8 @@ class Message:
 
     statements: tuple[Statement, ...]
     now: frozenset[str]
-    people: frozenset[str]
     has_number: bool
     has_time: bool
-    is_cjk: bool
     own: Signs
 
 
@@ -156,37 +160,72 @@ def read_changes(text: str) -> Message:
     """Return a message as what it may change."""
     said = read_statements(text)
     cues = frozenset[str]().union(*(each.cues for each in said))
-    size = min(len(text) * (3 if is_cjk(text) else 1), MOST_LENGTH)
     own = Signs(
         ends=float("ends" in cues),
         changes=float("changes" in cues),
         corrects=float("corrects" in cues),
         happened=float("happened" in cues),
         negated=float(sum(each.negated for each in said) % 2),
-        length=size / (size + LONG),
     )
     return Message(
         statements=said,
         now=frozenset[str]().union(*(each.now for each in said)),
-        people=frozenset[str]().union(*(each.people for each in said)),
         has_number=any(each.has_number for each in said),
         has_time=any(each.has_time for each in said),
-        is_cjk=is_cjk(text),
         own=own,
     )
 
 
-def compare(old: Statement, new: Message) -> Signs:
-    """Return the signs that a later message changes a statement."""
-    shared = len(old.words & new.now)
-    overlap = shared / math.sqrt(len(old.words) * len(new.now)) if shared else 0.0
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message of a user in its place among the others. `about` are the people of each statement, `people` of all of
+    them; `rarity` is the weight of each word of any message."""
+
+    place: int
+    message: Message
+    about: Sequence[frozenset[str]]
+    people: frozenset[str]
+    relevance: Relevance
+    rarity: Mapping[str, float]
+
+
+def place_messages(messages: Sequence[str], relevance: Sequence[Relevance] = ()) -> list[Said]:
+    """Return messages, given in the order they were said, as they are compared."""
+    read = [read_changes(text) for text in messages]
+    subjects = read_subjects(tuple(messages))
+    count = Counter(word for each in read for word in each.now.union(*(one.words for one in each.statements)))
+    rarity = {word: math.log(1 + (len(read) - n + 0.5) / (n + 0.5)) for word, n in count.items()}
+    found = []
+    for place, (message, before) in enumerate(zip(read, subjects.before, strict=True)):
+        about = [find_about(each.text, subjects.names, before) for each in message.statements]
+        people = frozenset[str]().union(*about)
+        found.append(Said(place, message, about, people, relevance[place] if relevance else UNKNOWN, rarity))
+    return found
+
+
+def compare(old: Statement, earlier: Said, later: Said) -> Signs:
+    """Return the signs that a later message changes a statement of an earlier one."""
+    new, overlap = later.message, measure_overlap(old, later)
     return replace(
         new.own,
-        # Bigrams: of two phrases that share a word, most differ.
-        overlap=min(overlap * (2 if new.is_cjk else 1), MOST_OVERLAP),
+        overlap=overlap,
+        apart=float(not overlap),
         numbers=float(old.has_number and new.has_number),
         times=float(old.has_time and new.has_time),
-        others=float(not new.people <= old.people),
+        soon=float(new.own.corrects and later.place - earlier.place <= SOON),
+        covered=later.relevance.covered,
+        typed=min(earlier.relevance.typed, later.relevance.typed),
+    )
+
+
+def measure_overlap(old: Statement, later: Said) -> float:
+    """Return the share of the words of a statement and a later message that both have, rare ones counting more."""
+    rarity, now = later.rarity, later.message.now
+    shared = sum(rarity[word] for word in old.words & now)
+    return (
+        shared / math.sqrt(sum(rarity[word] for word in old.words) * sum(rarity[word] for word in now))
+        if shared
+        else 0.0
     )
 
 
@@ -194,15 +233,32 @@ def weigh(signs: Signs) -> float:
     return float(sum(getattr(WEIGHTS, field.name) * getattr(signs, field.name) for field in fields(Signs)))
 
 
-def estimate_change(old: Statement, new: Message, before: Relevance = UNKNOWN, after: Relevance = UNKNOWN) -> float:
-    """Return the probability that a later message changes a statement: that they are about the same matter, times that
-    it is a change then. Whatever cues it has, a message changes nothing else. `before` and `after` say how much both
-    are relevant to the question."""
-    matter = 1.0
-    if old.words.isdisjoint(new.now):
-        relevance = min(before.score, after.score)
-        matter = min(max((relevance - OTHER_MATTER) / (SAME_MATTER - OTHER_MATTER), 0.0), 1.0)
-    return matter / (1 + math.exp(-(BIAS + weigh(compare(old, new)) + after.support))) if new.now else 0.0
+def estimate_change(old: Statement, about: frozenset[str], earlier: Said, later: Said) -> float:
+    """Return the probability that a later message changes a statement: that both are about the same matter, times that
+    it is a change then. Whatever cues it has, a message changes nothing else."""
+    matter = rate_matter(old, about, earlier, later)
+    return matter / (1 + math.exp(-(BIAS + weigh(compare(old, earlier, later))))) if matter else 0.0
+
+
+def rate_matter(old: Statement, about: frozenset[str], earlier: Said, later: Said) -> float:
+    """Return how probably a later message is about the matter of a statement: they share a word, or both are relevant
+    to the question."""
+    if not later.message.now or not is_same_subject(about, earlier, later):
+        return 0.0
+    if not old.words.isdisjoint(later.message.now):
+        return 1.0
+    relevance = min(earlier.relevance.score, later.relevance.score)
+    return min(max((relevance - OTHER_MATTER) / (SAME_MATTER - OTHER_MATTER), 0.0), 1.0)
+
+
+def is_same_subject(about: frozenset[str], earlier: Said, later: Said) -> bool:
+    """Return whether a later message may be about the people of a statement. One that names nobody is the user's."""
+    others, is_soon = about - {USER, NOBODY}, later.place - earlier.place <= SOON
+    if (about & later.people) - {NOBODY} or (others and SOMEBODY in later.people):
+        return True
+    if others and USER not in about:
+        return is_soon and NOBODY in later.people and later.message.own.corrects > 0
+    return USER in later.people or NOBODY in later.people or later.people <= AGENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,20 +274,20 @@ class Change:
 def find_outdated(messages: Sequence[str], relevance: Sequence[Relevance] = ()) -> list[Change]:
     """Return what may be outdated in a user's messages, given in the order they were said; each statement with the
     last message that probably changes it. `relevance` is that of each message to the question."""
-    read = [read_changes(text) for text in messages]
-    relevance = relevance or [UNKNOWN] * len(read)
+    said = place_messages(messages, relevance)
     found = (
-        find_change(message, old, read, relevance) for message, earlier in enumerate(read) for old in earlier.statements
+        find_change(old, about, earlier, said)
+        for earlier in said
+        for old, about in zip(earlier.message.statements, earlier.about, strict=True)
     )
     return [change for change in found if change is not None]
 
 
-def find_change(message: int, old: Statement, read: Sequence[Message], relevance: Sequence[Relevance]) -> Change | None:
+def find_change(old: Statement, about: frozenset[str], earlier: Said, said: Sequence[Said]) -> Change | None:
     """Return the last of the most probable changes of a statement by later messages; None if none is likely."""
     changes = [
-        Change(message, old.text, by, estimate_change(old, new, relevance[message], relevance[by]))
-        for by, new in enumerate(read[message + 1 :], message + 1)
-        if by - message <= NEAR or relevance[by].support > 0 or not old.words.isdisjoint(new.now)
+        Change(earlier.place, old.text, later.place, estimate_change(old, about, earlier, later))
+        for later in said[earlier.place + 1 :]
     ]
     best = max((change.probability for change in changes), default=0.0)
     if best < LIKELY:
@@ -246,32 +302,31 @@ def has_change_cue(message: str) -> bool:
 
 def find_ended(message: str, known: Sequence[Memory]) -> list[Memory]:
     """Return the memories that a message ends; of several todos only the one that it names best."""
-    new = read_changes(message)
-    scored = [(memory, score_memory(new, memory)) for memory in known]
-    ended = [(memory, score) for memory, score in scored if score >= ENDS_MEMORY]
+    scored = [(memory, rate_naming(message, memory.value)) for memory in known]
+    ended = [(memory, score) for memory, score in scored if score >= NAMED]
     best = max((score for memory, score in ended if memory.kind == "todo"), default=0.0)
     return [memory for memory, score in ended if memory.kind != "todo" or score == best]
 
 
-def score_memory(new: Message, memory: Memory) -> float:
-    """Return how probably a message ends a memory: it says that something ended or was wrong, and names the value."""
-    words = list_topic_words(memory.value)
-    if words.isdisjoint(new.now) or not new.own.ends + new.own.corrects:
-        return 0.0
-    named = min(len(words & new.now) / len(words), MOST_OVERLAP)
-    return 1 / (1 + math.exp(-(BIAS + weigh(replace(new.own, overlap=named)))))
+def rate_naming(message: str, value: str) -> float:
+    """Return the share of a value's words in a statement that says that something ended or was wrong."""
+    words = frozenset(lexemes(value, without=COMMON)) - COMMON
+    ending = [each for each in read_statements(message) if each.cues & {"ends", "corrects"}]
+    return max((len(words & each.now) / len(words) for each in ending if words), default=0.0)
 
 
-def cut_to_change(text: str) -> str:
-    """Return the part of a message that says what holds now: from its first clause with a cue of change on."""
+def cut_to_change(text: str, old: str) -> str:
+    """Return the part of a message that says what holds now: without the beginning, if that alone is about the `old`
+    statement that it changes."""
+    before = list_topic_words(old)
     for start, end in sentences(text, frozenset()):
-        for book in rulebooks():
-            if compile_pattern(book.script).search(text[start:end]):
-                for clause in gate_clauses(text[start:end], book):
-                    at = start + clause.span[0]
-                    said = text[at : start + clause.span[1]]
-                    if any(compile_pattern(book.cues[cue]).search(said) for cue in ("changes", "corrects")):
-                        return "… " + text[at:].lstrip() if at else text
+        book = next((book for book in rulebooks() if compile_pattern(book.script).search(text[start:end])), None)
+        for clause in gate_clauses(text[start:end], book) if book else ():
+            begin, said = start + clause.span[0], text[start + clause.span[0] : start + clause.span[1]]
+            is_change = book and compile_pattern(book.cues["changes"]).search(said) and not get_gist(said).negated
+            if is_change:
+                is_old = not before.isdisjoint(list_topic_words(text[:begin]) - list_topic_words(text[begin:]))
+                return "… " + text[begin:].lstrip() if is_old else text
     return text
 
 

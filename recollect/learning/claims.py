@@ -29,8 +29,9 @@ from recollect.learning.quote_location import (
     read_own_text,
 )
 from recollect.learning.rulebook import Rulebook, compile_pattern
+from recollect.recall.answer_types import POSSESSED, SOMEBODY, USER, find_subject
 from recollect.recall.lexemes import lexemes
-from recollect.recall.word_lists import CLAUSE_BREAK, FIRST_PERSON, PERSON
+from recollect.recall.word_lists import CLAUSE_BREAK, FIRST_PERSON
 from recollect.values.conversation import Turn
 from recollect.values.memory import Category, Extraction, Fact, Rejection, Span
 from recollect.values.text import is_cjk
@@ -50,7 +51,6 @@ OWN = re.compile(
     r"\b(us|ours|ich|mir|mich|mein\w*|wir|uns\w*|je|j'|mon|ma|mes|nous|notre|yo|mi|mis|io|mio|mia)\b", re.I
 )
 SENTENCE_ENDS = ".!?。！？\n"
-PRONOUNS = ("he", "she", "they", "他", "她")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +142,10 @@ def find_person(own: str, at: int) -> str:
     """Return whom the words at a position are about, if not the user: "my daughter turned six" is not the user's age. A
     clause without a person is about that of the clause before."""
     start = max(own.rfind(mark, 0, at) for mark in SENTENCE_ENDS) + 1
-    person = ""
-    for clause in CLAUSE_BREAK.split(own[start:at]):
-        found = [each[each.lastindex] if each.lastindex else "" for each in PERSON.finditer(clause)]
-        if found:
-            person = "" if "" in found else found[0].lower()
-    return "other" if person in PRONOUNS else person
+    people = frozenset[str]()
+    for clause in CLAUSE_BREAK.split(POSSESSED.sub("", own[start:at])):
+        people = find_subject(clause, {}, frozenset((SOMEBODY,))) or people
+    return "" if USER in people else next(iter(people), "")
 
 
 def check_shape(category: str, key: str, value: str, books: Sequence[Rulebook]) -> str | None:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.recall.answer_types import Subjects, rate_subject, rate_type, read_subjects, read_wanted
+from recollect.recall.answer_types import Subjects, find_about, rate_subject, rate_type, read_subjects, read_wanted
 from recollect.recall.lexemes import bigrams, lexemes
 from recollect.recall.question import surfaces
 from recollect.recall.spelling import is_misspelling, respell
@@ -42,6 +42,7 @@ NEARLY = 0.8  # what a misspelt word is worth
 ALIKE = 0.8  # cosine from which two words mean nearly the same
 MOST_MARGIN = 3.0  # by which the best message may be ahead
 NO_ARM = Arm(0, 0.0)
+NO_PEOPLE = frozenset[str]()
 LEAST_SPAN = 0.5  # between the best and the average message; below, none stands out
 
 
@@ -59,11 +60,10 @@ class Features:
 
 # These weights, and those of Confidence, were fitted by bench/fit_answers.py.
 WEIGHTS = Features(
-    covered=1.26, nearby=3.4, ahead=3.76, similar=5.63, typed=1.32, subject=0.35, asked=0.98, unheard=0.0
+    covered=1.26, nearby=3.4, ahead=3.76, similar=5.63, typed=1.32, subject=0.4, asked=0.98, unheard=0.0
 )  # fmt: skip
-CONFIDENT = 0.8  # probability from which a message is given as an answer; below, as the closest there is
-CLOSEST = 0.3  # below, it is not worth showing
-COVERED, UNTYPED = 1.9, 1.0  # weights of a later message in favour of a change
+CONFIDENT = 0.85  # probability from which a message is given as an answer; below, as the closest there is
+CLOSEST = 0.2  # below, it is not worth showing
 ALL_UNHEARD = 0.99  # share of the question's words
 AS_GOOD = 1.0  # difference from the best total up to which a message answers as well
 
@@ -114,11 +114,9 @@ def rank_messages(recall: Recall, hits: Sequence[Hit], asked: frozenset[str]) ->
     of `recall.hits` count as said beside them."""
     features = compute_features(recall, hits, asked)
     ranked = [Ranked(hit, weigh(each), each) for each, hit in zip(features, hits, strict=True)]
+    wanted = read_wanted(spell_question(recall), find_subjects(recall)[0].names)
     ranked.sort(key=lambda each: -each.total)
-    names = find_subjects(recall)[0].names
-    is_about_stranger = bool(read_wanted(spell_question(recall), names).people) and all(
-        each.subject < 1 for each in features
-    )
+    is_about_stranger = bool(wanted.people) and all(each.subject < 1 for each in features)
     if ranked and not is_about_stranger:
         confidence = read_confidence([each.total for each in ranked], ranked[0].features)
         ranked[0] = replace(ranked[0], probability=estimate(confidence))
@@ -147,10 +145,11 @@ class Relevance:
     """How relevant a message is to the question."""
 
     score: float  # 1 as the best of all messages, 0 as the average one, -1 if it is about other people
-    support: float  # for it as what holds now: it has words of the question, and the type of answer
+    covered: float = 0.0  # share of the question's words that it has
+    typed: float = 0.0  # -1 if it lacks the type of answer that the question asks for
 
 
-UNKNOWN = Relevance(0.0, 0.0)
+UNKNOWN = Relevance(0.0)
 
 
 def rate_relevance(recall: Recall, hits: Sequence[Hit]) -> list[Relevance]:
@@ -162,7 +161,8 @@ def rate_relevance(recall: Recall, hits: Sequence[Hit]) -> list[Relevance]:
     return [
         Relevance(
             score=(total - middle) / span if each.subject >= 0 else -1.0,
-            support=COVERED * each.covered + UNTYPED * min(each.typed, 0.0),
+            covered=each.covered,
+            typed=each.typed,
         )
         for total, each in zip(totals, features, strict=True)
     ]
@@ -180,7 +180,7 @@ def compute_features(recall: Recall, hits: Sequence[Hit], asked: Collection[str]
     total = sum(worth.values()) or 1.0
     cosines = {hit.source: hit.arms.get("vector", NO_ARM).score for hit in recall.hits}
     mean = sum(cosines[hit.source] for hit in hits) / max(len(hits), 1)
-    subjects, people = find_subjects(recall)
+    subjects, people, about = find_subjects(recall)
     wanted = read_wanted(spell_question(recall), subjects.names)
     unheard = sum(weight for word, weight in worth.items() if not forms[word]) / total
 
@@ -199,7 +199,7 @@ def compute_features(recall: Recall, hits: Sequence[Hit], asked: Collection[str]
             ahead=cosines[hit.source] - mean,
             similar=hit.similarity,
             typed=rate_type(wanted, hit.text),
-            subject=rate_subject(wanted, hit.text, people.get(hit.source, frozenset())),
+            subject=rate_subject(wanted, hit.text, about.get(hit.source, NO_PEOPLE), people.get(hit.source, NO_PEOPLE)),
             asked=float(hit.source in asked),
             unheard=unheard,
         )
@@ -207,12 +207,17 @@ def compute_features(recall: Recall, hits: Sequence[Hit], asked: Collection[str]
     ]
 
 
-def find_subjects(recall: Recall) -> tuple[Subjects, dict[str, frozenset[str]]]:
-    """Return whom the user's messages are about, all together and by source."""
+def find_subjects(recall: Recall) -> tuple[Subjects, dict[str, frozenset[str]], dict[str, frozenset[str]]]:
+    """Return whom the user's messages are about, all together, and by source whom each mentions and is about."""
     said = [hit for hit in recall.hits if hit.turn.role == "user" and hit.turn.at is not None]
     said.sort(key=lambda hit: (hit.turn.at, hit.turn.index))
     subjects = read_subjects(tuple(hit.text for hit in said))
-    return subjects, {hit.source: people for hit, people in zip(said, subjects.people, strict=True)}
+    people = {hit.source: people for hit, people in zip(said, subjects.people, strict=True)}
+    about = {
+        hit.source: find_about(hit.text, subjects.names, before)
+        for hit, before in zip(said, subjects.before, strict=True)
+    }
+    return subjects, people, about
 
 
 def list_nearby(hit: Hit, said: Mapping[str, frozenset[str]]) -> frozenset[str]:
@@ -272,7 +277,7 @@ def add_similarity(recall: Recall, vectors: Mapping[str, NDArray[Any]]) -> Recal
     """Return the recall, each hit with the similarity of its words to the question's. A word of the question is worth
     the more, the fewer messages have one like it."""
     asked = list_question_words(recall)
-    if not asked:
+    if not asked:  # "where am I from?" has stop words only
         return recall
     question = np.array([vectors[word] for word in asked])
     nearest = np.zeros((len(recall.hits), len(question)))

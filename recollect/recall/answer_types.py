@@ -12,7 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from recollect.recall.word_lists import ASKS_WHEN, CJK_NUMBER, FIRST_PERSON, NUMBER_WORD
+from recollect.recall.word_lists import (
+    ASKS_WHEN,
+    CJK_NUMBER,
+    CLAUSE_BREAK,
+    FIRST_PERSON,
+    NUMBER_WORD,
+    STOP_WORDS,
+    TIME_WORDS,
+)
 from recollect.values.text import WORD, is_cjk
 
 NUMBER = re.compile(rf"\d|\b{NUMBER_WORD}\b|{CJK_NUMBER}", re.IGNORECASE)
@@ -62,22 +70,44 @@ RELATIVES = (
     "|boss|manager|colleague|co-?worker|roommate|flatmate|housemate|mate|friend|neighbou?r|teacher|landlord|dog|cat|horse"
 )
 CJK_RELATIVES = (
-    "老婆|妻子|太太|媳妇|老公|丈夫|对象|妈妈?|爸爸?|父母|爸妈|儿子|女儿|孩子|哥哥?|弟弟?|姐姐?|妹妹?|爷爷|奶奶|外婆|外公|姥姥|姥爷|婆婆|公公|岳父|岳母"
-    "|表[哥弟姐妹]|堂[哥弟姐妹]|姑姑?|舅舅?|叔叔?|老板|领导|同事|室友|邻居|朋友|闺蜜|老师|狗|猫"
+    "老婆|妻子|太太|媳妇|老公|丈夫|对象|[男女]朋友|妈妈?|爸爸?|父母|爸妈|儿子|女儿|孩子|哥哥?|弟弟?|姐姐?|妹妹?|爷爷|奶奶|外婆|外公|姥姥|姥爷|婆婆|公公|岳父|岳母"
+    "|表[哥弟姐妹]|堂[哥弟姐妹]|姑姑?|舅舅?|叔叔?|老板|领导|经理|组长|同事|同学|室友|舍友|房东|邻居|隔壁|朋友|闺蜜|老师|医生|狗|猫"
 )
 RELATIVE = re.compile(rf"\b({RELATIVES})(?:'s)?\b|({CJK_RELATIVES})", re.IGNORECASE)
 SAME_RELATIVE = {
     "mom": "mother", "mum": "mother", "dad": "father", "children": "kid", "child": "kid", "kids": "kid",
     "妈": "妈妈", "爸": "爸爸", "哥": "哥哥", "弟": "弟弟", "姐": "姐姐", "妹": "妹妹", "妻子": "老婆", "太太": "老婆",
 }  # fmt: skip
+GROUPS = {
+    "kid": frozenset(("son", "sons", "daughter", "daughters", "baby")), "孩子": frozenset(("儿子", "女儿")),
+    "parents": frozenset(("mother", "father")), "父母": frozenset(("爸爸", "妈妈")),
+}  # fmt: skip
 # A relative beside their name: "my sister Maud", "our dog is called Pip", "Maud, my sister".
 NAMED = re.compile(
     rf"\b({RELATIVES})(?:,| is| was|'s name is|'s)?(?: called| named)? ([A-Z][\w-]+)"
-    rf"|\b([A-Z][\w-]+),? (?:is )?(?:my|our) (?:\w+ )?({RELATIVES})\b"
+    rf"|\b([A-Z][\w-]+)(?:, | is )(?:my|our) (?:\w+ )?({RELATIVES})\b"
     rf"|({CJK_RELATIVES})(?:叫|是|，叫)?((?:阿|小|老)[一-龥])"
 )
+# A name at the beginning of a clause, before a verb: "Lena is doing a class", "Felix and I".
+NAME_FIRST = re.compile(
+    r"(?:^|[.!?,;:]\s+|\b(?:and|but|so) )([A-Z][a-z]+)(?='s\b| (?:and I|is|was|has|had|can|will|got|went|says)\b"
+    r"| [a-z]{3,}(?:s|ed) (?:an?|the|in|at|to|for|with|his|her|my|on|from|as|\d))"
+)
 PRONOUN = re.compile(r"\b(?:he|she|they|it|him|her|his|their)(?:'s|'re|'d|'ll)?\b|[他她它]", re.IGNORECASE)
-THIRD = re.compile(r"\b(?:he|she|they|his|her|their)(?:'s|'re|'d|'ll)?\b|[他她]", re.IGNORECASE)
+# Between clauses that may be about different people.
+SUBJECT_BREAK = re.compile(rf"{CLAUSE_BREAK.pattern}|\b(?:says?|said|thinks?|told)\b|说", re.IGNORECASE)
+POSSESSED = re.compile(rf"\b(?:my|our)\s+(?:[\w-]+\s+)?(?={RELATIVES}\b)|我们?家?的?(?={CJK_RELATIVES})", re.IGNORECASE)
+SELF = re.compile(r"\b(?:i|we)\b", re.IGNORECASE)  # always the subject
+THING = re.compile(r"\s*(?:it|that|this|there)\b", re.IGNORECASE)
+MENTION = re.compile(
+    rf"(?P<relative>\b(?:{RELATIVES})\b|{CJK_RELATIVES})|(?P<third>\b(?:s?he|his|her)\b|[他她])"
+    r"|(?P<user>\b(?:me|my|mine|us|our)\b|我|咱)|(?P<name>\b[A-Z][\w-]+|(?:阿|小|老)[一-龥])",
+    re.IGNORECASE,
+)
+# Whom a clause is about besides people with a name: the user, somebody without a name, or nobody that it mentions.
+USER, SOMEBODY, NOBODY = "user", "other", "nobody"
+# People who decide about the user's matters: what they do is seldom about themselves.
+AGENTS = frozenset(("boss", "manager", "landlord", "teacher", "老板", "领导", "经理", "组长", "房东", "老师", "医生"))
 
 
 def find_relatives(text: str) -> frozenset[str]:
@@ -87,10 +117,11 @@ def find_relatives(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """Whom messages are about: the user's people in each message, and the names that these people have."""
+    """Whom messages are about."""
 
-    names: Mapping[str, frozenset[str]]  # of each relative, and the reverse
-    people: Sequence[frozenset[str]]  # of each message; empty if it names nobody but the user
+    names: Mapping[str, frozenset[str]]  # of each relative, and the reverse; names alone have none
+    people: Sequence[frozenset[str]]  # that each message mentions; empty if it names nobody but the user
+    before: Sequence[frozenset[str]]  # whom a pronoun in each message means
 
 
 @lru_cache(maxsize=200)
@@ -98,12 +129,40 @@ def read_subjects(texts: tuple[str, ...]) -> Subjects:
     """Return whom each message, in the order they were said, is about."""
     names = find_names(texts)
     people: list[frozenset[str]] = []
+    meant: list[frozenset[str]] = []
     before = frozenset[str]()
     for text in texts:
         found = find_people(text, names)
+        meant.append(found or before)
         before = found or (before if PRONOUN.search(text) else found)
         people.append(before)
-    return Subjects(names, people)
+    return Subjects(names, people, meant)
+
+
+def find_about(text: str, names: Mapping[str, frozenset[str]], before: frozenset[str]) -> frozenset[str]:
+    """Return whom the clauses of a text are about: the person that each mentions first, or else the one of the clause
+    before it."""
+    about, last = set[str](), frozenset((NOBODY,))
+    for clause in SUBJECT_BREAK.split(POSSESSED.sub("", text)):
+        if clause.strip():
+            last = find_subject(clause, names, before) or (frozenset((NOBODY,)) if THING.match(clause) else last)
+            about |= last
+    return frozenset(about)
+
+
+def find_subject(clause: str, names: Mapping[str, frozenset[str]], before: frozenset[str]) -> frozenset[str]:
+    if SELF.search(clause):
+        return frozenset((USER,))
+    for match in MENTION.finditer(clause):
+        word = match[0].lower()
+        if match["user"]:
+            return frozenset((USER,))
+        if match["third"]:
+            return before or frozenset((SOMEBODY,))
+        one = SAME_RELATIVE.get(word, word)
+        if match["relative"] or word in names:
+            return names.get(one, frozenset()) | {one}
+    return frozenset()
 
 
 def find_names(texts: Sequence[str]) -> dict[str, frozenset[str]]:
@@ -115,6 +174,10 @@ def find_names(texts: Sequence[str]) -> dict[str, frozenset[str]]:
         for one in find_relatives(relative):
             names[one] = names.get(one, frozenset()) | {name.lower()}
             names[name.lower()] = names.get(name.lower(), frozenset()) | {one}
+    said = frozenset(word for text in texts for word in WORD.findall(text))
+    for name in (found[1] for text in texts for found in NAME_FIRST.finditer(text)):
+        if name.lower() not in said | STOP_WORDS | TIME_WORDS:
+            names.setdefault(name.lower(), frozenset())
     return names
 
 
@@ -123,6 +186,7 @@ def find_people(text: str, names: Mapping[str, frozenset[str]]) -> frozenset[str
     words = frozenset(WORD.findall(text.lower()))
     known = (name for name in names if name in words or (is_cjk(name) and name in text))
     direct = find_relatives(text).union(known)
+    direct = direct.union(*(GROUPS.get(one, frozenset()) for one in direct))
     return direct.union(*(names.get(one, frozenset()) for one in direct))
 
 
@@ -141,7 +205,7 @@ def read_wanted(question: str, names: Mapping[str, frozenset[str]]) -> Wanted:
     return Wanted(
         type=next((has for asks, has in TYPES if asks.search(question)), None),
         people=find_people(question, names),
-        is_personal=FIRST_PERSON.search(question) is not None,
+        is_personal=FIRST_PERSON.search(POSSESSED.sub("", question)) is not None,
         words=re.compile(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE) if words else None,
     )
 
@@ -154,13 +218,13 @@ def rate_type(wanted: Wanted, text: str) -> float:
     return 1.0 if wanted.type.search(rest) else -1.0
 
 
-def rate_subject(wanted: Wanted, text: str, people: frozenset[str]) -> float:
+def rate_subject(wanted: Wanted, text: str, about: frozenset[str], people: frozenset[str]) -> float:
     """Return 1 if a message is about whom the question is about, -1 if about others, 0 if that is unknown."""
+    others = about - {USER, NOBODY}
     if wanted.people:
-        return 1.0 if wanted.people & people else -1.0 if people else 0.0
+        return 1.0 if wanted.people & (people | others) else -1.0 if people or others else 0.0
     if not wanted.is_personal:
         return 0.0
-    has_others = bool(people) or THIRD.search(text) is not None
-    if FIRST_PERSON.search(text):
-        return 0.5 if has_others else 1.0
-    return -1.0 if has_others else 0.0
+    if USER in about or FIRST_PERSON.search(POSSESSED.sub("", text)):
+        return 0.5 if others else 1.0
+    return -1.0 if others else 0.0

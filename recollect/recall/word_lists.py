@@ -55,15 +55,6 @@ CJK_NUMBER = "[零一二两三四五六七八九十百千万半]"
 
 # In a question.
 FIRST_PERSON = re.compile(r"\b(i|my|me|mine|myself|we|our)\b|我", re.IGNORECASE)
-# Who a clause is about: the user, or one of their people (the group). Named before "I", because "my" is part of both.
-PERSON = re.compile(
-    r"\b(?:my|our|his|her|their)\s+(?:\w+\s+)?(wife|husband|partner|spouse|girlfriend|boyfriend|fianc[eé]e?|mother|father"
-    r"|mom|mum|dad|parents?|son|daughter|kids?|child|children|baby|brother|sister|twins?|grand\w+|aunt|uncle|cousin|niece"
-    r"|nephew|\w+-in-law|boss|manager|colleague|coworker|co-worker|roommate|flatmate|friend|neighbou?r|teacher|landlord"
-    r"|dog|cat|horse)\b|我们?家?的?(老婆|妻子|太太|老公|丈夫|妈妈?|爸爸?|父母|爸妈|儿子|女儿|孩子|哥哥?|弟弟?|姐姐?|妹妹?|爷爷|奶奶|老板|同事|室友"
-    r"|邻居|朋友|老师|狗|猫)|\b(he|she|they)(?:'s|'re)?\b|([他她])|\b(?:i|we)(?:'m|'ve|'d|'ll|'re)?\b|我",
-    re.IGNORECASE,
-)
 CLAUSE_BREAK = re.compile(
     r"[,;:.!?，；。！？—]|\b(?:and|but|because|so|since|while|when|who|whose|that|after|before)\b", re.I
 )
@@ -102,7 +93,7 @@ ASKS_BEFORE = re.compile(
 # What was so, and may not be any more.
 ASKS_PAST = re.compile(
     r"\b(before|previous(ly)?|former(ly)?|used to|originally|at first|back then|in the past|old (address|job|name|city)"
-    r"|(did|was|were) i (ever|once|first|originally)|last year|no longer|changed? (from|my mind))\b"
+    r"|(did|was|were) i (ever|once|first|originally)|first\W*$|last year|no longer|changed? (from|my mind))\b"
     r"|之前|以前|原来|原先|曾经|过去|当时|起初",
     re.IGNORECASE,
 )

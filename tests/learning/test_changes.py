@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.learning.changes import LIKELY, find_outdated
+from recollect.learning.changes import LIKELY, cut_to_change, find_outdated
 from recollect.recall.answer_ranking import Relevance
 
 CHANGED = (
@@ -69,3 +69,32 @@ def test_question_supports_a_message_that_shares_no_word() -> None:
     after = find_outdated(said, [Relevance(1.0, 0.0), Relevance(0.9, 2.0)])
 
     assert after[0].probability > max([LIKELY, *(change.probability for change in before)])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("My brother is in Norwich", "we moved to Sheffield over the weekend, third floor"),
+        ("I live in Porto, near the river", "my sister moved to Braga, near the river"),
+        ("我住在杭州", "我弟弟搬到苏州了"),
+    ],
+)
+def test_people_are_not_mixed_up(old: str, new: str) -> None:
+    assert find_outdated([old, new], [Relevance(1.0), Relevance(0.8)]) == []
+
+
+def test_pronoun_means_who_was_spoken_of() -> None:
+    [change] = find_outdated(["my sister Yvonne is a nurse", "Yvonne quit, she's a yoga teacher now, not a nurse"])
+
+    assert change.message == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "shown"),
+    [
+        ("pottery was full so I'm doing bookbinding instead", "I take pottery", "… so I'm doing bookbinding instead"),
+        ("we're staying home now, the drive is long", "We go to Trier", "we're staying home now, the drive is long"),
+    ],
+)
+def test_only_what_is_over_is_cut_from_a_quotation(text: str, old: str, shown: str) -> None:
+    assert cut_to_change(text, old) == shown

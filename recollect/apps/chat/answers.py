@@ -11,7 +11,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from recollect.apps.chat.message import ChatReply, Message, has_only_questions, has_question, is_quoted_reply
+from recollect.apps.chat.message import (
+    ChatReply,
+    Message,
+    gate_patterns,
+    has_only_questions,
+    has_question,
+    is_quoted_reply,
+    matches_any,
+)
 from recollect.apps.chat.phrases import Phrases
 from recollect.learning.asked_keys import find_asked_keys, is_everything
 from recollect.learning.changes import cut_to_change, read_statements
@@ -35,7 +43,8 @@ MIN_EPISODE = 0.4
 MIN_FACT = 0.4  # score from which a memory answers if its key was not asked for
 MAX_FACTS = 5
 MAX_QUOTES = 3
-REPLACED = 0.15  # probability of a change from which the later message is shown first
+EARLIER = 3.0  # difference from the best total up to which a changed message is what a question about the past means
+REPLACED = 0.2  # probability of a change from which the later message is shown first
 MAX_TOPIC_TURNS = 6  # for a question about a topic
 QUOTE_CHARS = 300
 EPISODE_CHARS = 400
@@ -119,8 +128,9 @@ def answer_topic(recall: Recall, words: Phrases, books: Sequence[Rulebook]) -> C
 
 def select_statements(recall: Recall, books: Sequence[Rulebook], asks_past: bool) -> list[Hit]:
     """Return the recalled turns that may answer: those that state something and are not our own quotations. Replies
-    of a model count only if the question asks for them; hypotheses and other people's words do not."""
+    of a model count only if the question asks for them, plans and hypotheses only if it has one itself."""
     asks_reply = ASKS_REPLY.search(recall.query.text) is not None
+    asks_plan = matches_any(gate_patterns(books, "hypothetical"), recall.query.text)
     return [
         hit
         for hit in recall.hits
@@ -128,13 +138,13 @@ def select_statements(recall: Recall, books: Sequence[Rulebook], asks_past: bool
         and not is_quoted_reply(hit.turn)
         and not has_only_questions(hit.text, books)
         and not is_forget_command(hit.turn, books)
-        and (asks_past or hit.turn.role != "user" or states_something(hit.text))
+        and (hit.turn.role != "user" or asks_plan or states_something(hit.text, asks_past))
     ]
 
 
-def states_something(text: str) -> bool:
+def states_something(text: str, asks_past: bool) -> bool:
     said = read_statements(text)
-    return not said or any(each.now for each in said)
+    return not said or any(each.now or (asks_past and each.is_past) for each in said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +154,16 @@ class Quote:
 
     hit: Hit
     state: Literal["plain", "now", "earlier", "doubt"] = "plain"
+    old: str = ""  # what it changed
 
 
 def choose_messages(ranked: Sequence[Ranked], recall: Recall, asks_past: bool, is_sure: bool) -> list[Quote]:
     """Return the messages to show: of several answers those as good as the best, otherwise the best; each as what holds
     now, unless the past is asked for. If none is a sure answer, the closest one, if it is close."""
     best = select_best(ranked, is_sure, ASKS_SEVERAL.search(recall.query.text) is not None)
-    if asks_past:
-        return [Quote(hit) for hit in best]
     by_source, chosen = {hit.source: hit for hit in recall.hits}, dict[str, Quote]()
+    if asks_past:
+        return [Quote(hit) for hit in select_earlier(ranked, best, recall.hits)]
     for hit in best:
         for quote in list_current(hit, by_source, frozenset(recall.terms)):
             chosen.setdefault(quote.hit.source, quote)
@@ -170,14 +181,33 @@ def list_current(hit: Hit, by_source: Mapping[str, Hit], question: frozenset[str
     """Return what holds now of what a message says: the last of the messages that changed it, one after the other, and
     then the message itself unless the change is sure; or the message and what may have changed it."""
     last, part, is_sure = hit, find_changed_part(hit, question), True
+    found = find_changed_by(hit, by_source.values())
+    old = found[1].statement if found else ""
     while part is not None and part.probability >= REPLACED and part.by in by_source:
-        last, is_sure = by_source[part.by], is_sure and part.is_sure
+        last, is_sure, old = by_source[part.by], is_sure and part.is_sure, part.statement
         part = find_changed_part(last, question)
     if last is not hit:
-        return [Quote(last, "now"), *([] if is_sure else [Quote(hit, "earlier")])]
+        return [Quote(last, "now", old), *([] if is_sure else [Quote(hit, "earlier")])]
     if part is not None and part.by in by_source:
-        return [Quote(hit, "doubt"), Quote(by_source[part.by])]
-    return [Quote(hit)]
+        return [Quote(hit, "doubt", old), Quote(by_source[part.by])]
+    return [Quote(hit, old=old)]
+
+
+def find_changed_by(hit: Hit, hits: Iterable[Hit]) -> tuple[Hit, Outdated] | None:
+    """Return the message that a message most probably changed, and the statement in it."""
+    changed = [(one, part) for one in hits for part in one.outdated if part.by == hit.source]
+    return max(changed, key=lambda each: each[1].probability, default=None)
+
+
+def select_earlier(ranked: Sequence[Ranked], best: Sequence[Hit], hits: Sequence[Hit]) -> list[Hit]:
+    """Return what was so before: the best of the messages that were changed, if it is about as good as the best of all,
+    or what the best message changed; or else the best."""
+    near = [each.hit for each in ranked if each.total >= ranked[0].total - EARLIER]
+    changed = [hit for hit in near if any(part.probability >= REPLACED for part in hit.outdated)]
+    if changed or not best:
+        return changed[:1]
+    found = find_changed_by(best[0], hits)
+    return [found[0]] if found else list(best)
 
 
 def find_changed_part(hit: Hit, question: frozenset[str]) -> Outdated | None:
@@ -283,7 +313,7 @@ def find_source(memory: Memory) -> str:
 def format_turn(quote: Quote, recall: Recall, words: Phrases, books: Sequence[Rulebook]) -> str:
     """Return a turn as a quotation; of one that changed an earlier one, the part that says what holds now."""
     turn = quote.hit.turn
-    text = " ".join((cut_to_change(turn.text) if quote.state == "now" else turn.text).split())
+    text = " ".join((cut_to_change(turn.text, quote.old) if quote.old else turn.text).split())
     text = text if len(text) <= QUOTE_CHARS else excerpt(text, QUOTE_CHARS, recall.terms)
     template = words.earlier if quote.state == "earlier" else choose_template(turn, words, books)
     line = template.format(date=words.date(turn.at), text=text, ref=turn.ref, who=turn.speaker)

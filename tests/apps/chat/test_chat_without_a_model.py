@@ -42,6 +42,9 @@ async def said(assistant: Assistant, scope: Scope, *messages: str) -> Answer:
     return answer
 
 
+SWITCHED = ["I do my notes in Evernote", "I switched to Obsidian for my notes"]
+
+
 async def a_hundred_turns(memory: Engine, scope: Scope) -> None:
     topics = ("bread", "a bike tour", "the piano", "tomatoes", "the office move")
     small = [("user", "Hi, my name is Alex and I prefer Python."), ("assistant", "Hello Alex."), *DATABASES]
@@ -120,6 +123,24 @@ async def test_what_was_said_in_another_session_is_found_and_cited(
     assert CITED.findall(answer.response)[0] == "monday#0"
     assert answer.memory.scope_used == "user"
     assert answer.memory.widened
+
+
+@pytest.mark.parametrize(
+    ("messages", "question", "shown", "hidden"),
+    [
+        (SWITCHED, "which app do I use for notes?", "Obsidian", "Evernote"),
+        (SWITCHED, "what did I use for notes before?", "Evernote", "Obsidian"),
+        (["I live in Porto.", "My brother Tom moved to Ghent last week."], "where do I live?", "Porto", "Ghent"),
+        (["每周二晚上学吉他", "吉他课改到周四了"], "我哪天学吉他？", "周四", "周二"),
+        (["Use miles for me please, I'm from Ohio"], "where am I from?", "Ohio", "outdated"),
+    ],
+)
+async def test_current_value_is_shown_and_earlier_one_if_asked(
+    assistant: Assistant, alex: Scope, messages: list[str], question: str, shown: str, hidden: str
+) -> None:
+    answer = await said(assistant, alex, *messages, question)
+    assert shown in answer.response
+    assert hidden not in answer.response
 
 
 @pytest.mark.parametrize(
