@@ -37,7 +37,7 @@ AS_LIKELY = 0.5  # of the highest probability: of several such changes of one st
 NAMED = 0.5  # share of the words of a memory that a message must name to end it
 SOON = 3  # messages: how far back one corrects, or speaks of somebody without a name
 # Relevance to the question up to which two messages without a common word differ in matter, and from which not.
-OTHER_MATTER, SAME_MATTER = -0.8, -0.1
+OTHER_MATTER, SAME_MATTER = 0.0, 0.5
 NAMES = re.compile(r"(?<=\s)[A-Z][\w'&-]*(?: (?:& )?[A-Z][\w'-]*)*")
 # Words that two statements may share without being about the same matter.
 COMMON = TIME_WORDS | {
@@ -127,14 +127,21 @@ def read_statement(sentence: str, books: Sequence[Rulebook]) -> Statement | None
     now = " ".join(sentence[slice(*clause.span)].strip() for clause in clauses if ignored.isdisjoint(clause.reasons))
     return Statement(
         text=sentence.strip(),
-        words=list_topic_words(said),
-        now=list_topic_words(now),
+        words=list_topic_words(blank_cues(said, book)),
+        now=list_topic_words(blank_cues(now, book)),
         cues=frozenset(cue for cue in CUES if find(cue, now)),
         negated=get_gist(now).negated,
         is_past=any("past" in clause.reasons for clause in clauses),
         has_number=bool(find("number", said)),
         has_time=bool(find("time", said)),
     )
+
+
+def blank_cues(text: str, book: Rulebook) -> str:
+    """Return a text without the words that say that something changed: they are not what it is about."""
+    for cue in ("ends", "changes", "corrects"):
+        text = compile_pattern(book.cues[cue]).sub(" ", text)
+    return text
 
 
 def list_topic_words(text: str) -> frozenset[str]:

@@ -134,7 +134,7 @@ async def test_a_deleted_session_is_gone_with_what_was_learned_in_it(http: httpx
         ({}, "message"),
         ({"message": "hello", "scope": "planet"}, "scope"),
         ({"message": " ", "stream": True}, "message"),
-        ({"message": "hello", "session_id": ""}, "session"),
+        ({"message": "hello", "session_id": ""}, "session_id"),
     ],
 )
 async def test_what_cannot_be_used_is_refused_by_name(http: httpx2.AsyncClient, body: Any, field: str) -> None:

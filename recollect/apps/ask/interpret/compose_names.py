@@ -151,9 +151,9 @@ def require_absence(name: Name) -> Iterator[State]:
 def count_total(name: Name) -> Iterator[State]:
     """`total orders` is their number."""
     if name.state.aggregates == ("sum",) and not name.is_measure:
-        yield name.move(name.fact("metric", "count", target=name.rows), aggregates=())
+        yield name.move(name.fact("metric", "count", target=name.rows), ("counted_total", 1.0), aggregates=())
     if name.state.aggregates == ("avg",):
-        yield name.move(name.fact("metric", "per", target=name.rows), aggregates=())
+        yield name.move(name.fact("metric", "per", target=name.rows), ("counted_total", 1.0), aggregates=())
 
 
 ENTITY_READINGS: tuple[Reading, ...] = (

@@ -44,6 +44,7 @@ WEIGHTS: Mapping[str, float] = {
     "absence_guessed": -1.0,
     "average_of_totals": -0.3,
     "second_figure": -1.5,
+    "counted_total": -1.2,  # "total sales" is seldom the number of sales
     "named_figure": 1.5,  # the model calls a figure so
     "counted_figure": -1.0,
     "number_out_of_range": -2.5,
