@@ -172,11 +172,18 @@ async def learn_for(
     if replaced not in ("", lesson.value):
         lesson = replace(lesson, data={**(lesson.data or {}), "replaces": replaced})
     memory = await analyst.engine.learn(scope, lesson)
-    for other in await analyst.engine.memories(scope, kinds=kinds, status=("active",)):
-        if other.id != memory.id and is_same_term(other.key, memory.key, indexes):
-            await analyst.engine.close(scope, other.id, owner="user")
+    await end_earlier_meanings(analyst, scope, memory, indexes)
     is_new = replaced != memory.value
     return Learned(str(memory.id), memory.key, memory.value, lesson.owner or "user", replaced if is_new else "")
+
+
+async def end_earlier_meanings(
+    analyst: Analyst, scope: Scope, memory: Memory, indexes: Sequence[SchemaIndex]
+) -> None:  # fmt: skip
+    """End what the user taught about the same term before."""
+    for other in await analyst.engine.memories(scope, kinds=("definition", "terminology"), status=("active",)):
+        if other.id != memory.id and is_same_term(other.key, memory.key, indexes):
+            await analyst.engine.close(scope, other.id, owner="user")
 
 
 def is_same_term(one: str, other: str, indexes: Sequence[SchemaIndex]) -> bool:

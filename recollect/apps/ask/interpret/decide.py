@@ -20,7 +20,8 @@ NEAR = 2.0  # score within which another definition of the figure makes an answe
 FAR = 5.0  # score by which a reading is too much worse to be offered
 SAME = 0.15  # score within which another definition fits as well
 ANSWER, SURE, ASSUME = 0.9, 0.78, 0.62  # by measurement: below SURE only plain readings are right often enough
-PLAIN_COST = 1.5  # the most that may speak against a plain reading
+# The most that may speak against a plain reading; against the only one, its joins aside.
+PLAIN_COST, LONELY_COST = 1.5, 0.5
 # Features of readings that are wrong more often than right.
 DOUBTS = (
     "existence_of_mention", "owner_differs", "shown_off_entity", "mixed_tables", "open_unused", "imperfect_value",
@@ -148,8 +149,9 @@ def is_likely(decision: Decision, best: Candidate, count: int) -> bool:
         return decision.confidence >= (ANSWER if best.guesses else SURE)
     if any(signals[name] for name in ("doubts", "left_over", "empty")):
         return False
-    is_first = count == 1 or (decision.confidence >= ASSUME and signals["margin"] >= CLOSE)
-    return is_first and signals["cost"] <= PLAIN_COST
+    if count == 1:
+        return signals["cost"] + WEIGHTS["join"] * signals["joins"] <= LONELY_COST
+    return decision.confidence >= ASSUME and signals["margin"] >= CLOSE and signals["cost"] <= PLAIN_COST
 
 
 def merge(candidates: Sequence[Candidate], results: Mapping[str, Result]) -> list[Candidate]:

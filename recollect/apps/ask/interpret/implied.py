@@ -42,11 +42,17 @@ def imply_figures(work: Work) -> Iterator[Implied]:
         yield Implied(state)
     for n, (target, aggregate) in enumerate(options):
         # A row that is worth something is ranked by that; what occurs most often is counted; revenue is revenue.
-        is_counted = bool(work.facts("show") or (work.facts("grain") and work.facts("entity")))  # "the fewest orders"
-        is_revenue = work.index.figures.get(target, 0.0) >= CLEAR and not is_counted
-        is_clear = len(options) == 1 or not aggregate or is_revenue
-        is_plain = not n and is_clear and (aggregate in ("", "count") or target in work.index.figures)
+        is_own = aggregate in ("", "count") and (len(options) == 1 or not aggregate)
+        is_plain = not n and (is_own or is_revenue(work, kind, target))
         yield Implied(add_figure(state, kind, target, aggregate), cost=(0.2 if is_plain else 1.0) + 0.5 * n)
+
+
+def is_revenue(work: Work, kind: str, target: Target) -> bool:
+    """Whether a figure is asked for, and is what people call revenue: "for 2023" asks nothing, and "the fewest orders"
+    are counted."""
+    is_asked = kind == "rank" or bool(work.state.aggregates or work.facts("compare", "compute"))
+    is_counted = bool(work.facts("show") or (work.facts("grain") and work.facts("entity")))
+    return is_asked and not is_counted and work.index.figures.get(target, 0.0) >= CLEAR
 
 
 def imply_people(work: Work) -> Iterator[Implied]:
