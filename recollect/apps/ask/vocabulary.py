@@ -204,20 +204,30 @@ def write_arithmetic(text: str, index: SchemaIndex) -> str:
     """Return the total of an expression of columns in words ("quantity times unit price") as SQL over one table; empty
     if the text is none. A column is only divided by a number: a total of ratios says nothing."""
     parts = ARITHMETIC.split(text.strip().rstrip("."))
-    names, signs = [part.strip() for part in parts[::2]], [SIGNS[part.strip().casefold()] for part in parts[1::2]]
-    numbers = [name if PLAIN_NUMBER.fullmatch(name) else "" for name in names]
-    columns = [
-        {} if number else {each.table: each.column for each in named_targets(name, index) if is_amount(each, index)}
-        for name, number in zip(names, numbers, strict=True)
-    ]
-    owners = [set(each) for each in columns if each]
-    is_whole = all(number or column for number, column in zip(numbers, columns, strict=True))
-    is_ratio = any(sign == "/" and not number for sign, number in zip(signs, numbers[1:], strict=True))
-    tables = sorted(set.intersection(*owners)) if owners and is_whole and signs and not is_ratio else []
-    if not tables:
+    signs = [SIGNS[part.strip().casefold()] for part in parts[1::2]]
+    operands = [read_operand(part.strip(), index) for part in parts[::2]]
+    tables = find_common_tables(operands)
+    if not signs or not tables or has_ratio(signs, operands[1:]):
         return ""
-    operands = [number or each[tables[0]] for number, each in zip(numbers, columns, strict=True)]
-    return f"sum({operands[0]}{''.join(f' {sign} {each}' for sign, each in zip(signs, operands[1:], strict=True))})"
+    first, *others = [operand.get("") or operand[tables[0]] for operand in operands]
+    return f"sum({first}{''.join(f' {sign} {other}' for sign, other in zip(signs, others, strict=True))})"
+
+
+def has_ratio(signs: Sequence[str], operands: Sequence[Mapping[str, str]]) -> bool:
+    return any(sign == "/" and "" not in operand for sign, operand in zip(signs, operands, strict=True))
+
+
+def read_operand(name: str, index: SchemaIndex) -> dict[str, str]:
+    """Return the column that a name means in each table; a number, which fits every table, has no table's name."""
+    if PLAIN_NUMBER.fullmatch(name):
+        return {"": name}
+    return {each.table: each.column for each in named_targets(name, index) if is_amount(each, index)}
+
+
+def find_common_tables(operands: Iterable[Mapping[str, str]]) -> list[str]:
+    """Return the tables that have all operands that are columns."""
+    owners = [set(operand) for operand in operands if "" not in operand]
+    return sorted(set.intersection(*owners)) if owners else []
 
 
 def is_amount(target: Target, index: SchemaIndex) -> bool:
