@@ -24,7 +24,7 @@ from recollect.recall.answer_ranking import UNKNOWN, Relevance
 from recollect.recall.answer_types import AGENTS, NOBODY, SOMEBODY, USER, find_about, read_subjects
 from recollect.recall.lexemes import lexemes
 from recollect.recall.sentences import sentences
-from recollect.recall.word_lists import REQUEST_WORDS, TIME_WORDS
+from recollect.recall.word_lists import REQUEST_WORDS, STOP_WORDS, TIME_WORDS
 from recollect.values.memory import Memory
 from recollect.values.text import CJK_CHARACTER, WORD, is_cjk
 
@@ -344,8 +344,7 @@ def find_successor(message: str, old: str) -> str | None:
     for said in read_statements(message):
         named = [found.end() for found in WORD.finditer(said.text) if not words.isdisjoint(lexemes(found[0]))]
         if named and "changes" in said.cues:
-            names = [
-                name for name in NAMES.findall(said.text[named[-1] :]) if not TIME_WORDS & set(name.lower().split())
-            ]
+            found = NAMES.findall(said.text[named[-1] :])
+            names = [name for name in found if (TIME_WORDS | STOP_WORDS).isdisjoint(name.lower().split())]
             return names[0] if len(names) == 1 else None
     return None

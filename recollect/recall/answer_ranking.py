@@ -63,6 +63,7 @@ WEIGHTS = Features(
     covered=1.26, nearby=3.4, ahead=3.76, similar=5.63, typed=1.32, subject=0.4, asked=0.98, unheard=0.0
 )  # fmt: skip
 CONFIDENT = 0.85  # probability from which a message is given as an answer; below, as the closest there is
+ALL_COVERED, LIKELY = 0.99, 0.3  # share of the words of the question, and probability from which having them is enough
 CLOSEST = 0.2  # below, it is not worth showing
 ALL_UNHEARD = 0.99  # share of the question's words
 AS_GOOD = 1.0  # difference from the best total up to which a message answers as well
@@ -95,7 +96,8 @@ class Ranked:
     @property
     def is_confident(self) -> bool:
         is_fitting = self.features.typed >= 0 and self.features.subject >= 0
-        return is_fitting and (self.features.asked > 0 or self.probability >= CONFIDENT)
+        has_all = self.features.covered >= ALL_COVERED and self.probability >= LIKELY
+        return is_fitting and (self.features.asked > 0 or has_all or self.probability >= CONFIDENT)
 
     @property
     def is_close(self) -> bool:
@@ -118,9 +120,16 @@ def rank_messages(recall: Recall, hits: Sequence[Hit], asked: frozenset[str]) ->
     ranked.sort(key=lambda each: -each.total)
     is_about_stranger = bool(wanted.people) and all(each.subject < 1 for each in features)
     if ranked and not is_about_stranger:
-        confidence = read_confidence([each.total for each in ranked], ranked[0].features)
+        best = ranked[0]
+        rivals = [best, *(each for each in ranked[1:] if not is_same_matter(best.hit, each.hit))]
+        confidence = read_confidence([each.total for each in rivals], best.features)
         ranked[0] = replace(ranked[0], probability=estimate(confidence))
     return ranked
+
+
+def is_same_matter(one: Hit, other: Hit) -> bool:
+    """Return whether one of two messages may have changed what the other says: they are no rivals as answers."""
+    return any(part.by == two.source for hit, two in ((one, other), (other, one)) for part in hit.outdated)
 
 
 def read_confidence(totals: Sequence[float], best: Features) -> Confidence:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.learning.changes import LIKELY, cut_to_change, find_outdated
+from recollect.learning.changes import LIKELY, cut_to_change, find_outdated, find_successor
 from recollect.recall.answer_ranking import Relevance
 
 CHANGED = (
@@ -17,6 +17,9 @@ UNCHANGED = (
     ("Choir practice is on Tuesdays at seven", "what is a good warm-up for altos?"),
     ("I drive a Skoda Octavia", "nice weather today"),
     ("我在广告公司做文案", "今天中午吃了面"),
+    ("my rent is 850 euros now", "I quit the hospital, I'm at a private clinic now"),
+    ("we open at eight", "actually, I changed my mind about the sofa"),
+    ("我养了一只猫叫豆豆", "我现在不在那家公司了，去了新公司"),
 )
 
 
@@ -98,3 +101,8 @@ def test_pronoun_means_who_was_spoken_of() -> None:
 )
 def test_only_what_is_over_is_cut_from_a_quotation(text: str, old: str, shown: str) -> None:
     assert cut_to_change(text, old) == shown
+
+
+def test_pronoun_never_takes_the_place_of_a_value() -> None:
+    assert find_successor("I'm not vegetarian any more, I eat fish now", "vegetarian") is None
+    assert find_successor("left Barclays and joined Monzo", "Barclays") == "Monzo"

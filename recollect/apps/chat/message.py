@@ -37,7 +37,7 @@ ABOUT_ME = re.compile(
     r"\bwhat (?:all )?(?:do|did|have) you (?:\w+ )?(?:know|remember(?:ed)?|learned|stored|saved|got)(?: all)?"
     r" (?:about|on|of) (?:me|myself)\b|\b(?:everything|all) you (?:know|remember) (?:about|on|of) me\b"
     r"|(?:你|您)?(?:都|还)?(?:知道|了解|记得|记住了?)(?:些|了)?(?:我(?:的)?(?:哪些|什么|多少)|(?:哪些|什么)?关于我)"
-    r"|关于我，?(?:你|您)(?:都|还)?(?:知道|记得|了解)",
+    r"|关于我，?(?:你|您)(?:都|还)?(?:知道|记得|了解)|^\W*who am i\W*$|^\W*我是谁\W*$",
     re.IGNORECASE,
 )
 WHY = re.compile(
