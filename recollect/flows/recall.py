@@ -262,7 +262,8 @@ def mark_outdated(recall: Recall) -> list[Hit]:
 
 
 def rate_hits(recall: Recall, said: Sequence[Hit]) -> list[Relevance]:
-    """Return how relevant the hits are; in a context for a model, where a note may be wrong, all are equal."""
+    """Return how relevant the hits are. In a context for a model all count as average: there only messages that share
+    a word change each other, because a wrong mark on a fact is worse than none."""
     relevance = rate_relevance(recall, said)
     return relevance if recall.query.fallback else [replace(each, score=0.0) for each in relevance]
 
