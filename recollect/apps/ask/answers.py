@@ -78,7 +78,8 @@ def add_rows(reply: Answer, inquiry: Inquiry, proposal: Proposal, rows: Rows) ->
         rows = name_weekdays(rows, frame, question)
         notes = note_running_periods(rows, frame, inquiry.today, question)
     headers = describe_columns(rows.columns, frame, inquiry.view.index, question)
-    text = word_rows_plainly(question, rows, proposal.explanation, markdown=inquiry.ask.markdown, headers=headers)
+    heading = reply.title or proposal.explanation  # what a follow-up kept and changed is in the explanation only
+    text = word_rows_plainly(question, rows, heading, markdown=inquiry.ask.markdown, headers=headers)
     spent = replace(reply.spent, sql=rows.seconds)
     return replace(reply, text=text, headers=headers, rows=rows, notes=(*reply.notes, *notes), spent=spent)
 
