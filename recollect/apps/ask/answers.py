@@ -48,17 +48,17 @@ NOT_STORED = ("question", "text", "rows", "memory", "ref", "session", "used", "s
 def build_answer(inquiry: Inquiry, execution: Execution, model: ModelRun | None) -> Answer:
     """Return the answer that a statement gave, or the error of the database."""
     proposal, statement, question = execution.proposal, execution.statement, inquiry.question
-    reply = build_reply(inquiry, replace(proposal, refusal=proposal.explanation), model)
+    frame = proposal.frame
+    title = make_title(question, label_frame(frame, inquiry.view.index, question) if frame else "")
+    reply = replace(build_reply(inquiry, replace(proposal, refusal=proposal.explanation), model), title=title)
     if execution.error:
         reply = replace(reply, text=f"The database could not run this query: {execution.error}")
     elif execution.rows is not None:
         reply = add_rows(reply, inquiry, proposal, execution.rows)
-    frame = proposal.frame
     return replace(
         reply,
         sql=statement.sql,
         explanation="\n".join(filter(None, (reply.explanation, proposal.explanation))),
-        title=make_title(question, label_frame(frame, inquiry.view.index, question) if frame else ""),
         full_sql=statement.full_sql,
         error=execution.error,
         tables=statement.tables,
@@ -78,7 +78,7 @@ def add_rows(reply: Answer, inquiry: Inquiry, proposal: Proposal, rows: Rows) ->
         rows = name_weekdays(rows, frame, question)
         notes = note_running_periods(rows, frame, inquiry.today, question)
     headers = describe_columns(rows.columns, frame, inquiry.view.index, question)
-    heading = reply.title or proposal.explanation  # what a follow-up kept and changed is in the explanation only
+    heading = reply.title if frame else proposal.explanation  # that says also what a follow-up kept and changed
     text = word_rows_plainly(question, rows, heading, markdown=inquiry.ask.markdown, headers=headers)
     spent = replace(reply.spent, sql=rows.seconds)
     return replace(reply, text=text, headers=headers, rows=rows, notes=(*reply.notes, *notes), spent=spent)

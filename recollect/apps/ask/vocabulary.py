@@ -71,6 +71,7 @@ GRAINS = {
 }  # fmt: skip
 EDGES = " ?!.,;:\"'()。？！，"
 MOST_TABLES = 3  # that one condition is tried on
+MAX_NAME_WORDS = 3  # of another name for rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,7 @@ def make_words(said: Resolution, question: str, index: SchemaIndex, today: date)
     for text in dict.fromkeys(filter(None, (said.sql, meaning, plain, write_arithmetic(plain, index)))):
         if words := words_from_sql(term, text, tier, question, index, today):
             return words
-    word = read_name(term, plain, index) or read_figure(plain, index, today)
+    word = read_name(term, plain, index) or read_figure(plain, index, today) or read_other_name(term, plain, index)
     if word is None:
         word = Word((shorten_term(term, index),), meaning=plain)
     return [replace(word, names=word.names or (term,), tier=tier)]
@@ -184,6 +185,13 @@ def read_name(term: str, meaning: str, index: SchemaIndex) -> Word | None:
     refers = REFERS.match(meaning)
     name = refers[1] if refers else " ".join(meaning.split()).casefold()
     return Word((), target=name) if named_targets(name, index) else None
+
+
+def read_other_name(term: str, meaning: str, index: SchemaIndex) -> Word | None:
+    """Return a meaning as another name of the rows that the term names: who says that customers are called clients may
+    use both words. None if the term names no table, or the meaning is more than a name."""
+    is_rows = any(target.kind == "entity" for target in named_targets(term, index))
+    return Word((meaning,), target=term) if is_rows and len(meaning.split()) <= MAX_NAME_WORDS else None
 
 
 def read_figure(text: str, index: SchemaIndex, today: date) -> Word | None:

@@ -178,6 +178,28 @@ def test_follow_up_after_an_offer_is_offered_if_an_answer_came_before(door: Door
     assert follow_up["clarifications"]
 
 
+def test_word_with_another_name_keeps_its_own(door: Door) -> None:
+    door.ask("we call customers clients", session_id="one")
+    door.post("/api/projects/default/memory/user", user_id="john", type="terminology", key="customers", value="clients")
+    clients = door.ask("how many clients are there?", session_id="two")["sql_query"]
+    assert clients == door.ask("how many customers are there?", session_id="three")["sql_query"] != ""
+
+
+def test_same_question_is_read_anew_after_its_word_was_changed(door: Door) -> None:
+    door.ask("recent means in the last 14 days", session_id="one")
+    assert door.ask("how many recent orders?", session_id="one")["sql_query"]
+    door.ask("recent now means in the last 30 days", session_id="one")
+    again = door.ask("how many recent orders?", session_id="one")["sql_query"]
+    assert again.count("ordered_at") == 2  # one period: from and until
+
+
+def test_heading_of_a_follow_up_is_its_title(door: Door) -> None:
+    door.ask("total sales by region for 2024", session_id="one")
+    answer = door.ask("what about 2023?", session_id="one")
+    assert answer["answer"].startswith("Total sales by region, 2023:")
+    assert "Changed: period" in answer["query_explanation"]
+
+
 def test_compared_periods_of_a_follow_up_have_a_figure_each(door: Door) -> None:
     assert door.ask("total sales by region for 2024", session_id="one")["sql_query"]
     compared = door.ask("compare 2023 and 2024", session_id="one")

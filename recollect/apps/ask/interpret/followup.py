@@ -113,11 +113,12 @@ def follow_up(linked: Linked, last: Frame) -> list[Draft]:
 
 
 def make_draft(change: Change, linked: Linked) -> Draft:
-    cue, points = cue_strength(linked.tokens)
+    cue, points, asks = cue_strength(linked.tokens)
     named = change.work.tables("entity", "show", "metric")
-    # A few words that name rows or a figure of their own may be a complete question; more of them are one.
+    # A few words that name rows or a figure of their own may be a complete question; more of them, or a question word
+    # before them, are one.
     is_complete = named and not points and len(linked.tokens) > 1
-    strength = min(cue, UNSURE if len(linked.tokens) <= SHORT else 0.0) if is_complete else cue
+    strength = min(cue, UNSURE if len(linked.tokens) <= SHORT and not asks else 0.0) if is_complete else cue
     is_cued = ("follow_cue", strength) if strength > 0 else ("follow_without_cue", 1.0)
     unused = ("table_unused", float(len(named - change.frame.tables)))
     unsure = ("follow_unsure", float(not linked.is_last_sure))
@@ -132,15 +133,15 @@ def points_back(tokens: Sequence[Token]) -> bool:
     return is_group or any(token.lower in PRONOUNS for token in tokens)
 
 
-def cue_strength(tokens: Sequence[Token]) -> tuple[float, bool]:
-    """Return how much the question looks like a follow-up (short, without a verb of its own), and whether it has a
-    pointing word."""
+def cue_strength(tokens: Sequence[Token]) -> tuple[float, bool, bool]:
+    """Return how much the question looks like a follow-up (short, without a verb of its own), whether it has a pointing
+    word, and whether it begins with a question word."""
     pointing = [(start, end) for start, end in token_spans(tokens) if is_pointing(tokens[start:end], start == 0)]
     # "What about" asks nothing by itself.
     is_opener = any(start == 0 and end > 1 for start, end in pointing)
     asks = not is_opener and any(token.lower in QUESTION_WORDS for token in tokens[:2])
     brevity = 1.0 if len(tokens) <= SHORT else 0.5 if len(tokens) <= MEDIUM else 0.0
-    return bool(pointing) + brevity - 0.5 * asks, bool(pointing)
+    return bool(pointing) + brevity - 0.5 * asks, bool(pointing), asks
 
 
 def token_spans(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
