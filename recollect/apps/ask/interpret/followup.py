@@ -31,7 +31,7 @@ ADDING = frozenset(("too", "also", "plus", "with"))
 REPLACING = frozenset(("instead", "rather", "换成", "改成"))
 THEM = frozenset((("of", "them"), ("of", "those"), ("of", "these")))
 PRONOUNS = frozenset(("they", "them", "these", "those", "their", "它们", "他们"))
-LISTING = frozenset(("them", "those", "these", "list", "show", "它们", "他们"))
+LISTING = frozenset(("who", "which", "哪些", "谁", "them", "those", "these", "list", "show", "它们", "他们"))
 
 
 class CannotFollow(Exception):

@@ -62,6 +62,12 @@ def test_counting_keeps_a_condition_on_figures(shop: Shop) -> None:
     assert shop.rows("how many of them?", last) == [(1,)]
 
 
+@pytest.mark.parametrize("question", ["who are they?", "which ones?", "show them"])
+def test_rows_that_were_counted_can_be_listed(shop: Shop, question: str) -> None:
+    last = shop.best("How many customers have no orders?").frame
+    assert names(shop.rows(question, last)) == {"Dan"}
+
+
 def test_by_a_figure_ranks_the_same_groups(shop: Shop) -> None:
     last = shop.best("top 2 customers by number of orders").frame
     frame = shop.best("by amount", last).frame
