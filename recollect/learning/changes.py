@@ -259,7 +259,7 @@ def rate_matter(old: Statement, about: frozenset[str], earlier: Said, later: Sai
 
 
 def is_same_subject(about: frozenset[str], earlier: Said, later: Said) -> bool:
-    """Return whether a later message may be about the people of a statement. One that names nobody is the user's."""
+    """Return whether a later message may be about the people of a statement. Without people it is about the user."""
     others, is_soon = about - {USER, NOBODY}, later.place - earlier.place <= SOON
     if (about & later.people) - {NOBODY} or (others and SOMEBODY in later.people):
         return True

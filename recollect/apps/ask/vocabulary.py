@@ -209,8 +209,8 @@ def read_figure(text: str, index: SchemaIndex, today: date) -> Word | None:
 
 
 def write_arithmetic(text: str, index: SchemaIndex) -> str:
-    """Return the total of an expression of columns in words ("quantity times unit price") as SQL over one table; empty
-    if the text is none. A column is only divided by a number: a total of ratios says nothing."""
+    """Return the total of an expression of columns in words ("quantity times unit price") as SQL over one table, or ""
+    if the text is not such an expression. Columns are divided by numbers only: a total of ratios means nothing."""
     parts = ARITHMETIC.split(text.strip().rstrip("."))
     signs = [SIGNS[part.strip().casefold()] for part in parts[1::2]]
     operands = [read_operand(part.strip(), index) for part in parts[::2]]

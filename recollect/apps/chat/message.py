@@ -10,11 +10,14 @@ from typing import Any, Literal, get_args
 from uuid import UUID
 
 from recollect.apps.chat.window import read_window_question
+from recollect.learning.asked_keys import find_asked_keys
 from recollect.learning.extract import extract
 from recollect.learning.gates import gate_clauses
 from recollect.learning.rulebook import Rulebook, compile_pattern
+from recollect.recall.lexemes import lexemes
 from recollect.recall.sentences import sentences
 from recollect.recall.spelling import is_misspelling
+from recollect.recall.word_lists import FIRST_PERSON
 from recollect.values.conversation import MAX_TURN_CHARS, Turn
 from recollect.values.memory import Extraction, LearnedBy
 from recollect.values.query import Context, EpisodeHit, Hit, MemoryHit, Path, Reach, Reached, check_choice
@@ -37,7 +40,7 @@ ABOUT_ME = re.compile(
     r"\bwhat (?:all )?(?:do|did|have) you (?:\w+ )?(?:know|remember(?:ed)?|learned|stored|saved|got)(?: all)?"
     r" (?:about|on|of) (?:me|myself)\b|\b(?:everything|all) you (?:know|remember) (?:about|on|of) me\b"
     r"|(?:你|您)?(?:都|还)?(?:知道|了解|记得|记住了?)(?:些|了)?(?:我(?:的)?(?:哪些|什么|多少)|(?:哪些|什么)?关于我)"
-    r"|关于我，?(?:你|您)(?:都|还)?(?:知道|记得|了解)|^\W*who am i\W*$|^\W*我是谁\W*$",
+    r"|关于我，?(?:你|您)(?:都|还)?(?:知道|记得|了解)",
     re.IGNORECASE,
 )
 WHY = re.compile(
@@ -157,8 +160,13 @@ def classify_intent(text: str, read: Extraction, is_asking: bool, books: Sequenc
     if read.facts or read.commands:
         return "teaching"
     if is_asking:
-        return "question"
+        return "profile" if asks_nothing_in_particular(text, books) else "question"
     return "order" if has_request(text, books) else "statement"
+
+
+def asks_nothing_in_particular(text: str, books: Sequence[Rulebook]) -> bool:
+    """Return whether a question is about the user and names nothing else: "Who am I?"."""
+    return bool(FIRST_PERSON.search(text)) and not lexemes(text) and not find_asked_keys(text, books)
 
 
 def is_small_talk(text: str, books: Sequence[Rulebook]) -> bool:

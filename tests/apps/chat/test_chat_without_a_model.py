@@ -371,3 +371,10 @@ async def test_question_of_common_words_alone_is_answered(assistant: Assistant, 
     await assistant.answer(alex, Ask("I am Alex."))
     reply = await assistant.answer(alex, Ask(question))
     assert reply.error_stage is None
+
+
+async def test_question_about_the_user_that_names_nothing_lists_what_is_known(
+    assistant: Assistant, alex: Scope
+) -> None:
+    await assistant.answer(alex, Ask("My name is Alex."))
+    assert "Alex" in (await assistant.answer(alex, Ask("Who am I?"))).response
