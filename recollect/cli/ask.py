@@ -49,6 +49,7 @@ DEFAULT_ROWS = 100
 CSV_ROWS = 10_000
 SHOWN_ROWS = 50
 PNG = b"\x89PNG"
+CHART_FILES = (".png", ".svg", ".json")
 COMMANDS = "/sql  /correct SQL  /good  /bad  /mean WORD = MEANING  /source NAME  /exit"
 
 
@@ -81,6 +82,8 @@ async def ask(
     add`."""
     from recollect.bootstrap import open_analyst
 
+    if chart is not None and chart.suffix.lower() not in CHART_FILES:
+        raise InvalidInput("chart", f"{chart.name!r} must end in .png, .svg or .json")
     limit = rows if rows is not None else DEFAULT_ROWS if csv is None else CSV_ROWS
     async with open_application(open_analyst) as (_, analyst):
         asking = Conversation(analyst, command.scope, source, limit, not no_run, chart, csv, command.as_json)
@@ -121,7 +124,7 @@ async def answer_question(conversation: Conversation, question: str) -> None:
 
 
 def draw_chart(path: Path | None, answer: Answer) -> tuple[dict[str, Any] | None, bytes]:
-    """Write a chart in the format of the file's name, PNG by default; return it and the written bytes, if one suits."""
+    """Write a chart in the format of the file's name; return it and the written bytes, if one suits."""
     from recollect.apps.ask.charts import chart_answer, draw_png, draw_svg
 
     chart = None if path is None else chart_answer(answer)
@@ -132,7 +135,7 @@ def draw_chart(path: Path | None, answer: Answer) -> tuple[dict[str, Any] | None
             written = json_module.dumps(chart, ensure_ascii=False, indent=2).encode()
         case ".svg":
             written = draw_svg(chart).encode()
-        case _:
+        case _:  # .png: other endings were refused
             written = draw_png(chart)
     path.write_bytes(written)
     return chart, written

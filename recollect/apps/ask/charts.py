@@ -24,6 +24,7 @@ from recollect.values.text import is_cjk
 
 Kind = Literal["line", "bar", "barh", "pie", "scatter"]
 Grain = Literal["year", "month", "day", "time"]
+Spec = dict[str, Any]
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 MAX_BARS = 30
 MAX_SLICES = 8
@@ -35,14 +36,34 @@ LABEL_CHARS = 40
 TITLE_CHARS = 90
 SAME_SCALE = 50  # figures whose greatest values differ by more than this factor are not drawn together
 WIDTH, HEIGHT = 520, 300
-KINDS: tuple[tuple[Kind, str, str], ...] = (  # kind, its name in English, its name in Chinese
-    ("pie", r"pie|donut|doughnut", "饼图|饼状图|圆饼图"),
-    ("scatter", r"scatter(?: ?plot)?|points?", "散点图?"),
-    ("barh", r"horizontal(?: bars?)?", "条形图?"),
-    ("line", r"lines?|trends?", "折线图?|曲线图|趋势图"),
-    ("bar", r"bars?|columns?", "柱状图|柱形图|柱图|直方图"),
-)
-NAMES = {"line": "Line chart", "bar": "Bar chart", "barh": "Bar chart", "pie": "Pie chart", "scatter": "Scatter chart"}
+LEGEND_ROOM = 40  # right of a legend, because the reader's font may be wider than the one that was measured
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a kind of chart is called, in a description and in wishes in English and Chinese, and how it is drawn: its
+    mark, and the channels of label and value."""
+
+    name: str
+    english: str
+    chinese: str
+    mark: Mapping[str, Any]
+    channels: tuple[str, str] = ("x", "y")
+
+
+SHAPES: Mapping[Kind, Shape] = {
+    "pie": Shape(
+        "Pie chart",
+        r"pie|donut|doughnut",
+        "饼图|饼状图|圆饼图",
+        {"type": "arc", "outerRadius": 110},
+        ("color", "theta"),
+    ),
+    "scatter": Shape("Scatter chart", r"scatter(?: ?plot)?|points?", "散点图?", {"type": "point", "filled": True}),
+    "barh": Shape("Bar chart", r"horizontal(?: bars?)?", "条形图?", {"type": "bar"}, ("y", "x")),
+    "line": Shape("Line chart", r"lines?|trends?", "折线图?|曲线图|趋势图", {"type": "line"}),
+    "bar": Shape("Bar chart", r"bars?|columns?", "柱状图|柱形图|柱图|直方图", {"type": "bar"}),
+}
 UNITS = {"year": "utcyear", "month": "utcyearmonth", "day": "utcyearmonthdate"}
 FORMATS = {"year": "%Y", "month": "%b %Y", "day": "%d %b %Y", "time": "%d %b %H:%M"}
 FORMATS_ZH = {"year": "%Y年", "month": "%Y年%-m月", "day": "%Y-%m-%d", "time": "%m-%d %H:%M"}
@@ -90,7 +111,7 @@ class Column:
 
     @property
     def greatest(self) -> float:
-        return max((abs(value) for value in self.values if value is not None), default=0) or 1
+        return find_greatest(self.values) or 1
 
     @property
     def is_index(self) -> bool:
@@ -111,11 +132,11 @@ class Column:
         """The unit of a column of dates; None where one of its values is no date."""
         if "week" in self.name.casefold() or any(isinstance(value, bool | float | None) for value in self.values):
             return None
-        texts = list(map(str, self.values))
-        for grain, form in GRAINS.items():
-            if all(map(form.fullmatch, texts)):
-                return grain
-        return None
+        return next((grain for grain, form in GRAINS.items() if all(map(form.fullmatch, map(str, self.values)))), None)
+
+
+def find_greatest(values: Sequence[float | None]) -> float:
+    return max((abs(value) for value in values if value is not None), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +144,11 @@ class Point:
     label: Any
     value: float | None
     series: str = ""
+
+    @property
+    def size(self) -> float:
+        """The value by which the largest are kept."""
+        return self.value or 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +166,7 @@ class Plan:
 
     @property
     def greatest(self) -> float:
-        return max((abs(point.value) for point in self.points if point.value is not None), default=0)
+        return find_greatest([point.value for point in self.points])
 
     @property
     def description(self) -> str:
@@ -148,20 +174,23 @@ class Plan:
         figures = self.value or ", ".join(dict.fromkeys(point.series for point in self.points))
         series = f" and {self.series}" if self.series and self.value else ""
         over = "over" if self.kind == "scatter" else "by"
-        return f"{NAMES[self.kind]}: {figures} {over} {self.label}{series}, {len(self.points)} values."
+        return f"{SHAPES[self.kind].name}: {figures} {over} {self.label}{series}, {len(self.points)} values."
 
     def add_note(self, note: str, **changes: Any) -> Plan:
         return replace(self, notes=(*self.notes, note), **changes)
 
-    def write_points(self) -> list[dict[str, Any]]:
+    def write_points(self) -> list[Spec]:
         """Return the data of the specification."""
         suffix = {"year": "-01-01", "month": "-01"}.get(self.grain or "", "")
-        fields = ("label", "value", "series") if self.series else ("label", "value")
-        points = [replace(point, label=point.label + suffix) if suffix else point for point in self.points]
-        return [{name: getattr(point, name) for name in fields} for point in points]
+        points = [
+            {"label": f"{each.label}{suffix}" if suffix else each.label, "value": each.value} for each in self.points
+        ]
+        if self.series:
+            return [point | {"series": each.series} for point, each in zip(points, self.points, strict=True)]
+        return points
 
 
-def chart_answer(answer: Answer, wish: str = "") -> dict[str, Any] | None:
+def chart_answer(answer: Answer, wish: str = "") -> Spec | None:
     """Return the chart of an answer's rows; None where none suits. The question may name its kind."""
     if answer.rows is None:
         return None
@@ -169,13 +198,14 @@ def chart_answer(answer: Answer, wish: str = "") -> dict[str, Any] | None:
     return build_chart(answer.rows, answer.headers, answer.title or answer.question, wish or named)
 
 
-def build_chart(rows: Rows, headers: Sequence[str] = (), title: str = "", wish: str = "") -> dict[str, Any] | None:
+def build_chart(rows: Rows, headers: Sequence[str] = (), title: str = "", wish: str = "") -> Spec | None:
     """Return a Vega-Lite specification with the rows as its data; None where a chart would say no more than a table."""
     plan = plan_chart(rows, headers or rows.columns, wish)
     if plan is None:
         return None
     notes = list(filter(None, (describe_row_count(rows), *plan.notes)))
-    heading: dict[str, Any] = {"text": shorten(title, TITLE_CHARS), "anchor": "start"}
+    heading: Spec = {"text": shorten(title, TITLE_CHARS), "anchor": "start"}
+    has_legend = plan.series or plan.kind == "pie"
     return {
         "$schema": SCHEMA,
         "title": heading | ({"subtitle": notes} if notes else {}),
@@ -183,6 +213,7 @@ def build_chart(rows: Rows, headers: Sequence[str] = (), title: str = "", wish: 
         "background": "transparent",
         "width": WIDTH,
         "height": 40 + 24 * len(plan.points) if plan.kind == "barh" else HEIGHT,
+        "padding": {"left": 5, "top": 5, "right": LEGEND_ROOM if has_legend else 5, "bottom": 5},
         "autosize": {"type": "fit", "contains": "padding"},
         "data": {"values": plan.write_points()},
         **encode(plan, is_chinese=is_cjk(title)),
@@ -194,21 +225,19 @@ def build_chart(rows: Rows, headers: Sequence[str] = (), title: str = "", wish: 
 
 def find_kind(wish: str, *, is_strict: bool = False) -> Kind | None:
     """Return the kind that a text names: "line chart" before a mere "line", which `is_strict` does not accept."""
-    for kind, english, chinese in KINDS:
-        if re.search(rf"\b(?:{english})[ -](?:chart|graph|plot|diagram)s?\b|{chinese}", wish, re.IGNORECASE):
-            return kind
-    if is_strict:
-        return None
-    named = (kind for kind, english, _ in KINDS if re.search(rf"\b(?:{english})\b", wish, re.IGNORECASE))
-    return next(named, None)
+    patterns = [r"\b(?:{0.english})[ -](?:chart|graph|plot|diagram)s?\b|{0.chinese}", r"\b(?:{0.english})\b"]
+    for pattern in patterns[:1] if is_strict else patterns:
+        for kind, shape in SHAPES.items():
+            if re.search(pattern.format(shape), wish, re.IGNORECASE):
+                return kind
+    return None
 
 
 def plan_chart(rows: Rows, headers: Sequence[str], wish: str = "") -> Plan | None:
     """Return what is drawn of the rows; None if nothing suits."""
     if len(rows.rows) < 2:
         return None
-    columns = zip(rows.columns, headers, zip(*rows.rows, strict=True), strict=True)
-    figures, labels = split_columns([Column(*each) for each in columns])
+    figures, labels = split_columns(list(map(Column, rows.columns, headers, zip(*rows.rows, strict=True))))
     wished = find_kind(wish)
     if not labels or wished == "scatter":
         return plan_points(*figures[:2]) if len(figures) > 1 else None
@@ -224,9 +253,10 @@ def choose_kind(plan: Plan) -> Kind | None:
     names = {str(point.label) for point in plan.points}
     if plan.grain or all(map(PERIOD.fullmatch, names)):
         return "line" if len(names) > 2 else "bar"
+    if len(names) > MAX_BARS:
+        return None
     is_flat = len(names) > UPRIGHT_BARS or max(map(len, names)) > UPRIGHT_LABEL
-    kind: Kind = "barh" if is_flat and not plan.series else "bar"
-    return kind if len(names) <= MAX_BARS else None
+    return "barh" if is_flat and not plan.series else "bar"
 
 
 def grant_wish(plan: Plan, wished: Kind | None) -> Plan:
@@ -235,17 +265,20 @@ def grant_wish(plan: Plan, wished: Kind | None) -> Plan:
         return plan_pie(plan)
     if wished == "barh" and (plan.series or plan.grain):
         wished = "bar"
-    is_bar_already = wished == "bar" and plan.kind == "barh"
-    return limit_bars(plan if wished is None or is_bar_already else replace(plan, kind=wished))
+    is_granted = wished is None or (wished, plan.kind) == ("bar", "barh")
+    return limit_bars(plan if is_granted else replace(plan, kind=wished or plan.kind))
 
 
 def plan_pie(plan: Plan) -> Plan:
     """Return a pie, or bars with a note why."""
-    count, values = len(plan.points), [point.value or 0 for point in plan.points]
-    if count <= MAX_SLICES and not plan.series and min(values) >= 0 < sum(values):
+    count, values = len(plan.points), [point.size for point in plan.points]
+    if count > MAX_SLICES:
+        why = f"{count} slices would be too many"
+    elif plan.series or min(values) < 0 or not sum(values):
+        why = "its parts do not make a whole"
+    else:
         points = tuple(replace(point, label=str(point.label)) for point in plan.points)
         return replace(plan, kind="pie", grain=None, points=points)
-    why = f"{count} slices would be too many" if count > MAX_SLICES else "its parts do not make a whole"
     return grant_wish(plan.add_note(f"Bars instead of a pie: {why}."), "bar")
 
 
@@ -254,13 +287,12 @@ def limit_bars(plan: Plan) -> Plan:
     count, is_bar = len(plan.points), plan.kind in ("bar", "barh")
     if not is_bar or count <= MAX_BARS or plan.grain or plan.is_ordered or plan.series:
         return plan
-    largest = sorted(plan.points, key=lambda point: -(point.value or 0))[:MAX_BARS]
+    largest = sorted(plan.points, key=lambda point: -point.size)[:MAX_BARS]
     return plan.add_note(f"The {MAX_BARS} largest of {count:,}.", kind="barh", points=tuple(largest))
 
 
 def plan_points(x: Column, y: Column) -> Plan:
-    pairs = zip(x.values, y.values, strict=True)
-    points = [Point(*pair) for pair in pairs if None not in pair]
+    points = [Point(*pair) for pair in zip(x.values, y.values, strict=True) if None not in pair]
     notes = (f"The first {MAX_POINTS:,} of {len(points):,} points.",) if len(points) > MAX_POINTS else ()
     return Plan("scatter", tuple(points[:MAX_POINTS]), x.header, y.header, notes=notes)
 
@@ -274,7 +306,7 @@ def read_points(figures: Sequence[Column], labels: Sequence[Column]) -> Plan:
         return limit_series(replace(plan, points=tuple(points), series=series.header))
     if len(labels) > 1:
         plan = replace(plan, label=" / ".join(each.header for each in labels), grain=None, is_ordered=False)
-    texts = make_distinct([" / ".join(parts) for parts in zip(*(each.labels for each in labels), strict=True)])
+    texts = make_distinct(list(map(" / ".join, zip(*(each.labels for each in labels), strict=True))))
     return add_figures(plan, figures, texts)
 
 
@@ -295,9 +327,8 @@ def choose_axes(labels: Sequence[Column]) -> tuple[Column, Column | None]:
     """Return the column of the axis and the column of the series, if a second label can be one."""
     if len(labels) != 2:
         return labels[0], None
-    axis, series = labels
-    if not axis.grain and (series.grain or series.size > axis.size):
-        axis, series = series, axis
+    # Dates are the axis; else the column with more values is.
+    axis, series = sorted(labels, key=lambda each: (each.grain is None, -each.size))
     count = len(axis.values)
     is_unique = len(set(zip(axis.values, series.values, strict=True))) == count
     is_small = axis.grain is not None or series.size <= MAX_SERIES
@@ -308,7 +339,7 @@ def limit_series(plan: Plan) -> Plan:
     """Keep the largest series where there are too many of them, and say so."""
     totals = defaultdict[str, float](float)
     for point in plan.points:
-        totals[point.series] += point.value or 0
+        totals[point.series] += point.size
     if len(totals) <= MAX_SERIES:
         return plan
     largest = sorted(totals, key=lambda name: -totals[name])[:MAX_SERIES]
@@ -347,41 +378,39 @@ def make_distinct(labels: Sequence[str]) -> list[str]:
 # How it is written ----------------------------------------------------------------------------------------------------
 
 
-def encode(plan: Plan, *, is_chinese: bool) -> dict[str, Any]:
+def encode(plan: Plan, *, is_chinese: bool) -> Spec:
     """Return mark and encoding. Fields have fixed names, since a column's name may hold signs that Vega-Lite reads."""
+    shape = SHAPES[plan.kind]
     # The number format of d3: thousands with commas; small fractions with four digits.
     number = ",.2~f" if plan.greatest >= 1 else ".4~g"
-    label: dict[str, Any] = {"field": "label", **encode_label_type(plan), "title": plan.label}
-    value: dict[str, Any] = {"field": "value", "type": "quantitative", "title": plan.value or None}
+    label: Spec = {"field": "label", **encode_label_type(plan), "title": plan.label}
+    value: Spec = {"field": "value", "type": "quantitative", "title": plan.value or None}
     series = [{"field": "series", "type": "nominal", "title": plan.series}] if plan.series else []
-    tooltip = {"tooltip": [dict(label), *series, value | {"title": plan.value or "Value", "format": number}]}
+    tooltip = [label, *series, value | {"title": plan.value or "Value", "format": number}]
+    more = encode_axes(plan, number, is_chinese)
+    places = {name: field | more[part] for name, part, field in zip(shape.channels, more, (label, value), strict=True)}
+    mark = dict(shape.mark) | ({"point": len(plan.points) <= 60} if plan.kind == "line" else {})
+    return {"mark": mark, "encoding": {**places, "tooltip": tooltip, **encode_series(plan)}}
+
+
+def encode_axes(plan: Plan, number: str, is_chinese: bool) -> dict[str, Spec]:
+    """Return what the channels of label and value have in addition, by the kind of chart."""
     if plan.kind == "pie":
-        return {"mark": {"type": "arc", "outerRadius": 110}, "encoding": encode_slices(plan) | tooltip}
-    short = "replace(format(datum.value, '~s'), 'G', 'B')"
-    value["axis"] = {"labelExpr": short} if plan.greatest >= 1e6 else {"format": number}
+        return {"label": {"sort": None}, "value": {"stack": True, "title": None}}
+    # Vega-Lite calls a thousand million G.
+    axis = {"labelExpr": "replace(format(datum.value, '~s'), 'G', 'B')"} if plan.greatest >= 1e6 else {"format": number}
+    label: Spec = {"sort": find_sort(plan), "axis": {"labelAngle": 0, "labelOverlap": True}}
     if plan.kind == "scatter":
-        places = {"x": label | {"scale": {"zero": False}}, "y": value}
-        return {"mark": {"type": "point", "filled": True}, "encoding": places | tooltip}
-    label |= encode_axis(plan, is_chinese=is_chinese)
-    places = {"y": label, "x": value} if plan.kind == "barh" else {"x": label, "y": value}
-    mark = {"type": "line", "point": len(plan.points) <= 60} if plan.kind == "line" else {"type": "bar"}
-    return {"mark": mark, "encoding": places | tooltip | encode_series(plan)}
+        label = {"scale": {"zero": False}}
+    elif plan.grain:
+        label = {"axis": format_time_axis(plan, plan.grain, is_chinese)}
+    return {"label": label, "value": {"axis": axis}}
 
 
-def encode_axis(plan: Plan, *, is_chinese: bool) -> dict[str, Any]:
-    if plan.grain:
-        return {"axis": format_time_axis(plan, plan.grain, is_chinese)}
-    return {"sort": find_sort(plan), "axis": {"labelAngle": 0, "labelOverlap": True}}
-
-
-def encode_slices(plan: Plan) -> dict[str, Any]:
-    theta = {"field": "value", "type": "quantitative"}
-    slices = {"field": "label", "type": "nominal", "title": plan.label, "sort": None}
-    return {"theta": theta | {"stack": True}, "color": slices, "order": theta | {"sort": "descending"}}
-
-
-def encode_series(plan: Plan) -> dict[str, Any]:
-    """Return the colours of the series, and the places of bars beside each other."""
+def encode_series(plan: Plan) -> Spec:
+    """Return the order of slices, or the colours of the series and the places of bars beside each other."""
+    if plan.kind == "pie":
+        return {"order": {"field": "value", "type": "quantitative", "sort": "descending"}}
     if not plan.series:
         return {}
     field = {"field": "series", "type": "nominal", "sort": None}
@@ -389,27 +418,24 @@ def encode_series(plan: Plan) -> dict[str, Any]:
     return color | ({"xOffset": field} if plan.kind == "bar" else {})
 
 
-def encode_label_type(plan: Plan) -> dict[str, Any]:
+def encode_label_type(plan: Plan) -> Spec:
     if plan.grain is None or plan.kind == "pie":
         return {"type": "quantitative" if plan.kind == "scatter" else "ordinal" if plan.is_ordered else "nominal"}
-    unit = UNITS.get(plan.grain)
+    unit = {"timeUnit": UNITS[plan.grain]} if plan.grain in UNITS else {}
     if unit and plan.kind == "bar":  # each bar has its place, and a gap to the next
-        return {"type": "ordinal", "timeUnit": unit}
-    return {"type": "temporal", "scale": {"type": "utc"}, **({"timeUnit": unit} if unit else {})}
+        return {"type": "ordinal", **unit}
+    return {"type": "temporal", "scale": {"type": "utc"}, **unit}
 
 
-def format_time_axis(plan: Plan, grain: Grain, is_chinese: bool) -> dict[str, Any]:
+def format_time_axis(plan: Plan, grain: Grain, is_chinese: bool) -> Spec:
     """Return the axis of dates: where they are few, one tick for each unit, so that no label repeats."""
-    axis: dict[str, Any] = {"format": (FORMATS_ZH if is_chinese else FORMATS)[grain], "labelOverlap": True}
+    axis: Spec = {"format": (FORMATS_ZH if is_chinese else FORMATS)[grain], "labelOverlap": True}
     if plan.kind == "bar":
         return axis | {"labelAngle": 0}
     days = [date.fromisoformat(f"{point.label}-01-01"[:10]) for point in plan.points]  # of a year or a month the first
     first, last = min(days), max(days)
-    counts = {
-        "year": last.year - first.year,
-        "month": 12 * (last.year - first.year) + last.month - first.month,
-        "day": (last - first).days,
-    }
+    years = last.year - first.year
+    counts = {"year": years, "month": 12 * years + last.month - first.month, "day": (last - first).days}
     if grain in counts and counts[grain] < MAX_TICKS[grain]:
         axis["tickCount"] = {"interval": grain, "step": 1}
     return axis
@@ -420,10 +446,10 @@ def find_sort(plan: Plan) -> str | None:
     largest first."""
     if plan.is_ordered:
         return "ascending"
-    values = [point.value or 0 for point in plan.points]
+    values = [point.size for point in plan.points]
     if plan.series or values in (sorted(values), sorted(values, reverse=True)):
         return None
-    return "-x" if plan.kind == "barh" else "-y"
+    return f"-{SHAPES[plan.kind].channels[1]}"
 
 
 # Pictures ------------------------------------------------------------------------------------------------------------

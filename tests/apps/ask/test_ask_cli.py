@@ -91,6 +91,14 @@ def test_chart_is_written_in_the_format_of_its_name(tmp_path: Path) -> None:
     assert chart["title"]["text"] == "Total sales by region, 2024"
 
 
+@pytest.mark.parametrize("name", ["chart.gif", "chart"])
+def test_chart_of_another_format_is_refused(tmp_path: Path, name: str) -> None:
+    refused = CliRunner().invoke(app, ["Total sales", "--chart", str(tmp_path / name)])
+    assert isinstance(refused.exception, InvalidInput)
+    assert ".png, .svg or .json" in str(refused.exception)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.usefixtures("added")
 def test_rows_are_shown_with_words_and_their_number() -> None:
     done = run(app, "Total sales by region for 2024")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from typing import Any
 
 import pytest
@@ -201,3 +202,13 @@ def test_names_and_values_are_text_in_the_picture() -> None:
     assert "<script" not in picture
     assert "&lt;b&gt;&amp;amp;" in picture
     assert "{expr: 1}" in picture
+
+
+def test_legend_has_room_for_a_wider_font() -> None:
+    """A browser's font may be wider than the one the server measured; what is drawn beyond the edge is cut off."""
+    long = tuple((month, f"a rather long name, {region}", total) for month, region, total in MONTHS_BY_REGION.rows)
+    picture = draw_svg(make_chart(Rows(MONTHS_BY_REGION.columns, long)), "page")
+    width = float(re.findall(r'viewBox="0 0 ([\d.]+)', picture)[0])
+    [left] = re.findall(r'transform="translate\(([\d.]+),[\d.]+\)"><g class="mark-group role-frame', picture)
+    [start, legend] = re.findall(r'role-legend".*?translate\(([\d.]+),.*?h([\d.]+)', picture)[0]
+    assert float(left) + float(start) + 1.2 * float(legend) <= width
