@@ -35,10 +35,7 @@ SYSTEM_SCHEMAS = re.compile(r"pg_|(information_schema|INFORMATION_SCHEMA|mysql|p
 def read_catalog(job: Job, dialect: str, limits: CatalogLimits) -> Catalog:
     """Return the catalog of the tables that the account may read."""
     with read_only(job) as connection:
-        inspector = sql.inspect(connection)
-        schemas = _list_schemas(inspector)
-        found = (table for schema in schemas for table in _read_schema(connection, inspector, schema))
-        tables = list(islice(found, limits.most_tables))
+        tables = list(islice(_read_tables(connection), limits.most_tables))
     part, sampled, columns = job.part(limits.seconds), [], 0
     for each in tables:
         sampler = Sampler(part, each, limits)
@@ -46,6 +43,16 @@ def read_catalog(job: Job, dialect: str, limits: CatalogLimits) -> Catalog:
         sampled.append(replace(sampler, table=typed).sample() if columns < limits.most_columns else typed)
         columns += len(each.columns)
     return Catalog(dialect, tuple(sampled))
+
+
+def _read_tables(connection: Connection) -> Iterator[Table]:
+    if connection.dialect.name == "duckdb":  # SQLAlchemy has no dialect for it
+        from recollect.apps.ask.sources.duckdb_files import read_tables
+
+        return read_tables(connection)
+    inspector = sql.inspect(connection)
+    schemas = _list_schemas(inspector)
+    return (table for schema in schemas for table in _read_schema(connection, inspector, schema))
 
 
 def _list_schemas(inspector: Inspector) -> list[str | None]:

@@ -1,5 +1,5 @@
 """DuckDB, and CSV and Parquet files through it, opened so that statements reach nothing else. `make_duckdb_opener` is
-the entry point; `DuckDBDialect` is what SQLAlchemy needs to read a catalog and build a SELECT.
+the entry point; `read_tables` reads the catalog.
 
 A DuckDB file is opened read-only for each connection, so that its owner can write it in between. CSV and Parquet files
 are loaded into memory as one table each, and again when a file has changed. Then the file system, extensions and
@@ -9,17 +9,20 @@ settings are locked, and a connection runs nothing but one SELECT at a time.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import duckdb
-from sqlalchemy import types
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.sql.compiler import IdentifierPreparer
 
+from recollect.apps.ask.semantic.catalog import Column, ColumnType, ForeignKey, Table
 from recollect.apps.ask.sources.address_rules import DUCKDB, TABLE_FILES, Address
 from recollect.apps.ask.sources.running import NotConnected
 
@@ -41,15 +44,31 @@ LOCKS: Mapping[str, bool] = {"enable_external_access": False, "lock_configuratio
 PATTERN = re.compile(r"[*?\[\]{}]")  # DuckDB would read such a name as a pattern
 ODD_IN_NAME = re.compile(r"[.\"`\\\x00-\x1f]")
 FindFile = Callable[[str], Path]
-# SQLAlchemy's types that have another name in DuckDB; those of the same name are found by it.
-TYPES: dict[str, type[types.TypeEngine[Any]]] = {
-    **dict.fromkeys(("TINYINT", "UTINYINT"), types.SMALLINT),
-    "USMALLINT": types.INTEGER,
-    **dict.fromkeys(("UINTEGER", "UBIGINT", "HUGEINT", "UHUGEINT"), types.BIGINT),
+# Column types by the beginning of DuckDB's name.
+TYPES: Mapping[str, ColumnType] = {
+    r".*[\[\]]": "other",
+    r"U?(TINY|SMALL|BIG|HUGE)?INT|DECIMAL\(\d+,0\)": "integer",
+    "FLOAT|DOUBLE|DECIMAL": "number",
+    "TIMESTAMP": "datetime",
+    "DATE": "date",
+    "TIME": "time",
+    "BOOLEAN": "boolean",
+    "VARCHAR|ENUM": "text",
 }
-SAME_TYPES = ("BOOLEAN", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "VARCHAR", "DATE", "TIME", "UUID")
-TYPES |= {name: getattr(types, name) for name in SAME_TYPES}
-DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
+COLUMNS = """
+SELECT schema_name, table_name, coalesce(t.comment, v.comment, ''), v.view_name IS NOT NULL,
+       column_name, data_type, is_nullable, coalesce(c.comment, '')
+  FROM duckdb_columns() c
+  LEFT JOIN duckdb_tables() t USING (database_name, schema_name, table_name)
+  LEFT JOIN duckdb_views() v
+    ON (c.database_name, c.schema_name, table_name) = (v.database_name, v.schema_name, view_name)
+ WHERE c.database_name = current_database() AND NOT c.internal
+ ORDER BY schema_name <> 'main', schema_name, table_name, column_index
+"""
+KEYS = """
+SELECT schema_name, table_name, constraint_type, constraint_column_names, referenced_table, referenced_column_names
+  FROM duckdb_constraints() WHERE database_name = current_database()
+"""
 TEXT = re.compile(r"'((?:[^']|'')*)'")
 
 
@@ -191,17 +210,7 @@ def load_tables(files: Sequence[Path], kind: str) -> duckdb.DuckDBPyConnection:
     return lock_settings(made)
 
 
-# Dialect --------------------------------------------------------------------------------------------------------------
-
-
-class OtherType(types.UserDefinedType[Any]):
-    """A type of DuckDB by its own name, such as a list or a structure."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def get_col_spec(self, **_: Any) -> str:
-        return self.name
+# Catalog --------------------------------------------------------------------------------------------------------------
 
 
 class QuotedNames(IdentifierPreparer):
@@ -212,6 +221,8 @@ class QuotedNames(IdentifierPreparer):
 
 
 class DuckDBDialect(DefaultDialect):
+    """What SQLAlchemy needs to connect and to build a SELECT; `read_tables` reads the catalog."""
+
     name = "duckdb"
     driver = "duckdb"
     preparer = QuotedNames
@@ -222,79 +233,34 @@ class DuckDBDialect(DefaultDialect):
 
     @classmethod
     def import_dbapi(cls) -> Any:
-        import duckdb
-
         return duckdb
 
     def initialize(self, connection: Any) -> None:
-        self.default_schema_name = "main"
-
-    def get_schema_names(self, connection: Any, **_: Any) -> list[str]:
-        sql = "SELECT schema_name FROM duckdb_schemas() WHERE database_name = current_database() AND NOT internal"
-        return sorted({"main", *(row[0] for row in connection.exec_driver_sql(sql))})
-
-    def _read(self, connection: Any, wanted: str, source: str, where: str, schema: str | None, *values: str) -> Any:
-        """Return rows of one of the functions that describe the database, for one schema."""
-        sql = f"SELECT {wanted} FROM {source}() WHERE database_name = current_database() AND schema_name = ? AND "
-        return connection.exec_driver_sql(sql + where, (schema or "main", *values)).all()
-
-    def get_table_names(self, connection: Any, schema: str | None = None, **_: Any) -> list[str]:
-        rows = self._read(connection, "table_name", "duckdb_tables", "NOT internal ORDER BY 1", schema)
-        return [row[0] for row in rows]
-
-    def get_view_names(self, connection: Any, schema: str | None = None, **_: Any) -> list[str]:
-        rows = self._read(connection, "view_name", "duckdb_views", "NOT internal ORDER BY 1", schema)
-        return [row[0] for row in rows]
-
-    def get_columns(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> list[Any]:
-        wanted, where = "column_name, data_type, is_nullable, comment", "table_name = ? ORDER BY column_index"
-        rows = self._read(connection, wanted, "duckdb_columns", where, schema, table_name)
-        return [
-            {"name": name, "type": read_type(kind), "nullable": nullable, "default": None, "comment": comment}
-            for name, kind, nullable, comment in rows
-        ]
-
-    def get_pk_constraint(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> Any:
-        keys = self._constraints(connection, table_name, schema, "PRIMARY KEY")
-        return {"constrained_columns": list(keys[0][0]) if keys else [], "name": None}
-
-    def get_foreign_keys(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> Any:
-        return [
-            {
-                "name": None,
-                "constrained_columns": list(columns),
-                "referred_schema": schema,
-                "referred_table": table,
-                "referred_columns": list(referred),
-            }
-            for columns, table, referred in self._constraints(connection, table_name, schema, "FOREIGN KEY")
-        ]
-
-    def get_unique_constraints(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> Any:
-        found = self._constraints(connection, table_name, schema, "UNIQUE")
-        return [{"name": None, "column_names": list(columns)} for columns, _, _ in found]
-
-    def _constraints(self, connection: Any, table_name: str, schema: str | None, kind: str) -> list[Any]:
-        wanted = "constraint_column_names, referenced_table, referenced_column_names"
-        where = "table_name = ? AND constraint_type = ?"
-        return list(self._read(connection, wanted, "duckdb_constraints", where, schema, table_name, kind))
-
-    def get_indexes(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> list[Any]:
-        return []
-
-    def get_table_comment(self, connection: Any, table_name: str, schema: str | None = None, **_: Any) -> Any:
-        rows = self._read(connection, "comment", "duckdb_tables", "table_name = ?", schema, table_name)
-        return {"text": rows[0][0] if rows else None}
+        """Ask nothing: what SQLAlchemy wants to know is above."""
 
 
-def read_type(text: str) -> types.TypeEngine[Any]:
-    """Return SQLAlchemy's type for DuckDB's name of a type."""
-    if text in TYPES:
-        return TYPES[text]()
-    if found := DECIMAL.fullmatch(text):
-        return types.DECIMAL(int(found[1]), int(found[2]))
-    if text.startswith("TIMESTAMP"):
-        return types.TIMESTAMP(timezone="TIME ZONE" in text)
-    if text.startswith("ENUM(") and text.endswith(")"):
-        return types.Enum(*(value.replace("''", "'") for value in TEXT.findall(text)), native_enum=True)
-    return OtherType(text)
+def read_tables(connection: Any) -> Iterator[Table]:
+    """Yield the tables and views with their columns and keys; those of the schema main first, without its name."""
+    keys: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
+    for schema, table, kind, *key in connection.exec_driver_sql(KEYS):
+        keys[schema, table, kind].append(key)
+    rows = connection.exec_driver_sql(COLUMNS).all()
+    for (schema, name, comment, is_view), columns in groupby(rows, itemgetter(0, 1, 2, 3)):
+        place = "" if schema == "main" else f"{schema}."
+        primary = [columns for columns, _, _ in keys[schema, name, "PRIMARY KEY"]]
+        unique = [columns for columns, _, _ in keys[schema, name, "UNIQUE"]] + primary
+        foreign = keys[schema, name, "FOREIGN KEY"]
+        yield Table(
+            place + name,
+            tuple(make_column(*row[4:], is_unique=[row[4]] in unique) for row in columns),
+            primary_key=tuple(primary[0]) if primary else (),
+            foreign_keys=tuple(ForeignKey(tuple(own), place + to, tuple(others)) for own, to, others in foreign),
+            comment=comment,
+            is_view=is_view,
+        )
+
+
+def make_column(name: str, native: str, nullable: bool, comment: str, *, is_unique: bool) -> Column:
+    enums = tuple(value.replace("''", "'") for value in TEXT.findall(native)) if native.startswith("ENUM(") else ()
+    kind = next((kind for form, kind in TYPES.items() if re.match(form, native)), "other")
+    return Column(name, kind, native, nullable, comment, enums, is_complete=bool(enums), is_unique=is_unique)
