@@ -10,7 +10,7 @@ or by the values (values/sensitive_data.py).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeVar
@@ -66,55 +66,60 @@ def _list_schemas(inspector: Inspector) -> list[str | None]:
 
 
 def _read_schema(connection: Connection, inspector: Inspector, schema: str | None) -> Iterator[Table]:
-    columns = inspector.get_multi_columns(schema=schema, kind=ObjectKind.ANY)
-    primary = inspector.get_multi_pk_constraint(schema=schema, kind=ObjectKind.ANY)
+    reflected = sql.MetaData()
+    reflected.reflect(connection, schema, views=True, resolve_fks=False)
+    views, readable = _list_views(inspector, schema), read_columns(connection, schema)
     foreign = inspector.get_multi_foreign_keys(schema=schema, kind=ObjectKind.ANY)
-    comments: Any = _read_if_supported(lambda: inspector.get_multi_table_comment(schema=schema, kind=ObjectKind.ANY))
-    materialized: Any = _read_if_supported(lambda: inspector.get_materialized_view_names(schema))
-    views = {*inspector.get_view_names(schema), *materialized}
-    no_key: Any = {"constrained_columns": ()}
-    no_comment: Any = {"text": ""}
-    unique, readable = _find_unique_columns(inspector, schema), read_columns(connection, schema)
-    for key in sorted(columns, key=lambda each: each[1]):
-        name, keys = key[1], tuple((primary.get(key) or no_key)["constrained_columns"])
-        own = unique.get(key, set()) | ({*keys} if len(keys) == 1 else set())
-        given = [each for each in columns[key] if readable is None or (name, each["name"]) in readable]
-        if given:
+    for table in sorted(reflected.tables.values(), key=lambda each: each.name):
+        columns = [each for each in table.columns if readable is None or (table.name, each.name) in readable]
+        keys: list[Any] = foreign.get((schema, table.name)) or []
+        if columns:
             yield Table(
-                name=_join_name(schema, name),
-                columns=tuple(_make_column(each, own, keys) for each in given),
-                primary_key=keys,
-                foreign_keys=tuple(_read_foreign_keys(foreign.get(key, ()), inspector.default_schema_name)),
-                comment=comments.get(key, no_comment)["text"] or "",
-                is_view=name in views,
+                name=_join_name(schema, table.name),
+                columns=tuple(_make_column(each, _find_unique_columns(table)) for each in columns),
+                primary_key=tuple(each.name for each in table.primary_key),
+                foreign_keys=tuple(_read_foreign_key(each, inspector.default_schema_name) for each in keys),
+                comment=table.comment or "",
+                is_view=table.name in views,
             )
 
 
-def _read_if_supported(read: Callable[[], Any]) -> Any:
-    """Return what a dialect reflects; nothing if it does not implement this."""
+def _list_views(inspector: Inspector, schema: str | None) -> set[str]:
     try:
-        return read()
-    except NotImplementedError:
-        return {}
+        return {*inspector.get_view_names(schema), *inspector.get_materialized_view_names(schema)}
+    except NotImplementedError:  # a dialect that has none
+        return {*inspector.get_view_names(schema)}
 
 
 def _join_name(schema: str | None, name: str) -> str:
     return f"{schema}.{name}" if schema else name
 
 
-def _make_column(given: Any, unique: set[str], keys: tuple[str, ...]) -> Column:
-    kind, name = given["type"], given["name"]
-    enums = tuple(getattr(kind, "enums", None) or ())
+def _read_foreign_key(key: Any, default: str | None) -> ForeignKey:
+    schema = key.get("referred_schema")
+    table = _join_name(None if schema == default else schema, key["referred_table"])
+    return ForeignKey(tuple(key["constrained_columns"]), table, tuple(key["referred_columns"] or ()))
+
+
+def _find_unique_columns(table: sql.Table) -> set[str]:
+    """Return the columns that have a unique index or constraint of their own."""
+    unique = [table.primary_key, *(each for each in table.constraints if isinstance(each, sql.UniqueConstraint))]
+    sets = [each.columns for each in (*unique, *(index for index in table.indexes if index.unique))]
+    return {columns[0].name for columns in map(list, sets) if len(columns) == 1}
+
+
+def _make_column(column: sql.Column[Any], unique: set[str]) -> Column:
+    enums = tuple(getattr(column.type, "enums", None) or ())
     return Column(
-        name=name,
-        type=classify_type(kind),
+        name=column.name,
+        type=classify_type(column.type),
         # SQLite's columns need no type, and the expressions of its views have none.
-        native="" if isinstance(kind, types.NullType) else str(kind),
-        nullable=bool(given.get("nullable", True)) and keys != (name,),
-        comment=given.get("comment") or "",
+        native="" if isinstance(column.type, types.NullType) else str(column.type),
+        nullable=bool(column.nullable) and [*column.table.primary_key] != [column],
+        comment=column.comment or "",
         values=enums,
         is_complete=bool(enums),
-        is_unique=name in unique,
+        is_unique=column.name in unique,
     )
 
 
@@ -132,24 +137,6 @@ def classify_type(kind: Any) -> ColumnType:
         (types.String, "text"),
     )
     return next((name for each, name in known if isinstance(kind, each)), "other")
-
-
-def _read_foreign_keys(given: Iterable[Any], default: str | None) -> Iterator[ForeignKey]:
-    for key in given:
-        schema = key.get("referred_schema")
-        table = _join_name(None if schema == default else schema, key["referred_table"])
-        yield ForeignKey(tuple(key["constrained_columns"]), table, tuple(key["referred_columns"] or ()))
-
-
-def _find_unique_columns(inspector: Inspector, schema: str | None) -> Mapping[Any, set[str]]:
-    """Return for each table the columns that have a unique index or constraint of their own."""
-    found: dict[Any, set[str]] = {}
-    indexes: Any = inspector.get_multi_indexes(schema=schema, kind=ObjectKind.TABLE)
-    constraints: Any = inspector.get_multi_unique_constraints(schema=schema, kind=ObjectKind.TABLE)
-    for key, given in (*indexes.items(), *constraints.items()):
-        sets = [each["column_names"] for each in given if each.get("unique", True)]
-        found.setdefault(key, set()).update(names[0] for names in sets if len(names) == 1 and names[0])
-    return found
 
 
 # Values ---------------------------------------------------------------------------------------------------------------
