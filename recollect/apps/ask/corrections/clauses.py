@@ -6,7 +6,7 @@ part of the text around it; it is kept beside it and compared on its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import filterfalse
 
@@ -22,14 +22,22 @@ NOT_COMPARED = ("qualify", "windows", "laterals")
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An expression: `text` is compared, `shown` is for people, `inner` are the queries that `node` has holes for."""
+    """An expression, or all conditions on one subject: `text` is compared, `shown` is for people, `inner` are the
+    queries that `node` has holes for."""
 
-    text: str
     node: exp.Expr
     whole: exp.Expr
     dialect: str
     ending: str = ""
     inner: tuple[Clauses, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return self.replace_columns({}) + self.ending
+
+    @property
+    def meaning(self) -> str:
+        return self.text + "".join(inner.meaning for inner in self.inner)
 
     @property
     def shown(self) -> str:
@@ -49,12 +57,19 @@ class Item:
         return self.node.find(exp.AggFunc) is not None
 
     @property
+    def subject(self) -> str:
+        """The column or the measure that a condition is about, or all its columns if there are several."""
+        measure = self.node.find(exp.AggFunc)
+        return measure.sql() if measure is not None else ", ".join(sorted(self.columns)) or self.text
+
+    @property
     def shape(self) -> str:
         """The text with all columns alike."""
         return self.replace_columns({"*": "x"})
 
     def replace_columns(self, names: Mapping[str, str]) -> str:
-        """Return the text with other columns; `*` stands for every column that is not named."""
+        """Return the text with other columns, and with its conditions sorted; `*` stands for every column that is not
+        named."""
 
         def replace(node: exp.Expr) -> exp.Expr:
             if not isinstance(node, exp.Column) or node.name == HOLE:
@@ -62,7 +77,8 @@ class Item:
             new = names.get(name_column(node)) or names.get("*")
             return exp.to_column(new) if new else node
 
-        return render(self.node.transform(replace))
+        made = self.node.transform(replace) if names else self.node
+        return " AND ".join(sorted(map(render, made.flatten() if isinstance(made, exp.And) else [made])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +110,20 @@ class Clauses:
         return {*list_texts(self.projection if self.is_distinct else self.grouping)}
 
     @property
-    def meaning(self) -> tuple[object, ...]:
+    def meaning(self) -> str:
         """Equal for two queries that say the same."""
-        return (
-            sorted(self.tables.items()),
-            sorted(_list_meanings(self.links)),
-            sorted(_list_meanings(self.conditions)),
-            _list_meanings(self.projection),
-            sorted(self.row_key),
-            bool(self.set_operation) and self.is_distinct,
-            _list_meanings(self.order),
-            self.limit,
-            {name: inner.meaning for name, inner in self.inner.items()},
-            self.rest,
+        sets, lists = (self.links, self.conditions), (self.projection, self.order)
+        return repr(
+            (
+                sorted(self.tables.items()),
+                *(sorted(item.meaning for item in items) for items in sets),
+                *([item.meaning for item in items] for items in lists),
+                sorted(self.row_key),
+                bool(self.set_operation) and self.is_distinct,
+                self.limit,
+                {name: inner.meaning for name, inner in self.inner.items()},
+                self.rest,
+            )
         )
 
 
@@ -116,10 +133,6 @@ def list_texts(items: Sequence[Item]) -> list[str]:
 
 def name_column(column: exp.Column) -> str:
     return f"{column.table}.{column.name}" if column.table else column.name
-
-
-def _list_meanings(items: Iterable[Item]) -> list[tuple[str, str]]:
-    return [(item.text, repr([inner.meaning for inner in item.inner])) for item in items]
 
 
 def read_clauses(query: exp.Expr, dialect: str) -> Clauses:
@@ -182,8 +195,8 @@ def _read_conditions(select: exp.Select, dialect: str) -> tuple[tuple[Item, ...]
         links += filter(_is_link, parts)
         (inner if is_inner_join(join) else outer).extend(filterfalse(_is_link, parts))
     links += filter(_is_link, inner)
-    conditions = _read_unique(filterfalse(_is_link, inner), dialect)
-    return _read_unique(links, dialect), (*conditions, *(_read_item(part, dialect, OUTER) for part in outer))
+    filters = [*_read_filters(filterfalse(_is_link, inner), dialect), *_read_filters(outer, dialect, OUTER)]
+    return _read_unique(links, dialect), tuple(filters)
 
 
 def _is_link(part: exp.Expr) -> bool:
@@ -194,6 +207,16 @@ def _is_link(part: exp.Expr) -> bool:
 
 def _read_unique(parts: Iterable[exp.Expr], dialect: str) -> tuple[Item, ...]:
     return tuple({item.text: item for item in (_read_item(part, dialect) for part in parts)}.values())
+
+
+def _read_filters(parts: Iterable[exp.Expr], dialect: str, ending: str = "") -> Iterator[Item]:
+    """Yield all conditions on one subject as one item."""
+    by_subject: dict[str, dict[str, exp.Expr]] = {}
+    for part in parts:
+        item = _read_item(part, dialect)
+        by_subject.setdefault(item.subject, {})[item.text] = part
+    for conditions in by_subject.values():
+        yield _read_item(exp.and_(*conditions.values(), wrap=False), dialect, ending)
 
 
 def _read_order(query: exp.Query, dialect: str) -> tuple[Item, ...]:
@@ -228,12 +251,10 @@ def _read_derived_tables(select: exp.Select, dialect: str) -> dict[str, Clauses]
 
 def _read_item(node: exp.Expr, dialect: str, ending: str = "") -> Item:
     inner = tuple(read_clauses(query, dialect) for query in _list_outermost_queries(node))
-    if not inner:
-        return Item(render(node) + ending, node, node, dialect, ending)
-    hollow = node.copy()
-    for query in _list_outermost_queries(hollow):
+    hollow = node.copy() if inner else node
+    for query in _list_outermost_queries(hollow) if inner else ():
         query.replace(exp.column(HOLE))
-    return Item(render(hollow) + ending, hollow, node, dialect, ending, inner)
+    return Item(hollow, node, dialect, ending, inner)
 
 
 def _list_outermost_queries(node: exp.Expr) -> list[exp.Expr]:

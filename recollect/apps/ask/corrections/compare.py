@@ -8,7 +8,7 @@ whose column alone changed is a substitution of that column, any other differenc
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import product
@@ -26,7 +26,6 @@ SECOND_USE = re.compile(r"_\d+$")
 NO_TABLE = re.compile(rf"^{DERIVED}|_\d+$")  # a derived table, or the second use of a table
 SHARED_COLUMN = 0.5
 SAME_PLACE = 0.5
-Filters = dict[str, list[Item]]  # by subject
 
 
 def find_changes(generated_sql: str, corrected_sql: str, dialect: str, schema: Schema | None) -> list[Change]:
@@ -164,145 +163,37 @@ def _show_joins(clauses: Clauses) -> str:
 
 
 def _find_filter_changes(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:
+    """Return the conditions that moved into or out of an outer join, say the same of another column, changed, took the
+    place of others, went or came."""
     delta = Delta.of(before.conditions, after.conditions, replaced)
-    changes = [*_find_moved_conditions(delta), *_find_moved_columns(delta, replaced)]
-    gone, come = _group_by_subject(delta.gone), _group_by_subject(delta.come)
-    old, new = _group_by_subject(before.conditions), _group_by_subject(after.conditions)
-    for subject in (gone.keys() | come.keys()) & old.keys() & new.keys():
-        gone.pop(subject, None), come.pop(subject, None)
-        changes.append(_change_filter("filter_change", old[subject], new[subject]))
-    for subject in list(gone):
-        nearest = _find_nearest(gone[subject], come)
-        if nearest is not None:
-            changes.append(_change_filter("filter_change", gone.pop(subject), come.pop(nearest)))
-    changes += [_change_filter("filter_removal", old=items) for items in gone.values()]
-    return changes + [_change_filter("filter_addition", new=items) for items in come.values()]
 
-
-def _find_moved_conditions(delta: Delta) -> list[Change]:
-    """Take from `delta` the conditions that moved from WHERE into the ON of an outer join, or back."""
-
-    def rate(old: Item, new: Item) -> float | None:
+    def rate_move(old: Item, new: Item) -> float | None:
         return 1.0 if old.text.removesuffix(OUTER) == new.text.removesuffix(OUTER) else None
 
-    return [Change("join", find_table([new]), old.shown, new.shown) for old, new in delta.take_pairs(rate)]
-
-
-def _find_moved_columns(delta: Delta, replaced: Replacements) -> list[Change]:
-    """Take from `delta` the conditions that say the same of another column."""
-
-    def rate(old: Item, new: Item) -> float | None:
-        subject = _name_subject(old)
-        if not new.columns or new.shape != old.shape or subject in map(_name_subject, delta.come):
+    def rate_other_column(old: Item, new: Item) -> float | None:
+        if not new.columns or new.shape != old.shape or old.subject in (item.subject for item in delta.come):
             return None
-        return {*new.columns}.isdisjoint(old.columns) + rate_similarity(subject, _name_subject(new))
+        return {*new.columns}.isdisjoint(old.columns) + rate_similarity(old.subject, new.subject)
 
-    return [change for old, new in delta.take_pairs(rate) for change in replaced.replace_columns(old, new)]
+    def rate_change(old: Item, new: Item) -> float | None:
+        return 1.0 if old.subject == new.subject else None
 
+    def rate_place(old: Item, new: Item) -> float | None:
+        return 2 * (find_table([old]) == find_table([new])) + rate_similarity(old.subject, new.subject)
 
-def _group_by_subject(items: Sequence[Item]) -> Filters:
-    filters: Filters = {}
-    for item in items:
-        filters.setdefault(_name_subject(item), []).append(item)
-    return filters
+    def change(kind: ChangeKind, old: Item | None, new: Item | None) -> Change:
+        shown = (item.shown if item else None for item in (old, new))
+        return Change(kind, find_table(list(filter(None, (new, old)))), *shown)
 
-
-def _name_subject(item: Item) -> str:
-    """Return the column or the measure that a condition is about, or all its columns if there are several."""
-    measure = item.node.find(exp.AggFunc)
-    return measure.sql() if measure is not None else ", ".join(sorted(item.columns)) or item.text
-
-
-def _find_nearest(old: Sequence[Item], come: Filters) -> str | None:
-    """Return the subject of the filter that took the place of another: of the same table if there is one."""
-    table, subject = find_table(old), _name_subject(old[0])
-    return max(come, key=lambda name: (find_table(come[name]) == table, rate_similarity(name, subject)), default=None)
-
-
-def _change_filter(kind: ChangeKind, old: Sequence[Item] = (), new: Sequence[Item] = ()) -> Change:
-    before, after = (" AND ".join(item.shown for item in items) or None for items in (old, new))
-    return Change(kind, find_table([*new, *old]), before, after)
+    changes = delta.pair(rate_move, lambda old, new: [change("join", old, new)])
+    changes += delta.pair(rate_other_column, replaced.replace_columns)
+    for rate in (rate_change, rate_place):
+        changes += delta.pair(rate, lambda old, new: [change("filter_change", old, new)])
+    changes += [change("filter_removal", item, None) for item in delta.gone]
+    return changes + [change("filter_addition", None, item) for item in delta.come]
 
 
 # Columns, measures and groupings --------------------------------------------------------------------------------------
-
-
-SIMILAR = 0.5  # from which similarity on one name replaces another, where the number of columns does not tell
-
-
-@dataclass(slots=True)
-class Replacements:
-    """Columns and whole expressions that others took the place of, so far."""
-
-    columns: dict[str, str] = field(default_factory=dict)
-    expressions: dict[str, str] = field(default_factory=dict)
-    tables: frozenset[str] = frozenset()  # that took the place of others: their keys follow them
-
-    def apply(self, item: Item) -> str:
-        """Return the text of an item after the replacements; DESC is not part of the expression."""
-        made = self.expressions.get(item.text.removesuffix(item.ending))
-        return (item.replace_columns(self.columns) if made is None else made) + item.ending
-
-    def replace_columns(self, old: Item, new: Item) -> list[Change]:
-        """Record and return the columns that `new` has in place of those of `old`."""
-        changes = []
-        gone = [name for name in old.columns if name not in new.columns]
-        come = [name for name in new.columns if name not in old.columns]
-        for before, after in zip(gone, come, strict=False):
-            if self.columns.get(before) != after:
-                self.columns[before] = after
-                table, _, name = after.rpartition(".")
-                changes.append(Change("column_substitution", table or None, before.rpartition(".")[2], name))
-        return changes
-
-
-@dataclass(frozen=True, slots=True)
-class Delta:
-    """Items of one clause that only the first query has, and those that only the second has."""
-
-    gone: list[Item]
-    come: list[Item]
-
-    @classmethod
-    def of(cls, before: Sequence[Item], after: Sequence[Item], replaced: Replacements) -> Delta:
-        kept = {*list_texts(before)} & {*list_texts(after)}
-        gone = [item for item in before if item.text not in kept]
-        come = [item for item in after if item.text not in kept]
-        explained = {*map(replaced.apply, gone)} & {*list_texts(come)}
-        return cls(
-            [item for item in gone if replaced.apply(item) not in explained],
-            [item for item in come if item.text not in explained],
-        )
-
-    @property
-    def items(self) -> list[Item]:
-        """What came, then what went."""
-        return self.come + self.gone
-
-    def take_pairs(self, rate: Callable[[Item, Item], float | None]) -> Iterator[tuple[Item, Item]]:
-        """Yield each item that went with the best rated of those that came, and take both out. What is rated None does
-        not fit."""
-        for old in list(self.gone):
-            rated = [(score, new) for new in self.come if (score := rate(old, new)) is not None]
-            if rated:
-                _, new = max(rated, key=itemgetter(0))
-                self.gone.remove(old)
-                self.come.remove(new)
-                yield old, new
-
-
-def rate_similarity(one: str, other: str) -> float:
-    """Return how alike two names are without their tables, from 0 to 1."""
-    return SequenceMatcher(None, one.rpartition(".")[2], other.rpartition(".")[2]).ratio()
-
-
-def find_table(items: Sequence[Item]) -> str | None:
-    """Return the table of the first item that has one."""
-    return next((table for item in items for table in sorted(item.tables)), None)
-
-
-def show_items(items: Sequence[Item]) -> str | None:
-    return ", ".join(item.shown for item in items) or None
 
 
 def find_column_changes(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:
@@ -310,8 +201,7 @@ def find_column_changes(before: Clauses, after: Clauses, replaced: Replacements)
     changes = _find_grouping_changes(before, after, replaced)
     delta = Delta.of(before.projection, after.projection, replaced)
     shown = _drop_grouped(delta, before, after, bool(changes))
-    changes += _find_grain_changes(shown, replaced) + _find_substitutions(shown, replaced)
-    changes += _find_measure_changes(shown, replaced)
+    changes += _find_renamed(shown, replaced) + shown.pair(_rate_measure, replaced.change_measure)
     if shown.items:
         table = find_table(shown.come or shown.gone)
         changes.append(Change("projection", table, show_items(shown.gone), show_items(shown.come)))
@@ -343,40 +233,20 @@ def _find_grouping_changes(before: Clauses, after: Clauses, replaced: Replacemen
     if before.is_distinct != after.is_distinct and before.row_key == after.row_key:
         return []
     delta = Delta.of(before.grouping, after.grouping, replaced)
-    changes = _find_grain_changes(delta, replaced) + _find_substitutions(delta, replaced)
+    changes = _find_renamed(delta, replaced)
     is_first_measure = not before.grouping and not any(item.is_measure for item in before.projection)
-    if is_first_measure:  # the grouping comes with the measure; columns that were shown already are not new
-        known = list_texts(before.projection)
-        delta = Delta(delta.gone, [item for item in delta.come if item.text not in known])
-    if delta.items:
+    # The grouping comes with the first measure; columns that were shown already are not new.
+    known = list_texts(before.projection) if is_first_measure else []
+    differing = [item for item in delta.items if item in delta.gone or item.text not in known]
+    if differing:
         shown = show_items(before.grouping), show_items(after.grouping)
-        changes.append(Change("grouping", find_table(delta.come or delta.gone), *shown))
+        changes.append(Change("grouping", find_table(differing), *shown))
     return changes
 
 
-def _find_grain_changes(delta: Delta, replaced: Replacements) -> list[Change]:
-    """Take from `delta` the pairs that reduce one column to different units."""
-
-    def rate(old: Item, new: Item) -> float | None:
-        (unit, column), (new_unit, new_column) = _split_grain(old), _split_grain(new)
-        return 1.0 if (unit or new_unit) and column and column == new_column else None
-
-    changes = []
-    for old, new in delta.take_pairs(rate):
-        changes.append(Change("grain", find_table([new]), _split_grain(old)[0], _split_grain(new)[0]))
-        replaced.expressions[old.text] = new.text
-    return changes
-
-
-def _split_grain(item: Item) -> tuple[str | None, str | None]:
-    """Return the unit and the column of a date part; other expressions have no unit."""
-    unit, of = find_grain(item.node) or (None, item.node)
-    return unit, of.sql() if isinstance(of, exp.Column) else None
-
-
-def _find_substitutions(delta: Delta, replaced: Replacements) -> list[Change]:
-    """Take from `delta` the pairs that differ in columns only: a measure replaces a measure, or a column another one
-    where their numbers or their names agree."""
+def _find_renamed(delta: Delta, replaced: Replacements) -> list[Change]:
+    """Take from `delta` the pairs that reduce one column to different units, then those that differ in columns only: a
+    measure replaces a measure, or a column another one where their numbers or their names agree."""
 
     def rate(old: Item, new: Item) -> float | None:
         if not old.columns or old.shape != new.shape:
@@ -385,26 +255,118 @@ def _find_substitutions(delta: Delta, replaced: Replacements) -> list[Change]:
         similarity = rate_similarity(old.text, new.text)
         return similarity if new.is_measure or gone == come or similarity >= SIMILAR else None
 
-    changes = []
-    for old, new in delta.take_pairs(rate):
-        changes += replaced.replace_columns(old, new)
-        replaced.expressions[old.text] = new.text
-    return changes
+    return delta.pair(_rate_grain, replaced.change_grain) + delta.pair(rate, replaced.replace_columns)
 
 
-def _find_measure_changes(delta: Delta, replaced: Replacements) -> list[Change]:
-    """Take from `delta` the pairs whose second item is another measure."""
+def _rate_grain(old: Item, new: Item) -> float | None:
+    (unit, column), (new_unit, new_column) = _split_grain(old), _split_grain(new)
+    return 1.0 if (unit or new_unit) and column and column == new_column else None
 
-    def rate(old: Item, new: Item) -> float | None:
-        shared = len({*old.columns} & {*new.columns})
-        return shared if new.is_measure and (old.is_measure or shared) else None
 
-    changes = []
-    for old, new in delta.take_pairs(rate):
-        changes.append(Change("aggregation", find_table([new, old]), old.shown, new.shown))
-        # SUM(a) to AVG(b) is two changes; a count counts rows, whichever column it names.
+def _split_grain(item: Item) -> tuple[str | None, str | None]:
+    """Return the unit and the column of a date part; other expressions have no unit."""
+    unit, of = find_grain(item.node) or (None, item.node)
+    return unit, of.sql() if isinstance(of, exp.Column) else None
+
+
+def _rate_measure(old: Item, new: Item) -> float | None:
+    shared = len({*old.columns} & {*new.columns})
+    return shared if new.is_measure and (old.is_measure or shared) else None
+
+
+# What differs ---------------------------------------------------------------------------------------------------------
+
+
+SIMILAR = 0.5  # from which similarity on one name replaces another, where the number of columns does not tell
+
+
+@dataclass(slots=True)
+class Replacements:
+    """Columns and whole expressions that others took the place of, so far."""
+
+    columns: dict[str, str] = field(default_factory=dict)
+    expressions: dict[str, str] = field(default_factory=dict)
+    tables: frozenset[str] = frozenset()  # that took the place of others: their keys follow them
+
+    def apply(self, item: Item) -> str:
+        """Return the text of an item after the replacements; DESC is not part of the expression."""
+        made = self.expressions.get(item.text.removesuffix(item.ending))
+        return (item.replace_columns(self.columns) if made is None else made) + item.ending
+
+    def replace_columns(self, old: Item, new: Item) -> list[Change]:
+        """Record and return the columns that `new` has in place of those of `old`."""
+        changes = []
+        gone = [name for name in old.columns if name not in new.columns]
+        come = [name for name in new.columns if name not in old.columns]
+        for before, after in zip(gone, come, strict=False):
+            if self.columns.get(before) != after:
+                self.columns[before] = after
+                table, _, name = after.rpartition(".")
+                changes.append(Change("column_substitution", table or None, before.rpartition(".")[2], name))
+        self.expressions[old.text] = new.text
+        return changes
+
+    def change_grain(self, old: Item, new: Item) -> list[Change]:
+        self.expressions[old.text] = new.text
+        return [Change("grain", find_table([new]), _split_grain(old)[0], _split_grain(new)[0])]
+
+    def change_measure(self, old: Item, new: Item) -> list[Change]:
+        """Return another measure; SUM(a) to AVG(b) is two changes, but a count counts rows, whichever column it names."""
+        self.expressions[old.text] = new.text
         is_count = old.node.find(exp.Count) or new.node.find(exp.Count)
-        if len(old.columns) == len(new.columns) == 1 and not is_count:
-            changes += replaced.replace_columns(old, new)
-        replaced.expressions[old.text] = new.text
-    return changes
+        has_column = len(old.columns) == len(new.columns) == 1 and not is_count
+        changes = [Change("aggregation", find_table([new, old]), old.shown, new.shown)]
+        return changes + (self.replace_columns(old, new) if has_column else [])
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """Items of one clause that only the first query has, and those that only the second has."""
+
+    gone: list[Item]
+    come: list[Item]
+
+    @classmethod
+    def of(cls, before: Sequence[Item], after: Sequence[Item], replaced: Replacements) -> Delta:
+        kept = {*list_texts(before)} & {*list_texts(after)}
+        gone = [item for item in before if item.text not in kept]
+        come = [item for item in after if item.text not in kept]
+        explained = {*map(replaced.apply, gone)} & {*list_texts(come)}
+        return cls(
+            [item for item in gone if replaced.apply(item) not in explained],
+            [item for item in come if item.text not in explained],
+        )
+
+    @property
+    def items(self) -> list[Item]:
+        """What came, then what went."""
+        return self.come + self.gone
+
+    def pair(
+        self, rate: Callable[[Item, Item], float | None], make: Callable[[Item, Item], list[Change]]
+    ) -> list[Change]:
+        """Take out each item that went with the best rated of those that came, and return what `make` says of both.
+        What is rated None does not fit."""
+        changes: list[Change] = []
+        for old in list(self.gone):
+            rated = [(score, new) for new in self.come if (score := rate(old, new)) is not None]
+            if rated:
+                _, new = max(rated, key=itemgetter(0))
+                self.gone.remove(old)
+                self.come.remove(new)
+                changes += make(old, new)
+        return changes
+
+
+def rate_similarity(one: str, other: str) -> float:
+    """Return how alike two names are without their tables, from 0 to 1."""
+    return SequenceMatcher(None, one.rpartition(".")[2], other.rpartition(".")[2]).ratio()
+
+
+def find_table(items: Sequence[Item]) -> str | None:
+    """Return the table of the first item that has one."""
+    return next((table for item in items for table in sorted(item.tables)), None)
+
+
+def show_items(items: Sequence[Item]) -> str | None:
+    return ", ".join(item.shown for item in items) or None
