@@ -1,7 +1,7 @@
 """A query clause by clause, in a form in which two queries can be compared. `read_clauses` is the entry point.
 
-It takes a tree that query_tree.py and canonical_forms.py have prepared. A query inside a condition or a FROM is not
-part of the text around it; it is kept beside it and compared on its own.
+It takes a tree that query_tree.py and canonical_forms.py have prepared. A query inside another one is not part of the
+text around it; it has clauses of its own.
 """
 
 from __future__ import annotations
@@ -13,31 +13,27 @@ from itertools import filterfalse
 from sqlglot import exp
 
 from recollect.apps.ask.corrections.canonical_forms import render, restore_date_parts, split_conjuncts
-from recollect.apps.ask.corrections.query_tree import DERIVED, is_inner_join, list_joins, list_sources
+from recollect.apps.ask.corrections.query_tree import is_inner_join, list_joins, list_sources
 
 HOLE = "subquery"
 OUTER = " (outer join)"  # ends the text of a condition in the ON of an outer join, which keeps rows that WHERE drops
 NOT_COMPARED = ("qualify", "windows", "laterals")
+QUERIES = (exp.Select, exp.SetOperation)
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An expression, or all conditions on one subject: `text` is compared, `shown` is for people, `inner` are the
-    queries that `node` has holes for."""
+    """An expression, or all conditions on one subject: `text` is compared, `shown` is for people. `node` has holes for
+    the queries inside `whole`."""
 
     node: exp.Expr
     whole: exp.Expr
     dialect: str
     ending: str = ""
-    inner: tuple[Clauses, ...] = ()
 
     @property
     def text(self) -> str:
         return self.replace_columns({}) + self.ending
-
-    @property
-    def meaning(self) -> str:
-        return self.text + "".join(inner.meaning for inner in self.inner)
 
     @property
     def shown(self) -> str:
@@ -83,7 +79,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Clauses:
-    tables: Mapping[str, str]  # name to how it is joined: "" or "left", "full", ...
+    """One SELECT, or what a set operation has beside its two sides."""
+
+    kind: str  # "select", "union", ...
+    tables: Mapping[str, str] = field(default_factory=dict)  # name to how it is joined: "" or "left", "full", ...
     links: tuple[Item, ...] = ()  # columns of two tables that are equal
     conditions: tuple[Item, ...] = ()
     projection: tuple[Item, ...] = ()
@@ -91,13 +90,7 @@ class Clauses:
     grouping: tuple[Item, ...] = ()
     order: tuple[Item, ...] = ()
     limit: str = ""
-    inner: Mapping[str, Clauses] = field(default_factory=dict)
     rest: str = ""  # compared as text only: windows, samples, DISTINCT ON
-
-    @property
-    def set_operation(self) -> list[str]:
-        """The names of the two sides of a set operation; a SELECT has none."""
-        return [] if self.tables else list(self.inner)
 
     @property
     def items(self) -> tuple[Item, ...]:
@@ -110,20 +103,18 @@ class Clauses:
         return {*list_texts(self.projection if self.is_distinct else self.grouping)}
 
     @property
-    def meaning(self) -> str:
+    def meaning(self) -> tuple[object, ...]:
         """Equal for two queries that say the same."""
-        sets, lists = (self.links, self.conditions), (self.projection, self.order)
-        return repr(
-            (
-                sorted(self.tables.items()),
-                *(sorted(item.meaning for item in items) for items in sets),
-                *([item.meaning for item in items] for items in lists),
-                sorted(self.row_key),
-                bool(self.set_operation) and self.is_distinct,
-                self.limit,
-                {name: inner.meaning for name, inner in self.inner.items()},
-                self.rest,
-            )
+        return (
+            self.kind if self.tables else (self.kind, self.is_distinct),
+            sorted(self.tables.items()),
+            sorted(list_texts(self.links)),
+            sorted(list_texts(self.conditions)),
+            list_texts(self.projection),
+            self.row_key,
+            list_texts(self.order),
+            self.limit,
+            self.rest,
         )
 
 
@@ -135,40 +126,25 @@ def name_column(column: exp.Column) -> str:
     return f"{column.table}.{column.name}" if column.table else column.name
 
 
-def read_clauses(query: exp.Expr, dialect: str) -> Clauses:
-    """Return the clauses of a query and of the queries inside it."""
-    if isinstance(query, exp.SetOperation):
-        return _read_set_operation(query, dialect)
-    assert isinstance(query, exp.Select)
+def read_clauses(query: exp.Query, dialect: str) -> list[Clauses]:
+    """Return the clauses of a query and of the queries inside it, the outermost first."""
+    return [_read_query(one, dialect) for one in query.find_all(*QUERIES, bfs=False)]
+
+
+def _read_query(query: exp.Expr, dialect: str) -> Clauses:
+    order, limit, is_distinct = _read_order(query, dialect), _read_limit(query), bool(query.args.get("distinct"))
+    if not isinstance(query, exp.Select):
+        return Clauses(query.key, is_distinct=is_distinct, order=order, limit=limit)
     links, conditions = _read_conditions(query, dialect)
     projection = tuple(_read_item(one, dialect) for one in query.expressions)
-    group, is_distinct = query.args.get("group"), bool(query.args.get("distinct"))
+    group = query.args.get("group")
     grouping = _read_unique(group.expressions, dialect) if group else ()
     if grouping and not is_distinct and {*list_texts(grouping)} == {*list_texts(projection)}:
         grouping, is_distinct = (), True
-    return Clauses(
-        tables=_read_tables(query),
-        links=links,
-        conditions=conditions,
-        projection=() if isinstance(query.parent, exp.Exists) else projection,
-        is_distinct=is_distinct,
-        grouping=grouping,
-        order=_read_order(query, dialect),
-        limit=_read_limit(query),
-        inner=_read_derived_tables(query, dialect),
-        rest=_read_rest(query),
-    )
-
-
-def _read_set_operation(query: exp.SetOperation, dialect: str) -> Clauses:
-    sides = [node for node in (query.this.unnest(), query.expression.unnest()) if isinstance(node, exp.Query)]
-    return Clauses(
-        tables={},
-        is_distinct=bool(query.args.get("distinct")),
-        order=_read_order(query, dialect),
-        limit=_read_limit(query),
-        inner={f"{query.key} {place}": read_clauses(side, dialect) for place, side in enumerate(sides)},
-    )
+    if isinstance(query.parent, exp.Exists):
+        projection = ()
+    tables, rest = _read_tables(query), _read_rest(query)
+    return Clauses("select", tables, links, conditions, projection, is_distinct, grouping, order, limit, rest)
 
 
 def _read_tables(select: exp.Select) -> dict[str, str]:
@@ -219,13 +195,13 @@ def _read_filters(parts: Iterable[exp.Expr], dialect: str, ending: str = "") -> 
         yield _read_item(exp.and_(*conditions.values(), wrap=False), dialect, ending)
 
 
-def _read_order(query: exp.Query, dialect: str) -> tuple[Item, ...]:
+def _read_order(query: exp.Expr, dialect: str) -> tuple[Item, ...]:
     order = query.args.get("order")
     keys = order.expressions if order else []
     return tuple(_read_item(one.this, dialect, " DESC" if one.args.get("desc") else "") for one in keys)
 
 
-def _read_limit(query: exp.Query) -> str:
+def _read_limit(query: exp.Expr) -> str:
     limit, offset = query.args.get("limit"), query.args.get("offset")
     count = (limit.args.get("expression") or limit.args.get("count")) if limit else None
     skipped = f" OFFSET {offset.expression.sql()}" if offset and offset.expression.name != "0" else ""
@@ -240,23 +216,11 @@ def _read_rest(select: exp.Select) -> str:
     return " ".join(render(node) for nodes in lists for node in nodes)
 
 
-def _read_derived_tables(select: exp.Select, dialect: str) -> dict[str, Clauses]:
-    found = {}
-    for source in list_sources(select):
-        name, query = source.meta.get("label", ""), source.unnest()
-        if isinstance(source, exp.Subquery) and name.startswith(DERIVED) and isinstance(query, exp.Query):
-            found[name] = read_clauses(query, dialect)
-    return found
-
-
 def _read_item(node: exp.Expr, dialect: str, ending: str = "") -> Item:
-    inner = tuple(read_clauses(query, dialect) for query in _list_outermost_queries(node))
-    hollow = node.copy() if inner else node
-    for query in _list_outermost_queries(hollow) if inner else ():
-        query.replace(exp.column(HOLE))
-    return Item(hollow, node, dialect, ending, inner)
-
-
-def _list_outermost_queries(node: exp.Expr) -> list[exp.Expr]:
-    kinds = (exp.Select, exp.SetOperation)
-    return [one for one in node.walk(prune=lambda one: isinstance(one, kinds)) if isinstance(one, kinds)]
+    if node.find(*QUERIES) is None:
+        return Item(node, node, dialect, ending)
+    hollow = node.copy()
+    for query in list(hollow.walk(prune=lambda one: isinstance(one, QUERIES))):
+        if isinstance(query, QUERIES):
+            query.replace(exp.column(HOLE))
+    return Item(hollow, node, dialect, ending)

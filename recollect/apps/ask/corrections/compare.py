@@ -8,7 +8,7 @@ whose column alone changed is a substitution of that column, any other differenc
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import product
@@ -39,15 +39,19 @@ def find_changes(generated_sql: str, corrected_sql: str, dialect: str, schema: S
         if not (SECOND_USE.search(old) and SECOND_USE.sub("", old) in tables)
     ]
     old, new = (read_clauses(canonicalize(query, dialect), dialect) for query in (before, after))
-    found = compare_clauses(old, new, Replacements(tables=frozenset(tables.values())))
-    changes += [change for change in found if not _follows_tables(change, tables)]
+    replaced = Replacements(tables=frozenset(tables.values()))
+    # The queries inside are compared in order; if one came or went, only the outermost are.
+    pairs = list(zip(old, new, strict=False))[: None if len(old) == len(new) else 1]
+    found = [change for pair in pairs for change in compare_clauses(*pair, replaced)]
+    changes += [change for change in dict.fromkeys(found) if not _follows_tables(change, tables)]
     # A difference that no rule names must not pass for a confirmation.
-    return changes or ([] if old.meaning == new.meaning else [Change("projection")])
+    is_same = [each.meaning for each in old] == [each.meaning for each in new]
+    return changes or ([] if is_same else [Change("projection")])
 
 
 def compare_clauses(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:
-    """Return the changes, those of inner queries included, each once."""
-    if before.set_operation != after.set_operation:
+    """Return the changes from one query to the other, without those of the queries inside."""
+    if before.kind != after.kind:
         return [Change("join")]
     changes = _find_table_changes(before, after, replaced)
     changes += find_column_changes(before, after, replaced)
@@ -57,19 +61,7 @@ def compare_clauses(before: Clauses, after: Clauses, replaced: Replacements) -> 
         changes.append(Change("order", find_table(after.order), show_items(before.order), show_items(after.order)))
     if before.limit != after.limit:
         changes.append(Change("limit", None, before.limit or None, after.limit or None))
-    for one, other in _pair_inner_queries(before, after):
-        changes += compare_clauses(one, other, replaced)
-    return list(dict.fromkeys(changes))
-
-
-def _pair_inner_queries(before: Clauses, after: Clauses) -> Iterable[tuple[Clauses, Clauses]]:
-    """Yield derived tables of one name, and queries within expressions that are otherwise equal."""
-    for name in before.inner.keys() & after.inner.keys():
-        yield before.inner[name], after.inner[name]
-    for clause in ("conditions", "projection", "order"):
-        others = {item.text: item.inner for item in getattr(after, clause)}
-        for item in getattr(before, clause):
-            yield from zip(item.inner, others.get(item.text, ()), strict=False)
+    return changes
 
 
 # Tables ---------------------------------------------------------------------------------------------------------------
@@ -311,7 +303,7 @@ class Replacements:
         return [Change("grain", find_table([new]), _split_grain(old)[0], _split_grain(new)[0])]
 
     def change_measure(self, old: Item, new: Item) -> list[Change]:
-        """Return another measure; SUM(a) to AVG(b) is two changes, but a count counts rows, whichever column it names."""
+        """Return another measure. SUM(a) to AVG(b) is two changes; a count counts rows, whichever column it names."""
         self.expressions[old.text] = new.text
         is_count = old.node.find(exp.Count) or new.node.find(exp.Count)
         has_column = len(old.columns) == len(new.columns) == 1 and not is_count
