@@ -8,7 +8,8 @@ of the pair names; otherwise it stays unqualified. The second use of a table in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,7 @@ from sqlglot import exp
 from sqlglot.errors import OptimizeError, ParseError, SqlglotError
 from sqlglot.optimizer.merge_subqueries import merge_subqueries
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
+from sqlglot.optimizer.scope import find_all_in_scope
 
 from recollect.errors import InvalidInput
 from recollect.values.text import check_text
@@ -36,7 +38,7 @@ def parse_pair(generated: str, corrected: str, dialect: str, schema: Schema | No
     qualifier = Qualifier(columns)
     # The copies are qualified to learn what each query tells about the other's columns.
     for query in (before.copy(), after.copy(), before, after):
-        qualifier.qualify(query, {})
+        qualifier.qualify(query)
     return before, after
 
 
@@ -177,28 +179,19 @@ class Qualifier:
     schema: Mapping[str, frozenset[str]]
     known: set[tuple[str, str]] = field(default_factory=set)
 
-    def qualify(self, query: exp.Expr, outer: Mapping[str, str]) -> None:
-        """Qualify the columns of a query in place. `outer` maps aliases of the queries around it to tables."""
-        names = dict(outer)
-        if isinstance(query, exp.Select):
-            query.set("expressions", [one.unalias() for one in query.expressions])
-            own = _label_sources(query)
-            for column in list_own_columns(query):
-                self._qualify_column(column, own, outer)
-            names |= own
-        for inner in [node for node in _walk_own_nodes(query) if node is not query and _is_query(node)]:
-            self.qualify(inner, names)
-        for source in list_sources(query) if isinstance(query, exp.Select) else ():
+    def qualify(self, query: exp.Query) -> None:
+        """Qualify the columns of a query and of those inside it, in place; aliases of tables go."""
+        names: dict[int, dict[str, str]] = {}  # alias to table in each SELECT, with those around it
+        for select in list(query.find_all(exp.Select, bfs=False)):
+            select.set("expressions", [one.unalias() for one in select.expressions])
+            own, outer = _label_sources(select), names.get(id(select.parent_select), {})
+            names[id(select)] = {**outer, **own}
+            for column in list_own_columns(select):
+                table = names[id(select)].get(column.table, column.table) or self._find_owner(column.name, own)
+                column.replace(exp.column(column.this, table or None))
+                self.known.add((table, column.name))
+        for source in query.find_all(exp.Table, exp.Subquery):
             source.set("alias", None)
-
-    def _qualify_column(self, column: exp.Column, own: Mapping[str, str], outer: Mapping[str, str]) -> None:
-        given = column.table
-        table = own.get(given) or outer.get(given) or given if given else self._find_owner(column.name, own)
-        column.set("db", None)
-        column.set("catalog", None)
-        column.set("table", exp.to_identifier(table) if table else None)
-        if table:
-            self.known.add((table, column.name))
 
     def _find_owner(self, column: str, own: Mapping[str, str]) -> str:
         tables = {*own.values()}
@@ -209,28 +202,19 @@ class Qualifier:
 
 def list_own_columns(select: exp.Select) -> list[exp.Column]:
     """Return the columns of a SELECT, without those of its subqueries."""
-    return [node for node in _walk_own_nodes(select) if isinstance(node, exp.Column) and not node.is_star]
-
-
-def _walk_own_nodes(query: exp.Expr) -> Iterator[exp.Expr]:
-    return query.walk(prune=lambda node: node is not query and _is_query(node))
-
-
-def _is_query(node: exp.Expr) -> bool:
-    return isinstance(node, (exp.Select, exp.SetOperation))
+    return [column for column in find_all_in_scope(select, exp.Column) if not column.is_star]
 
 
 def _label_sources(select: exp.Select) -> dict[str, str]:
     """Return alias to table name, and store the name as the label of each source."""
     names: dict[str, str] = {}
-    taken: list[str] = []
+    uses: Counter[str] = Counter()
     for source in list_sources(select):
         base = DERIVED
         if isinstance(source, exp.Table):
             base = source.name if source.db in OWN_SCHEMAS else f"{source.db}.{source.name}"
-        taken.append(base)
-        count = taken.count(base)
-        label = f"{base}{count}" if base == DERIVED else base if count == 1 else f"{base}_{count}"
+        uses[base] += 1
+        label = f"{base}{uses[base]}" if base == DERIVED else base if uses[base] == 1 else f"{base}_{uses[base]}"
         names[source.alias_or_name] = source.meta["label"] = label
     return names
 
