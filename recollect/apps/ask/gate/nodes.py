@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from math import prod
 
 from sqlglot import exp
 
@@ -62,6 +63,7 @@ JOINS = (
 )
 BUILDER = re.compile(r"_build_|^json_array$")  # the same, by name
 DOUBLES = ("hex", "quote", "json_quote")
+SOURCES = (exp.With, exp.CTE, exp.From, exp.Join)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,53 +264,26 @@ def read_number(node: object) -> float | None:
 
 def check_growth(tree: exp.Expr) -> None:
     """Refuse a statement in which values may become too many times longer, through whatever subqueries and CTEs."""
-    if _rate_query(tree, {}) > MOST_GROWTH:
+    if _rate(tree) > MOST_GROWTH:
         raise StatementDenied(
             f"it makes a text more than {MOST_GROWTH:,} times longer; use smaller numbers in REPEAT, LPAD and REPLACE,"
             " and join fewer texts"
         )
 
 
-def _rate_query(query: exp.Expr, ctes: Mapping[str, float]) -> float:
-    """Return how many times longer than the values it reads the values of a query may be."""
-    known = dict(ctes)
-    clause = query.args.get("with_")
-    for cte in clause.expressions if clause else ():
-        known[cte.alias.lower()] = _rate_query(cte.this, known)
-    if isinstance(query, exp.SetOperation):
-        return max(_rate_query(query.this, known), _rate_query(query.expression, known))
-    own = list(_walk_own_nodes(query))
-    inner = [_rate_query(node, known) for node in own if _is_query(node)]
-    named = [known.get(node.name.lower(), 1.0) for node in own if isinstance(node, exp.Table)]
-    made = [_rate(node) for node in query.iter_expressions() if node is not clause]
-    return max([1.0, *made]) * max([1.0, *inner, *named])
-
-
-def _walk_own_nodes(query: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield the nodes of a query without those of queries within it and of its CTEs."""
-    stack = [node for node in query.iter_expressions() if not isinstance(node, exp.With)]
-    while stack:
-        node = stack.pop()
-        yield node
-        if not _is_query(node):
-            stack += node.iter_expressions()
-
-
-def _is_query(node: exp.Expr) -> bool:
-    return isinstance(node, (exp.Select, exp.SetOperation))
-
-
 def _rate(node: exp.Expr) -> float:
-    """Return how many times longer than the values it is made of an expression may be."""
-    if _is_query(node):
-        return 1.0
+    """Return how many times longer than the values it is made of a value of a node may be. What a query selects from is
+    made of longer values already; each CTE may read the one before."""
+    sources, values = [1.0], [1.0]
+    for child in node.iter_expressions():
+        (sources if isinstance(child, SOURCES) else values).append(_rate(child))
     name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
-    inner = map(_rate, node.iter_expressions())
-    whole = max(1.0, sum(inner) if isinstance(node, JOINS) or BUILDER.search(name) else max([1.0, *inner]))
+    joins = isinstance(node, JOINS) or BUILDER.search(name) is not None
+    whole = max(1.0, sum(values) - 1.0) if joins else max(values)
     if _is_format(node):
         pattern = _find_pattern(node)
         return whole + sum(map(int, WIDTH.findall(pattern.name if isinstance(pattern, exp.Literal) else "")))
-    return _rate_function(node, whole) * (2.0 if name in DOUBLES else 1.0)
+    return _rate_function(node, whole) * prod(sources) * (2.0 if name in DOUBLES else 1.0)
 
 
 def _rate_function(node: exp.Expr, whole: float) -> float:
