@@ -53,18 +53,6 @@ async def test_one_user_holds_at_most_half() -> None:
     assert all(task.done() for task in tasks)
 
 
-async def test_who_holds_the_fewest_is_next() -> None:
-    running = Statements(FairShare(4))
-    for name in ("a1", "b1", "b2", "c1", "a2", "d1"):
-        running.start(name)
-    await settled()
-    await running.end("b1")
-
-    assert running.began == ["a1", "b1", "b2", "c1", "d1"]
-    await running.end("a1", "b2", "c1", "a2", "d1")
-    assert running.began[5:] == ["a2"]
-
-
 async def test_waiting_too_long_says_for_whose_statements() -> None:
     running = Statements(FairShare(2, longest_wait=0.02))
     first = [running.start("a1"), running.start("b1")]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakValueDictionary
 
 from recollect.apps.ask.semantic.catalog import Catalog
 from recollect.apps.ask.sources.address_rules import SourceRules, get_dialect, read_dsn
@@ -163,59 +163,33 @@ class Source:
 
 
 class FairShare:
-    """Who may run a statement: `slots` for all users together, at most half of them for one user. A slot that becomes
-    free goes to the waiting user who holds the fewest, first come first served among equals; so slow statements of one
-    user leave room for others."""
+    """Who may run a statement: `slots` for all users together, at most half of them for one user, so that slow
+    statements of one user leave room for others. First come, first served."""
 
     def __init__(self, slots: int, longest_wait: float = LONGEST_WAIT) -> None:
-        self.most = max(1, slots // 2)
-        self._free = slots
+        self._most = max(1, slots // 2)
         self._longest_wait = longest_wait
-        self._held: Counter[str | None] = Counter()
-        self._waiting: list[list[str | None]] = []  # a list of its own for each, so that no two are alike
-        self._changed = asyncio.Event()
+        self._all = asyncio.Semaphore(slots)
+        self._own = WeakValueDictionary[str | None, asyncio.Semaphore]()  # of users who hold a slot or wait for one
 
     @asynccontextmanager
     async def slot(self, user: str | None) -> AsyncIterator[None]:
         """Hold one slot, or raise RateLimited or SourceUnavailable if none becomes free in time."""
-        await self._wait([user])
-        self._count(user, 1)
-        try:
+        own = awaited = self._own.setdefault(user, asyncio.Semaphore(self._most))
+        async with AsyncExitStack() as held:
+            try:
+                async with asyncio.timeout(self._longest_wait):
+                    await held.enter_async_context(own)
+                    awaited = self._all
+                    await held.enter_async_context(self._all)
+            except TimeoutError:
+                raise self._refuse(is_own=awaited is own) from None
             yield
-        finally:
-            self._count(user, -1)
 
-    async def _wait(self, place: list[str | None]) -> None:
-        self._waiting.append(place)
-        try:
-            async with asyncio.timeout(self._longest_wait):
-                while not self._free or self._find_next() is not place:
-                    await self._changed.wait()
-        except TimeoutError:
-            raise self._refuse(place[0]) from None
-        finally:
-            self._waiting = [each for each in self._waiting if each is not place]
-            self._wake()
-
-    def _find_next(self) -> list[str | None] | None:
-        """Return who gets the next slot; users who wait for their own statements are left out."""
-        waiting = [each for each in self._waiting if self._held[each[0]] < self.most]
-        return min(waiting, key=lambda each: self._held[each[0]], default=None)
-
-    def _count(self, user: str | None, slots: int) -> None:
-        self._free -= slots
-        self._held[user] += slots
-        self._held += Counter()  # drops those who hold none
-        self._wake()
-
-    def _wake(self) -> None:
-        """Have all who wait look whether it is their turn."""
-        self._changed.set()
-        self._changed = asyncio.Event()
-
-    def _refuse(self, user: str | None) -> RateLimited | SourceUnavailable:
-        if self._held[user] >= self.most:
+    def _refuse(self, *, is_own: bool) -> RateLimited | SourceUnavailable:
+        if is_own:
             return RateLimited(
-                f"{self.most} of your statements still run on this data source; wait until one has ended", RETRY_SECONDS
+                f"{self._most} of your statements still run on this data source; wait until one has ended",
+                RETRY_SECONDS,
             )
         return SourceUnavailable("all connections to the data source are busy; try again")
