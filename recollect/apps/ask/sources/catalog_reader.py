@@ -70,6 +70,7 @@ def _read_schema(connection: Connection, inspector: Inspector, schema: str | Non
     reflected.reflect(connection, schema, views=True, resolve_fks=False)
     views, readable = _list_views(inspector, schema), read_columns(connection, schema)
     foreign = inspector.get_multi_foreign_keys(schema=schema, kind=ObjectKind.ANY)
+    # Names are converted, because SQLAlchemy's are a class of its own.
     for table in sorted(reflected.tables.values(), key=lambda each: each.name):
         columns = [each for each in table.columns if readable is None or (table.name, each.name) in readable]
         keys: list[Any] = foreign.get((schema, table.name)) or []
@@ -77,7 +78,7 @@ def _read_schema(connection: Connection, inspector: Inspector, schema: str | Non
             yield Table(
                 name=_join_name(schema, table.name),
                 columns=tuple(_make_column(each, _find_unique_columns(table)) for each in columns),
-                primary_key=tuple(each.name for each in table.primary_key),
+                primary_key=tuple(str(each.name) for each in table.primary_key),
                 foreign_keys=tuple(_read_foreign_key(each, inspector.default_schema_name) for each in keys),
                 comment=table.comment or "",
                 is_view=table.name in views,
@@ -92,7 +93,7 @@ def _list_views(inspector: Inspector, schema: str | None) -> set[str]:
 
 
 def _join_name(schema: str | None, name: str) -> str:
-    return f"{schema}.{name}" if schema else name
+    return f"{schema}.{name}" if schema else str(name)
 
 
 def _read_foreign_key(key: Any, default: str | None) -> ForeignKey:
@@ -111,7 +112,7 @@ def _find_unique_columns(table: sql.Table) -> set[str]:
 def _make_column(column: sql.Column[Any], unique: set[str]) -> Column:
     enums = tuple(getattr(column.type, "enums", None) or ())
     return Column(
-        name=column.name,
+        name=str(column.name),
         type=classify_type(column.type),
         # SQLite's columns need no type, and the expressions of its views have none.
         native="" if isinstance(column.type, types.NullType) else str(column.type),
