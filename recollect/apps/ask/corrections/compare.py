@@ -33,20 +33,21 @@ def find_changes(generated_sql: str, corrected_sql: str, dialect: str, schema: S
     before, after = parse_pair(generated_sql, corrected_sql, dialect, schema)
     tables = match_tables(before, after)
     rename_tables(before, tables)
-    changes = [
-        Change("table_substitution", new, old, new)
-        for old, new in tables.items()
-        if not (SECOND_USE.search(old) and SECOND_USE.sub("", old) in tables)
-    ]
+    changes = [Change("table_substitution", new, old, new) for old, new in tables.items() if not _is_again(old, tables)]
     old, new = (read_clauses(canonicalize(query, dialect), dialect) for query in (before, after))
     replaced = Replacements(tables=frozenset(tables.values()))
     # The queries inside are compared in order; if one came or went, only the outermost are.
-    pairs = list(zip(old, new, strict=False))[: None if len(old) == len(new) else 1]
-    found = [change for pair in pairs for change in compare_clauses(*pair, replaced)]
-    changes += [change for change in dict.fromkeys(found) if not _follows_tables(change, tables)]
-    # A difference that no rule names must not pass for a confirmation.
+    count = len(old) if len(old) == len(new) else 1
+    for one, other in zip(old[:count], new[:count], strict=True):
+        changes += [each for each in compare_clauses(one, other, replaced) if not _follows_tables(each, tables)]
     is_same = [each.meaning for each in old] == [each.meaning for each in new]
-    return changes or ([] if is_same else [Change("projection")])
+    # A difference that no rule names must not pass for a confirmation.
+    return list(dict.fromkeys(changes)) or [Change("projection")] * (not is_same)
+
+
+def _is_again(name: str, tables: Mapping[str, str]) -> bool:
+    """Whether a name is that of the second use of one of the tables."""
+    return SECOND_USE.search(name) is not None and SECOND_USE.sub("", name) in tables
 
 
 def compare_clauses(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:

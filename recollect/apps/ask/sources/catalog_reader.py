@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any, TypeVar
 
 import sqlalchemy as sql
@@ -69,20 +69,21 @@ def _read_schema(connection: Connection, inspector: Inspector, schema: str | Non
     reflected = sql.MetaData()
     reflected.reflect(connection, schema, views=True, resolve_fks=False)
     views, readable = _list_views(inspector, schema), read_columns(connection, schema)
-    foreign = inspector.get_multi_foreign_keys(schema=schema, kind=ObjectKind.ANY)
-    # Names are converted, because SQLAlchemy's are a class of its own.
+    foreign: Any = inspector.get_multi_foreign_keys(schema=schema, kind=ObjectKind.ANY)
     for table in sorted(reflected.tables.values(), key=lambda each: each.name):
         columns = [each for each in table.columns if readable is None or (table.name, each.name) in readable]
-        keys: list[Any] = foreign.get((schema, table.name)) or []
-        if columns:
-            yield Table(
-                name=_join_name(schema, table.name),
-                columns=tuple(_make_column(each, _find_unique_columns(table)) for each in columns),
-                primary_key=tuple(str(each.name) for each in table.primary_key),
-                foreign_keys=tuple(_read_foreign_key(each, inspector.default_schema_name) for each in keys),
-                comment=table.comment or "",
-                is_view=table.name in views,
-            )
+        keys = foreign.get((schema, table.name)) or ()
+        made = Table(
+            name=_join_name(schema, table.name),
+            columns=tuple(map(_make_column, columns, repeat(_find_unique_columns(table)))),
+            # SQLAlchemy's names are a class of their own.
+            primary_key=tuple(map(str, table.primary_key.columns.keys())),
+            foreign_keys=tuple(map(_read_foreign_key, keys, repeat(inspector.default_schema_name))),
+            comment=table.comment or "",
+            is_view=table.name in views,
+        )
+        if made.columns:
+            yield made
 
 
 def _list_views(inspector: Inspector, schema: str | None) -> set[str]:
@@ -104,9 +105,10 @@ def _read_foreign_key(key: Any, default: str | None) -> ForeignKey:
 
 def _find_unique_columns(table: sql.Table) -> set[str]:
     """Return the columns that have a unique index or constraint of their own."""
-    unique = [table.primary_key, *(each for each in table.constraints if isinstance(each, sql.UniqueConstraint))]
-    sets = [each.columns for each in (*unique, *(index for index in table.indexes if index.unique))]
-    return {columns[0].name for columns in map(list, sets) if len(columns) == 1}
+    constraints = [each for each in table.constraints if isinstance(each, sql.UniqueConstraint)]
+    sets = [list(each.columns) for each in (table.primary_key, *constraints)]
+    sets += [list(index.expressions) for index in table.indexes if index.unique]
+    return {str(unique[0].name) for unique in sets if len(unique) == 1 and isinstance(unique[0], sql.Column)}
 
 
 def _make_column(column: sql.Column[Any], unique: set[str]) -> Column:
