@@ -15,6 +15,7 @@ from functools import cache
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
+from sqlglot.optimizer.scope import traverse_scope
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -178,23 +179,12 @@ def _explain_error(error: SqlglotError, tokens: Sequence[Token], sql: str) -> st
 def list_tables(sql: str, dialect: str) -> tuple[str, ...]:
     """Return the tables that a stored statement names, as written, without its CTEs; none if it cannot be parsed."""
     try:
-        tree = parse_statement(sql, Dialect.get_or_raise(dialect))
+        scopes = traverse_scope(parse_statement(sql, Dialect.get_or_raise(dialect)))
     except (StatementDenied, SqlglotError, RecursionError, ValueError):
         return ()
-    named = [table for table in tree.find_all(exp.Table, bfs=False) if isinstance(table.this, exp.Identifier)]
-    return tuple(dict.fromkeys(".".join(part.name for part in each.parts) for each in named if not _is_cte(each)))
-
-
-def _is_cte(table: exp.Table) -> bool:
-    """Whether a WITH around a table gives it its name; inside the CTE of that name only if it is recursive."""
-    node: exp.Expr | None = None if table.args.get("db") else table
-    while node:
-        clause = node.args.get("with_") or exp.With(expressions=[])
-        for cte in clause.expressions:
-            if cte.alias.lower() == table.name.lower():
-                return bool(clause.args.get("recursive")) or table.find_ancestor(exp.CTE) is not cte
-        node = node.parent
-    return False
+    sources = [source for scope in scopes for source in scope.sources.values()]
+    named = [each for each in sources if isinstance(each, exp.Table) and isinstance(each.this, exp.Identifier)]
+    return tuple(dict.fromkeys(".".join(part.name for part in each.parts) for each in named))
 
 
 # Cost -----------------------------------------------------------------------------------------------------------------

@@ -106,7 +106,7 @@ def _read_foreign_key(key: Any, default: str | None) -> ForeignKey:
 def _find_unique_columns(table: sql.Table) -> set[str]:
     """Return the columns that have a unique index or constraint of their own."""
     constraints = [each for each in table.constraints if isinstance(each, sql.UniqueConstraint)]
-    sets = [list(each.columns) for each in (table.primary_key, *constraints)]
+    sets: list[list[Any]] = [list(each.columns) for each in (table.primary_key, *constraints)]
     sets += [list(index.expressions) for index in table.indexes if index.unique]
     return {str(unique[0].name) for unique in sets if len(unique) == 1 and isinstance(unique[0], sql.Column)}
 

@@ -262,5 +262,5 @@ def read_tables(connection: Any) -> Iterator[Table]:
 
 def make_column(name: str, native: str, nullable: bool, comment: str, *, is_unique: bool) -> Column:
     enums = tuple(value.replace("''", "'") for value in TEXT.findall(native)) if native.startswith("ENUM(") else ()
-    kind = next((kind for form, kind in TYPES.items() if re.match(form, native)), "other")
+    kind: ColumnType = next((kind for form, kind in TYPES.items() if re.match(form, native)), "other")
     return Column(name, kind, native, nullable, comment, enums, is_complete=bool(enums), is_unique=is_unique)
