@@ -1,7 +1,7 @@
 """A query clause by clause, in a form in which two queries can be compared. `read_clauses` is the entry point.
 
-It takes a tree that query_tree.py and canonical_forms.py have prepared. A query inside another one is not part of the
-text around it; it has clauses of its own.
+It takes a tree that query_tree.py has prepared, and changes it into canonical forms. A query inside another one is not
+part of the text around it; it has clauses of its own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import filterfalse
 
 from sqlglot import exp
 
-from recollect.apps.ask.corrections.canonical_forms import render, restore_date_parts, split_conjuncts
+from recollect.apps.ask.corrections.canonical_forms import canonicalize, render, restore_date_parts, split_conjuncts
 from recollect.apps.ask.corrections.query_tree import is_inner_join, list_joins, list_sources
 
 HOLE = "subquery"
@@ -128,7 +128,7 @@ def name_column(column: exp.Column) -> str:
 
 def read_clauses(query: exp.Query, dialect: str) -> list[Clauses]:
     """Return the clauses of a query and of the queries inside it, the outermost first."""
-    return [_read_query(one, dialect) for one in query.find_all(*QUERIES, bfs=False)]
+    return [_read_query(one, dialect) for one in canonicalize(query, dialect).find_all(*QUERIES, bfs=False)]
 
 
 def _read_query(query: exp.Expr, dialect: str) -> Clauses:

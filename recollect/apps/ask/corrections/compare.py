@@ -17,7 +17,7 @@ from operator import itemgetter
 from sqlglot import exp
 
 from recollect.apps.ask.corrections import Change, ChangeKind
-from recollect.apps.ask.corrections.canonical_forms import canonicalize, find_grain
+from recollect.apps.ask.corrections.canonical_forms import find_grain
 from recollect.apps.ask.corrections.clauses import OUTER, Clauses, Item, list_texts, read_clauses
 from recollect.apps.ask.corrections.lessons import split_identifier
 from recollect.apps.ask.corrections.query_tree import DERIVED, Schema, parse_pair, rename_tables
@@ -34,7 +34,7 @@ def find_changes(generated_sql: str, corrected_sql: str, dialect: str, schema: S
     tables = match_tables(before, after)
     rename_tables(before, tables)
     changes = [Change("table_substitution", new, old, new) for old, new in tables.items() if not _is_again(old, tables)]
-    old, new = (read_clauses(canonicalize(query, dialect), dialect) for query in (before, after))
+    old, new = read_clauses(before, dialect), read_clauses(after, dialect)
     replaced = Replacements(tables=frozenset(tables.values()))
     # The queries inside are compared in order; if one came or went, only the outermost are.
     count = len(old) if len(old) == len(new) else 1
