@@ -321,12 +321,12 @@ def check_url(url: URL, rules: SourceRules) -> Address:
     """Return the address that a URL names, or raise an InvalidInput that names the rule it breaks."""
     if any(ord(character) < 32 for part in url for character in str(part or "")):
         raise InvalidInput(FIELD, "has a control character")
-    if url.drivername in FILES:
-        return check_file(url, rules)
-    if url.drivername == POSTGRES:
-        return check_postgres(url, rules)
-    if url.drivername == MYSQL:
-        return check_mysql(url, rules)
+    checks = {POSTGRES: check_postgres, MYSQL: check_mysql, **dict.fromkeys(FILES, check_file)}
+    return checks.get(url.drivername, check_other)(url, rules)
+
+
+def check_other(url: URL, rules: SourceRules) -> Address:
+    """Return the driver alone: SQLAlchemy opens the address of a local caller as it is."""
     if not rules.is_local:
         raise InvalidInput(
             FIELD,

@@ -99,13 +99,13 @@ class StreamingCursor(SSCursor):  # type: ignore[misc, unused-ignore]
             self.connection = None
 
 
-def make_mysql_opener(address: Address, find: Callable[[str], Sequence[str]]) -> Callable[[], MySQLConnection]:
+def make_mysql_opener(address: Address, find: Callable[[], Sequence[str]]) -> Callable[[], MySQLConnection]:
     """Return a function that opens a connection. It calls `find` each time for the checked addresses of the host."""
 
     def connect() -> MySQLConnection:
         if address.socket:
             return connect_to(address, address.socket)
-        places = [(each, address.port or PORT) for each in find(address.host)]
+        places = [(each, address.port or PORT) for each in find()]
         for place in places[:-1]:
             try:
                 return connect_to(address, place)

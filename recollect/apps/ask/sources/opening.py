@@ -54,6 +54,12 @@ PRAGMAS = {
     *("table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo"),
     *("foreign_key_list", "database_list"),
 }
+POOL: Mapping[str, Any] = {
+    "pool_size": THREADS,
+    "max_overflow": 0,
+    "poolclass": QueuePool,
+    "hide_parameters": True,
+}
 FORBIDDEN_FUNCTIONS = {"load_extension", "writefile", "readfile", "edit", "fts3_tokenizer"}
 
 
@@ -72,24 +78,44 @@ def open_engine(
     """Return an engine for an address that the rules allow. Nothing is connected yet: each new connection resolves the
     host, checks all its addresses and goes to one of those. `own` is the server that may not be a source."""
     address = check_url(url, rules)
-    options: dict[str, Any] = {"pool_size": THREADS, "max_overflow": 0, "poolclass": QueuePool, "hide_parameters": True}
-    if address.driver == "sqlite":
-        # A local caller gets the error at once; for others a missing file is a connection that fails.
-        file = find_file(address.file, rules) if rules.is_local else None
-        return create_engine("sqlite://", creator=lambda: open_sqlite(address, rules, file), **options)
-    if address.file:
-        return open_duckdb(address, rules)
-    options["pool_pre_ping"] = True
-    if address.driver == MYSQL:
-        require_driver("pymysql", "PyMySQL", "mysql")
-        from recollect.apps.ask.sources.mysql import make_mysql_opener
 
-        connect = make_mysql_opener(address, lambda host: find_addresses(host, rules.hosts, resolve))
-        return create_engine(f"{MYSQL}://", creator=connect, **options)
+    def find() -> tuple[str, ...]:
+        return find_addresses(address.host, rules.hosts, resolve)
+
+    if address.file:
+        return (open_sqlite if address.driver == "sqlite" else open_duckdb)(address, rules)
     if address.driver == POSTGRES:
-        return open_postgres(address, rules, own, resolve, options)
+        return open_postgres(address, rules, own, find)
+    return open_mysql(address, find) if address.driver == MYSQL else open_other(url)
+
+
+def open_postgres(
+    address: Address, rules: SourceRules, own: ServerIdentity | None, find: Callable[[], Sequence[str]]
+) -> Engine:
+    """Return an engine whose URL names nothing: every connection gets its parameters from the hook."""
+    engine = create_engine(f"{POSTGRES}://", connect_args={"prepare_threshold": None}, pool_pre_ping=True, **POOL)
+
+    def set_parameters(dialect: Any, record: Any, arguments: Any, parameters: dict[str, Any]) -> None:
+        parameters.update(make_parameters(address, find() if address.host else (), rules))
+
+    event.listen(engine, "do_connect", set_parameters)
+    # First of all: before SQLAlchemy itself sends a query.
+    event.listen(engine, "connect", lambda driver, _: check_identity(driver, own, rules), insert=True)
+    event.listen(engine, "connect", lambda driver, _: register_date_loaders(driver))
+    return engine
+
+
+def open_mysql(address: Address, find: Callable[[], Sequence[str]]) -> Engine:
+    require_driver("pymysql", "PyMySQL", "mysql")
+    from recollect.apps.ask.sources.mysql import make_mysql_opener
+
+    return create_engine(f"{MYSQL}://", creator=make_mysql_opener(address, find), pool_pre_ping=True, **POOL)
+
+
+def open_other(url: URL) -> Engine:
+    """Return an engine for another database of a local caller, as SQLAlchemy opens it."""
     try:
-        return create_engine(url, **options)
+        return create_engine(url, pool_pre_ping=True, **POOL)
     except NoSuchModuleError:
         raise InvalidInput(FIELD, f"{url.drivername!r} is not a database that SQLAlchemy knows") from None
     except ImportError as error:
@@ -98,21 +124,10 @@ def open_engine(
         ) from None
 
 
-def open_postgres(
-    address: Address, rules: SourceRules, own: ServerIdentity | None, resolve: Resolve, options: dict[str, Any]
-) -> Engine:
-    """Return an engine whose URL names nothing: every connection gets its parameters from the hook."""
-    engine = create_engine(f"{POSTGRES}://", connect_args={"prepare_threshold": None}, **options)
-
-    def set_parameters(dialect: Any, record: Any, arguments: Any, parameters: dict[str, Any]) -> None:
-        found = find_addresses(address.host, rules.hosts, resolve) if address.host else ()
-        parameters.update(make_parameters(address, found, rules))
-
-    event.listen(engine, "do_connect", set_parameters)
-    # First of all: before SQLAlchemy itself sends a query.
-    event.listen(engine, "connect", lambda driver, _: check_identity(driver, own, rules), insert=True)
-    event.listen(engine, "connect", lambda driver, _: register_date_loaders(driver))
-    return engine
+def open_sqlite(address: Address, rules: SourceRules) -> Engine:
+    # A local caller gets the error at once; for others a missing file is a connection that fails.
+    file = find_file(address.file, rules) if rules.is_local else None
+    return create_engine("sqlite://", creator=lambda: connect_sqlite(file or find_file(address.file, rules)), **POOL)
 
 
 def require_driver(module: str, package: str, extra: str) -> None:
@@ -199,10 +214,8 @@ def check_identity(driver: Any, own: ServerIdentity | None, rules: SourceRules) 
         raise
 
 
-def open_sqlite(address: Address, rules: SourceRules, file: Path | None) -> sqlite3.Connection:
-    """Return a read-only connection. Without `file` the address is resolved each time, because a link may have
-    changed."""
-    path = file or find_file(address.file, rules)
+def connect_sqlite(path: Path) -> sqlite3.Connection:
+    """Return a read-only connection."""
     # A connection belongs to one thread at a time, but not always to the same.
     connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, check_same_thread=False, timeout=5.0)
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
