@@ -6,6 +6,7 @@ part of the text around it; it has clauses of its own.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import filterfalse
@@ -126,9 +127,20 @@ def name_column(column: exp.Column) -> str:
     return f"{column.table}.{column.name}" if column.table else column.name
 
 
-def read_clauses(query: exp.Query, dialect: str) -> list[Clauses]:
-    """Return the clauses of a query and of the queries inside it, the outermost first."""
-    return [_read_query(one, dialect) for one in canonicalize(query, dialect).find_all(*QUERIES, bfs=False)]
+def read_clauses(query: exp.Query, dialect: str) -> dict[str, Clauses]:
+    """Return the clauses of a query and of the queries inside it, by place: in which clause of which query, and the
+    how manieth there. The outermost comes first."""
+    places: dict[int, str] = {}
+    uses: Counter[str] = Counter()
+    for one in canonicalize(query, dialect).find_all(*QUERIES, bfs=False):
+        part: exp.Expr = one
+        while part.parent is not None and not isinstance(part.parent, QUERIES):
+            part = part.parent
+        place = f"{places.get(id(part.parent), '')}/{'from_' if part.arg_key == 'joins' else part.arg_key}"
+        uses[place] += 1
+        places[id(one)] = f"{place} {uses[place]}"
+    found = query.find_all(*QUERIES, bfs=False)
+    return {places[id(one)]: _read_query(one, dialect) for one in found}
 
 
 def _read_query(query: exp.Expr, dialect: str) -> Clauses:

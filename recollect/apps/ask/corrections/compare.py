@@ -33,21 +33,22 @@ def find_changes(generated_sql: str, corrected_sql: str, dialect: str, schema: S
     before, after = parse_pair(generated_sql, corrected_sql, dialect, schema)
     tables = match_tables(before, after)
     rename_tables(before, tables)
-    changes = [Change("table_substitution", new, old, new) for old, new in tables.items() if not _is_again(old, tables)]
+    changes = _list_substituted(tables)
     old, new = read_clauses(before, dialect), read_clauses(after, dialect)
     replaced = Replacements(tables=frozenset(tables.values()))
-    # The queries inside are compared in order; if one came or went, only the outermost are.
-    count = len(old) if len(old) == len(new) else 1
-    for one, other in zip(old[:count], new[:count], strict=True):
-        changes += [each for each in compare_clauses(one, other, replaced) if not _follows_tables(each, tables)]
-    is_same = [each.meaning for each in old] == [each.meaning for each in new]
+    places = [place for place in old if place in new]
+    for place in places:
+        found = compare_clauses(old[place], new[place], replaced)
+        changes += [change for change in found if not _follows_tables(change, tables)]
+    is_same = old.keys() == new.keys() and all(old[place].meaning == new[place].meaning for place in places)
     # A difference that no rule names must not pass for a confirmation.
     return list(dict.fromkeys(changes)) or [Change("projection")] * (not is_same)
 
 
-def _is_again(name: str, tables: Mapping[str, str]) -> bool:
-    """Whether a name is that of the second use of one of the tables."""
-    return SECOND_USE.search(name) is not None and SECOND_USE.sub("", name) in tables
+def _list_substituted(tables: Mapping[str, str]) -> list[Change]:
+    """Return a change for each table, once where a query uses it twice."""
+    again = {name for name in tables if SECOND_USE.search(name) and SECOND_USE.sub("", name) in tables}
+    return [Change("table_substitution", new, old, new) for old, new in tables.items() if old not in again]
 
 
 def compare_clauses(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:

@@ -187,7 +187,7 @@ class Qualifier:
             own, outer = _label_sources(select), names.get(id(select.parent_select), {})
             names[id(select)] = {**outer, **own}
             for column in list_own_columns(select):
-                table = names[id(select)].get(column.table, column.table) or self._find_owner(column.name, own)
+                table = names[id(select)].get(column.table) or column.table or self._find_owner(column.name, own)
                 column.replace(exp.column(column.this, table or None))
                 self.known.add((table, column.name))
         for source in query.find_all(exp.Table, exp.Subquery):
