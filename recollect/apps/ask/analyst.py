@@ -70,7 +70,7 @@ from recollect.apps.ask.source_registry import OpenSource, SourceRegistry, fetch
 from recollect.apps.ask.sources.address_rules import SourceRules
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.teaching import (
-    find_definition,
+    find_taught_meaning,
     learn_choice,
     learn_meaning,
     propose_shared_question,
@@ -363,7 +363,7 @@ class Analyst:
         """Learn what the message says that a word means; None if it says something else. If a question was asked back
         because of that word, it is answered."""
         question, term = find_open_question(inquiry)
-        taught = find_definition(inquiry)
+        taught = find_taught_meaning(inquiry)
         if taught is None and term and await self._is_meaning(scope, inquiry, question, term):
             taught = term, inquiry.question
         if taught is None:

@@ -21,7 +21,7 @@ from recollect.apps.ask.gate import check_sql
 from recollect.apps.ask.patterns import normalize_question
 from recollect.apps.ask.question import Ask, SessionContext, read_clarifications, read_stored_context
 from recollect.apps.ask.source_registry import View
-from recollect.apps.ask.vocabulary import extract_definition, list_terms
+from recollect.apps.ask.vocabulary import list_terms
 from recollect.deadline import run_in_time
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, RecollectError
@@ -30,7 +30,7 @@ from recollect.settings import Settings
 from recollect.values.conversation import Turn
 from recollect.values.memory import Memory, MemoryKind
 from recollect.values.query import Query, Recall
-from recollect.values.resolution import PROJECT, Brief, Briefing, Resolution, resolve_terms
+from recollect.values.resolution import Brief, Briefing, Resolution, resolve_terms
 from recollect.values.scope import RequestId, Scope, uuid7
 from recollect.values.term import MAX_TERMS, Term
 from recollect.values.text import stem_term
@@ -159,7 +159,7 @@ class MemoryReader:
             known.standalone,
             turns=tuple(known.turns),
             similar=similar,
-            resolutions=add_knowledge(keep_resolved(resolved), known.facts, wanted.terms),
+            resolutions=keep_resolved(resolved),
             preferences=list_preferences(active, known.shared),
             rated=tuple(each for each in active if each.kind in VETTED),
             facts=tuple(known.facts),
@@ -289,21 +289,6 @@ def list_preferences(own: Iterable[Memory], shared: Iterable[Memory]) -> tuple[t
 
 def keep_resolved(found: Iterable[Resolution]) -> tuple[Resolution, ...]:
     return tuple(each for each in found if each.is_resolved)
-
-
-def add_knowledge(
-    resolutions: tuple[Resolution, ...], facts: Iterable[Memory], terms: Iterable[str]
-) -> tuple[Resolution, ...]:
-    """Return the meanings with those that the project's knowledge gives in a sentence, which only the glossary is
-    below."""
-    higher = {stem_term(each.term) for each in resolutions if each.tier != "ontology"}
-    said = {stem_term(term): term for term in terms}
-    found = dict[str, Resolution]()
-    for term, meaning in filter(None, (extract_definition(fact.value) for fact in facts)):
-        stem = stem_term(term)
-        if stem in said and stem not in higher:
-            found.setdefault(stem, Resolution(said[stem], meaning, "project", PROJECT))
-    return (*found.values(), *(each for each in resolutions if stem_term(each.term) not in found))
 
 
 def find_similar(

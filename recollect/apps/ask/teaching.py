@@ -23,12 +23,12 @@ from recollect.apps.ask.vocabulary import (
     AGGREGATE,
     CALLS,
     OPENER,
-    extract_definition,
     make_words,
     shorten_term,
     write_arithmetic,
 )  # fmt: skip
 from recollect.errors import InvalidInput
+from recollect.learning.definitions import find_definition
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
 from recollect.values.memory import Memory, MemoryKind
 from recollect.values.resolution import Resolution
@@ -67,7 +67,7 @@ class TaughtCorrection:
 # Meanings ------------------------------------------------------------------------------------------------------------
 
 
-def find_definition(inquiry: Inquiry) -> tuple[str, str] | None:
+def find_taught_meaning(inquiry: Inquiry) -> tuple[str, str] | None:
     """Return the term and the meaning that a message gives ("active means logged in within 30 days", "VIP: customers
     with ..."); None if it says something else."""
     text, index = inquiry.question.strip(), inquiry.view.index
@@ -77,7 +77,7 @@ def find_definition(inquiry: Inquiry) -> tuple[str, str] | None:
             meant = index.tables[last.subject].title
         # "Call the clients in Rome" is no definition unless it names something in the database.
         return (called["said"], f"refers to {meant}") if named_targets(meant, index) else None
-    if found := extract_definition(text):
+    if found := find_definition(text):
         return found
     said = EQUATION.match(text)
     if said is None or not defines(said["term"], said["sign"], said["meaning"], index):

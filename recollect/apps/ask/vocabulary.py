@@ -20,8 +20,7 @@ from recollect.apps.ask.question import Assumption, Scalar, SessionContext
 from recollect.apps.ask.semantic.catalog import Catalog, Column, Table
 from recollect.apps.ask.semantic.model import SemanticModel
 from recollect.apps.ask.sql_text import find_columns, find_tables_for, ground_condition
-from recollect.learning.extract import extract
-from recollect.learning.rules import rulebooks
+from recollect.learning.definitions import find_definition_in_fact
 from recollect.recall.question_terms import terms_in
 from recollect.values.memory import Memory
 from recollect.values.resolution import Resolution
@@ -44,8 +43,6 @@ CALLS = re.compile(
     r"(?:our |the |my |all )*(?P<meant>[\w ]+?) (?:as )?(?P<said>[\w-]+)\W*$",
     re.IGNORECASE,
 )
-# Words around a term that are not part of it: "actually, active now means ...".
-ASIDE = re.compile(r"^(?:actually|now|from now on|so|well)\b[, ]*|[, ]*\b(?:now|from now on|again)$", re.IGNORECASE)
 AGGREGATE = re.compile(r"^\s*(sum|avg|min|max|count)\s*\(\s*(.+?)\s*\)\s*$", re.IGNORECASE | re.DOTALL)
 # The words of "quantity times unit price", with their signs.
 SIGNS = {
@@ -138,15 +135,6 @@ def build_vocabulary(
     return Taught(tuple(words), tuple(reversed(first.values())), context.time_focus, tuple(notes), grain)
 
 
-def extract_definition(text: str) -> tuple[str, str] | None:
-    """Return the term and the meaning of a sentence such as "active means logged in within 30 days"; else None."""
-    for fact in extract(text, "user", rulebooks()).facts:
-        kind, _, term = fact.key.partition(":")
-        if kind == "definition" and term and fact.value.casefold() != text.strip().casefold():
-            return ASIDE.sub("", term), fact.value
-    return None
-
-
 def list_terms(question: str, most: int) -> list[str]:
     """Return what in a question may be a taught term: runs of one to four words, Chinese as `terms_in` has them."""
     words = question.split()
@@ -162,7 +150,8 @@ def make_words(said: Resolution, question: str, index: SchemaIndex, today: date)
     """Return how a taught term is read in this source: as a condition, which may fit several tables, as another name,
     as a figure, or else as a meaning in words, which the interpreter reads with the question."""
     term, tier, meaning = said.term, TIERS[said.tier or "project"], (said.meaning or "").strip()
-    plain = OPENER.sub("", meaning, count=1)
+    defined = find_definition_in_fact(meaning) if said.tier == "project" else None  # knowledge is told in sentences
+    plain = defined[1] if defined else OPENER.sub("", meaning, count=1)
     if tier == "glossary":
         # The names of a source's own model are in its index, and those of other sources mean nothing here.
         sql = "" if said.data_source else said.sql

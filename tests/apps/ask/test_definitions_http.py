@@ -206,9 +206,12 @@ def test_compared_periods_of_a_follow_up_have_a_figure_each(door: Door) -> None:
     assert compared["title"] == "Total sales by region and year, 2023 and 2024"
 
 
-def test_a_sentence_of_the_project_s_knowledge_defines_a_word(door: Door, sample: Path) -> None:
-    fact = {"fact": "Active means a customer who ordered within 45 days", "category": "business_rule"}
+@pytest.mark.parametrize(("term", "says"), [("Active", "means a customer who"), ("Active customer", "=")])
+def test_the_project_s_knowledge_defines_a_word(door: Door, sample: Path, term: str, says: str) -> None:
+    fact = {"fact": f"{term} {says} ordered within 45 days", "category": "business_rule"}
     known = door.post("/api/projects/default/knowledge", **fact)
+    [resolved] = door.post("/v1/resolve", 200, user="john", terms=[term])["resolutions"]
+    assert (resolved["tier"], resolved["meaning"]) == ("project", fact["fact"])
     ordered = "SELECT customer_id FROM orders WHERE ordered_at >= date('now', '-45 days')"
     assert door.figure(ACTIVE) == count(sample, f"SELECT COUNT(*) FROM customers WHERE id IN ({ordered})")
     door.ask("active means lifetime value above 5000")
