@@ -46,15 +46,15 @@ def is_question(meaning: str) -> bool:
 
 
 def read_conditions(meaning: str, table: str, linked: Linked) -> list[Reading]:
-    """Return the readings of a meaning as conditions on the rows of a table, best first."""
+    """Return the readings of a meaning as conditions on the rows of a table, best first; none that leaves a word out,
+    because the rest may say something else."""
     from recollect.apps.ask.interpret.compose import compose
     from recollect.apps.ask.interpret.finish import finish
 
     subject = linked.index.tables[table].title
     inner = link_question(f"{subject} {LEAD} {meaning}", linked.index, Vocabulary(), today=linked.today)
-    drafts = [
-        draft for state in compose(inner, WIDTH) for draft in finish(state, inner) if draft.frame.subject == table
-    ]
+    states = [state for state in compose(inner, WIDTH) if not state.skipped]
+    drafts = [draft for state in states for draft in finish(state, inner) if draft.frame.subject == table]
     drafts.sort(key=lambda draft: -draft.score)
     readings = ((draft, conditions_of(draft.frame, linked)) for draft in drafts)
     return [Reading(draft, found) for draft, found in readings if found is not None and found.conditions]
@@ -74,7 +74,7 @@ def is_whole(reading: Reading, readings: Sequence[Reading]) -> bool:
     is_lost = any(name in LOST and amount > 0 for name, amount in draft.features)
     rivals = {each.conditions for each in readings if draft.score - each.draft.score < CLOSE} - {reading.conditions}
     is_more = not frame.having and (frame.metrics or frame.groups or frame.order)
-    return not (draft.state.skipped or is_lost or rivals or is_more)
+    return not (is_lost or rivals or is_more)
 
 
 def conditions_of(frame: Frame, linked: Linked) -> Frame | None:
