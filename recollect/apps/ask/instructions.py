@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.interpret import Candidate, Frame, link_question, propose, render_frame
 from recollect.apps.ask.interpret.explain import label_frame
 from recollect.apps.ask.interpret.words import split_name, stem_phrase
 from recollect.apps.ask.memory import HABITS
-from recollect.apps.ask.proposals import Inquiry
 from recollect.apps.ask.question import Learned
 from recollect.apps.ask.sql_text import ground_condition
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
@@ -71,6 +71,21 @@ class Retracted:
 
     memories: tuple[Memory, ...]
     restored: tuple[Learned, ...] = ()
+
+
+async def follow_instruction(
+    analyst: Analyst, scope: Scope, inquiry: Inquiry
+) -> tuple[str, tuple[Learned, ...]] | None:  # fmt: skip
+    """Forget what the message says, or learn the filter that it says always holds. Return what was done, in words, and
+    what is learned; None if the message is no instruction."""
+    if kept := find_standing_filter(inquiry):
+        learned = await learn_filter(analyst, scope, inquiry, kept)
+        return f"Saved for you, for every question: {'; '.join(each.meaning for each in learned)}.", learned
+    term = find_retraction(inquiry.question)
+    if term is None:
+        return None
+    done = await retract(analyst, scope, term)
+    return word_retraction(done, term, inquiry.question), done.restored
 
 
 def find_retraction(message: str) -> str | None:

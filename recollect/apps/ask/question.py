@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from recollect.apps.ask.interpret.frame import Frame
 from recollect.apps.ask.patterns import normalize_question
 from recollect.apps.ask.sources.running import Rows
 from recollect.errors import InvalidInput
@@ -167,10 +168,11 @@ class MemoryUsed:
 @dataclass(frozen=True, slots=True)
 class Answer:
     """Without `sql` it is a question back (`clarifications`), or a refusal that `text` explains. `memory` None: it took
-    no part, or failed; the answer may be in the log all the same."""
+    no part, or failed; the answer may be in the log all the same. Each way to an answer begins one with its statement,
+    confidence and assumptions; the analyst runs and words it."""
 
     question: str
-    text: str
+    text: str = ""
     source: str = ""
     dialect: str = ""
     sql: str = ""
@@ -184,10 +186,10 @@ class Answer:
     way: Way | None = None
     pattern: str | None = None
     examples: int = 0
-    confidence: float = 0.0
+    confidence: float = 1.0
     clarifications: tuple[Clarification, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
-    frame: Mapping[str, Any] | None = None
+    frame: Frame | None = None
     standalone: str | None = None
     related: tuple[str, ...] = ()
     related_tables: tuple[str, ...] = ()

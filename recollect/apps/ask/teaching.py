@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.apps.ask.corrections import Change, Correction, compare_queries
 from recollect.apps.ask.corrections.lessons import draw_lessons
+from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.interpret import SchemaIndex
 from recollect.apps.ask.interpret.link import CLEAR, link_names, link_operators, link_values, named_targets
 from recollect.apps.ask.interpret.words import Token, stem_phrase, tokenize
 from recollect.apps.ask.patterns import Pattern, check_pattern, fill_examples, shape_of
-from recollect.apps.ask.proposals import Inquiry, has_words
 from recollect.apps.ask.question import Answer, Choice, Learned, find_category
 from recollect.apps.ask.source_registry import OpenSource
 from recollect.apps.ask.sql_text import find_tables_for, ground_condition
@@ -23,6 +23,7 @@ from recollect.apps.ask.vocabulary import (
     AGGREGATE,
     CALLS,
     OPENER,
+    has_words,
     make_words,
     shorten_term,
     write_arithmetic,
@@ -290,7 +291,7 @@ def is_word(name: str, question: str, source: OpenSource) -> bool:
     question said it."""
     tables = source.catalog.tables
     known = {each.casefold() for table in tables for each in (table.name, *(column.name for column in table.columns))}
-    return name not in known or has_words(name.replace("_", " "), question)
+    return name not in known or has_words([name.replace("_", " ")], question)
 
 
 async def rate(

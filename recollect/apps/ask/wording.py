@@ -20,7 +20,7 @@ from recollect.apps.ask.interpret.explain import ENGLISH, Wording, group_words, 
 from recollect.apps.ask.interpret.frame import Ref
 from recollect.apps.ask.interpret.index import SchemaIndex
 from recollect.apps.ask.interpret.words import is_chinese, split_name
-from recollect.apps.ask.question import Clarification
+from recollect.apps.ask.question import Assumption, Clarification
 from recollect.apps.ask.sources.running import Rows
 from recollect.values.text import is_cjk
 
@@ -110,6 +110,30 @@ def ask_back(clarifications: Sequence[Clarification], question: str) -> str:
     return "\n".join(lines)
 
 
+def name_left_out(label: str, words: Sequence[str], question: str) -> str:
+    """Return the label of a choice with the words of the question that it leaves out."""
+    if not words:
+        return label
+    if is_cjk(question):
+        return f"{label}（不考虑“{'”、“'.join(dict.fromkeys(words))}”）"
+    quoted = ", ".join(f'"{word}"' for word in dict.fromkeys(words))
+    return f"{label} (without {quoted})"
+
+
+def word_question(term: str, known: Assumption | None, question: str, absent: Sequence[str] = ()) -> str:
+    """Return the question that stands above the choices, in the language of the user's question. `absent` says which
+    values the data do not have."""
+    if is_cjk(question):
+        opening = f"不明白“{term}”。" if term else ""
+        opening = f"“{term}”的含义是“{known.meaning}”，但没有对应的列。" if term and known else opening
+        return f"{opening}您指的是哪一个？"
+    opening = f'"{term}" is not known here. ' if term else ""
+    if term and known:
+        opening = f'"{term}" is known as "{known.meaning}" ({known.source}), but no column fits that. '
+    missing = "".join(f"There is {each}. " for each in absent)
+    return f"{missing}{opening}Which of these do you mean?"
+
+
 def explain_unclear(
     missing: Sequence[str], names: Sequence[str], question: str, *, is_too_long: bool = False
 ) -> str:  # fmt: skip
@@ -130,9 +154,9 @@ def explain_unclear(
 # Days and running periods --------------------------------------------------------------------------------------------
 
 
-def name_weekdays(rows: Rows, frame: Frame, question: str) -> Rows:
+def name_weekdays(rows: Rows, frame: Frame | None, question: str) -> Rows:
     """Return the rows with the names of weekdays in place of their numbers, which count from Sunday."""
-    if all(group.grain != "weekday" for group in frame.groups) or "weekday" not in rows.columns:
+    if "weekday" not in rows.columns or "weekday" not in list_grains(frame):
         return rows
     names, at = WEEKDAYS["zh" if is_chinese(question) else "en"], rows.columns.index("weekday")
     by_number = {str(n): name for n, name in enumerate(names)}
@@ -140,27 +164,22 @@ def name_weekdays(rows: Rows, frame: Frame, question: str) -> Rows:
     return replace(rows, rows=type(rows.rows)(made))
 
 
-def note_running_periods(rows: Rows, frame: Frame, today: date, question: str) -> list[str]:
+def note_running_periods(rows: Rows, frame: Frame | None, today: date, question: str) -> list[str]:
     """Return a note for each period among the groups, or among those compared, that is not over yet."""
-    compared = [ends for period in frame.periods if period.others for ends in period.ranges]
-    labels = list_running_groups(rows, frame, today)
-    labels += [f"{start} – {end}" for start, end in compared if is_running(start, end, f"{today}")]
-    if is_chinese(question):
-        return [f"{label} 尚未结束：数据截至 {today}" for label in labels]
-    return [f"{label} is not over yet: its figures are until {today}" for label in labels]
+    quarter, day = f"{today.year}-Q{(today.month + 2) // 3}", f"{today}"
+    current = {"year": f"{today.year}", "quarter": quarter, "month": f"{today:%Y-%m}", "week": f"{today:%Y-%W}"}
+    cells = dict(zip(rows.columns, zip(*rows.rows, strict=True), strict=False))
+    units = [grain for grain in list_grains(frame) if grain in current]
+    labels = [current[unit] for unit in units if current[unit] in map(str, cells.get(unit, ()))]
+    compared = [ends for period in (frame.periods if frame else ()) if period.others for ends in period.ranges]
+    labels += [f"{start} – {end}" for start, end in compared if start and end and start <= day < end]
+    note = "{} 尚未结束：数据截至 {}" if is_chinese(question) else "{} is not over yet: its figures are until {}"
+    return [note.format(label, day) for label in labels]
 
 
-def is_running(start: str | None, end: str | None, today: str) -> bool:
-    return start is not None and end is not None and start <= today < end
-
-
-def list_running_groups(rows: Rows, frame: Frame, today: date) -> list[str]:
-    """Return the groups of rows that are the current year, quarter, month or week."""
-    quarter = f"{today.year}-Q{(today.month + 2) // 3}"
-    current = {"year": str(today.year), "quarter": quarter, "month": f"{today:%Y-%m}", "week": f"{today:%Y-%W}"}
-    grains = [each.grain for each in frame.groups if each.grain in current and each.grain in rows.columns]
-    cells = {grain: [str(row[rows.columns.index(grain)]) for row in rows.rows] for grain in grains}
-    return [current[grain] for grain in grains if current[grain] in cells[grain]]
+def list_grains(frame: Frame | None) -> list[str]:
+    """Return the units of time by which the rows of a frame are grouped."""
+    return [group.grain for group in frame.groups if group.grain] if frame else []
 
 
 # Titles and headers --------------------------------------------------------------------------------------------------
