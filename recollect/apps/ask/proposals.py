@@ -43,6 +43,7 @@ from recollect.values.memory import Memory
 
 ASKED_BACK = 0.65  # most confidence of an interpretation that is asked back
 CHOSEN = 0.95  # confidence of a choice that the user made
+NOT_APPLIED = "which could not be applied to this database"
 VETTED_BY = {"question": "found right by you before", "correction": "put right by you before"}
 FOLLOW_UPS = {
     "en": ("What about {}?", "Only the top {}", "And by {}?"),
@@ -116,11 +117,12 @@ def propose_choice(inquiry: Inquiry, choice: Choice) -> Answer:
 
 def propose_interpretation(inquiry: Inquiry, found: Interpretation) -> Answer:
     """Return the best interpretation with its assumptions; with a question back where it is not clear enough."""
-    decision, notes = found.decision, tuple(name_unread(inquiry, found))
+    decision, unread = found.decision, [pair for pair in inquiry.taught.words if pair[1] in found.unread]
+    notes = tuple(f'"{said.term}" means "{said.meaning}" ({said.source}), {NOT_APPLIED}' for said, _ in unread)
     if decision.kind == "unclear":
         return replace(explain_missing_words(inquiry, found), notes=notes)
     best, *others = decision.candidates
-    assumptions = list_assumptions(inquiry.taught, best)
+    assumptions = tuple(each for each in list_assumptions(inquiry.taught, best) if each not in dict(unread))
     if decision.kind == "assume":
         assumptions += list_guesses(best, others[:1], decision.confidence)
     is_asked = decision.kind == "choices"
@@ -139,14 +141,6 @@ def propose_interpretation(inquiry: Inquiry, found: Interpretation) -> Answer:
         rows=get_whole_rows(found.rows.get(best.id), inquiry.ask.rows),
         notes=notes,
     )
-
-
-def name_unread(inquiry: Inquiry, found: Interpretation) -> Iterator[str]:
-    """Yield a note for each meaning of a word in the question that fits nothing in the database."""
-    unread = {name for word in found.unread for name in word.names}
-    for said, word in inquiry.taught.words:
-        if word.meaning and not unread.isdisjoint(word.names):
-            yield f'"{said.term}" means "{said.meaning}" ({said.source}), which could not be applied to this database'
 
 
 def explain_missing_words(inquiry: Inquiry, found: Interpretation) -> Answer:
@@ -230,12 +224,12 @@ def offer(
 def list_choices(found: Interpretation, index: SchemaIndex, question: str) -> tuple[Choice, ...]:
     """Return a choice for each suggested meaning of a word, which teaches it, and for the best candidates. Of these,
     those that read the whole question alone answer it from then on."""
-    candidates = found.decision.candidates[: CHOICES - len(found.suggestions)]
+    meant = {each.candidate.id: ((each.word, each.meaning),) for each in found.suggestions}
+    candidates = [each for each in found.decision.candidates if each.id not in meant][: CHOICES - len(meant)]
     read = [*(each.candidate for each in found.suggestions), *candidates]
     labels = make_distinct(
         [name_left_out(each.label, each.unexplained, question) for each in read], [each.frame for each in read], index
     )
-    meant = {each.candidate.id: ((each.word, each.meaning),) for each in found.suggestions}
     return tuple(
         Choice(
             str(n),
