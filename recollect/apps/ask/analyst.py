@@ -30,6 +30,7 @@ from recollect.apps.ask.llm import ModelRun, find_examples, word_rows, word_sche
 from recollect.apps.ask.memory import (
     MemoryReader,
     QuestionMemory,
+    add_session_meanings,
     list_replies,
     restrict_memory,
     resume_context,
@@ -74,7 +75,6 @@ log = logging.getLogger("recollect.ask")
 SURE, PER_QUESTION = 0.9, 0.25  # confidence without questions back, and what each of them costs
 MAX_MODELS = 20  # that requests may name
 WITHOUT_MEMORY = "answered without memory"
-TIERS = ("session", "user", "project", "ontology", "")  # of meanings, highest first
 KINDS = ("answer", "assume", "choices", "unclear")  # of decisions, best first
 OFFER_TURNS = 200  # of a session in which a clarification is looked for
 LATEST_SESSIONS, LATEST_TURNS = 3, 20  # sessions, and turns of each, in which a question is looked for
@@ -216,12 +216,11 @@ class Analyst:
 
     async def _prepare(self, scope: Scope, ask: Ask) -> Inquiry:
         """Return the question at the source that understands it best, with what memory has for it there."""
-        memory: QuestionMemory | None = None
-        if ask.remembers and self._settings.enabled:
-            memory = await self.reader.read(scope, ask)
-        if memory is not None:
-            ask, memory = resume_context(ask, memory)
-        words = drop_overruled(memory.resolutions if memory else await self.reader.resolve_without_user(scope, ask))
+        reads = ask.remembers and self._settings.enabled
+        memory = await self.reader.read(scope, ask) if reads else None
+        ask = resume_context(ask, memory)
+        found = memory.resolutions if memory else await self.reader.resolve_without_user(scope, ask.question)
+        words = add_session_meanings(memory.standalone if memory else ask.question, ask.context, found)
         approved = await self.reader.read_approved(scope)
         await self.reader.keep_glossary(scope)
         inquiries, refused = list[Inquiry](), list[NotFound]()
@@ -468,15 +467,3 @@ def find_open_question(inquiry: Inquiry) -> tuple[str, str]:
         return "", ""
     unknown = (each.term for each in read_clarifications(data) if each.category != "ambiguous")
     return turns[0].text, next(unknown, "")
-
-
-def drop_overruled(words: Sequence[Resolution]) -> list[Resolution]:
-    """Return the meanings without those of terms that contain, or are part of, a term of a higher tier: of "recent" for
-    the user and "recent orders" in the glossary, the user's counts."""
-    stems = {each.term: f" {' '.join(stem_phrase(each.term))} " for each in words}
-
-    def is_overruled(word: Resolution) -> bool:
-        higher = [each.term for each in words if TIERS.index(each.tier or "") < TIERS.index(word.tier or "")]
-        return any(stems[term] in stems[word.term] or stems[word.term] in stems[term] for term in higher)
-
-    return [word for word in words if not is_overruled(word)]
