@@ -28,6 +28,16 @@ TEXT_ROWS = 20  # in an answer's text
 MAX_NAMES = 12
 EMPTY = "The query was executed correctly, but returned no results."
 EMPTY_ZH = "查询已正确执行，但没有返回结果。"
+# A word that is not known, one whose meaning fits nothing, a value that the data do not have, and the question itself.
+QUESTIONS = {
+    "en": (
+        '"{}" is not known here. ',
+        '"{}" is known as "{}" ({}), but no column fits that. ',
+        "There is {}. ",
+        "Which of these do you mean?",
+    ),
+    "zh": ("不明白“{}”。", "“{}”的含义是“{}”，但没有对应的列。", "", "您指的是哪一个？"),
+}
 CALL = re.compile(r"(count|sum|avg|min|max)\((distinct )?(.+)\)", re.IGNORECASE)
 PLAIN_NAME = re.compile(r"[\w .\"`\[\]]+")
 TITLE_CHARS = 200
@@ -123,15 +133,11 @@ def name_left_out(label: str, words: Sequence[str], question: str) -> str:
 def word_question(term: str, known: Assumption | None, question: str, absent: Sequence[str] = ()) -> str:
     """Return the question that stands above the choices, in the language of the user's question. `absent` says which
     values the data do not have."""
-    if is_cjk(question):
-        opening = f"不明白“{term}”。" if term else ""
-        opening = f"“{term}”的含义是“{known.meaning}”，但没有对应的列。" if term and known else opening
-        return f"{opening}您指的是哪一个？"
-    opening = f'"{term}" is not known here. ' if term else ""
-    if term and known:
-        opening = f'"{term}" is known as "{known.meaning}" ({known.source}), but no column fits that. '
-    missing = "".join(f"There is {each}. " for each in absent)
-    return f"{missing}{opening}Which of these do you mean?"
+    unknown, unfit, missing, which = QUESTIONS["zh" if is_cjk(question) else "en"]
+    parts = [missing.format(each) for each in absent]
+    if term:
+        parts.append(unfit.format(term, known.meaning, known.source) if known else unknown.format(term))
+    return "".join((*parts, which))
 
 
 def explain_unclear(
