@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -28,15 +28,43 @@ TEXT_ROWS = 20  # in an answer's text
 MAX_NAMES = 12
 EMPTY = "The query was executed correctly, but returned no results."
 EMPTY_ZH = "查询已正确执行，但没有返回结果。"
-# A word that is not known, one whose meaning fits nothing, a value that the data do not have, and the question itself.
-QUESTIONS = {
-    "en": (
-        '"{}" is not known here. ',
-        '"{}" is known as "{}" ({}), but no column fits that. ',
-        "There is {}. ",
-        "Which of these do you mean?",
-    ),
-    "zh": ("不明白“{}”。", "“{}”的含义是“{}”，但没有对应的列。", "", "您指的是哪一个？"),
+WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "empty": EMPTY,
+        "more": "First {:,} rows; there are more",
+        "some": "{0:,} of {1:,} rows",
+        "first": "I need to know this first:",
+        "quoted": '"{}"',
+        "comma": ", ",
+        "without": "{} (without {})",
+        "unknown": '"{}" is not known here. ',
+        "unfit": '"{}" is known as "{}" ({}), but no column fits that. ',
+        "absent": "There is {}. ",
+        "which": "Which of these do you mean?",
+        "unclear": "I could not interpret this question.",
+        "too long": "The question is too long to be interpreted without a language model.",
+        "missing": "I did not understand: {}.",
+        "offers": "{} This database has: {}. A connected language model can answer more.",
+        "running": "{} is not over yet: its figures are until {}",
+    },
+    "zh": {
+        "empty": EMPTY_ZH,
+        "more": "前 {:,} 行；还有更多",
+        "some": "共 {1:,} 行，显示 {0:,} 行",
+        "first": "我需要先弄清楚：",
+        "quoted": "“{}”",
+        "comma": "、",
+        "without": "{}（不考虑{}）",
+        "unknown": "不明白“{}”。",
+        "unfit": "“{}”的含义是“{}”，但没有对应的列。",
+        "absent": "",
+        "which": "您指的是哪一个？",
+        "unclear": "无法理解这个问题。",
+        "too long": "问题太长。",
+        "missing": "不明白：{}。",
+        "offers": "{}可以询问：{}。连接语言模型后可以回答更多问题。",
+        "running": "{} 尚未结束：数据截至 {}",
+    },
 }
 CALL = re.compile(r"(count|sum|avg|min|max)\((distinct )?(.+)\)", re.IGNORECASE)
 PLAIN_NAME = re.compile(r"[\w .\"`\[\]]+")
@@ -51,31 +79,26 @@ WEEKDAYS = {
 }
 
 
+def choose_words(question: str) -> Mapping[str, str]:
+    """Return the sentences in the language of a question."""
+    return WORDS["zh" if is_cjk(question) else "en"]
+
+
 def word_rows_plainly(
     question: str, rows: Rows, explanation: str, *, markdown: bool = True, headers: Sequence[str] = ()
 ) -> str:
     """Return the figure, or the table, with what it is."""
-    explanation, is_zh = explanation.rstrip(".。 "), is_cjk(question)
+    explanation = explanation.rstrip(".。 ")
     if all(value is None for row in rows.rows for value in row):
-        return EMPTY_ZH if is_zh else EMPTY
+        return choose_words(question)["empty"]
     if len(rows.rows) == len(rows.columns) == 1:
-        return word_figure(format_cell(rows.rows[0][0]), explanation, markdown=markdown)
-    lines = write_rows(rows, headers or rows.columns, markdown=markdown, is_chinese=is_zh)
-    return "\n".join([f"{explanation}:\n", *lines] if explanation else lines)
-
-
-def word_figure(figure: str, explanation: str, *, markdown: bool) -> str:
-    if not explanation:
-        return figure
-    return f"{explanation}: **{figure}**" if markdown else f"{explanation}: {figure}"
-
-
-def write_rows(rows: Rows, headers: Sequence[str], *, markdown: bool, is_chinese: bool) -> list[str]:
-    """Return the lines of the first rows, and of how many there are if they are not all."""
+        figure = format_cell(rows.rows[0][0])
+        return f"{explanation}: {'**' * markdown}{figure}{'**' * markdown}" if explanation else figure
     cells = [list(map(format_cell, row)) for row in rows.rows[:TEXT_ROWS]]
-    lines = write_table(headers, cells) if markdown else list(map("; ".join, cells))
-    count = describe_row_count(rows, TEXT_ROWS, is_chinese=is_chinese)
-    return [*lines, *([""] if markdown else []), count] if count else lines
+    lines = write_table(headers or rows.columns, cells) if markdown else list(map("; ".join, cells))
+    if count := describe_row_count(rows, TEXT_ROWS, question):
+        lines += ["", count] if markdown else [count]
+    return "\n".join([f"{explanation}:\n", *lines] if explanation else lines)
 
 
 def write_table(headers: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
@@ -85,15 +108,13 @@ def write_table(headers: Sequence[str], cells: Sequence[Sequence[str]]) -> list[
     return [f"| {' | '.join(row)} |" for row in escaped]
 
 
-def describe_row_count(rows: Rows, most: int | None = None, *, is_chinese: bool = False) -> str:
+def describe_row_count(rows: Rows, most: int | None = None, question: str = "") -> str:
     """Return how many of all rows are shown, at most `most` of them; empty if all are."""
-    count = len(rows.rows) if most is None else min(most, len(rows.rows))
+    words, count = choose_words(question), len(rows.rows[:most])
     total = rows.total if rows.is_truncated else len(rows.rows)
     if total is None:
-        return f"前 {count:,} 行；还有更多" if is_chinese else f"First {count:,} rows; there are more"
-    if count >= total:
-        return ""
-    return f"共 {total:,} 行，显示 {count:,} 行" if is_chinese else f"{count:,} of {total:,} rows"
+        return words["more"].format(count)
+    return words["some"].format(count, total) if count < total else ""
 
 
 def format_cell(value: Any) -> str:
@@ -112,7 +133,7 @@ def format_cell(value: Any) -> str:
 
 def ask_back(clarifications: Sequence[Clarification], question: str) -> str:
     """Return the questions back, one bullet each, with their choices numbered below."""
-    lines = ["我需要先弄清楚：" if is_cjk(question) else "I need to know this first:"]
+    lines = [choose_words(question)["first"]]
     for each in clarifications:
         some = f" ({', '.join(each.suggestions[:4])}?)" if each.suggestions and not each.choices else ""
         lines.append(f"- {each.question}{some}")
@@ -120,41 +141,37 @@ def ask_back(clarifications: Sequence[Clarification], question: str) -> str:
     return "\n".join(lines)
 
 
-def name_left_out(label: str, words: Sequence[str], question: str) -> str:
+def quote_words(said: Sequence[str], question: str) -> str:
+    words = choose_words(question)
+    return words["comma"].join(words["quoted"].format(each) for each in dict.fromkeys(said))
+
+
+def name_left_out(label: str, left_out: Sequence[str], question: str) -> str:
     """Return the label of a choice with the words of the question that it leaves out."""
-    if not words:
-        return label
-    if is_cjk(question):
-        return f"{label}（不考虑“{'”、“'.join(dict.fromkeys(words))}”）"
-    quoted = ", ".join(f'"{word}"' for word in dict.fromkeys(words))
-    return f"{label} (without {quoted})"
+    quoted = quote_words(left_out, question)
+    return choose_words(question)["without"].format(label, quoted) if quoted else label
 
 
 def word_question(term: str, known: Assumption | None, question: str, absent: Sequence[str] = ()) -> str:
-    """Return the question that stands above the choices, in the language of the user's question. `absent` says which
-    values the data do not have."""
-    unknown, unfit, missing, which = QUESTIONS["zh" if is_cjk(question) else "en"]
-    parts = [missing.format(each) for each in absent]
-    if term:
-        parts.append(unfit.format(term, known.meaning, known.source) if known else unknown.format(term))
-    return "".join((*parts, which))
+    """Return the question that stands above the choices. `absent` says which values the data do not have."""
+    words = choose_words(question)
+    parts = [words["absent"].format(each) for each in absent]
+    if known and term:
+        parts.append(words["unfit"].format(term, known.meaning, known.source))
+    elif term:
+        parts.append(words["unknown"].format(term))
+    return "".join((*parts, words["which"]))
 
 
 def explain_unclear(
     missing: Sequence[str], names: Sequence[str], question: str, *, is_too_long: bool = False
 ) -> str:  # fmt: skip
     """Return why there is no interpretation: the words not understood, and what the database offers."""
-    offers = ", ".join(names[:MAX_NAMES])
-    if is_cjk(question):
-        problem = f"不明白：{'、'.join(missing)}。" if missing else "无法理解这个问题。"
-        problem = "问题太长。" if is_too_long else problem
-        return f"{problem}可以询问：{offers}。连接语言模型后可以回答更多问题。"
-    problem = "I could not interpret this question."
-    if is_too_long:
-        problem = "The question is too long to be interpreted without a language model."
-    elif missing:
-        problem = "I did not understand: " + ", ".join(f'"{word}"' for word in missing) + "."
-    return f"{problem} This database has: {offers}. A connected language model can answer more."
+    words = choose_words(question)
+    problem = words["too long"] if is_too_long else words["unclear"]
+    if missing:
+        problem = words["missing"].format(quote_words(missing, question))
+    return words["offers"].format(problem, ", ".join(names[:MAX_NAMES]))
 
 
 # Days and running periods --------------------------------------------------------------------------------------------
@@ -179,8 +196,7 @@ def note_running_periods(rows: Rows, frame: Frame | None, today: date, question:
     labels = [current[unit] for unit in units if current[unit] in map(str, cells.get(unit, ()))]
     compared = [ends for period in (frame.periods if frame else ()) if period.others for ends in period.ranges]
     labels += [f"{start} – {end}" for start, end in compared if start and end and start <= day < end]
-    note = "{} 尚未结束：数据截至 {}" if is_chinese(question) else "{} is not over yet: its figures are until {}"
-    return [note.format(label, day) for label in labels]
+    return [choose_words(question)["running"].format(label, day) for label in labels]
 
 
 def list_grains(frame: Frame | None) -> list[str]:
