@@ -45,6 +45,7 @@ from recollect.apps.ask.question import (
     Clarification,
     Offers,
     SessionContext,
+    get_data,
     list_offered,
     pick_choice,
     read_clarifications,
@@ -423,17 +424,16 @@ class Analyst:
     async def _finish(self, inquiry: Inquiry, begun: Answer, model: ModelRun | None = None) -> Answer:
         """Check and run the statement of an answer, and put the answer in words: the model's where there is one and
         there are rows, with what to ask next. Raises InvalidInput if the gate refuses the statement."""
-        answer, ask = word_answer(inquiry, await self._run_statement(inquiry, begun)), inquiry.ask
-        shown, count = len(answer.rows.rows) if answer.rows else 0, self._settings.suggestion_count
-        offers = self._settings.suggestions
-        is_worded = model and not model.is_away and ask.verbose and shown
-        worded = await word_rows(model, answer.rows, count) if model and answer.rows and is_worded else None
+        answer = word_answer(inquiry, await self._run_statement(inquiry, begun))
+        if not inquiry.ask.verbose:
+            return add_model(answer, model)
+        count = self._settings.suggestion_count if self._settings.suggestions else 0
+        worded = await word_rows(model, answer.rows, count) if model and answer.rows else None
         if model and worded:
-            answer = replace(answer, text=worded[0], related=worded[1] if offers else (), model=model.reasoner.name)
-        elif ask.verbose and offers:
+            answer = replace(answer, text=worded[0], related=worded[1], model=model.reasoner.name)
+        elif count:
             # Interpreting takes some tens of milliseconds, in which others want to be served.
-            related = await asyncio.to_thread(suggest_questions, inquiry, answer.frame, count, shown)
-            answer = replace(answer, related=related)
+            answer = replace(answer, related=await asyncio.to_thread(suggest_questions, inquiry, answer, count))
         return add_model(answer, model)
 
     async def _run_statement(self, inquiry: Inquiry, begun: Answer) -> Answer:
@@ -454,15 +454,15 @@ def find_reply(turns: Sequence[Turn], question: str) -> Mapping[str, Any]:
     """Return the data of the last reply to a question; empty if it was not asked in these turns."""
     wanted = normalize_question(question)
     for asked, reply in reversed(list(pairwise(turns))):
-        if normalize_question(asked.text) == wanted and (reply.data or {}).get("host") == "sql":
-            return reply.data or {}
+        if normalize_question(asked.text) == wanted and get_data(reply).get("host") == "sql":
+            return get_data(reply)
     return {}
 
 
 def find_open_question(inquiry: Inquiry) -> tuple[str, str]:
     """Return the question that was asked back last in the session, and the word that was not known; else empty."""
     turns = inquiry.memory.turns[-2:] if inquiry.memory else ()
-    data = turns[-1].data or {} if len(turns) == 2 else {}
+    data = get_data(turns[-1]) if len(turns) == 2 else {}
     if data.get("source") != inquiry.source.name or data.get("sql"):
         return "", ""
     unknown = (each.term for each in read_clarifications(data) if each.category != "ambiguous")

@@ -20,7 +20,7 @@ from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.interpret.explain import label_frame
 from recollect.apps.ask.llm import ModelRun
 from recollect.apps.ask.memory import MemoryReader, QuestionMemory, try_memory
-from recollect.apps.ask.question import Answer, MemoryUsed, read_stored
+from recollect.apps.ask.question import Answer, MemoryUsed, get_data, read_stored
 from recollect.apps.ask.schema_prompt import link_tables
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.wording import (
@@ -184,7 +184,7 @@ async def load_answer(engine: Engine, scope: Scope, ref: str) -> Answer:
     session, _, index = ref.rpartition("#")
     place = replace(scope, session=session)
     asked, reply = await engine.history(place, limit=2, before=int(index) + 1)
-    data: Mapping[str, Any] = reply.data or {}
+    data: Mapping[str, Any] = get_data(reply)
     answer = replace(read_answer(asked.text, reply.text, data), ref=ref, session=session)
     if not data.get("memory"):
         return answer

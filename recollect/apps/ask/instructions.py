@@ -13,7 +13,7 @@ from recollect.apps.ask.interpret import Candidate, Frame, link_question, propos
 from recollect.apps.ask.interpret.explain import label_frame
 from recollect.apps.ask.interpret.words import split_name, stem_phrase
 from recollect.apps.ask.memory import HABITS
-from recollect.apps.ask.question import Learned
+from recollect.apps.ask.question import Learned, get_data
 from recollect.apps.ask.sql_text import ground_condition
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
 from recollect.values.memory import Memory, MemoryKind
@@ -103,7 +103,7 @@ async def retract(
         ended, earlier = find_about(term, known), None
     else:
         ended = sorted(known, key=lambda each: (each.valid_from, each.place))[-1:]
-        earlier = next(((each.data or {}).get("replaces") for each in ended), None)
+        earlier = next((get_data(each).get("replaces") for each in ended), None)
     for memory in ended:
         await analyst.engine.close(scope, memory.id, owner="user")
     if not earlier:
@@ -121,7 +121,7 @@ def find_about(term: str, known: Sequence[Memory]) -> list[Memory]:
 
 
 def describe_memory(memory: Memory) -> str:
-    data, key = memory.data or {}, " ".join(split_name(memory.key.partition(":")[2] or memory.key))
+    data, key = get_data(memory), " ".join(split_name(memory.key.partition(":")[2] or memory.key))
     return " ".join(str(each) for each in (key, memory.value, data.get("answer", "")))
 
 
@@ -132,7 +132,7 @@ def word_retraction(
     unknown, nothing, forgotten, again, end = WORDS[language]
     if not ended:
         return unknown.format(term) if term else nothing
-    names = [(each.data or {}).get("label") or f'"{each.key}" means {each.value}' for each in ended]
+    names = [get_data(each).get("label") or f'"{each.key}" means {each.value}' for each in ended]
     kept = [f'"{each.term}" means {each.meaning}' for each in restored]
     return "".join(f"{opening}{'; '.join(said)}{end}" for opening, said in ((forgotten, names), (again, kept)) if said)
 

@@ -341,7 +341,10 @@ def list_names(catalog: Catalog) -> frozenset[str]:
 
 
 async def word_rows(model: ModelRun, rows: Rows, count: int) -> tuple[str, tuple[str, ...]] | None:
-    """Return the answer in the model's words, and questions that go on from it; None if the model fails."""
+    """Return the answer in the model's words, and questions that go on from it; None if there is nothing to say, or the
+    model fails."""
+    if model.is_away or not rows.rows:
+        return None
     shown = mark_data("rows", csv_text(rows.columns, rows.rows[: model.inquiry.ask.model_rows]))
     return await word_data(model, "answer_rows", count, rows=shown)
 

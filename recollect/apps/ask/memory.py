@@ -11,16 +11,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from heapq import nlargest
+from itertools import accumulate
 from typing import Any, TypeVar
 
 from recollect.apps.ask.gate import check_sql
 from recollect.apps.ask.interpret.words import stem_phrase
 from recollect.apps.ask.patterns import normalize_question
-from recollect.apps.ask.question import Ask, SessionContext, read_clarifications, read_stored_context
+from recollect.apps.ask.question import Ask, SessionContext, get_data, read_clarifications, read_stored_context
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.vocabulary import list_terms
 from recollect.deadline import run_in_time
@@ -87,15 +89,16 @@ class QuestionMemory:
         """Return the frame that a follow-up to a source changes, and whether no other may be meant: the best reading
         that the last reply offered, unless a word in it is not known; else that of the last answered question."""
         replies = [data for data in list_replies(self.turns) if data.get("source") == source]
-        answered = [data["frame"] for data in replies if data.get("sql") and data.get("frame")]
+        frames = (data.get("frame") for data in replies if data.get("sql"))
+        answered: Mapping[str, Any] = next(filter(None, frames), {})
         offered = read_clarifications(self.last_reply) if self.last_reply in replies else ()
-        ambiguous = [each.choices[0].frame for each in offered if each.category == "ambiguous" and each.choices]
-        return next(iter([*ambiguous, *answered]), {}), not (ambiguous and answered)
+        ambiguous = next((each.choices[0].frame for each in offered if each.is_ambiguous), {})
+        return ambiguous or answered, not (ambiguous and answered)
 
 
 def list_replies(turns: Sequence[Turn]) -> list[Mapping[str, Any]]:
     """Return the data of the replies among some turns, the last one first; empty for those of other applications."""
-    return [turn.data or {} for turn in reversed(turns) if turn.role == "assistant"]
+    return [get_data(turn) for turn in reversed(turns) if turn.role == "assistant"]
 
 
 async def try_memory(what: str, work: Coroutine[Any, Any, T], default: D) -> T | D:
@@ -252,7 +255,7 @@ def resume_context(ask: Ask, memory: QuestionMemory | None) -> Ask:
     """Return the question with the context of the session's last one, if it brings none."""
     if ask.context is not None or memory is None:
         return ask
-    stored = (read_stored_context(turn.data) for turn in reversed(memory.turns))
+    stored = (read_stored_context(turn) for turn in reversed(memory.turns))
     return replace(ask, context=next(filter(None, stored), None))
 
 
@@ -281,17 +284,17 @@ def find_similar(
     wanted = {normalize_question(ask.question), normalize_question(recall.query.text)}
     same = [turn for turn in (*turns, *(hit.turn for hit in recall.hits)) if normalize_question(turn.text) in wanted]
     near = [hit.turn for hit in recall.hits if "vector" in hit.arms and hit.arms["vector"].score >= similarity]
-    answered = [(turn, (turn.data or {})["sql"]) for turn in (*same, *near) if is_answered(turn)]
-    return tuple({sql: turn for turn, sql in reversed(answered) if sql not in rejected}.values())[::-1]
+    once = {get_data(turn)["sql"]: turn for turn in reversed(list(filter(is_answered, (*same, *near))))}
+    return tuple(turn for sql, turn in reversed(once.items()) if sql not in rejected)
 
 
 def is_answered(turn: Turn) -> bool:
-    return turn.role == "user" and bool((turn.data or {}).get("sql"))
+    return turn.role == "user" and bool(get_data(turn).get("sql"))
 
 
 def read_question(memory: Memory) -> str:
     """Return the question of a vetted statement; as a key it may have been too long."""
-    data = memory.data or {}
+    data = get_data(memory)
     return str(data.get("original_query") or data.get("question") or memory.key)
 
 
@@ -303,22 +306,19 @@ def restrict_memory(memory: QuestionMemory, source: str, view: View, budget: int
     model is shown: the newest first, within the budget of tokens."""
     turns = tuple(turn for turn in memory.turns if can_see_turn(turn, source, view))
     similar = tuple(turn for turn in memory.similar if is_about(turn, source, view))
-    asked = [f"Asked before: {(turn.data or {}).get('standalone') or turn.text}\n{write_sql(turn)}" for turn in similar]
-    lines, left = list[str](), budget
-    for line in filter(None, (*asked, *map(write_line, reversed(turns)))):
-        left -= count_tokens(line) + 1
-        if left < 0:
-            break
-        lines.append(line)
-    text = "\n".join(lines)
+    asked = [f"Asked before: {get_data(turn).get('standalone') or turn.text}\n{write_sql(turn)}" for turn in similar]
+    lines = list(filter(None, (*asked, *map(write_line, reversed(turns)))))
+    spent = list(accumulate(count_tokens(line) + 1 for line in lines))
+    shown = bisect_right(spent, budget)
+    text = "\n".join(lines[:shown])
     tokens = count_tokens(text) if text else 0
-    return replace(memory, turns=turns, similar=similar, text=text, tokens=tokens, truncated=left < 0)
+    return replace(memory, turns=turns, similar=similar, text=text, tokens=tokens, truncated=shown < len(lines))
 
 
 def can_see_turn(turn: Turn, source: str, view: View) -> bool:
     """Return whether a turn is about what may be seen: of another source only what the user said; turns of other
     applications are about no table."""
-    data = turn.data or {}
+    data = get_data(turn)
     if data.get("host") != "sql":
         return True
     if data.get("source") != source:
@@ -341,7 +341,7 @@ def can_see(view: View, sql: str, tables: Iterable[str] = ()) -> bool:
 def write_line(turn: Turn) -> str:
     """Return a turn as a model is shown it. Of our own answers it is the statement or the question back: a description
     of tables may name more than may be seen now."""
-    data = turn.data or {}
+    data = get_data(turn)
     if turn.role != "assistant":
         return f"User: {turn.text}" if turn.role == "user" else ""
     if data.get("sql"):
@@ -351,7 +351,7 @@ def write_line(turn: Turn) -> str:
 
 
 def write_sql(turn: Turn) -> str:
-    return f"SQL: {(turn.data or {})['sql']}"
+    return f"SQL: {get_data(turn)['sql']}"
 
 
 # Earlier questions ----------------------------------------------------------------------------------------------------
@@ -364,12 +364,12 @@ async def list_questions(engine: Engine, scope: Scope, source: str, view: View, 
     places = [replace(scope, session=talk.session) for talk in talks]
     histories = await asyncio.gather(*(engine.history(place, limit=min(200, 2 * limit)) for place in places))
     ratings = {
-        (normalize_question(read_question(each)), each.value): (each.data or {}).get("rating")
+        (normalize_question(read_question(each)), each.value): get_data(each).get("rating")
         for each in reversed(await engine.memories(scope, kinds=("question",), status=("active", "retracted")))
     }
 
     def describe(turn: Turn) -> dict[str, Any]:
-        data = turn.data or {}
+        data = get_data(turn)
         question = {"ref": turn.ref, "session": turn.session, "question": turn.text, "at": turn.at}
         rating = ratings.get((normalize_question(turn.text), data["sql"]))
         return {**question, "sql": data["sql"], "tables": data.get("tables") or [], "feedback": rating}
@@ -380,5 +380,5 @@ async def list_questions(engine: Engine, scope: Scope, source: str, view: View, 
 
 
 def is_about(turn: Turn, source: str, view: View) -> bool:
-    data = turn.data or {}
+    data = get_data(turn)
     return (data.get("host"), data.get("source")) == ("sql", source) and can_see_turn(turn, source, view)

@@ -15,7 +15,16 @@ from itertools import islice
 
 from recollect.apps.ask.gate import CheckedSql
 from recollect.apps.ask.inquiry import Inquiry
-from recollect.apps.ask.interpret import Candidate, CannotRender, Frame, SchemaIndex, Word, render_frame, teaches
+from recollect.apps.ask.interpret import (
+    Candidate,
+    CannotRender,
+    Decision,
+    Frame,
+    SchemaIndex,
+    Word,
+    render_frame,
+    teaches,
+)
 from recollect.apps.ask.interpret.decide import CHOICES
 from recollect.apps.ask.interpret.explain import describe_change, label_frame, make_distinct
 from recollect.apps.ask.interpret.index import Target
@@ -30,6 +39,7 @@ from recollect.apps.ask.question import (
     Choice,
     Clarification,
     find_category,
+    get_data,
     make_clarification_id,
 )
 from recollect.apps.ask.semantic.model import Dimension
@@ -63,7 +73,7 @@ def propose_repeat(inquiry: Inquiry) -> Answer | None:
     wanted = normalize_question(inquiry.question)
     for memory in list_vetted(inquiry):
         if normalize_question(read_question(memory)) == wanted and "{{" not in memory.value:
-            data = memory.data or {}
+            data = get_data(memory)
             by_whom = VETTED_BY.get(memory.kind, "") if memory in inquiry.rated else "approved for the project"
             chosen = data.get("choice")
             explanation = f"{chosen}, as you chose before" if chosen else f"This question was {by_whom}"
@@ -95,7 +105,7 @@ def list_vetted(inquiry: Inquiry) -> Iterator[Memory]:
     shape of the database."""
     entry = inquiry.source.entry
     for memory in (*inquiry.rated, *inquiry.approved):
-        data = memory.data or {}
+        data = get_data(memory)
         if data.get("source") in (None, entry.name) and data.get("fingerprint") in (None, entry.fingerprint):
             yield memory
 
@@ -116,31 +126,32 @@ def propose_choice(inquiry: Inquiry, choice: Choice) -> Answer:
 
 
 def propose_interpretation(inquiry: Inquiry, found: Interpretation) -> Answer:
-    """Return the best interpretation with its assumptions; with a question back where it is not clear enough."""
-    decision, unread = found.decision, [pair for pair in inquiry.taught.words if pair[1] in found.unread]
-    notes = tuple(f'"{said.term}" means "{said.meaning}" ({said.source}), {NOT_APPLIED}' for said, _ in unread)
+    """Return the best interpretation with its assumptions; with a question back where it is not clear enough. Notes
+    name the taught meanings that it could not apply."""
+    unread = {said: None for said, word in inquiry.taught.words if word in found.unread}
+    notes = tuple(f'"{said.term}" means "{said.meaning}" ({said.source}), {NOT_APPLIED}' for said in unread)
+    decision = found.decision
     if decision.kind == "unclear":
         return replace(explain_missing_words(inquiry, found), notes=notes)
-    best, *others = decision.candidates
-    assumptions = tuple(each for each in list_assumptions(inquiry.taught, best) if each not in dict(unread))
-    if decision.kind == "assume":
-        assumptions += list_guesses(best, others[:1], decision.confidence)
-    is_asked = decision.kind == "choices"
+    best = decision.candidates[0]
+    used = [said for said in list_assumptions(inquiry.taught, best) if said not in unread]
+    assumptions = (*used, *list_guesses(decision))
     last = inquiry.last_frame if best.changed else None
     changed = describe_change(best.changed, last, inquiry.language) if last else ""
-    return inquiry.begin(
+    answer = inquiry.begin(
         "edit" if last else "frame",
         sql=best.sql,
         explanation=". ".join(filter(None, (best.label, changed))),
-        confidence=min(
-            decision.confidence, ASKED_BACK if is_asked else 1.0, *(each.confidence for each in assumptions)
-        ),
-        clarifications=(make_clarification(inquiry, found),) if is_asked else (),
+        confidence=min([decision.confidence, *(each.confidence for each in assumptions)]),
         assumptions=assumptions,
         frame=best.frame,
         rows=get_whole_rows(found.rows.get(best.id), inquiry.ask.rows),
         notes=notes,
     )
+    if decision.kind != "choices":
+        return answer
+    asked = make_clarification(inquiry, found)
+    return replace(answer, confidence=min(answer.confidence, ASKED_BACK), clarifications=(asked,))
 
 
 def explain_missing_words(inquiry: Inquiry, found: Interpretation) -> Answer:
@@ -153,14 +164,15 @@ def explain_missing_words(inquiry: Inquiry, found: Interpretation) -> Answer:
     return inquiry.begin("frame", confidence=0.0, clarifications=tuple(questions), text=text)
 
 
-def list_guesses(best: Candidate, others: Sequence[Candidate], confidence: float) -> tuple[Assumption, ...]:
-    """Return the words that the next best interpretation reads otherwise."""
-    return tuple(
-        Assumption(words, f"{target.table}.{target.column}".rstrip("."), "database", confidence)
-        for other in others
+def list_guesses(decision: Decision) -> list[Assumption]:
+    """Return the words that the next best interpretation reads otherwise than the one that is assumed."""
+    best, *others = decision.candidates if decision.kind == "assume" else decision.candidates[:1]
+    return [
+        Assumption(words, f"{target.table}.{target.column}".rstrip("."), "database", decision.confidence)
+        for other in others[:1]
         for words, target in teaches(best, other)
         if stem_phrase(words) != stem_phrase(target.table) or target.column
-    )
+    ]
 
 
 def get_whole_rows(rows: Rows | None, most: int) -> Rows | None:
@@ -224,22 +236,21 @@ def offer(
 def list_choices(found: Interpretation, index: SchemaIndex, question: str) -> tuple[Choice, ...]:
     """Return a choice for each suggested meaning of a word, which teaches it, and for the best candidates. Of these,
     those that read the whole question alone answer it from then on."""
-    meant = {each.candidate.id: ((each.word, each.meaning),) for each in found.suggestions}
+    choices = [
+        Choice("", each.candidate.label, each.candidate.frame.to_data(), ((each.word, each.meaning),))
+        for each in found.suggestions
+    ]
+    meant = {each.candidate.id: each.candidate.frame for each in found.suggestions}
     candidates = [each for each in found.decision.candidates if each.id not in meant][: CHOICES - len(meant)]
-    read = [*(each.candidate for each in found.suggestions), *candidates]
-    labels = make_distinct(
-        [name_left_out(each.label, each.unexplained, question) for each in read], [each.frame for each in read], index
-    )
-    return tuple(
-        Choice(
-            str(n),
-            label,
-            each.frame.to_data(),
-            meant.get(each.id) or tuple(list_lessons(each, candidates)),
-            question="" if each.id in meant or each.unexplained or each.changed else question,
-        )
-        for n, (label, each) in enumerate(zip(labels, read, strict=True), 1)
-    )
+    for each in candidates:
+        label = name_left_out(each.label, each.unexplained, question)
+        answered = "" if each.unexplained or each.changed else question
+        taught = tuple(list_lessons(each, candidates))
+        choices.append(Choice("", label, each.frame.to_data(), taught, question=answered))
+    frames = [*meant.values(), *(each.frame for each in candidates)]
+    labels = make_distinct([each.label for each in choices], frames, index)
+    named = zip(choices, labels, strict=True)
+    return tuple(replace(each, id=str(n), label=label) for n, (each, label) in enumerate(named, 1))
 
 
 def list_lessons(chosen: Candidate, candidates: Sequence[Candidate]) -> list[tuple[str, str]]:
@@ -264,9 +275,9 @@ def describe_target(target: Target) -> str:
 # What can be asked next ----------------------------------------------------------------------------------------------
 
 
-def suggest_questions(inquiry: Inquiry, frame: Frame | None, most: int, rows: int) -> tuple[str, ...]:
-    """Return questions that go on from an answer of so many rows, for when no model suggests any. Each can be
-    answered."""
+def suggest_questions(inquiry: Inquiry, answer: Answer, most: int) -> tuple[str, ...]:
+    """Return questions that go on from an answer, for when no model suggests any. Each can be answered."""
+    frame, rows = answer.frame, len(answer.rows.rows) if answer.rows else 0
     if frame is None:
         return ()
     texts = islice(list_follow_ups(inquiry, frame, rows), MAX_TRIED)

@@ -30,7 +30,7 @@ from recollect.apps.ask.vocabulary import (
 from recollect.errors import InvalidInput
 from recollect.learning.definitions import find_definition
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
-from recollect.values.memory import Memory
+from recollect.values.memory import Memory, MemoryKind
 from recollect.values.resolution import Resolution
 from recollect.values.scope import MAX_NAME, Scope
 from recollect.values.sensitive_data import mask_text
@@ -52,6 +52,7 @@ YES_OR_NO = ("true", "false", "yes", "no")
 MAX_TERM_WORDS = 6
 NUMBER = re.compile(r"(?<![a-z\d])\d[\d.,]*(?:[km]\b)?", re.IGNORECASE)
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+MEANINGS: tuple[MemoryKind, ...] = ("definition", "terminology")
 QUIET = 0.3  # importance of what is found when it is looked for, and is in no context otherwise
 ASKERS = 3  # users that must have asked alike before a question is proposed to the project
 
@@ -96,8 +97,8 @@ def defines(term: str, sign: str | None, meaning: str, index: SchemaIndex) -> bo
     if sign in COLONS:
         return bool(meant) and has_new_word(tokens, index)
     # The rows that are meant come first in English, and last in Chinese.
-    ends = {end for link in meant if link.kind == "entity" for end in (link.start, link.end - len(said))}
-    return said[0].lower in POINTERS or 0 in ends
+    rows = [(link.start, link.end - len(said)) for link in meant if link.kind == "entity"]
+    return said[0].lower in POINTERS or any(0 in ends for ends in rows)
 
 
 def is_term(tokens: Sequence[Token], index: SchemaIndex) -> bool:
@@ -163,18 +164,17 @@ async def learn_for(
     """Learn a meaning. What the user taught about the term before, for themselves, ends: otherwise it would hide what
     they say now. A new meaning that only says another number changes that number in the old one. A term is the same
     with the rows that it describes: "recent" and "recent orders"."""
-    owned = await analyst.engine.memories(scope, kinds=("definition", "terminology"), status=("active",))
+    owned = await analyst.engine.memories(scope, kinds=MEANINGS, status=("active",))
     known = [each for each in owned if is_same_term(each.key, lesson.key, indexes)]
-    replaced = next((each.value for each in known), "")
-    if changed := change_number(replaced, lesson.value):
+    before = next((each.value for each in known), "")
+    if changed := change_number(before, lesson.value):
         lesson = replace(lesson, value=changed, data=None)
-    if replaced == lesson.value:
-        replaced = ""
-    if replaced:
-        lesson = replace(lesson, data={**(lesson.data or {}), "replaces": replaced})
-    memory = await analyst.engine.learn(scope, lesson)
-    for other in known:
-        if (other.kind, other.key) != (memory.kind, memory.key) or lesson.owner == "project":
+    replaced = before if before != lesson.value else ""
+    data = {**(lesson.data or {}), **({"replaces": replaced} if replaced else {})}
+    memory = await analyst.engine.learn(scope, replace(lesson, data=data or None))
+    earlier = {each.id for each in known} - {memory.id}
+    for other in await analyst.engine.memories(scope, kinds=MEANINGS, status=("active",)):
+        if other.id in earlier:
             await analyst.engine.close(scope, other.id, owner="user")
     return Learned(str(memory.id), memory.key, memory.value, lesson.owner or "user", replaced)
 

@@ -18,7 +18,7 @@ from recollect.apps.ask.interpret.frame import Frame, Metric
 from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import CLEAR, Tier, link_names, named_targets
 from recollect.apps.ask.interpret.words import split_name, stem_phrase, tokenize
-from recollect.apps.ask.question import Assumption, Scalar, SessionContext
+from recollect.apps.ask.question import Assumption, Scalar, SessionContext, get_data
 from recollect.apps.ask.semantic.catalog import Catalog, Column, Table
 from recollect.apps.ask.semantic.model import SemanticModel
 from recollect.apps.ask.sql_text import find_columns, find_tables_for, ground_condition
@@ -128,20 +128,29 @@ def list_terms(question: str, most: int) -> list[str]:
 def make_words(said: Resolution, question: str, index: SchemaIndex, today: date) -> list[Word]:
     """Return how a taught term is read in this source: as a condition, which may fit several tables, as another name,
     as a figure, or else as a meaning in words, which the interpreter reads with the question."""
-    # The names of a source's own model are in its index, and those of other sources mean nothing here. Of the ontology,
-    # texts about tables, columns and values describe them; only the glossary says what a term means.
-    is_description = said.tier == "ontology" and not said.sql and not str(said.source).startswith("glossary:")
-    if said.data_source or is_description:
+    if not is_meaning(said):
         return []
     term, tier, meaning = said.term, TIERS[said.tier or "project"], (said.meaning or "").strip()
-    defined = find_definition_in_fact(meaning) if tier == "project" else None  # knowledge is told in sentences
-    plain = defined[1] if defined else OPENER.sub("", meaning, count=1)
+    plain = strip_opening(meaning, tier)
     for text in dict.fromkeys(filter(None, (said.sql, meaning, plain, write_arithmetic(plain, index)))):
         if words := words_from_sql(term, text, tier, question, index, today):
             return words
     word = read_name(term, plain, index) or read_figure(plain, index, today) or read_other_name(term, plain, index)
     word = word or Word((shorten_term(term, index),), meaning=plain)
     return [replace(word, names=word.names or (term,), tier=tier)]
+
+
+def is_meaning(said: Resolution) -> bool:
+    """Return whether a resolution says what a term means. The names of a source's own model are in its index, and those
+    of other sources mean nothing here; the ontology's texts about tables, columns and values describe them."""
+    is_description = said.tier == "ontology" and not str(said.source).startswith("glossary:")
+    return not said.data_source and bool(said.sql or not is_description)
+
+
+def strip_opening(meaning: str, tier: Tier) -> str:
+    """Return a meaning without the words before it ("I mean ..."); the project's knowledge is told in sentences."""
+    defined = find_definition_in_fact(meaning) if tier == "project" else None
+    return defined[1] if defined else OPENER.sub("", meaning, count=1)
 
 
 def read_name(term: str, meaning: str, index: SchemaIndex) -> Word | None:
@@ -282,7 +291,7 @@ def read_filter(memory: Memory, table: str, tier: str, catalog: Catalog, today: 
     if condition is None or table.casefold() not in ("", homes[0].name.casefold()):
         return []
     column = find_columns(memory.value, catalog.dialect)[0][1]
-    words = str((memory.data or {}).get("label", "")).partition(", ")[2]
+    words = str(get_data(memory).get("label", "")).partition(", ")[2]
     said = Assumption(f"{homes[0].name}.{column}", condition, tier, memory.confidence)
     return [(said, DefaultFilter(homes[0].name, condition, words, TIERS[tier]))]
 
@@ -366,19 +375,21 @@ def write_literal(value: Scalar) -> str:
 # Assumptions ---------------------------------------------------------------------------------------------------------
 
 
-def list_assumptions(taught: Taught, candidate: Candidate) -> tuple[Assumption, ...]:
+def list_assumptions(taught: Taught, candidate: Candidate) -> list[Assumption]:
     """Return what of the vocabulary an interpretation uses, each word once."""
-    read = {stem_phrase(text) for text in (*dict(candidate.links), *candidate.assumptions)}
     conditions = {each.values[0] for each in candidate.frame.filters if each.op == "where"}
-    used = [
-        said
-        for said, word in taught.words
-        if word.table in ("", *candidate.frame.tables) and not read.isdisjoint(map(stem_phrase, word.names))
-    ]
+    used = [said for said, word in taught.words if is_used(word, candidate)]
     used += [said for said, each in taught.filters if each.condition in conditions]
     if taught.time_focus and taught.time_focus in candidate.assumptions:
         used.append(Assumption("period", taught.time_focus, "session", 1.0))
-    return tuple({said.term.casefold(): said for said in reversed(used)}.values())[::-1]
+    once = {said.term.casefold(): said for said in reversed(used)}
+    return list(reversed(once.values()))
+
+
+def is_used(word: Word, candidate: Candidate) -> bool:
+    """Return whether an interpretation has read a taught word, and uses its table."""
+    read = {stem_phrase(text) for text in (*dict(candidate.links), *candidate.assumptions)}
+    return word.table in ("", *candidate.frame.tables) and not read.isdisjoint(map(stem_phrase, word.names))
 
 
 def has_words(phrases: Iterable[str], text: str) -> bool:

@@ -94,11 +94,16 @@ def word_rows_plainly(
     if len(rows.rows) == len(rows.columns) == 1:
         figure = format_cell(rows.rows[0][0])
         return f"{explanation}: {'**' * markdown}{figure}{'**' * markdown}" if explanation else figure
-    cells = [list(map(format_cell, row)) for row in rows.rows[:TEXT_ROWS]]
-    lines = write_table(headers or rows.columns, cells) if markdown else list(map("; ".join, cells))
-    if count := describe_row_count(rows, TEXT_ROWS, question):
-        lines += ["", count] if markdown else [count]
+    lines = write_rows(rows, headers or rows.columns, question, markdown=markdown)
     return "\n".join([f"{explanation}:\n", *lines] if explanation else lines)
+
+
+def write_rows(rows: Rows, headers: Sequence[str], question: str, *, markdown: bool) -> list[str]:
+    """Return the lines of the first rows, and of how many there are if they are not all."""
+    cells = [list(map(format_cell, row)) for row in rows.rows[:TEXT_ROWS]]
+    lines = write_table(headers, cells) if markdown else list(map("; ".join, cells))
+    count = describe_row_count(rows, TEXT_ROWS, question)
+    return [*lines, *([""] if markdown else []), count] if count else lines
 
 
 def write_table(headers: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
@@ -189,14 +194,20 @@ def name_weekdays(rows: Rows, frame: Frame | None, question: str) -> Rows:
 
 def note_running_periods(rows: Rows, frame: Frame | None, today: date, question: str) -> list[str]:
     """Return a note for each period among the groups, or among those compared, that is not over yet."""
-    quarter, day = f"{today.year}-Q{(today.month + 2) // 3}", f"{today}"
+    periods = frame.periods if frame else ()
+    compared = [ends for period in periods if period.others for ends in period.ranges]
+    labels = list_running_groups(rows, frame, today)
+    labels += [f"{start} – {end}" for start, end in compared if (start or "~") <= f"{today}" < (end or "")]
+    return [choose_words(question)["running"].format(label, today) for label in labels]
+
+
+def list_running_groups(rows: Rows, frame: Frame | None, today: date) -> list[str]:
+    """Return the groups of rows that are the current year, quarter, month or week."""
+    quarter = f"{today.year}-Q{(today.month + 2) // 3}"
     current = {"year": f"{today.year}", "quarter": quarter, "month": f"{today:%Y-%m}", "week": f"{today:%Y-%W}"}
     cells = dict(zip(rows.columns, zip(*rows.rows, strict=True), strict=False))
     units = [grain for grain in list_grains(frame) if grain in current]
-    labels = [current[unit] for unit in units if current[unit] in map(str, cells.get(unit, ()))]
-    compared = [ends for period in (frame.periods if frame else ()) if period.others for ends in period.ranges]
-    labels += [f"{start} – {end}" for start, end in compared if start and end and start <= day < end]
-    return [choose_words(question)["running"].format(label, day) for label in labels]
+    return [current[unit] for unit in units if current[unit] in map(str, cells.get(unit, ()))]
 
 
 def list_grains(frame: Frame | None) -> list[str]:
