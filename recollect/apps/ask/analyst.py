@@ -24,6 +24,7 @@ from recollect.apps.ask.answers import add_model, add_tables, record_answer, wor
 from recollect.apps.ask.gate import CheckedSql, check_sql
 from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.instructions import follow_instruction
+from recollect.apps.ask.interpret.definitions import is_question
 from recollect.apps.ask.interpret.words import stem_phrase
 from recollect.apps.ask.interpretation import Interpretation, interpret_question
 from recollect.apps.ask.llm import ModelRun, find_examples, word_rows, word_schema
@@ -331,6 +332,8 @@ class Analyst:
         """Return whether a message says what the term of the open question means: it begins like one ("I mean ..."), or
         is neither a clear question nor a change of the last one, and the open question is clear if the term means
         that."""
+        if is_question(inquiry.question):
+            return False
         if not OPENER.match(inquiry.question):
             alone = (await self._interpret(inquiry)).decision
             is_change = alone.kind == "assume" and bool(alone.candidates[0].changed) and not alone.unexplained

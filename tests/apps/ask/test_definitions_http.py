@@ -65,6 +65,11 @@ def count(sample: Path, sql: str) -> int:
             "SELECT COUNT(*) FROM (SELECT customer_id FROM orders GROUP BY customer_id HAVING COUNT(*) > 5)",
         ),
         (
+            "loyal means with more than 5 orders",
+            "How many loyal customers are there?",
+            "SELECT COUNT(*) FROM (SELECT customer_id FROM orders GROUP BY customer_id HAVING COUNT(*) > 5)",
+        ),
+        (
             "big orders are orders over 1000",
             "How many big orders are there?",
             "SELECT COUNT(*) FROM sales WHERE amount > 1000",

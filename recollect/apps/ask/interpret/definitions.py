@@ -28,19 +28,19 @@ class Reading:
 
 
 def read_meaning(word: Word, linked: Linked) -> list[tuple[Frame, float]]:
-    """Return up to three condition frames for a taught meaning, each with a score; none if it has no conditions. A
-    question and a change of the last answer ("and in the south?") mean nothing."""
+    """Return up to three condition frames for a taught meaning, each with a score; none if it has no conditions."""
     table = find_table(word.table, linked.index) or subject_of(linked) or subject_of_meaning(word, linked)
-    readings = read_conditions(word.meaning, table, linked) if table and not is_question(word.meaning) else []
+    readings = read_conditions(word.meaning, table, linked) if table else []
     found = dict.fromkeys((each.conditions for each in readings), 0.8)
     if readings and is_whole(readings[0], readings):
         found[readings[0].conditions] = 1.0
     return list(found.items())[:MOST]
 
 
-def is_question(meaning: str) -> bool:
-    first = [each for end in (1, 2) for each in find_operators(tokenize(meaning)[:end])]
-    return meaning.rstrip().endswith(("?", "？")) or any(
+def is_question(message: str) -> bool:
+    """Return whether a message is a question, or a change of the last answer ("and in the south?"), and no meaning."""
+    first = [each for end in (1, 2) for each in find_operators(tokenize(message)[:end])]
+    return message.rstrip().endswith(("?", "？")) or any(
         each.kind == "follow" and each.value == "opens" for each in first
     )
 
