@@ -19,8 +19,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain, islice
 
+from recollect.learning.definitions import list_defined_terms
 from recollect.learning.similarity import Gist, adds_words, find_rejected_value, get_gist
-from recollect.values.memory import DEFINES, Act, Evidence, Memory, Status, get_slot, is_single, list_lookup_terms
+from recollect.values.memory import DEFINES, Act, Evidence, Memory, Status, get_slot, is_single
 from recollect.values.scope import MemoryId, uuid7
 
 MOST_REFS = 5
@@ -459,7 +460,7 @@ def as_memory(span: Span, before: Mapping[MemoryId, Memory]) -> Memory:
         replaced_by=span.replaced_by.id if span.replaced_by else None,
         refs=tuple(islice(refs, MOST_REFS)),
         data=data,
-        terms=() if span.redacted_at else list_lookup_terms(last.kind, last.key, span.value),
+        terms=() if span.redacted_at else list_defined_terms(last.kind, last.key, span.value),
         place=span.place,
     )
     if old:

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from recollect.apps.ask.gate import check_sql
+from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.interpret import Candidate
 from recollect.apps.ask.interpret.decide import fingerprint
 from recollect.apps.ask.interpretation import Interpretation, probe
 from recollect.apps.ask.llm import REPAIRS, ModelRun, SqlReply, repair_sql, sample_sql
 from recollect.apps.ask.model_sql import fit_to_data
-from recollect.apps.ask.proposals import Execution, Inquiry, Proposal, word_question
-from recollect.apps.ask.question import Choice, Clarification, make_clarification_id
+from recollect.apps.ask.proposals import get_whole_rows, list_used_words, offer
+from recollect.apps.ask.question import Answer, Choice, Clarification
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sql_text import add_conditions, describe_sql
+from recollect.apps.ask.wording import word_question
 from recollect.errors import InvalidInput, QueryFailed
 
 MAX_CHOICES = 4
@@ -122,7 +124,8 @@ async def cast_vote(model: ModelRun, sql: str) -> Vote | None:
         except QueryFailed as error:
             problem, may_repair = str(error), ask.fix
             checked = check_sql(statement, inquiry.source.dialect, inquiry.view.allowed, rows=ask.rows)
-            model.failed = Execution(Proposal("model", statement), checked, error=problem)
+            begun = inquiry.begin("model", sql=checked.sql, full_sql=checked.full_sql, tables=checked.tables)
+            model.failed = replace(begun, error=problem)
         else:
             vote = Vote(statement, rows, weigh_rows(rows))
             if vote.weight == 1:
@@ -142,9 +145,9 @@ def prepare_sql(inquiry: Inquiry, sql: str) -> str:
     sql = fit_to_data(statement.full_sql, inquiry.view, values)
     used = set(map(str.casefold, statement.columns))
     missing = {
-        each.filter.table.casefold(): each.filter.condition
-        for each in inquiry.taught.filters
-        if each.filter.table in statement.tables and f"{each.filter.table}.{each.column}".casefold() not in used
+        each.table.casefold(): each.condition
+        for said, each in inquiry.taught.filters
+        if each.table in statement.tables and said.term.casefold() not in used
     }
     return add_conditions(sql, inquiry.source.dialect, missing) if missing else sql
 
@@ -200,6 +203,22 @@ def label_group(group: Group, dialect: str) -> str:
     return group.reading.label if group.reading else describe_sql(group.first.sql, dialect)
 
 
+def propose_agreement(inquiry: Inquiry, groups: Sequence[Group], examples: int) -> Answer:
+    """Return the statement of the largest group."""
+    best, sql = groups[0], groups[0].first.sql
+    statement = check_sql(sql, inquiry.source.dialect, inquiry.view.allowed, rows=inquiry.ask.rows)
+    return inquiry.begin(
+        "model",
+        sql=sql,
+        explanation=label_group(best, inquiry.source.dialect),
+        confidence=rate_agreement(groups),
+        assumptions=list_used_words(inquiry, statement),
+        frame=best.reading.frame if best.reading else None,
+        examples=examples,
+        rows=get_whole_rows(best.first.rows, inquiry.ask.rows),
+    )
+
+
 def offer_groups(groups: Sequence[Group], inquiry: Inquiry) -> Clarification:
     """Return the question back for statements that do not agree: a choice for each of the largest groups."""
     choices = list[Choice]()
@@ -207,6 +226,4 @@ def offer_groups(groups: Sequence[Group], inquiry: Inquiry) -> Clarification:
         frame = group.reading.frame.to_data() if group.reading else {}
         sql = "" if group.reading else group.first.sql
         choices.append(Choice(str(n), label_group(group, inquiry.source.dialect), frame, sql=sql))
-    labels, question = tuple(each.label for each in choices), inquiry.question
-    new_id = make_clarification_id(inquiry.session)
-    return Clarification(question[:80], word_question("", None, question), labels, "ambiguous", new_id, tuple(choices))
+    return offer(inquiry, tuple(choices), inquiry.question[:80], word_question("", None, inquiry.question))

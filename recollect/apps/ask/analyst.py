@@ -19,48 +19,34 @@ from datetime import UTC, date, datetime
 from itertools import pairwise
 from typing import Any
 
-from recollect.apps.ask.agreement import Group, collect_votes, label_group, offer_groups, rate_agreement
-from recollect.apps.ask.answers import add_tables, build_answer, build_reply, record_answer
+from recollect.apps.ask.agreement import collect_votes, offer_groups, propose_agreement
+from recollect.apps.ask.answers import add_model, add_tables, record_answer, word_answer
 from recollect.apps.ask.gate import CheckedSql, check_sql
-from recollect.apps.ask.instructions import (
-    find_retraction,
-    find_standing_filter,
-    learn_filter,
-    retract,
-    word_retraction,
-)
+from recollect.apps.ask.inquiry import Inquiry
+from recollect.apps.ask.instructions import follow_instruction
+from recollect.apps.ask.interpret.definitions import is_question
 from recollect.apps.ask.interpret.words import stem_phrase
 from recollect.apps.ask.interpretation import Interpretation, interpret_question
 from recollect.apps.ask.llm import ModelRun, find_examples, word_rows, word_schema
 from recollect.apps.ask.memory import (
     MemoryReader,
     QuestionMemory,
+    add_session_meanings,
     list_replies,
     restrict_memory,
     resume_context,
     try_memory,
 )
 from recollect.apps.ask.patterns import normalize_question
-from recollect.apps.ask.proposals import (
-    Execution,
-    Inquiry,
-    Proposal,
-    get_whole_rows,
-    list_used_words,
-    propose_choice,
-    propose_interpretation,
-    propose_pattern,
-    propose_repeat,
-    suggest_questions,
-)
+from recollect.apps.ask.proposals import propose_choice, propose_interpretation, propose_vetted, suggest_questions
 from recollect.apps.ask.question import (
     Answer,
     Ask,
     Choice,
     Clarification,
-    Learned,
     Offers,
     SessionContext,
+    get_data,
     list_offered,
     pick_choice,
     read_clarifications,
@@ -70,7 +56,7 @@ from recollect.apps.ask.source_registry import OpenSource, SourceRegistry, fetch
 from recollect.apps.ask.sources.address_rules import SourceRules
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.teaching import (
-    find_definition,
+    find_taught_meaning,
     learn_choice,
     learn_meaning,
     propose_shared_question,
@@ -91,7 +77,6 @@ log = logging.getLogger("recollect.ask")
 SURE, PER_QUESTION = 0.9, 0.25  # confidence without questions back, and what each of them costs
 MAX_MODELS = 20  # that requests may name
 WITHOUT_MEMORY = "answered without memory"
-TIERS = ("session", "user", "project", "ontology", "")  # of meanings, highest first
 KINDS = ("answer", "assume", "choices", "unclear")  # of decisions, best first
 OFFER_TURNS = 200  # of a session in which a clarification is looked for
 LATEST_SESSIONS, LATEST_TURNS = 3, 20  # sessions, and turns of each, in which a question is looked for
@@ -233,12 +218,11 @@ class Analyst:
 
     async def _prepare(self, scope: Scope, ask: Ask) -> Inquiry:
         """Return the question at the source that understands it best, with what memory has for it there."""
-        memory: QuestionMemory | None = None
-        if ask.remembers and self._settings.enabled:
-            memory = await self.reader.read(scope, ask)
-        if memory is not None:
-            ask, memory = resume_context(ask, memory)
-        words = drop_overruled(memory.resolutions if memory else await self.reader.resolve_without_user(scope, ask))
+        reads = ask.remembers and self._settings.enabled
+        memory = await self.reader.read(scope, ask) if reads else None
+        ask = resume_context(ask, memory)
+        found = memory.resolutions if memory else await self.reader.resolve_without_user(scope, ask.question)
+        words = add_session_meanings(memory.standalone if memory else ask.question, ask.context, found)
         approved = await self.reader.read_approved(scope)
         await self.reader.keep_glossary(scope)
         inquiries, refused = list[Inquiry](), list[NotFound]()
@@ -255,7 +239,7 @@ class Analyst:
         """Return the question at the source that answers it best: by a choice or a vetted statement, else by its
         interpretation there. Among equals the last source used wins."""
         for inquiry in inquiries:
-            if inquiry.choice is not None or propose_repeat(inquiry) or propose_pattern(inquiry):
+            if inquiry.choice is not None or propose_vetted(inquiry):
                 return inquiry
         read = [(each, await self._interpret(each)) for each in inquiries]
 
@@ -297,49 +281,125 @@ class Analyst:
     async def _describe_database(self, scope: Scope, inquiry: Inquiry) -> Answer:
         """Say what the database contains, as far as this role may see it."""
         text = describe_database(inquiry.view, inquiry.question, markdown=inquiry.ask.markdown)
+        answer = word_answer(inquiry, inquiry.begin(text=text))
         model = await self._open_model(inquiry) if inquiry.ask.verbose else None
-        worded = await word_schema(model, self._settings.suggestion_count, inquiry.ask.on_text) if model else None
-        answer = build_reply(inquiry, Proposal("given", refusal=worded[0] if worded else text), model)
-        return replace(answer, related=worded[1], model=model.reasoner.name) if model and worded else answer
+        if model is not None and (worded := await word_schema(model, self._settings.suggestion_count)):
+            answer = replace(answer, text=worded[0], related=worded[1], model=model.reasoner.name)
+        return add_model(answer, model)
 
     async def _answer_message(self, scope: Scope, inquiry: Inquiry) -> Answer:
-        """Answer a message of a conversation: a choice that was offered, a meaning that is taught, or a question."""
+        """Answer a message of a conversation: a choice that was offered, an instruction, a meaning that is taught, or
+        a question."""
         if inquiry.choice is not None:
             return await self._answer_choice(scope, inquiry, inquiry.choice)
         if not self._may_learn(inquiry.ask):
             return await self._answer_question(scope, inquiry)
-        done = await self._answer_instruction(scope, inquiry) or await self._answer_definition(scope, inquiry)
-        return done or await self._answer_question(scope, inquiry)
+        if done := await follow_instruction(self, scope, inquiry):
+            return word_answer(inquiry, inquiry.begin(text=done[0], learned=done[1]))
+        return await self._answer_definition(scope, inquiry) or await self._answer_question(scope, inquiry)
 
-    async def _answer_instruction(self, scope: Scope, inquiry: Inquiry) -> Answer | None:
-        """Forget what the message says, or learn the filter that it says always holds; None if it is neither."""
-        term, kept = find_retraction(inquiry.question), find_standing_filter(inquiry)
-        if term is None and kept is None:
+    def _may_learn(self, ask: Ask) -> bool:
+        return ask.remembers and ask.learns and self._settings.enabled
+
+    async def _answer_choice(self, scope: Scope, inquiry: Inquiry, choice: Choice) -> Answer:
+        """Answer an offered choice, and learn what choosing it teaches."""
+        answer = await self._finish(inquiry, propose_choice(inquiry, choice))
+        if not self._may_learn(inquiry.ask) or answer.error:
+            return answer
+        work = learn_choice(self, scope, inquiry, choice, answer.sql)
+        return replace(answer, learned=await try_memory("a choice could not be learned", work, ()))
+
+    async def _answer_definition(self, scope: Scope, inquiry: Inquiry) -> Answer | None:
+        """Learn what the message says that a word means; None if it says something else. If a question was asked back
+        because of that word, it is answered."""
+        question, term = find_open_question(inquiry)
+        taught = find_taught_meaning(inquiry)
+        if taught is None and term and await self._is_meaning(scope, inquiry, question, term):
+            taught = term, inquiry.question
+        if taught is None:
             return None
-        learned: tuple[Learned, ...] = ()
-        if kept is not None:
-            learned = await learn_filter(self, scope, inquiry, kept)
-            text = f"Saved for you, for every question: {'; '.join(each.meaning for each in learned)}."
+        learned = await learn_meaning(self, scope, inquiry.source.name, *taught, question, may_share=False)
+        if stem_phrase(taught[0]) == stem_phrase(term):
+            again = replace(inquiry.ask, question=question, source=inquiry.source.name)
+            answer = await self._answer_question(scope, await self._prepare(scope, again))
         else:
-            done = await retract(self, scope, term or "")
-            learned, text = done.restored, word_retraction(done, term or "", inquiry.question)
-        return replace(build_reply(inquiry, Proposal("given", refusal=text), None), learned=learned)
+            text = f'Saved for you: "{learned.term}" means {learned.meaning}.'
+            text += f' It replaces "{learned.replaces}".' if learned.replaces else ""
+            answer = word_answer(inquiry, inquiry.begin(text=text))
+        return replace(answer, learned=(learned, *answer.learned))
+
+    async def _is_meaning(self, scope: Scope, inquiry: Inquiry, question: str, term: str) -> bool:
+        """Return whether a message says what the term of the open question means: it begins like one ("I mean ..."), or
+        is neither a clear question nor a change of the last one, and the open question is clear if the term means
+        that."""
+        if is_question(inquiry.question):
+            return False
+        if not OPENER.match(inquiry.question):
+            alone = (await self._interpret(inquiry)).decision
+            is_change = alone.kind == "assume" and bool(alone.candidates[0].changed) and not alone.unexplained
+            if alone.kind == "answer" or is_change:
+                return False
+        context = inquiry.ask.context or SessionContext()
+        context = replace(context, definitions={**context.definitions, term: inquiry.question})
+        trial = replace(inquiry.ask, question=question, source=inquiry.source.name, context=context)
+        found = await self._interpret(await self._prepare(scope, trial))
+        return found.decision.kind in ("answer", "assume")
 
     async def _answer_question(self, scope: Scope, inquiry: Inquiry) -> Answer:
         """Answer by a vetted statement, by the model, or by rules."""
-        for propose in (propose_repeat, propose_pattern):
-            proposal = propose(inquiry)
-            execution = await self._try_vetted(scope, inquiry, proposal) if proposal else None
-            if execution is not None:
-                return await self._word(inquiry, execution, None)
+        if vetted := await self._answer_vetted(scope, inquiry):
+            return vetted
         model = await self._open_model(inquiry)
-        if model is None:
-            return await self._answer_by_rules(inquiry, None)
-        inquiry = model.inquiry = replace(inquiry, interpretation=await self._interpret(inquiry))
-        answer = await self._answer_by_model(inquiry, model) or await self._answer_by_rules(inquiry, model)
-        if not answer.sql and model.failed is not None:
-            return await self._word(inquiry, model.failed, model)
+        inquiry = replace(inquiry, interpretation=await self._interpret(inquiry))
+        answer = await self._answer_by_model(inquiry, model) if model else None
+        if answer is None:
+            answer = await self._answer_by_rules(inquiry, model)
+        if not answer.sql and model and model.failed:
+            return add_model(word_answer(inquiry, model.failed), model)
         return answer
+
+    async def _answer_vetted(self, scope: Scope, inquiry: Inquiry) -> Answer | None:
+        """Answer by a statement that a person stands for. One that was ended, is no longer allowed or no longer runs is
+        not used."""
+        for begun in propose_vetted(inquiry):
+            approved = [each for each in inquiry.approved if each.id in begun.used]
+            if approved and not await self.reader.is_current(scope, approved[0]):
+                continue
+            try:
+                answer = await self._finish(inquiry, begun)
+            except InvalidInput as denied:
+                log.info("a vetted query was not used: %s", denied)
+                continue
+            if not answer.error:
+                return answer
+        return None
+
+    async def _answer_by_rules(self, inquiry: Inquiry, model: ModelRun | None) -> Answer:
+        begun = propose_interpretation(inquiry, await self._interpret(inquiry))
+        is_open = bool(begun.clarifications) and begun.confidence < self._settings.clarify_below
+        if not begun.sql or (inquiry.ask.clarify and is_open):
+            return self._reply(inquiry, begun, model)
+        try:
+            return await self._finish(inquiry, replace(begun, clarifications=()), model)
+        except InvalidInput as denied:
+            return self._reply(inquiry, replace(begun, text=str(denied)), model)
+
+    async def _answer_by_model(self, inquiry: Inquiry, model: ModelRun) -> Answer | None:
+        """Return the answer that most statements of the model and the rules agree on; None if the model gave none."""
+        model.inquiry, ask, view = inquiry, inquiry.ask, inquiry.view
+        tables = choose_tables(view, inquiry.question, ask.schema)
+        await fetch_samples(inquiry.source.connection, view, tables, inquiry.user)
+        model.examples = await find_examples(self.reader, inquiry)
+        groups, asked = await collect_votes(model, ask.samples or self._settings.model_samples)
+        if not groups:
+            is_asked = asked and ask.clarify and not model.attempts
+            confidence = max(0.0, SURE - PER_QUESTION * len(asked))
+            begun = inquiry.begin("model", confidence=confidence, clarifications=asked)
+            return self._reply(inquiry, begun, model) if is_asked else None
+        begun = propose_agreement(inquiry, groups, examples=len(model.examples))
+        if ask.clarify and len(groups) > 1 and begun.confidence < self._settings.clarify_below:
+            return self._reply(inquiry, replace(begun, clarifications=(offer_groups(groups, inquiry),)), model)
+        return await self._finish(inquiry, begun, model)
 
     async def _open_model(self, inquiry: Inquiry) -> ModelRun | None:
         """Return the configured model for this question, or another at the same server if the question names one."""
@@ -359,170 +419,54 @@ class Analyst:
             self._others[wanted] = made
         return self._others.get(wanted, usual)
 
-    async def _answer_definition(self, scope: Scope, inquiry: Inquiry) -> Answer | None:
-        """Learn what the message says that a word means; None if it says something else. If a question was asked back
-        because of that word, it is answered."""
-        question, term = find_open_question(inquiry)
-        taught = find_definition(inquiry)
-        if taught is None and term and await self._is_meaning(scope, inquiry, question, term):
-            taught = term, inquiry.question
-        if taught is None:
-            return None
-        learned = await learn_meaning(self, scope, inquiry.source.name, *taught, question, may_share=False)
-        if stem_phrase(taught[0]) == stem_phrase(term):
-            again = replace(inquiry.ask, question=question, source=inquiry.source.name)
-            answer = await self._answer_question(scope, await self._prepare(scope, again))
-        else:
-            text = f'Saved for you: "{learned.term}" means {learned.meaning}.'
-            text += f' It replaces "{learned.replaces}".' if learned.replaces else ""
-            answer = build_reply(inquiry, Proposal("given", refusal=text), None)
-        return replace(answer, learned=(learned, *answer.learned))
+    def _reply(self, inquiry: Inquiry, begun: Answer, model: ModelRun | None) -> Answer:
+        """Return a question back, or why there is no answer."""
+        bare = replace(begun, sql="", explanation="", frame=None, rows=None)
+        return replace(add_model(word_answer(inquiry, bare), model), way=None)
 
-    async def _is_meaning(self, scope: Scope, inquiry: Inquiry, question: str, term: str) -> bool:
-        """Return whether a message says what the term of the open question means: it begins like one ("I mean ..."), or
-        is neither a clear question nor a change of the last one, and the open question is clear if the term means
-        that."""
-        if not OPENER.match(inquiry.question):
-            alone = (await self._interpret(inquiry)).decision
-            is_change = alone.kind == "assume" and bool(alone.candidates[0].changed) and not alone.unexplained
-            if alone.kind == "answer" or is_change:
-                return False
-        context = inquiry.ask.context or SessionContext()
-        context = replace(context, definitions={**context.definitions, term: inquiry.question})
-        trial = replace(inquiry.ask, question=question, source=inquiry.source.name, context=context)
-        found = await self._interpret(await self._prepare(scope, trial))
-        return found.decision.kind in ("answer", "assume")
-
-    async def _answer_choice(self, scope: Scope, inquiry: Inquiry, choice: Choice) -> Answer:
-        """Answer an offered choice, and learn what choosing it teaches."""
-        execution = await self._execute(inquiry, propose_choice(inquiry, choice))
-        learned: tuple[Learned, ...] = ()
-        if self._may_learn(inquiry.ask) and execution.error is None:
-            work = learn_choice(self, scope, inquiry, choice, execution.statement.sql)
-            learned = await try_memory("a choice could not be learned", work, ())
-        return replace(await self._word(inquiry, execution, None), learned=learned)
-
-    def _may_learn(self, ask: Ask) -> bool:
-        return ask.remembers and ask.learns and self._settings.enabled
-
-    async def _try_vetted(self, scope: Scope, inquiry: Inquiry, proposal: Proposal) -> Execution | None:
-        """Run a vetted statement. It may have been ended, be no longer allowed, or no longer run: then None, and the
-        other ways are tried."""
-        vetted = proposal.vetted
-        if vetted in inquiry.approved and not await self.reader.is_current(scope, vetted):
-            return None
-        try:
-            execution = await self._execute(inquiry, proposal)
-        except InvalidInput as denied:
-            log.info("a vetted query was not used: %s", denied)
-            return None
-        return None if execution.error else execution
-
-    async def _answer_by_rules(self, inquiry: Inquiry, model: ModelRun | None) -> Answer:
-        proposal = propose_interpretation(inquiry, await self._interpret(inquiry))
-        is_open = bool(proposal.clarifications) and proposal.confidence < self._settings.clarify_below
-        if not proposal.sql or (inquiry.ask.clarify and is_open):
-            return build_reply(inquiry, proposal, model)
-        try:
-            execution = await self._execute(inquiry, replace(proposal, clarifications=()))
-        except InvalidInput as denied:
-            return build_reply(inquiry, replace(proposal, refusal=str(denied)), model)
-        return await self._word(inquiry, execution, model)
-
-    async def _answer_by_model(self, inquiry: Inquiry, model: ModelRun) -> Answer | None:
-        """Return the answer that most statements of the model and the rules agree on; None if the model gave none."""
-        ask, view = inquiry.ask, inquiry.view
-        tables = choose_tables(view, inquiry.question, ask.schema)
-        await fetch_samples(inquiry.source.connection, view, tables, inquiry.user)
-        model.examples = await find_examples(self.reader, inquiry)
-        groups, asked = await collect_votes(model, ask.samples or self._settings.model_samples)
-        if groups:
-            return await self._answer_by_agreement(inquiry, model, groups)
-        if not asked or not ask.clarify or model.attempts:
-            return None
-        confidence = max(0.0, SURE - PER_QUESTION * len(asked))
-        return build_reply(inquiry, Proposal("model", confidence=confidence, clarifications=asked), model)
-
-    async def _answer_by_agreement(self, inquiry: Inquiry, model: ModelRun, groups: Sequence[Group]) -> Answer:
-        """Return the answer of the largest group; choices, if none is large enough and the question may be asked
-        back."""
-        best, confidence, ask = groups[0], rate_agreement(groups), inquiry.ask
-        if ask.clarify and len(groups) > 1 and confidence < self._settings.clarify_below:
-            proposal = Proposal("model", confidence=confidence, clarifications=(offer_groups(groups, inquiry),))
-            return build_reply(inquiry, proposal, model)
-        statement = check_sql(best.first.sql, inquiry.source.dialect, inquiry.view.allowed, rows=ask.rows)
-        proposal = Proposal(
-            "model",
-            best.first.sql,
-            label_group(best, inquiry.source.dialect),
-            confidence,
-            assumptions=list_used_words(inquiry, statement),
-            frame=best.reading.frame if best.reading else None,
-            examples=len(model.examples),
-            rows=get_whole_rows(best.first.rows, ask.rows),
-        )
-        return await self._word(inquiry, await self._execute(inquiry, proposal), model)
-
-    async def _execute(self, inquiry: Inquiry, proposal: Proposal) -> Execution:
-        """Check and run a statement. Raises InvalidInput if the gate refuses it."""
-        source, view, most = inquiry.source, inquiry.view, inquiry.ask.rows
-        statement = check_sql(proposal.sql, source.dialect, view.allowed, rows=most)
-        if not inquiry.ask.execute:
-            return Execution(proposal, statement)
-        if proposal.rows is not None:
-            return Execution(proposal, statement, proposal.rows)
-        try:
-            rows = await fetch_rows(source.connection, view, statement, most, inquiry.user)
-        except QueryFailed as error:
-            return Execution(proposal, statement, error=str(error))
-        return Execution(proposal, statement, rows)
-
-    async def _word(self, inquiry: Inquiry, execution: Execution, model: ModelRun | None) -> Answer:
-        """Return the answer in words: the model's where there is one and there are rows, with what to ask next."""
-        worded, related = await self._word_rows(inquiry, execution.rows, model), tuple[str, ...]()
-        if inquiry.ask.verbose and self._settings.suggestions:
-            frame, count = execution.proposal.frame, self._settings.suggestion_count
+    async def _finish(self, inquiry: Inquiry, begun: Answer, model: ModelRun | None = None) -> Answer:
+        """Check and run the statement of an answer, and put the answer in words: the model's where there is one and
+        there are rows, with what to ask next. Raises InvalidInput if the gate refuses the statement."""
+        answer = word_answer(inquiry, await self._run_statement(inquiry, begun))
+        if not inquiry.ask.verbose:
+            return add_model(answer, model)
+        count = self._settings.suggestion_count if self._settings.suggestions else 0
+        worded = await word_rows(model, answer.rows, count) if model and answer.rows else None
+        if model and worded:
+            answer = replace(answer, text=worded[0], related=worded[1], model=model.reasoner.name)
+        elif count:
             # Interpreting takes some tens of milliseconds, in which others want to be served.
-            shown = len(execution.rows.rows) if execution.rows else 0
-            related = worded[1] if worded else await asyncio.to_thread(suggest_questions, inquiry, frame, count, shown)
-        answer = replace(build_answer(inquiry, execution, model), related=related)
-        return replace(answer, text=worded[0], model=model.reasoner.name) if model and worded else answer
+            answer = replace(answer, related=await asyncio.to_thread(suggest_questions, inquiry, answer, count))
+        return add_model(answer, model)
 
-    async def _word_rows(
-        self, inquiry: Inquiry, rows: Rows | None, model: ModelRun | None
-    ) -> tuple[str, tuple[str, ...]] | None:
-        """Return the model's words for some rows, and the questions it suggests; None where it is not asked."""
-        if model is None or model.is_away or rows is None or not rows.rows or not inquiry.ask.verbose:
-            return None
-        return await word_rows(model, rows, self._settings.suggestion_count, inquiry.ask.on_text)
+    async def _run_statement(self, inquiry: Inquiry, begun: Answer) -> Answer:
+        source, view, most = inquiry.source, inquiry.view, inquiry.ask.rows
+        statement = check_sql(begun.sql, source.dialect, view.allowed, rows=most)
+        answer = replace(begun, sql=statement.sql, full_sql=statement.full_sql, tables=statement.tables)
+        if not inquiry.ask.execute:
+            return replace(answer, rows=None)
+        if answer.rows is not None:
+            return answer
+        try:
+            return replace(answer, rows=await fetch_rows(source.connection, view, statement, most, inquiry.user))
+        except QueryFailed as error:
+            return replace(answer, error=str(error))
 
 
 def find_reply(turns: Sequence[Turn], question: str) -> Mapping[str, Any]:
     """Return the data of the last reply to a question; empty if it was not asked in these turns."""
     wanted = normalize_question(question)
     for asked, reply in reversed(list(pairwise(turns))):
-        if normalize_question(asked.text) == wanted and (reply.data or {}).get("host") == "sql":
-            return reply.data or {}
+        if normalize_question(asked.text) == wanted and get_data(reply).get("host") == "sql":
+            return get_data(reply)
     return {}
 
 
 def find_open_question(inquiry: Inquiry) -> tuple[str, str]:
     """Return the question that was asked back last in the session, and the word that was not known; else empty."""
     turns = inquiry.memory.turns[-2:] if inquiry.memory else ()
-    data = turns[-1].data or {} if len(turns) == 2 else {}
+    data = get_data(turns[-1]) if len(turns) == 2 else {}
     if data.get("source") != inquiry.source.name or data.get("sql"):
         return "", ""
     unknown = (each.term for each in read_clarifications(data) if each.category != "ambiguous")
     return turns[0].text, next(unknown, "")
-
-
-def drop_overruled(words: Sequence[Resolution]) -> list[Resolution]:
-    """Return the meanings without those of terms that contain, or are part of, a term of a higher tier: of "recent" for
-    the user and "recent orders" in the glossary, the user's counts."""
-    stems = {each.term: f" {' '.join(stem_phrase(each.term))} " for each in words}
-
-    def is_overruled(word: Resolution) -> bool:
-        higher = [each.term for each in words if TIERS.index(each.tier or "") < TIERS.index(word.tier or "")]
-        return any(stems[term] in stems[word.term] or stems[word.term] in stems[term] for term in higher)
-
-    return [word for word in words if not is_overruled(word)]

@@ -1,9 +1,8 @@
-"""Answers: built from what was found, stored in the log with their question, and read from it again.
+"""Answers: put in words, stored in the log with their question, and read from it again.
 
-`build_answer` makes a result or an error into an answer, `build_reply` a question back or a refusal. `record_answer`
-stores an answer as two turns: the first has the SQL, so that a similar question finds it; the second has the frame, so
-that a follow-up can change it, and what else the same request gets when it is sent again (`load_answer`). Results are
-stored bounded.
+`word_answer` says what a result, an error or a question back is. `record_answer` stores an answer as two turns: the
+first has the SQL, so that a similar question finds it; the second has the frame, so that a follow-up can change it, and
+what else the same request gets when it is sent again (`load_answer`). Results are stored bounded.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from typing import Any
 
 import msgspec
 
+from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.interpret.explain import label_frame
 from recollect.apps.ask.llm import ModelRun
 from recollect.apps.ask.memory import MemoryReader, QuestionMemory, try_memory
-from recollect.apps.ask.proposals import Execution, Inquiry, Proposal
-from recollect.apps.ask.question import Answer, MemoryUsed, Spent, read_stored
+from recollect.apps.ask.question import Answer, MemoryUsed, get_data, read_stored
 from recollect.apps.ask.schema_prompt import link_tables
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.wording import (
@@ -42,72 +41,48 @@ STORED_ROWS = 20
 STORED_CHARS = 4_000  # of rows
 STORED_TEXT = 20_000
 SUMMARIZED_FROM = 20  # turns
-NOT_STORED = ("question", "text", "rows", "memory", "ref", "session", "used", "standalone")  # fields of an answer
+NOT_STORED = ("question", "text", "rows", "frame", "memory", "ref", "session", "used", "standalone")  # of an answer
 
 
-def build_answer(inquiry: Inquiry, execution: Execution, model: ModelRun | None) -> Answer:
-    """Return the answer that a statement gave, or the error of the database."""
-    proposal, statement, question = execution.proposal, execution.statement, inquiry.question
-    frame = proposal.frame
-    title = make_title(question, label_frame(frame, inquiry.view.index, question) if frame else "")
-    reply = replace(build_reply(inquiry, replace(proposal, refusal=proposal.explanation), model), title=title)
-    if execution.error:
-        reply = replace(reply, text=f"The database could not run this query: {execution.error}")
-    elif execution.rows is not None:
-        reply = add_rows(reply, inquiry, proposal, execution.rows)
-    return replace(
-        reply,
-        sql=statement.sql,
-        explanation="\n".join(filter(None, (reply.explanation, proposal.explanation))),
-        full_sql=statement.full_sql,
-        error=execution.error,
-        tables=statement.tables,
-        way=proposal.way,
-        pattern=proposal.pattern,
-        examples=proposal.examples,
-        frame=frame.to_data() if frame else None,
-        notes=(*reply.notes, *list_notes(inquiry, statement.tables)),
-        used=(proposal.vetted.id,) if proposal.vetted else (),
-    )
-
-
-def add_rows(reply: Answer, inquiry: Inquiry, proposal: Proposal, rows: Rows) -> Answer:
-    """Return the answer with its rows, in words too, and a note for each period that is not over yet."""
-    frame, question, notes = proposal.frame, inquiry.question, list[str]()
-    if frame is not None:
-        rows = name_weekdays(rows, frame, question)
-        notes = note_running_periods(rows, frame, inquiry.today, question)
+def word_answer(inquiry: Inquiry, answer: Answer) -> Answer:
+    """Return the answer in words: what its rows say, the error of the database, or the question back; with notes of
+    what did not count."""
+    question, frame, notes = inquiry.question, answer.frame, (*inquiry.taught.notes, *answer.notes)
+    if not answer.sql:
+        return replace(answer, text=answer.text or ask_back(answer.clarifications, question), notes=notes)
+    label = label_frame(frame, inquiry.view.index, question) if frame else ""
+    notes += tuple(list_notes(inquiry, answer.tables))
+    answer = replace(answer, title=make_title(question, label), notes=notes, text=answer.explanation)
+    if answer.error:
+        return replace(answer, text=f"The database could not run this query: {answer.error}")
+    if answer.rows is None:
+        return answer
+    rows = name_weekdays(answer.rows, frame, question)
+    running = note_running_periods(rows, frame, inquiry.today, question)
     headers = describe_columns(rows.columns, frame, inquiry.view.index, question)
-    heading = reply.title if frame else proposal.explanation  # that says also what a follow-up kept and changed
+    heading = answer.title if frame else answer.explanation  # that says also what a follow-up kept and changed
     text = word_rows_plainly(question, rows, heading, markdown=inquiry.ask.markdown, headers=headers)
-    spent = replace(reply.spent, sql=rows.seconds)
-    return replace(reply, text=text, headers=headers, rows=rows, notes=(*reply.notes, *notes), spent=spent)
+    spent = replace(answer.spent, sql=rows.seconds)
+    return replace(answer, text=text, headers=headers, rows=rows, notes=(*notes, *running), spent=spent)
 
 
-def build_reply(inquiry: Inquiry, proposal: Proposal, model: ModelRun | None) -> Answer:
-    """Return a question back, or why there is no answer."""
-    return Answer(
-        inquiry.question,
-        proposal.refusal or ask_back(proposal.clarifications, inquiry.question),
-        source=inquiry.source.name,
-        dialect=inquiry.source.dialect,
-        confidence=proposal.confidence,
-        clarifications=proposal.clarifications,
-        assumptions=proposal.assumptions,
-        explanation="\n".join(model.attempts if model else ()),
-        notes=(*inquiry.taught.notes, *(model.notes if model else ())),
-        model=model.reasoner.name if model and proposal.way == "model" else None,
-        spent=model.spent if model else Spent(),
-    )
+def add_model(answer: Answer, model: ModelRun | None) -> Answer:
+    """Return the answer with the attempts of a model that failed, its notes, and what it cost."""
+    if model is None:
+        return answer
+    spent = replace(model.spent, sql=answer.spent.sql)
+    explanation = "\n".join(filter(None, (*model.attempts, answer.explanation)))
+    name = model.reasoner.name if answer.way == "model" else answer.model
+    return replace(answer, explanation=explanation, notes=(*answer.notes, *model.notes), model=name, spent=spent)
 
 
 def list_notes(inquiry: Inquiry, tables: tuple[str, ...]) -> list[str]:
     """Return a note if a statement is answered from some rows only, and for each filter of the session that it does not
     need, because it reads none of the filter's tables."""
     used, homes = {name.casefold() for name in tables}, defaultdict[str, set[str]](set)
-    for each in inquiry.taught.filters:
-        if each.source == "session":
-            homes[each.filter.condition].add(each.filter.table)
+    for said, each in inquiry.taught.filters:
+        if said.source == "session":
+            homes[said.meaning].add(each.table)
     restricted = [table for table in tables if table.casefold() in inquiry.view.access.rows]
     notes = [f"of {', '.join(restricted)} only the rows count that you may see"] if restricted else []
     return notes + [
@@ -176,11 +151,12 @@ def make_turns(inquiry: Inquiry, answer: Answer) -> list[Turn]:
     asked: dict[str, Any] = {"host": "sql", "source": answer.source}
     if answer.sql and not answer.error:
         asked |= {"sql": answer.sql, "tables": list(answer.tables), "standalone": answer.standalone}
-    plain = msgspec.to_builtins(replace(answer, rows=None, memory=None, used=()))
+    plain = msgspec.to_builtins(replace(answer, rows=None, frame=None, memory=None, used=()))
     stored = {name: value for name, value in plain.items() if name not in NOT_STORED} | {
         "host": "sql",
         "choice": inquiry.choice.id if inquiry.choice else None,
         "context": msgspec.to_builtins(inquiry.ask.context),
+        "frame": answer.frame.to_data() if answer.frame else None,
         "result": bound_rows(answer.rows) if answer.rows else None,
         "memory": count_memory(inquiry.memory) if inquiry.memory else None,
         "error_stage": "sql" if answer.error else None,
@@ -208,7 +184,7 @@ async def load_answer(engine: Engine, scope: Scope, ref: str) -> Answer:
     session, _, index = ref.rpartition("#")
     place = replace(scope, session=session)
     asked, reply = await engine.history(place, limit=2, before=int(index) + 1)
-    data: Mapping[str, Any] = reply.data or {}
+    data: Mapping[str, Any] = get_data(reply)
     answer = replace(read_answer(asked.text, reply.text, data), ref=ref, session=session)
     if not data.get("memory"):
         return answer

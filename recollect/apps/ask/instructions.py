@@ -5,20 +5,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
+from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.interpret import Candidate, Frame, link_question, propose, render_frame
 from recollect.apps.ask.interpret.explain import label_frame
 from recollect.apps.ask.interpret.words import split_name, stem_phrase
 from recollect.apps.ask.memory import HABITS
-from recollect.apps.ask.proposals import Inquiry
-from recollect.apps.ask.question import Learned
+from recollect.apps.ask.question import Learned, get_data
 from recollect.apps.ask.sql_text import ground_condition
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
 from recollect.values.memory import Memory, MemoryKind
 from recollect.values.scope import MAX_NAME, Scope
-from recollect.values.text import is_cjk
 
 if TYPE_CHECKING:
     from recollect.apps.ask.analyst import Analyst
@@ -35,22 +34,20 @@ ABOUT = re.compile(
     r"|我说的|关于)\b\s*|\s*(?:rule|filter|definition|meaning|的定义|的意思|的含义|的规则)$",
     re.IGNORECASE,
 )
-LATEST = frozenset(
-    (
-        "",
-        "that",
-        "it",
-        "this",
-        "that one",
-        "last",
-        "last one",
-        "last thing",
-        "that again",
-        "那个",
-        "这个",
-        "刚才",
-        "上一条",
-    )
+LATEST = (
+    "",
+    "that",
+    "it",
+    "this",
+    "that one",
+    "last",
+    "last one",
+    "last thing",
+    "that again",
+    "那个",
+    "这个",
+    "刚才",
+    "上一条",
 )
 STANDING = re.compile(
     r"^(?:please )?(?:(?:always|by default|from now on|in future|in general)[, ]+)(?P<always>.+)$"
@@ -62,15 +59,26 @@ STANDING = re.compile(
 EXCLUDING = re.compile(
     r"^(?:exclude|ignore|leave out|skip|hide|(?:do not|don't) (?:count|include|show))\b", re.IGNORECASE
 )
+WORDS = {
+    "en": ('I have learned nothing about "{}".', "There is nothing to undo.", "Forgotten: ", " Again: ", "."),
+    "zh": ("我没有学过“{}”。", "没有可以撤销的内容。", "已忘记：", "恢复：", "。"),
+}
 TAUGHT_KINDS: tuple[MemoryKind, ...] = ("definition", "terminology", "preference", "question")
 
 
-@dataclass(frozen=True, slots=True)
-class Retracted:
-    """What was taken back; `restored` are the earlier meanings that hold again."""
-
-    memories: tuple[Memory, ...]
-    restored: tuple[Learned, ...] = ()
+async def follow_instruction(
+    analyst: Analyst, scope: Scope, inquiry: Inquiry
+) -> tuple[str, tuple[Learned, ...]] | None:  # fmt: skip
+    """Forget what the message says, or learn the filter that it says always holds. Return what was done, in words, and
+    what is learned; None if the message is no instruction."""
+    if kept := find_standing_filter(inquiry):
+        learned = await learn_filter(analyst, scope, inquiry, kept)
+        return f"Saved for you, for every question: {'; '.join(each.meaning for each in learned)}.", learned
+    term = find_retraction(inquiry.question)
+    if term is None:
+        return None
+    ended, restored = await retract(analyst, scope, term)
+    return word_retraction(ended, restored, term, inquiry.language), restored
 
 
 def find_retraction(message: str) -> str | None:
@@ -84,22 +92,25 @@ def find_retraction(message: str) -> str | None:
     return "" if rest.casefold() in LATEST else rest
 
 
-async def retract(analyst: Analyst, scope: Scope, term: str) -> Retracted:
-    """End what the user taught about a term, or without one what they taught last. What that had replaced holds
-    again if it was the last."""
+async def retract(
+    analyst: Analyst, scope: Scope, term: str
+) -> tuple[list[Memory], tuple[Learned, ...]]:  # fmt: skip
+    """End what the user taught about a term, or without one what they taught last. What that had replaced holds again
+    if it was the last. Return what ended, and what holds again."""
     owned = await analyst.engine.memories(scope, kinds=TAUGHT_KINDS, status=("active",))
     known = [each for each in owned if each.kind != "preference" or each.key.partition(":")[0] in HABITS]
-    by_time = sorted(known, key=lambda each: (each.valid_from, each.place))
-    chosen = find_about(term, known) if term else by_time[-1:]
-    restored = list[Learned]()
-    for memory in chosen:
+    if term:
+        ended, earlier = find_about(term, known), None
+    else:
+        ended = sorted(known, key=lambda each: (each.valid_from, each.place))[-1:]
+        earlier = next((get_data(each).get("replaces") for each in ended), None)
+    for memory in ended:
         await analyst.engine.close(scope, memory.id, owner="user")
-        earlier = (memory.data or {}).get("replaces") if not term else None
-        if earlier:
-            lesson = Lesson(earlier, key=memory.key, kind=memory.kind, source="clarification", owner="user")
-            again = await analyst.engine.learn(scope, lesson)
-            restored.append(Learned(str(again.id), again.key, again.value, "user"))
-    return Retracted(tuple(chosen), tuple(restored))
+    if not earlier:
+        return ended, ()
+    lesson = Lesson(earlier, key=ended[0].key, kind=ended[0].kind, source="clarification", owner="user")
+    again = await analyst.engine.learn(scope, lesson)
+    return ended, (Learned(str(again.id), again.key, again.value, "user"),)
 
 
 def find_about(term: str, known: Sequence[Memory]) -> list[Memory]:
@@ -110,21 +121,20 @@ def find_about(term: str, known: Sequence[Memory]) -> list[Memory]:
 
 
 def describe_memory(memory: Memory) -> str:
-    data, key = memory.data or {}, " ".join(split_name(memory.key.partition(":")[2] or memory.key))
+    data, key = get_data(memory), " ".join(split_name(memory.key.partition(":")[2] or memory.key))
     return " ".join(str(each) for each in (key, memory.value, data.get("answer", "")))
 
 
-def word_retraction(done: Retracted, term: str, question: str) -> str:
+def word_retraction(
+    ended: Sequence[Memory], restored: Sequence[Learned], term: str, language: Literal["en", "zh"]
+) -> str:  # fmt: skip
     """Return what was taken back, in words."""
-    if not done.memories:
-        if is_cjk(question):
-            return f"我没有学过“{term}”。" if term else "没有可以撤销的内容。"
-        return f'I have learned nothing about "{term}".' if term else "There is nothing to undo."
-    names = [(each.data or {}).get("label") or f'"{each.key}" means {each.value}' for each in done.memories]
-    kept = [f'"{each.term}" means {each.meaning}' for each in done.restored]
-    if is_cjk(question):
-        return "已忘记：" + "；".join(names) + "。" + ("恢复：" + "；".join(kept) + "。" if kept else "")
-    return "Forgotten: " + "; ".join(names) + "." + (" Again: " + "; ".join(kept) + "." if kept else "")
+    unknown, nothing, forgotten, again, end = WORDS[language]
+    if not ended:
+        return unknown.format(term) if term else nothing
+    names = [get_data(each).get("label") or f'"{each.key}" means {each.value}' for each in ended]
+    kept = [f'"{each.term}" means {each.meaning}' for each in restored]
+    return "".join(f"{opening}{'; '.join(said)}{end}" for opening, said in ((forgotten, names), (again, kept)) if said)
 
 
 # Filters that always hold ---------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 
@@ -22,12 +22,14 @@ from recollect.apps.ask.interpret import (
     Linked,
     Result,
     Vocabulary,
+    Word,
     decide,
     link_question,
     propose,
 )  # fmt: skip
 from recollect.apps.ask.interpret.decide import result_features
-from recollect.apps.ask.interpret.words import find_operators, split_name, tokenize
+from recollect.apps.ask.interpret.link import CLEAR, NAMING
+from recollect.apps.ask.interpret.words import find_operators, split_name, stem_phrase, tokenize
 from recollect.apps.ask.meanings import Suggestion, find_vague_word, suggest_meanings
 from recollect.apps.ask.semantic.access import restrict_sql
 from recollect.apps.ask.semantic.catalog import Catalog
@@ -48,7 +50,7 @@ MAX_SHOWN = 10  # values of a column that lacks the one in the question
 @dataclass(frozen=True, slots=True)
 class Interpretation:
     """The decision about a question at a source. `rows` are what candidates gave, by their id; `missing` are words that
-    nothing in the source explains."""
+    nothing in the source explains; `unread` are taught words whose meaning fits nothing in it."""
 
     decision: Decision
     rows: Mapping[str, Rows] = field(default_factory=dict)
@@ -57,6 +59,7 @@ class Interpretation:
     is_too_long: bool = False
     values: tuple[tuple[str, str, str], ...] = ()  # (table, column, value) that words of the question match
     absent: tuple[str, ...] = ()  # values of the question that the data do not have, in words
+    unread: tuple[Word, ...] = ()
 
 
 async def interpret_question(
@@ -74,17 +77,51 @@ async def interpret_question(
     that was offered there: then `is_last_sure` is false, and what follows from it is offered, too."""
     if len(tokenize(question)) > MOST_WORDS:
         return Interpretation(Decision("unclear"), is_too_long=True)
-    link = partial(link_question, question, view.index, vocabulary, today=today, last=last, is_last_sure=is_last_sure)
+    link = partial(link_question, question, view.index, vocabulary=vocabulary, today=today, last=last)
+    link = partial(link, is_last_sure=is_last_sure)
     linked = await asyncio.to_thread(link)
+    if unread := find_unread(linked):
+        known = replace(vocabulary, words=tuple(drop_meaning(each, unread) for each in vocabulary.words))
+        link = partial(link, vocabulary=known)
+        linked = await asyncio.to_thread(link)
     if linked.lookups and (found := await look_up(source, view, linked.lookups, user)):
         linked = await asyncio.to_thread(link, values=found)
     candidates = await asyncio.to_thread(propose, linked)
     rows, results = await run_candidates(candidates, source, view, user)
-    decision = decide(candidates, results)
+    decision = ask_about(unread, decide(candidates, results), view, today)
     suggestions = await suggest(decision, linked, source, view, user)
     missing = decision.unexplained or list_missing(linked)
     absent = list_absent(decision, view.catalog)
-    return Interpretation(decision, rows, missing, suggestions, values=list_matches(linked), absent=absent)
+    return Interpretation(decision, rows, missing, suggestions, False, list_matches(linked), absent, unread)
+
+
+def find_unread(linked: Linked) -> tuple[Word, ...]:
+    """Return the taught words of the question whose meaning cannot be read as conditions."""
+    links = [link for links in linked.links for link in links if link.kind == "definition"]
+    unread = {stem_phrase(link.text) for link in links if link.fragment is None}
+    return tuple(
+        each for each in linked.vocabulary.words if each.meaning and not unread.isdisjoint(map(stem_phrase, each.names))
+    )
+
+
+def drop_meaning(word: Word, unread: Sequence[Word]) -> Word:
+    """Return a word whose meaning cannot be read without it, so that it is read as if nobody had explained it."""
+    return replace(word, meaning="") if word in unread else word
+
+
+def ask_about(unread: Sequence[Word], decision: Decision, view: View, today: date) -> Decision:
+    """Return a decision to ask, instead of an answer, if a meaning that cannot be read is about this database: what a
+    person taught is never replaced without asking. The glossary's texts for readers do not count."""
+    taught = [each for each in unread if each.tier != "glossary" and is_about(each.meaning, view, today)]
+    if not taught or decision.kind not in ("answer", "assume"):
+        return decision
+    return replace(decision, kind="choices", unexplained=taught[0].names[:1])
+
+
+def is_about(text: str, view: View, today: date) -> bool:
+    """Return whether a text names something in the database, or a period."""
+    links = link_question(text, view.index, today=today).links
+    return any(link.kind in NAMING and link.score > CLEAR for each in links for link in each)
 
 
 def list_absent(decision: Decision, catalog: Catalog) -> tuple[str, ...]:

@@ -20,14 +20,16 @@ import msgspec
 from sqlglot import exp
 
 from recollect.apps.ask.gate import list_tables
+from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.memory import MemoryReader, can_see
 from recollect.apps.ask.patterns import fill_examples, read_pattern
-from recollect.apps.ask.proposals import Execution, Inquiry, has_words, list_vetted
-from recollect.apps.ask.question import Clarification, OnText, Spent
+from recollect.apps.ask.proposals import list_vetted
+from recollect.apps.ask.question import Answer, Clarification, OnText, Spent
 from recollect.apps.ask.schema_prompt import SAMPLES, choose_tables, link_tables, name_dialect, quote, write_schema
 from recollect.apps.ask.semantic.catalog import Catalog, Table
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
+from recollect.apps.ask.vocabulary import has_words
 from recollect.apps.ask.wording import csv_text
 from recollect.errors import InvalidInput, ReasonerFailed
 from recollect.ports import Message, Reasoner, StreamingReasoner
@@ -102,7 +104,7 @@ class ModelRun:
     spent: Spent = field(default_factory=Spent)
     attempts: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    failed: Execution | None = None  # the last statement that the database refused
+    failed: Answer | None = None  # the last statement that the database refused
     rejected: set[str] = field(default_factory=set)  # statements that failed or found nothing
     repairs: int = 0
     most_repairs: int = REPAIRS
@@ -278,13 +280,15 @@ def list_values(inquiry: Inquiry) -> list[str]:
 def list_meanings(inquiry: Inquiry) -> list[str]:
     """Return what words mean: other names, figures and conditions, with filters that always hold."""
     lines, taught = list[str](), inquiry.taught
-    for each in taught.words:
-        where = f" ({each.word.table} where {each.word.condition})" if each.word.condition else ""
-        lines.append(f'- "{each.term}": {each.meaning}{where}')
-    for definition in inquiry.view.model.definitions:
-        if any(has_words(name, inquiry.question) for name in definition.names):
-            lines.append(f'- "{definition.names[0]}": {definition.table} where {definition.condition}')
-    lines += [f"- {each.filter.table}: always where {each.filter.condition}" for each in taught.filters]
+    for said, word in taught.words:
+        where = f" ({word.table} where {word.condition})" if word.condition else ""
+        lines.append(f'- "{said.term}": {said.meaning}{where}')
+    lines += [
+        f'- "{each.names[0]}": {each.table} where {each.condition}'
+        for each in inquiry.view.model.definitions
+        if has_words(each.names, inquiry.question)
+    ]
+    lines += [f"- {each.table}: always where {each.condition}" for _, each in taught.filters]
     lines += [f"- where no period is said: {taught.time_focus}"] if taught.time_focus else []
     return [*lines, *([f"- over time, where no unit is said: by {taught.grain}"] if taught.grain else ())]
 
@@ -336,28 +340,29 @@ def list_names(catalog: Catalog) -> frozenset[str]:
 # Answers in words ----------------------------------------------------------------------------------------------------
 
 
-async def word_rows(
-    model: ModelRun, rows: Rows, count: int, on_text: OnText | None
-) -> tuple[str, tuple[str, ...]] | None:
-    """Return the answer in the model's words, and questions that go on from it; None if the model fails."""
+async def word_rows(model: ModelRun, rows: Rows, count: int) -> tuple[str, tuple[str, ...]] | None:
+    """Return the answer in the model's words, and questions that go on from it; None if there is nothing to say, or the
+    model fails."""
+    if model.is_away or not rows.rows:
+        return None
     shown = mark_data("rows", csv_text(rows.columns, rows.rows[: model.inquiry.ask.model_rows]))
-    return await word_answer(model, "answer_rows", count, on_text, rows=shown)
+    return await word_data(model, "answer_rows", count, rows=shown)
 
 
-async def word_schema(model: ModelRun, count: int, on_text: OnText | None) -> tuple[str, tuple[str, ...]] | None:
+async def word_schema(model: ModelRun, count: int) -> tuple[str, tuple[str, ...]] | None:
     """Return what the database contains in the model's words; None if the model fails."""
     inquiry = model.inquiry
     tables = choose_tables(inquiry.view, inquiry.question, inquiry.ask.schema)
     schema = mark_data("schema", write_schema(inquiry.view, tables, inquiry.ask.schema, 0))
-    return await word_answer(model, "answer_schema", count, on_text, schema=schema)
+    return await word_data(model, "answer_schema", count, schema=schema)
 
 
-async def word_answer(
-    model: ModelRun, prompt: str, count: int, on_text: OnText | None, **parts: str
-) -> tuple[str, tuple[str, ...]] | None:
-    ask = model.inquiry.ask
+async def word_data(model: ModelRun, prompt: str, count: int, **data: str) -> tuple[str, tuple[str, ...]] | None:
+    """Return the model's answer from some data, and the questions that it suggests; None if it fails. The caller of the
+    question gets the answer piece by piece, if they want that."""
+    ask, on_text = model.inquiry.ask, model.inquiry.ask.on_text
     form = ", as Markdown" if ask.markdown else ", as plain text"
-    system = render_prompt(prompt, form=form, instructions=ask.instructions, count=str(count), **parts)
+    system = render_prompt(prompt, form=form, instructions=ask.instructions, count=str(count), **data)
     so_far = shown = ""
 
     async def pass_on(piece: str) -> None:

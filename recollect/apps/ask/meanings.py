@@ -6,7 +6,7 @@ So what is offered can be answered, and what is chosen is read the same way the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import chain, islice, zip_longest
@@ -15,7 +15,7 @@ from recollect.apps.ask.interpret import Candidate, Decision, Linked, SchemaInde
 from recollect.apps.ask.interpret.explain import plural
 from recollect.apps.ask.interpret.index import TableInfo
 from recollect.apps.ask.interpret.joins import is_many_to_one
-from recollect.apps.ask.interpret.words import split_name, stem_word
+from recollect.apps.ask.interpret.words import Token, split_name, stem_word
 from recollect.apps.ask.question import find_category
 from recollect.apps.ask.semantic.catalog import Column
 
@@ -58,12 +58,15 @@ def find_vague_word(decision: Decision, linked: Linked) -> tuple[str, int]:
     is_taught = any(word.casefold() in each.names for each in linked.vocabulary.words)
     if is_taught or find_category(word) in KINDS:
         return word, MAX_SUGGESTED
-    at = next(at for at, token in enumerate(linked.tokens) if token.text == word)
-    before = linked.tokens[at - 1].lower if at else ""
-    after = linked.tokens[at + 1].text if at + 1 < len(linked.tokens) else ""
-    entities = [words.split(" ")[0] for words, target in decision.candidates[0].links if target.kind == "entity"]
-    describes = not linked.tokens[at].is_strong and (after in entities or before in COPULAS)
-    return word, MAX_GUESSED if describes else 0
+    return word, MAX_GUESSED if describes_rows(word, decision.candidates[0], linked.tokens) else 0
+
+
+def describes_rows(word: str, candidate: Candidate, tokens: Sequence[Token]) -> bool:
+    """Return whether a word stands before the name of rows, or after "is"."""
+    texts = ["", *(token.text for token in tokens), ""]
+    at = texts.index(word)
+    rows = [words.split(" ")[0] for words, target in candidate.links if target.kind == "entity"]
+    return not tokens[at - 1].is_strong and (texts[at + 1] in rows or texts[at - 1].casefold() in COPULAS)
 
 
 def suggest_meanings(word: str, subject: str, linked: Linked) -> list[Suggestion]:

@@ -11,17 +11,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from heapq import nlargest
+from itertools import accumulate
 from typing import Any, TypeVar
 
 from recollect.apps.ask.gate import check_sql
+from recollect.apps.ask.interpret.words import stem_phrase
 from recollect.apps.ask.patterns import normalize_question
-from recollect.apps.ask.question import Ask, SessionContext, read_clarifications, read_stored_context
+from recollect.apps.ask.question import Ask, SessionContext, get_data, read_clarifications, read_stored_context
 from recollect.apps.ask.source_registry import View
-from recollect.apps.ask.vocabulary import extract_definition, list_terms
+from recollect.apps.ask.vocabulary import list_terms
 from recollect.deadline import run_in_time
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, RecollectError
@@ -30,10 +33,9 @@ from recollect.settings import Settings
 from recollect.values.conversation import Turn
 from recollect.values.memory import Memory, MemoryKind
 from recollect.values.query import Query, Recall
-from recollect.values.resolution import PROJECT, Brief, Briefing, Resolution, resolve_terms
+from recollect.values.resolution import Brief, Briefing, Resolution, resolve_terms
 from recollect.values.scope import RequestId, Scope, uuid7
 from recollect.values.term import MAX_TERMS, Term
-from recollect.values.text import stem_term
 
 log = logging.getLogger("recollect.ask")
 T = TypeVar("T")
@@ -51,21 +53,8 @@ SAME_WORDS = 0.4  # share of words, likewise, where there is no embedder
 MAX_COMPARED = 100  # vetted questions
 MAX_SESSIONS = 10  # of which questions are listed; older ones are found by asking again
 HABITS = ("default_filter", "time_grain", "aggregation")  # keys of preferences that say how a database is asked
+TIERS = ("session", "user", "project", "ontology")  # of meanings, highest first
 VETTED: tuple[MemoryKind, ...] = ("question", "correction")  # statements that a person stands for
-
-
-@dataclass(frozen=True, slots=True)
-class PastQuestion:
-    question: str
-    sql: str
-    tables: tuple[str, ...]
-    source: str
-
-    @classmethod
-    def of(cls, turn: Turn) -> PastQuestion:
-        data = turn.data or {}
-        text, tables = data.get("standalone") or turn.text, data.get("tables") or ()
-        return cls(str(text), str(data["sql"]), tuple(tables), str(data.get("source") or ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +64,7 @@ class QuestionMemory:
 
     standalone: str
     turns: tuple[Turn, ...] = ()
-    similar: tuple[PastQuestion, ...] = ()
+    similar: tuple[Turn, ...] = ()
     resolutions: tuple[Resolution, ...] = ()
     preferences: tuple[tuple[str, Memory], ...] = ()
     rated: tuple[Memory, ...] = ()
@@ -99,19 +88,17 @@ class QuestionMemory:
     def find_last_frame(self, source: str) -> tuple[Mapping[str, Any], bool]:
         """Return the frame that a follow-up to a source changes, and whether no other may be meant: the best reading
         that the last reply offered, unless a word in it is not known; else that of the last answered question."""
-        answered = [
-            dict(data["frame"])
-            for data in list_replies(self.turns)
-            if data.get("source") == source and data.get("sql") and data.get("frame")
-        ]
-        offered = read_clarifications(self.last_reply) if self.last_reply.get("source") == source else ()
-        ambiguous = [each.choices[0].frame for each in offered if each.category == "ambiguous" and each.choices]
-        return next(iter([*ambiguous, *answered]), {}), not (ambiguous and answered)
+        replies = [data for data in list_replies(self.turns) if data.get("source") == source]
+        frames = (data.get("frame") for data in replies if data.get("sql"))
+        answered: Mapping[str, Any] = next(filter(None, frames), {})
+        offered = read_clarifications(self.last_reply) if self.last_reply in replies else ()
+        ambiguous = next((each.choices[0].frame for each in offered if each.is_ambiguous), {})
+        return ambiguous or answered, not (ambiguous and answered)
 
 
 def list_replies(turns: Sequence[Turn]) -> list[Mapping[str, Any]]:
     """Return the data of the replies among some turns, the last one first; empty for those of other applications."""
-    return [turn.data or {} for turn in reversed(turns) if turn.role == "assistant"]
+    return [get_data(turn) for turn in reversed(turns) if turn.role == "assistant"]
 
 
 async def try_memory(what: str, work: Coroutine[Any, Any, T], default: D) -> T | D:
@@ -139,11 +126,9 @@ class MemoryReader:
 
     async def _read(self, scope: Scope, ask: Ask) -> QuestionMemory:
         began = time.perf_counter()
-        definitions = (ask.context or SessionContext()).definitions
         wanted = Brief(
             ask.question,
             terms=list_terms(ask.question, MAX_WORDS),
-            definitions=definitions,
             recent=2 * (ask.history or self.settings.history),
             kinds=VETTED,
             status=("active", "retracted"),
@@ -152,15 +137,15 @@ class MemoryReader:
             facts=MAX_FACTS,
         )
         known = await self.engine.runtime.brief(scope, wanted)
-        resolved = known.resolved or await self._resolve(scope, known.standalone, definitions)
         active = [each for each in known.own if each.status == "active"]
         similar, request_id = await self._find_similar(scope, ask, known)
+        own = [("user", each) for each in active if each.kind == "preference"]
         return QuestionMemory(
             known.standalone,
             turns=tuple(known.turns),
             similar=similar,
-            resolutions=add_knowledge(keep_resolved(resolved), known.facts, wanted.terms),
-            preferences=list_preferences(active, known.shared),
+            resolutions=tuple(known.resolved or await self._resolve(scope, known.standalone)),
+            preferences=(*own, *(("project", each) for each in known.shared)),
             rated=tuple(each for each in active if each.kind in VETTED),
             facts=tuple(known.facts),
             is_summarized=known.is_summarized,
@@ -168,9 +153,7 @@ class MemoryReader:
             seconds=time.perf_counter() - began,
         )
 
-    async def _find_similar(
-        self, scope: Scope, ask: Ask, known: Briefing
-    ) -> tuple[tuple[PastQuestion, ...], RequestId | None]:
+    async def _find_similar(self, scope: Scope, ask: Ask, known: Briefing) -> tuple[tuple[Turn, ...], RequestId | None]:
         """Return the similar questions that are wanted, none that was found wrong, and the request that found them."""
         most = self.settings.similar if ask.similar is None else ask.similar
         if not most:
@@ -180,19 +163,18 @@ class MemoryReader:
         similar = find_similar(recall, known.turns, ask, self.settings.similarity, rejected)
         return similar[:most], recall.request_id
 
-    async def _resolve(self, scope: Scope, question: str, definitions: Mapping[str, str]) -> Sequence[Resolution]:
+    async def _resolve(self, scope: Scope, question: str) -> Sequence[Resolution]:
         terms = list_terms(question, MAX_WORDS)
-        return await self.engine.resolve_all(scope, terms, definitions=dict(definitions)) if terms else ()
+        return await self.engine.resolve_all(scope, terms) if terms else ()
 
-    async def resolve_without_user(self, scope: Scope, ask: Ask) -> tuple[Resolution, ...]:
-        """Return what words mean by the session and the glossary alone, without any user's memory."""
-        definitions = (ask.context or SessionContext()).definitions
-        work = self._resolve(scope, ask.question, definitions)
-        found = await try_memory("the glossary could not be asked", work, None)
+    async def resolve_without_user(self, scope: Scope, question: str) -> list[Resolution]:
+        """Return what words mean by the glossary alone, without any user's memory; while memory does not answer, by the
+        glossary as it was last read."""
+        found = await try_memory("the glossary could not be asked", self._resolve(scope, question), None)
         if found is None:
             _, known = self._glossary.get(scope.project, (0.0, ()))
-            found = resolve_terms(list_terms(ask.question, MAX_WORDS), definitions, (), (), known)
-        return tuple(each for each in keep_resolved(found) if each.tier in ("session", "ontology"))
+            found = resolve_terms(list_terms(question, MAX_WORDS), {}, (), (), known)
+        return [each for each in found if each.tier == "ontology"]
 
     async def read_approved(self, scope: Scope) -> tuple[Memory, ...]:
         """Return the questions that the project has approved; none where memory is switched off, or fails."""
@@ -269,65 +251,50 @@ class MemoryReader:
         return replace(scope, session=session)
 
 
-def resume_context(ask: Ask, memory: QuestionMemory) -> tuple[Ask, QuestionMemory]:
-    """Return both with the context of the session's last question, where this one brings none."""
-    stored = (read_stored_context(turn.data) for turn in reversed(memory.turns))
-    context: SessionContext | None = next(filter(None, stored), None)
-    if ask.context is not None or context is None:
-        return ask, memory
-    terms = list_terms(memory.standalone, MAX_WORDS)
-    own = [each for each in resolve_terms(terms, context.definitions, (), (), ()) if each.is_resolved]
-    stems = {stem_term(each.term) for each in own}
-    others = (each for each in memory.resolutions if stem_term(each.term) not in stems)
-    return replace(ask, context=context), replace(memory, resolutions=(*own, *others))
+def resume_context(ask: Ask, memory: QuestionMemory | None) -> Ask:
+    """Return the question with the context of the session's last one, if it brings none."""
+    if ask.context is not None or memory is None:
+        return ask
+    stored = (read_stored_context(turn) for turn in reversed(memory.turns))
+    return replace(ask, context=next(filter(None, stored), None))
 
 
-def list_preferences(own: Iterable[Memory], shared: Iterable[Memory]) -> tuple[tuple[str, Memory], ...]:
-    """Return the preferences of a user and of the project, each with whose it is."""
-    return (*(("user", each) for each in own if each.kind == "preference"), *(("project", each) for each in shared))
+def add_session_meanings(
+    question: str, context: SessionContext | None, found: Sequence[Resolution]
+) -> list[Resolution]:  # fmt: skip
+    """Return what words mean in this session and otherwise, without the meanings of terms that contain, or are part of,
+    a term of a higher tier: of "recent" for the user and "recent orders" in the glossary, the user's counts."""
+    definitions = context.definitions if context else {}
+    own = resolve_terms(list_terms(question, MAX_WORDS), definitions, (), (), ()) if definitions else []
+    words = [(TIERS.index(each.tier), each) for each in (*own, *found) if each.tier]
+    stems = {each.term: f" {' '.join(stem_phrase(each.term))} " for _, each in words}
 
+    def is_overruled(tier: int, word: Resolution) -> bool:
+        higher = [stems[each.term] for other, each in words if other < tier]
+        return any(term in stems[word.term] or stems[word.term] in term for term in higher)
 
-def keep_resolved(found: Iterable[Resolution]) -> tuple[Resolution, ...]:
-    return tuple(each for each in found if each.is_resolved)
-
-
-def add_knowledge(
-    resolutions: tuple[Resolution, ...], facts: Iterable[Memory], terms: Iterable[str]
-) -> tuple[Resolution, ...]:
-    """Return the meanings with those that the project's knowledge gives in a sentence, which only the glossary is
-    below."""
-    higher = {stem_term(each.term) for each in resolutions if each.tier != "ontology"}
-    said = {stem_term(term): term for term in terms}
-    found = dict[str, Resolution]()
-    for term, meaning in filter(None, (extract_definition(fact.value) for fact in facts)):
-        stem = stem_term(term)
-        if stem in said and stem not in higher:
-            found.setdefault(stem, Resolution(said[stem], meaning, "project", PROJECT))
-    return (*found.values(), *(each for each in resolutions if stem_term(each.term) not in found))
+    return [word for tier, word in words if not is_overruled(tier, word)]
 
 
 def find_similar(
     recall: Recall, turns: Sequence[Turn], ask: Ask, similarity: float, rejected: Collection[str]
-) -> tuple[PastQuestion, ...]:
+) -> tuple[Turn, ...]:
     """Return questions that came to SQL: the same text first, then those of similar meaning, each statement once; none
     that was found wrong. A recall leaves out the last turn of the session that says just this, so it is added."""
     wanted = {normalize_question(ask.question), normalize_question(recall.query.text)}
     same = [turn for turn in (*turns, *(hit.turn for hit in recall.hits)) if normalize_question(turn.text) in wanted]
     near = [hit.turn for hit in recall.hits if "vector" in hit.arms and hit.arms["vector"].score >= similarity]
-    once: dict[str, PastQuestion] = {}
-    for past in map(PastQuestion.of, filter(is_answered, (*same, *near))):
-        if past.sql not in rejected:
-            once.setdefault(past.sql, past)
-    return tuple(once.values())
+    once = {get_data(turn)["sql"]: turn for turn in reversed(list(filter(is_answered, (*same, *near))))}
+    return tuple(turn for sql, turn in reversed(once.items()) if sql not in rejected)
 
 
 def is_answered(turn: Turn) -> bool:
-    return turn.role == "user" and bool((turn.data or {}).get("sql"))
+    return turn.role == "user" and bool(get_data(turn).get("sql"))
 
 
 def read_question(memory: Memory) -> str:
     """Return the question of a vetted statement; as a key it may have been too long."""
-    data = memory.data or {}
+    data = get_data(memory)
     return str(data.get("original_query") or data.get("question") or memory.key)
 
 
@@ -338,23 +305,20 @@ def restrict_memory(memory: QuestionMemory, source: str, view: View, budget: int
     """Return what was said and asked before about this source and about what may be seen of it, with the text that a
     model is shown: the newest first, within the budget of tokens."""
     turns = tuple(turn for turn in memory.turns if can_see_turn(turn, source, view))
-    similar = tuple(past for past in memory.similar if past.source == source and can_see(view, past.sql, past.tables))
-    asked = [f"Asked before: {past.question}\nSQL: {past.sql}" for past in similar]
-    lines, left = list[str](), budget
-    for line in filter(None, (*asked, *map(write_line, reversed(turns)))):
-        left -= count_tokens(line) + 1
-        if left < 0:
-            break
-        lines.append(line)
-    text = "\n".join(lines)
+    similar = tuple(turn for turn in memory.similar if is_about(turn, source, view))
+    asked = [f"Asked before: {get_data(turn).get('standalone') or turn.text}\n{write_sql(turn)}" for turn in similar]
+    lines = list(filter(None, (*asked, *map(write_line, reversed(turns)))))
+    spent = list(accumulate(count_tokens(line) + 1 for line in lines))
+    shown = bisect_right(spent, budget)
+    text = "\n".join(lines[:shown])
     tokens = count_tokens(text) if text else 0
-    return replace(memory, turns=turns, similar=similar, text=text, tokens=tokens, truncated=left < 0)
+    return replace(memory, turns=turns, similar=similar, text=text, tokens=tokens, truncated=shown < len(lines))
 
 
 def can_see_turn(turn: Turn, source: str, view: View) -> bool:
     """Return whether a turn is about what may be seen: of another source only what the user said; turns of other
     applications are about no table."""
-    data = turn.data or {}
+    data = get_data(turn)
     if data.get("host") != "sql":
         return True
     if data.get("source") != source:
@@ -377,15 +341,17 @@ def can_see(view: View, sql: str, tables: Iterable[str] = ()) -> bool:
 def write_line(turn: Turn) -> str:
     """Return a turn as a model is shown it. Of our own answers it is the statement or the question back: a description
     of tables may name more than may be seen now."""
-    data = turn.data or {}
-    if turn.role == "user":
-        return f"User: {turn.text}"
+    data = get_data(turn)
     if turn.role != "assistant":
-        return ""
+        return f"User: {turn.text}" if turn.role == "user" else ""
     if data.get("sql"):
-        return f"SQL: {data['sql']}"
+        return write_sql(turn)
     is_shown = data.get("host") != "sql" or data.get("clarifications")
     return f"Assistant: {turn.text[:300]}" if is_shown else ""
+
+
+def write_sql(turn: Turn) -> str:
+    return f"SQL: {get_data(turn)['sql']}"
 
 
 # Earlier questions ----------------------------------------------------------------------------------------------------
@@ -398,12 +364,12 @@ async def list_questions(engine: Engine, scope: Scope, source: str, view: View, 
     places = [replace(scope, session=talk.session) for talk in talks]
     histories = await asyncio.gather(*(engine.history(place, limit=min(200, 2 * limit)) for place in places))
     ratings = {
-        (normalize_question(read_question(each)), each.value): (each.data or {}).get("rating")
+        (normalize_question(read_question(each)), each.value): get_data(each).get("rating")
         for each in reversed(await engine.memories(scope, kinds=("question",), status=("active", "retracted")))
     }
 
     def describe(turn: Turn) -> dict[str, Any]:
-        data = turn.data or {}
+        data = get_data(turn)
         question = {"ref": turn.ref, "session": turn.session, "question": turn.text, "at": turn.at}
         rating = ratings.get((normalize_question(turn.text), data["sql"]))
         return {**question, "sql": data["sql"], "tables": data.get("tables") or [], "feedback": rating}
@@ -414,5 +380,5 @@ async def list_questions(engine: Engine, scope: Scope, source: str, view: View, 
 
 
 def is_about(turn: Turn, source: str, view: View) -> bool:
-    data = turn.data or {}
+    data = get_data(turn)
     return (data.get("host"), data.get("source")) == ("sql", source) and can_see_turn(turn, source, view)

@@ -51,12 +51,21 @@ class Pattern:
 
 
 def check_pattern(prompt: str, sql: str, parameters: Sequence[Mapping[str, Any]] = ()) -> Pattern:
-    """Return a pattern as callers give it; every name in the SQL must be in the prompt or have a default."""
+    """Return a pattern as callers give it. Every name in the SQL must be in the prompt or have a default, every
+    parameter must be in the SQL, once described, and its default and example must be of its type."""
     pattern = make_pattern(prompt, sql, parameters)
-    asked = set(SLOT.findall(prompt))
-    for name in dict.fromkeys(SLOT.findall(sql)):
-        if name not in asked and pattern.parameter(name).default is None:
-            raise InvalidInput("sql", f"{{{{{name}}}}} is not in the prompt and has no default")
+    asked, used, described = set(SLOT.findall(prompt)), set(SLOT.findall(sql)), set[str]()
+    for name in sorted(used - asked - set(pattern.defaults)):
+        raise InvalidInput("sql", f"{{{{{name}}}}} is not in the prompt and has no default")
+    for name in sorted(asked - used):
+        raise InvalidInput("sql", f"does not use {{{{{name}}}}}, which the prompt has")
+    for n, parameter in enumerate(pattern.parameters):
+        if parameter.name not in used - described:
+            problem = "is described twice" if parameter.name in used else "is not used in the SQL"
+            raise InvalidInput(f"parameters[{n}].name", f"{parameter.name!r} {problem}")
+        described.add(parameter.name)
+        for value in filter(None, (parameter.default, parameter.example)):
+            write_literal(parameter, value)
     return pattern
 
 

@@ -16,11 +16,13 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from recollect.apps.ask.interpret.frame import Frame
 from recollect.apps.ask.patterns import normalize_question
 from recollect.apps.ask.sources.running import Rows
 from recollect.errors import InvalidInput
-from recollect.values.conversation import Conversation
+from recollect.values.conversation import Conversation, Turn
 from recollect.values.lesson import Owner
+from recollect.values.memory import Memory
 from recollect.values.query import MAX_QUERY_CHARS, check_range
 from recollect.values.scope import MemoryId, RequestId, Scope, uuid7
 from recollect.values.text import check_text
@@ -66,6 +68,11 @@ class Clarification:
     category: str = "unknown"
     id: str = ""
     choices: tuple[Choice, ...] = ()
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether every word is known, and only the readings differ."""
+        return self.category == "ambiguous" and bool(self.choices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +174,11 @@ class MemoryUsed:
 @dataclass(frozen=True, slots=True)
 class Answer:
     """Without `sql` it is a question back (`clarifications`), or a refusal that `text` explains. `memory` None: it took
-    no part, or failed; the answer may be in the log all the same."""
+    no part, or failed; the answer may be in the log all the same. Each way to an answer begins one with its statement,
+    confidence and assumptions; the analyst runs and words it."""
 
     question: str
-    text: str
+    text: str = ""
     source: str = ""
     dialect: str = ""
     sql: str = ""
@@ -184,10 +192,10 @@ class Answer:
     way: Way | None = None
     pattern: str | None = None
     examples: int = 0
-    confidence: float = 0.0
+    confidence: float = 1.0
     clarifications: tuple[Clarification, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
-    frame: Mapping[str, Any] | None = None
+    frame: Frame | None = None
     standalone: str | None = None
     related: tuple[str, ...] = ()
     related_tables: tuple[str, ...] = ()
@@ -242,9 +250,14 @@ def read_session_context(text: str | None) -> SessionContext | None:
     return context
 
 
-def read_stored_context(data: Mapping[str, Any] | None) -> SessionContext | None:
+def get_data(stored: Turn | Memory) -> Mapping[str, Any]:
+    """Return what is stored with a turn or a memory; empty if that is nothing."""
+    return stored.data or {}
+
+
+def read_stored_context(turn: Turn) -> SessionContext | None:
     """Return the context stored with a turn, if there is one."""
-    stored = (data or {}).get("context")
+    stored = get_data(turn).get("context")
     return read_stored(stored, SessionContext) if isinstance(stored, Mapping) else None
 
 

@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.apps.ask.corrections import Change, Correction, compare_queries
 from recollect.apps.ask.corrections.lessons import draw_lessons
+from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.interpret import SchemaIndex
 from recollect.apps.ask.interpret.link import CLEAR, link_names, link_operators, link_values, named_targets
 from recollect.apps.ask.interpret.words import Token, stem_phrase, tokenize
 from recollect.apps.ask.patterns import Pattern, check_pattern, fill_examples, shape_of
-from recollect.apps.ask.proposals import Inquiry, has_words
 from recollect.apps.ask.question import Answer, Choice, Learned, find_category
 from recollect.apps.ask.source_registry import OpenSource
-from recollect.apps.ask.sql_text import find_tables_for, ground_condition
 from recollect.apps.ask.vocabulary import (
     AGGREGATE,
     CALLS,
     OPENER,
-    extract_definition,
+    has_words,
     make_words,
     shorten_term,
     write_arithmetic,
 )  # fmt: skip
 from recollect.errors import InvalidInput
+from recollect.learning.definitions import find_definition
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
 from recollect.values.memory import Memory, MemoryKind
 from recollect.values.resolution import Resolution
@@ -52,6 +52,7 @@ YES_OR_NO = ("true", "false", "yes", "no")
 MAX_TERM_WORDS = 6
 NUMBER = re.compile(r"(?<![a-z\d])\d[\d.,]*(?:[km]\b)?", re.IGNORECASE)
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+MEANINGS: tuple[MemoryKind, ...] = ("definition", "terminology")
 QUIET = 0.3  # importance of what is found when it is looked for, and is in no context otherwise
 ASKERS = 3  # users that must have asked alike before a question is proposed to the project
 
@@ -67,7 +68,7 @@ class TaughtCorrection:
 # Meanings ------------------------------------------------------------------------------------------------------------
 
 
-def find_definition(inquiry: Inquiry) -> tuple[str, str] | None:
+def find_taught_meaning(inquiry: Inquiry) -> tuple[str, str] | None:
     """Return the term and the meaning that a message gives ("active means logged in within 30 days", "VIP: customers
     with ..."); None if it says something else."""
     text, index = inquiry.question.strip(), inquiry.view.index
@@ -77,7 +78,7 @@ def find_definition(inquiry: Inquiry) -> tuple[str, str] | None:
             meant = index.tables[last.subject].title
         # "Call the clients in Rome" is no definition unless it names something in the database.
         return (called["said"], f"refers to {meant}") if named_targets(meant, index) else None
-    if found := extract_definition(text):
+    if found := find_definition(text):
         return found
     said = EQUATION.match(text)
     if said is None or not defines(said["term"], said["sign"], said["meaning"], index):
@@ -96,8 +97,8 @@ def defines(term: str, sign: str | None, meaning: str, index: SchemaIndex) -> bo
     if sign in COLONS:
         return bool(meant) and has_new_word(tokens, index)
     # The rows that are meant come first in English, and last in Chinese.
-    ends = {end for link in meant if link.kind == "entity" for end in (link.start, link.end - len(said))}
-    return said[0].lower in POINTERS or 0 in ends
+    rows = [(link.start, link.end - len(said)) for link in meant if link.kind == "entity"]
+    return said[0].lower in POINTERS or any(0 in ends for ends in rows)
 
 
 def is_term(tokens: Sequence[Token], index: SchemaIndex) -> bool:
@@ -137,9 +138,9 @@ async def learn_meaning(
     answer, question = analyst.mask(answer), analyst.mask(question)
     lesson = Lesson.clarification(term, answer, question or None)
     lesson = replace(lesson, owner=lesson.owned_by if may_share else "user")
-    plain = OPENER.sub("", answer, count=1)
     sources = await analyst.sources.choose(scope, source)
     shorter = (shorten_lesson(lesson, each, analyst.today()) for each in sources)
+    plain = OPENER.sub("", answer, count=1)
     default = lesson if plain == answer else replace(lesson, value=plain, data={"answer": answer})
     indexes = [each.view("admin").index for each in sources]
     return await learn_for(analyst, scope, next(filter(None, shorter), default), indexes)
@@ -149,10 +150,10 @@ def shorten_lesson(lesson: Lesson, source: OpenSource, today: date) -> Lesson | 
     """Return the lesson with the condition or the name alone, if this source has its columns."""
     answer, index = lesson.value, source.view("admin").index
     for text in dict.fromkeys((OPENER.sub("", answer, count=1), answer)):
-        if find_tables_for(text, source.catalog) and ground_condition(text, source.dialect, today):
+        [word, *_] = make_words(Resolution(lesson.key, text, "user", 1.0), "", index, today)
+        if word.condition:
             return replace(lesson, value=text, data={"answer": answer, "sql_hint": text})
-        words = make_words(Resolution(lesson.key, text, "user", 1.0), "", index, today)
-        if any(word.target for word in words):
+        if word.target:
             return replace(lesson, value=text, data={"answer": answer})
     return None
 
@@ -163,27 +164,19 @@ async def learn_for(
     """Learn a meaning. What the user taught about the term before, for themselves, ends: otherwise it would hide what
     they say now. A new meaning that only says another number changes that number in the old one. A term is the same
     with the rows that it describes: "recent" and "recent orders"."""
-    kinds: tuple[MemoryKind, ...] = ("definition", "terminology")
-    owned = await analyst.engine.memories(scope, kinds=kinds, status=("active",))
+    owned = await analyst.engine.memories(scope, kinds=MEANINGS, status=("active",))
     known = [each for each in owned if is_same_term(each.key, lesson.key, indexes)]
-    replaced = next((each.value for each in known), "")
-    if changed := change_number(replaced, lesson.value):
+    before = next((each.value for each in known), "")
+    if changed := change_number(before, lesson.value):
         lesson = replace(lesson, value=changed, data=None)
-    if replaced not in ("", lesson.value):
-        lesson = replace(lesson, data={**(lesson.data or {}), "replaces": replaced})
-    memory = await analyst.engine.learn(scope, lesson)
-    await end_earlier_meanings(analyst, scope, memory, indexes)
-    is_new = replaced != memory.value
-    return Learned(str(memory.id), memory.key, memory.value, lesson.owner or "user", replaced if is_new else "")
-
-
-async def end_earlier_meanings(
-    analyst: Analyst, scope: Scope, memory: Memory, indexes: Sequence[SchemaIndex]
-) -> None:  # fmt: skip
-    """End what the user taught about the same term before."""
-    for other in await analyst.engine.memories(scope, kinds=("definition", "terminology"), status=("active",)):
-        if other.id != memory.id and is_same_term(other.key, memory.key, indexes):
+    replaced = before if before != lesson.value else ""
+    data = {**(lesson.data or {}), **({"replaces": replaced} if replaced else {})}
+    memory = await analyst.engine.learn(scope, replace(lesson, data=data or None))
+    earlier = {each.id for each in known} - {memory.id}
+    for other in await analyst.engine.memories(scope, kinds=MEANINGS, status=("active",)):
+        if other.id in earlier:
             await analyst.engine.close(scope, other.id, owner="user")
+    return Learned(str(memory.id), memory.key, memory.value, lesson.owner or "user", replaced)
 
 
 def is_same_term(one: str, other: str, indexes: Sequence[SchemaIndex]) -> bool:
@@ -207,26 +200,11 @@ async def learn_choice(
 ) -> tuple[Learned, ...]:
     """Learn, for this user, what words mean according to the choice that they made. If it teaches no word, it becomes
     their answer to the same question, unless it depends on the day or on what always holds for them."""
-    learned = list[Learned]()
-    source, question = inquiry.source, inquiry.question
-    depends = DAY.search(sql) or inquiry.taught.filters or inquiry.taught.time_focus
+    learned, source, taught = list[Learned](), inquiry.source, inquiry.taught
+    depends = DAY.search(sql) or taught.filters or taught.time_focus
     if choice.question and not choice.teaches and not depends:
-        lesson = Lesson(
-            check_length(sql),
-            key=choice.question[:MAX_NAME],
-            kind="question",
-            source="clarification",
-            owner="user",
-            importance=QUIET,
-            data={
-                "source": source.name,
-                "fingerprint": source.entry.fingerprint,
-                "choice": choice.label,
-                "frame": choice.frame,
-            },
-            question=choice.question[:MAX_VALUE_CHARS],
-        )
-        memory = await analyst.engine.learn(scope, lesson)
+        lesson = make_statement_lesson(source, choice.question, sql, choice=choice.label, frame=choice.frame)
+        memory = await analyst.engine.learn(scope, replace(lesson, source="clarification"))
         learned.append(Learned(str(memory.id), memory.key, choice.label, "user"))
     for term, meaning in choice.teaches:
         is_name = meaning.startswith("refers to") or AGGREGATE.match(meaning) is not None
@@ -237,10 +215,25 @@ async def learn_choice(
             source="clarification",
             owner="user",
             data={"source": source.name, "choice": choice.label},
-            question=question[:MAX_VALUE_CHARS],
+            question=inquiry.question[:MAX_VALUE_CHARS],
         )
         learned.append(await learn_for(analyst, scope, lesson))
     return tuple(learned)
+
+
+def make_statement_lesson(source: OpenSource, question: str, sql: str, **data: Any) -> Lesson:
+    """Return the lesson that a statement answers a question, as long as the database keeps its shape."""
+    if len(sql) > MAX_VALUE_CHARS:
+        raise InvalidInput("sql", f"has {len(sql):,} characters; at most {MAX_VALUE_CHARS:,} are kept")
+    return Lesson(
+        sql,
+        key=question[:MAX_NAME],
+        kind="question",
+        owner="user",
+        importance=QUIET,
+        data={"source": source.name, "fingerprint": source.entry.fingerprint, **data},
+        question=question[:MAX_VALUE_CHARS],
+    )
 
 
 # Corrections and ratings ---------------------------------------------------------------------------------------------
@@ -290,7 +283,7 @@ def is_word(name: str, question: str, source: OpenSource) -> bool:
     question said it."""
     tables = source.catalog.tables
     known = {each.casefold() for table in tables for each in (table.name, *(column.name for column in table.columns))}
-    return name not in known or has_words(name.replace("_", " "), question)
+    return name not in known or has_words([name.replace("_", " ")], question)
 
 
 async def rate(
@@ -299,29 +292,14 @@ async def rate(
     """Learn a rating: a thumb up makes the statement this user's answer to the question; a thumb down takes that
     back."""
     found, _ = await analyst.check_sql(scope, source, role, sql)
-    question = analyst.mask(question)
-    lesson = Lesson(
-        check_length(sql),
-        key=question[:MAX_NAME],
-        kind="question",
-        owner="user",
-        importance=QUIET,
-        data={"source": source, "fingerprint": found.entry.fingerprint, "rating": "up" if good else "down"},
-        question=question[:MAX_VALUE_CHARS],
-    )
+    lesson = make_statement_lesson(found, analyst.mask(question), sql, rating="up" if good else "down")
     if good:
         return await analyst.engine.learn(scope, lesson)
-    for memory in await analyst.engine.memories(scope, kinds=("question", "correction"), key=question[:MAX_NAME]):
+    for memory in await analyst.engine.memories(scope, kinds=("question", "correction"), key=lesson.key):
         if memory.status == "active" and memory.value == sql:
             await analyst.engine.close(scope, memory.id, owner="user")
     proposed = await analyst.engine.learn(scope, replace(lesson, pending=True))
     return await analyst.engine.reject(scope, proposed.id) if proposed.status == "pending" else proposed
-
-
-def check_length(sql: str) -> str:
-    if len(sql) > MAX_VALUE_CHARS:
-        raise InvalidInput("sql", f"has {len(sql):,} characters; at most {MAX_VALUE_CHARS:,} are kept")
-    return sql
 
 
 # Approved questions --------------------------------------------------------------------------------------------------
@@ -334,22 +312,13 @@ async def propose(
     prompt: str,
     sql: str,
     parameters: Sequence[Mapping[str, Any]] = (),
-    *,
-    note: str = "",
+    **data: Any,
 ) -> Memory:
     """Store a question with its SQL for the whole project, pending approval."""
-    pattern = check_pattern(prompt, check_length(sql), parameters)
     found = await analyst.sources.find(scope, source)
-    await validate(analyst, scope, source, pattern)
-    data = {
-        "source": source,
-        "fingerprint": found.entry.fingerprint,
-        "parameters": [dict(each) for each in parameters],
-        **({"note": note} if note else {}),
-    }
-    lesson = Lesson(
-        sql, key=prompt, kind="question", source="manual", owner="project", importance=QUIET, data=data, pending=True
-    )
+    lesson = make_statement_lesson(found, prompt, sql, parameters=[dict(each) for each in parameters], **data)
+    await validate(analyst, scope, source, check_pattern(prompt, sql, parameters))
+    lesson = replace(lesson, key=prompt, source="manual", owner="project", question=None, pending=True)
     return await analyst.engine.learn(scope, lesson)
 
 
@@ -380,8 +349,9 @@ async def propose_shared_question(analyst: Analyst, scope: Scope, inquiry: Inqui
     source = answer.source
     if await analyst.engine.sources.count_askers(scope, f"{source}\n{shape.prompt}\n{shape.sql}") != ASKERS:
         return None
-    note = "asked by several users"
     try:
-        return await propose(analyst, scope, source, shape.prompt, shape.sql, shape.parameters, note=note)
+        return await propose(
+            analyst, scope, source, shape.prompt, shape.sql, shape.parameters, note="asked by several users"
+        )
     except InvalidInput:
         return None

@@ -7,21 +7,22 @@ a condition, or a meaning in words that the interpreter reads itself. Pure; memo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+
+from sqlglot import exp
 
 from recollect.apps.ask.interpret import Candidate, DefaultFilter, SchemaIndex, Vocabulary, Word, link_question, propose
 from recollect.apps.ask.interpret.frame import Frame, Metric
 from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import CLEAR, Tier, link_names, named_targets
 from recollect.apps.ask.interpret.words import split_name, stem_phrase, tokenize
-from recollect.apps.ask.question import Assumption, Scalar, SessionContext
+from recollect.apps.ask.question import Assumption, Scalar, SessionContext, get_data
 from recollect.apps.ask.semantic.catalog import Catalog, Column, Table
 from recollect.apps.ask.semantic.model import SemanticModel
 from recollect.apps.ask.sql_text import find_columns, find_tables_for, ground_condition
-from recollect.learning.extract import extract
-from recollect.learning.rules import rulebooks
+from recollect.learning.definitions import find_definition_in_fact
 from recollect.recall.question_terms import terms_in
 from recollect.values.memory import Memory
 from recollect.values.resolution import Resolution
@@ -44,8 +45,6 @@ CALLS = re.compile(
     r"(?:our |the |my |all )*(?P<meant>[\w ]+?) (?:as )?(?P<said>[\w-]+)\W*$",
     re.IGNORECASE,
 )
-# Words around a term that are not part of it: "actually, active now means ...".
-ASIDE = re.compile(r"^(?:actually|now|from now on|so|well)\b[, ]*|[, ]*\b(?:now|from now on|again)$", re.IGNORECASE)
 AGGREGATE = re.compile(r"^\s*(sum|avg|min|max|count)\s*\(\s*(.+?)\s*\)\s*$", re.IGNORECASE | re.DOTALL)
 # The words of "quantity times unit price", with their signs.
 SIGNS = {
@@ -75,44 +74,20 @@ MAX_NAME_WORDS = 3  # of another name for rows
 
 
 @dataclass(frozen=True, slots=True)
-class TaughtWord:
-    """A word that somebody explained, and who; `word` is how the interpreter reads it."""
-
-    term: str
-    meaning: str
-    source: str
-    confidence: float
-    word: Word
-
-
-@dataclass(frozen=True, slots=True)
-class StandingFilter:
-    """A condition that holds for every question about its table."""
-
-    filter: DefaultFilter
-    column: str
-    source: str
-    confidence: float
-
-
-@dataclass(frozen=True, slots=True)
 class Taught:
-    """What memory and the session say about this source. `notes` name what could not be used."""
+    """What memory and the session say, and how it is read in this source: words, and filters that hold for every
+    question about their table. `notes` name what could not be used."""
 
-    words: tuple[TaughtWord, ...] = ()
-    filters: tuple[StandingFilter, ...] = ()
+    words: tuple[tuple[Assumption, Word], ...] = ()
+    filters: tuple[tuple[Assumption, DefaultFilter], ...] = ()
     time_focus: str = ""
     notes: tuple[str, ...] = ()
     grain: str = ""  # of figures over time, where a question names no unit
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return Vocabulary(
-            tuple(each.word for each in self.words),
-            tuple(each.filter for each in self.filters),
-            self.time_focus,
-            self.grain,
-        )
+        words, filters = tuple(word for _, word in self.words), tuple(each for _, each in self.filters)
+        return Vocabulary(words, filters, self.time_focus, self.grain)
 
 
 def build_vocabulary(
@@ -123,28 +98,20 @@ def build_vocabulary(
     index: SchemaIndex,
     today: date,
 ) -> Taught:
-    """Return what is taught about this source. `preferences` are (tier, memory), the user's before the project's."""
+    """Return what is taught about this source. `preferences` are (tier, memory), the user's before the project's. Of
+    several filters of a column the first counts, the session's before others."""
     words = [
-        TaughtWord(said.term, said.meaning, said.tier, said.confidence, word)
+        (Assumption(said.term, said.meaning or "", said.tier or "", said.confidence), word)
         for said in resolutions
-        if said.meaning and said.tier is not None
+        if said.is_resolved
         for word in make_words(said, question, index, today)
     ]
     filters, notes = list_session_filters(context, index.catalog)
     filters += list_remembered_filters(preferences, index.catalog, today)
-    first = {(each.filter.table.casefold(), each.column.casefold()): each for each in reversed(filters)}
+    first = {said.term.casefold(): (said, each) for said, each in reversed(filters)}
     grains = [GRAINS.get(memory.value.strip().casefold(), "") for _, memory in preferences if memory.key in GRAIN_KEYS]
     grain = next(filter(None, grains), "")
     return Taught(tuple(words), tuple(reversed(first.values())), context.time_focus, tuple(notes), grain)
-
-
-def extract_definition(text: str) -> tuple[str, str] | None:
-    """Return the term and the meaning of a sentence such as "active means logged in within 30 days"; else None."""
-    for fact in extract(text, "user", rulebooks()).facts:
-        kind, _, term = fact.key.partition(":")
-        if kind == "definition" and term and fact.value.casefold() != text.strip().casefold():
-            return ASIDE.sub("", term), fact.value
-    return None
 
 
 def list_terms(question: str, most: int) -> list[str]:
@@ -161,19 +128,29 @@ def list_terms(question: str, most: int) -> list[str]:
 def make_words(said: Resolution, question: str, index: SchemaIndex, today: date) -> list[Word]:
     """Return how a taught term is read in this source: as a condition, which may fit several tables, as another name,
     as a figure, or else as a meaning in words, which the interpreter reads with the question."""
+    if not is_meaning(said):
+        return []
     term, tier, meaning = said.term, TIERS[said.tier or "project"], (said.meaning or "").strip()
-    plain = OPENER.sub("", meaning, count=1)
-    if tier == "glossary":
-        # The names of a source's own model are in its index, and those of other sources mean nothing here.
-        sql = "" if said.data_source else said.sql
-        return words_from_sql(term, sql, tier, question, index, today) if sql else []
+    plain = strip_opening(meaning, tier)
     for text in dict.fromkeys(filter(None, (said.sql, meaning, plain, write_arithmetic(plain, index)))):
         if words := words_from_sql(term, text, tier, question, index, today):
             return words
     word = read_name(term, plain, index) or read_figure(plain, index, today) or read_other_name(term, plain, index)
-    if word is None:
-        word = Word((shorten_term(term, index),), meaning=plain)
+    word = word or Word((shorten_term(term, index),), meaning=plain)
     return [replace(word, names=word.names or (term,), tier=tier)]
+
+
+def is_meaning(said: Resolution) -> bool:
+    """Return whether a resolution says what a term means. The names of a source's own model are in its index, and those
+    of other sources mean nothing here; the ontology's texts about tables, columns and values describe them."""
+    is_description = said.tier == "ontology" and not str(said.source).startswith("glossary:")
+    return not said.data_source and bool(said.sql or not is_description)
+
+
+def strip_opening(meaning: str, tier: Tier) -> str:
+    """Return a meaning without the words before it ("I mean ..."); the project's knowledge is told in sentences."""
+    defined = find_definition_in_fact(meaning) if tier == "project" else None
+    return defined[1] if defined else OPENER.sub("", meaning, count=1)
 
 
 def read_name(term: str, meaning: str, index: SchemaIndex) -> Word | None:
@@ -290,125 +267,132 @@ def shorten_term(term: str, index: SchemaIndex, table: str = "") -> str:
 
 # Filters -------------------------------------------------------------------------------------------------------------
 
+Place = tuple[Table, Column, str]  # with a comparison that leaves out or keeps rows; "" stands for NOT
+Filters = list[tuple[Assumption, DefaultFilter]]
 
-def list_remembered_filters(
-    preferences: Iterable[tuple[str, Memory]], catalog: Catalog, today: date
-) -> Iterator[StandingFilter]:
-    """Yield the remembered filters that fit the source, the first of each column."""
+
+def list_remembered_filters(preferences: Iterable[tuple[str, Memory]], catalog: Catalog, today: date) -> Filters:
+    """Return the remembered filters that fit the source."""
+    made = Filters()
     for tier, memory in preferences:
         key, _, place = memory.key.partition(":")
-        if key != DEFAULT_FILTER:
-            continue
-        table = place.rpartition(".")[0]
-        if excluded := EXCLUDE.match(memory.value):
-            for owner, flag, comparison in find_excluded(excluded[1], catalog):
-                made = write_filter(owner, flag, comparison, TIERS[tier])
-                yield StandingFilter(made, flag.name, tier, memory.confidence)
-            continue
-        homes = find_tables_for(memory.value, catalog, (table,) if table else ())
-        condition = ground_condition(memory.value, catalog.dialect, today) if len(homes) == 1 else None
-        if condition is None or (table and homes[0].name.casefold() != table.casefold()):
-            continue
-        column = find_columns(memory.value, catalog.dialect)[0][1]
-        words = str((memory.data or {}).get("label", "")).partition(", ")[2]
-        kept = DefaultFilter(homes[0].name, condition, words, TIERS[tier])
-        yield StandingFilter(kept, column, tier, memory.confidence)
+        excluded = EXCLUDE.match(memory.value)
+        if key == DEFAULT_FILTER and excluded:
+            made += [make_filter(*each, tier, memory.confidence) for each in find_excluded(excluded[1], catalog)]
+        elif key == DEFAULT_FILTER:
+            made += read_filter(memory, place.rpartition(".")[0], tier, catalog, today)
+    return made
 
 
-def list_session_filters(context: SessionContext, catalog: Catalog) -> tuple[list[StandingFilter], list[str]]:
+def read_filter(memory: Memory, table: str, tier: str, catalog: Catalog, today: date) -> Filters:
+    """Return a remembered condition as a filter of the table that it names, or of the only one that has its columns."""
+    homes = find_tables_for(memory.value, catalog, (table,) if table else ())
+    condition = ground_condition(memory.value, catalog.dialect, today) if len(homes) == 1 else None
+    if condition is None or table.casefold() not in ("", homes[0].name.casefold()):
+        return []
+    column = find_columns(memory.value, catalog.dialect)[0][1]
+    words = str(get_data(memory).get("label", "")).partition(", ")[2]
+    said = Assumption(f"{homes[0].name}.{column}", condition, tier, memory.confidence)
+    return [(said, DefaultFilter(homes[0].name, condition, words, TIERS[tier]))]
+
+
+def list_session_filters(context: SessionContext, catalog: Catalog) -> tuple[Filters, list[str]]:
     """Return the filters of a session, and a note for each that fits nothing here."""
-    filters, notes = list[StandingFilter](), list[str]()
-    for name, value in context.custom_filters.items():
-        places = find_places(name, catalog)
-        filters += [session_filter(table, column, f"= {write_literal(value)}") for table, column in places]
-        notes += [] if places else [f"custom_filters: there is no column {name!r}"]
+    wanted = [
+        (f"custom_filters: there is no column {name!r}", find_places(name, f"= {write_literal(value)}", catalog))
+        for name, value in context.custom_filters.items()
+    ]
     if context.exclude_test:
-        flags = find_excluded("test", catalog)
-        filters += [session_filter(table, column, comparison) for table, column, comparison in flags]
-        notes += [] if flags else ["exclude_test: no column says which rows are tests"]
-    if context.user_segment:
-        found = find_value(context.user_segment, catalog)
-        filters += [session_filter(*found[0][:2], f"= {write_literal(found[0][2])}")] if len(found) == 1 else []
-        notes += [] if len(found) == 1 else [f"user_segment: no one column has the value {context.user_segment!r}"]
-    return filters, notes
+        wanted.append(("exclude_test: no column says which rows are tests", find_excluded("test", catalog)))
+    if segment := context.user_segment:
+        found = find_value(segment, catalog)
+        wanted.append((f"user_segment: no one column has the value {segment!r}", found if len(found) == 1 else []))
+    filters = [make_filter(*place, "session", 1.0) for _, places in wanted for place in places]
+    return filters, [note for note, places in wanted if not places]
 
 
-def session_filter(table: Table, column: Column, comparison: str) -> StandingFilter:
-    return StandingFilter(write_filter(table, column, comparison, "session"), column.name, "session", 1.0)
-
-
-def write_filter(table: Table, column: Column, comparison: str, tier: Tier) -> DefaultFilter:
+def make_filter(
+    table: Table, column: Column, comparison: str, source: str, confidence: float
+) -> tuple[Assumption, DefaultFilter]:  # fmt: skip
     """Return the filter `column = value`, or NOT column without a comparison."""
     name = '"' + column.name.replace('"', '""') + '"'
-    return DefaultFilter(table.name, f"{name} {comparison}" if comparison else f"NOT {name}", tier=tier)
+    condition = f"{name} {comparison}" if comparison else f"NOT {name}"
+    said = Assumption(f"{table.name}.{column.name}", condition, source, confidence)
+    return said, DefaultFilter(table.name, condition, tier=TIERS[source])
 
 
-def find_excluded(what: str, catalog: Catalog) -> list[tuple[Table, Column, str]]:
+def find_excluded(what: str, catalog: Catalog) -> list[Place]:
     """Return the columns that say which rows are of a kind ("test_accounts"), with the comparison that leaves those
     out: a flag of that name, or else a value."""
     words = what.casefold().replace("_", " ").split()
-    wanted, is_test = stem_phrase(" ".join(words)), words[0] in TEST_KINDS
-
-    def is_flag(column: Column) -> bool:
-        if is_test:
-            return TEST_FLAG.match(column.name) is not None
-        name = " ".join(split_name(column.name)).removeprefix("is ")
-        return column.type == "boolean" and stem_phrase(name) == wanted
-
-    columns = [(table, column) for table in catalog.tables for column in table.columns]
-    flags = [(table, column, "") for table, column in columns if is_flag(column)]
-    if flags or is_test:
-        return flags
-    values = ((table, column, value) for table, column in columns for value in column.values)
-    return [
-        (table, column, f"<> {write_literal(value)}") for table, column, value in values if stem_phrase(value) == wanted
+    if words[0] in TEST_KINDS:
+        return [(table, column, "") for table, column in list_columns(catalog) if TEST_FLAG.match(column.name)]
+    wanted = stem_phrase(" ".join(words))
+    flags = [(table, column, "") for table, column in list_columns(catalog) if name_flag(column) == wanted]
+    return flags or [
+        (table, column, f"<> {write_literal(value)}")
+        for table, column in list_columns(catalog)
+        for value in column.values
+        if stem_phrase(value) == wanted
     ]
 
 
-def find_places(name: str, catalog: Catalog) -> list[tuple[Table, Column]]:
-    owner, _, column = name.casefold().rpartition(".")
-    tables = [each for each in catalog.tables if not owner or each.name.casefold() == owner]
-    return [(table, there) for table in tables if (there := table.column(column))]
+def name_flag(column: Column) -> tuple[str, ...]:
+    """Return what a flag says of a row, as stems; nothing for a column that is no flag."""
+    name = " ".join(split_name(column.name)).removeprefix("is ")
+    return stem_phrase(name) if column.type == "boolean" else ()
 
 
-def find_value(value: str, catalog: Catalog) -> list[tuple[Table, Column, str]]:
-    """Return where a value stands in the data, as far as the catalog shows it."""
-    wanted = value.casefold()
+def list_columns(catalog: Catalog) -> list[tuple[Table, Column]]:
+    return [(table, column) for table in catalog.tables for column in table.columns]
+
+
+def find_places(name: str, comparison: str, catalog: Catalog) -> list[Place]:
+    """Return the columns of a name, which may be `table.column`."""
+    names = ((table, column, f"{table.name}.{column.name}".casefold()) for table, column in list_columns(catalog))
+    wanted = name.casefold()
     return [
-        (table, column, stored)
-        for table in catalog.tables
-        for column in table.columns
+        (table, column, comparison) for table, column, full in names
+        if wanted in (full, column.name.casefold())
+    ]  # fmt: skip
+
+
+def find_value(value: str, catalog: Catalog) -> list[Place]:
+    """Return where a value stands in the data, as far as the catalog shows it."""
+    return [
+        (table, column, f"= {write_literal(stored)}")
+        for table, column in list_columns(catalog)
         for stored in column.values
-        if stored.casefold() == wanted
+        if stored.casefold() == value.casefold()
     ]
 
 
 def write_literal(value: Scalar) -> str:
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    return str(value) if isinstance(value, int | float) else "'" + value.replace("'", "''") + "'"
+    literal: str = exp.convert(value).sql()
+    return literal
 
 
 # Assumptions ---------------------------------------------------------------------------------------------------------
 
 
-def list_assumptions(taught: Taught, candidate: Candidate) -> tuple[Assumption, ...]:
+def list_assumptions(taught: Taught, candidate: Candidate) -> list[Assumption]:
     """Return what of the vocabulary an interpretation uses, each word once."""
-    words = {each.term.casefold(): each for each in reversed(taught.words) if is_used(each.word, candidate)}
     conditions = {each.values[0] for each in candidate.frame.filters if each.op == "where"}
-    filters = [
-        Assumption(f"{each.filter.table}.{each.column}", each.filter.condition, each.source, each.confidence)
-        for each in taught.filters
-        if each.filter.condition in conditions
-    ]
+    used = [said for said, word in taught.words if is_used(word, candidate)]
+    used += [said for said, each in taught.filters if each.condition in conditions]
     if taught.time_focus and taught.time_focus in candidate.assumptions:
-        filters.append(Assumption("period", taught.time_focus, "session", 1.0))
-    used = [Assumption(each.term, each.meaning, each.source, each.confidence) for each in reversed(words.values())]
-    return (*used, *filters)
+        used.append(Assumption("period", taught.time_focus, "session", 1.0))
+    once = {said.term.casefold(): said for said in reversed(used)}
+    return list(reversed(once.values()))
 
 
 def is_used(word: Word, candidate: Candidate) -> bool:
     """Return whether an interpretation has read a taught word, and uses its table."""
-    used = {stem_phrase(words) for words, _ in candidate.links} | {stem_phrase(text) for text in candidate.assumptions}
-    is_read = any(stem_phrase(name) in used for name in word.names)
-    return is_read and (not word.table or word.table in candidate.frame.tables)
+    read = {stem_phrase(text) for text in (*dict(candidate.links), *candidate.assumptions)}
+    return word.table in ("", *candidate.frame.tables) and not read.isdisjoint(map(stem_phrase, word.names))
+
+
+def has_words(phrases: Iterable[str], text: str) -> bool:
+    """Return whether a text has the words of one of these phrases, in any of their forms."""
+    said = f" {' '.join(stem_phrase(text))} "
+    return any(f" {' '.join(stems)} " in said for stems in map(stem_phrase, phrases) if stems)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -20,7 +20,7 @@ from recollect.apps.ask.interpret.explain import ENGLISH, Wording, group_words, 
 from recollect.apps.ask.interpret.frame import Ref
 from recollect.apps.ask.interpret.index import SchemaIndex
 from recollect.apps.ask.interpret.words import is_chinese, split_name
-from recollect.apps.ask.question import Clarification
+from recollect.apps.ask.question import Assumption, Clarification
 from recollect.apps.ask.sources.running import Rows
 from recollect.values.text import is_cjk
 
@@ -28,6 +28,44 @@ TEXT_ROWS = 20  # in an answer's text
 MAX_NAMES = 12
 EMPTY = "The query was executed correctly, but returned no results."
 EMPTY_ZH = "查询已正确执行，但没有返回结果。"
+WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "empty": EMPTY,
+        "more": "First {:,} rows; there are more",
+        "some": "{0:,} of {1:,} rows",
+        "first": "I need to know this first:",
+        "quoted": '"{}"',
+        "comma": ", ",
+        "without": "{} (without {})",
+        "unknown": '"{}" is not known here. ',
+        "unfit": '"{}" is known as "{}" ({}), but no column fits that. ',
+        "absent": "There is {}. ",
+        "which": "Which of these do you mean?",
+        "unclear": "I could not interpret this question.",
+        "too long": "The question is too long to be interpreted without a language model.",
+        "missing": "I did not understand: {}.",
+        "offers": "{} This database has: {}. A connected language model can answer more.",
+        "running": "{} is not over yet: its figures are until {}",
+    },
+    "zh": {
+        "empty": EMPTY_ZH,
+        "more": "前 {:,} 行；还有更多",
+        "some": "共 {1:,} 行，显示 {0:,} 行",
+        "first": "我需要先弄清楚：",
+        "quoted": "“{}”",
+        "comma": "、",
+        "without": "{}（不考虑{}）",
+        "unknown": "不明白“{}”。",
+        "unfit": "“{}”的含义是“{}”，但没有对应的列。",
+        "absent": "",
+        "which": "您指的是哪一个？",
+        "unclear": "无法理解这个问题。",
+        "too long": "问题太长。",
+        "missing": "不明白：{}。",
+        "offers": "{}可以询问：{}。连接语言模型后可以回答更多问题。",
+        "running": "{} 尚未结束：数据截至 {}",
+    },
+}
 CALL = re.compile(r"(count|sum|avg|min|max)\((distinct )?(.+)\)", re.IGNORECASE)
 PLAIN_NAME = re.compile(r"[\w .\"`\[\]]+")
 TITLE_CHARS = 200
@@ -41,30 +79,30 @@ WEEKDAYS = {
 }
 
 
+def choose_words(question: str) -> Mapping[str, str]:
+    """Return the sentences in the language of a question."""
+    return WORDS["zh" if is_cjk(question) else "en"]
+
+
 def word_rows_plainly(
     question: str, rows: Rows, explanation: str, *, markdown: bool = True, headers: Sequence[str] = ()
 ) -> str:
     """Return the figure, or the table, with what it is."""
-    explanation, is_zh = explanation.rstrip(".。 "), is_cjk(question)
+    explanation = explanation.rstrip(".。 ")
     if all(value is None for row in rows.rows for value in row):
-        return EMPTY_ZH if is_zh else EMPTY
+        return choose_words(question)["empty"]
     if len(rows.rows) == len(rows.columns) == 1:
-        return word_figure(format_cell(rows.rows[0][0]), explanation, markdown=markdown)
-    lines = write_rows(rows, headers or rows.columns, markdown=markdown, is_chinese=is_zh)
+        figure = format_cell(rows.rows[0][0])
+        return f"{explanation}: {'**' * markdown}{figure}{'**' * markdown}" if explanation else figure
+    lines = write_rows(rows, headers or rows.columns, question, markdown=markdown)
     return "\n".join([f"{explanation}:\n", *lines] if explanation else lines)
 
 
-def word_figure(figure: str, explanation: str, *, markdown: bool) -> str:
-    if not explanation:
-        return figure
-    return f"{explanation}: **{figure}**" if markdown else f"{explanation}: {figure}"
-
-
-def write_rows(rows: Rows, headers: Sequence[str], *, markdown: bool, is_chinese: bool) -> list[str]:
+def write_rows(rows: Rows, headers: Sequence[str], question: str, *, markdown: bool) -> list[str]:
     """Return the lines of the first rows, and of how many there are if they are not all."""
     cells = [list(map(format_cell, row)) for row in rows.rows[:TEXT_ROWS]]
     lines = write_table(headers, cells) if markdown else list(map("; ".join, cells))
-    count = describe_row_count(rows, TEXT_ROWS, is_chinese=is_chinese)
+    count = describe_row_count(rows, TEXT_ROWS, question)
     return [*lines, *([""] if markdown else []), count] if count else lines
 
 
@@ -75,15 +113,13 @@ def write_table(headers: Sequence[str], cells: Sequence[Sequence[str]]) -> list[
     return [f"| {' | '.join(row)} |" for row in escaped]
 
 
-def describe_row_count(rows: Rows, most: int | None = None, *, is_chinese: bool = False) -> str:
+def describe_row_count(rows: Rows, most: int | None = None, question: str = "") -> str:
     """Return how many of all rows are shown, at most `most` of them; empty if all are."""
-    count = len(rows.rows) if most is None else min(most, len(rows.rows))
+    words, count = choose_words(question), len(rows.rows[:most])
     total = rows.total if rows.is_truncated else len(rows.rows)
     if total is None:
-        return f"前 {count:,} 行；还有更多" if is_chinese else f"First {count:,} rows; there are more"
-    if count >= total:
-        return ""
-    return f"共 {total:,} 行，显示 {count:,} 行" if is_chinese else f"{count:,} of {total:,} rows"
+        return words["more"].format(count)
+    return words["some"].format(count, total) if count < total else ""
 
 
 def format_cell(value: Any) -> str:
@@ -102,7 +138,7 @@ def format_cell(value: Any) -> str:
 
 def ask_back(clarifications: Sequence[Clarification], question: str) -> str:
     """Return the questions back, one bullet each, with their choices numbered below."""
-    lines = ["我需要先弄清楚：" if is_cjk(question) else "I need to know this first:"]
+    lines = [choose_words(question)["first"]]
     for each in clarifications:
         some = f" ({', '.join(each.suggestions[:4])}?)" if each.suggestions and not each.choices else ""
         lines.append(f"- {each.question}{some}")
@@ -110,29 +146,45 @@ def ask_back(clarifications: Sequence[Clarification], question: str) -> str:
     return "\n".join(lines)
 
 
+def quote_words(said: Sequence[str], question: str) -> str:
+    words = choose_words(question)
+    return words["comma"].join(words["quoted"].format(each) for each in dict.fromkeys(said))
+
+
+def name_left_out(label: str, left_out: Sequence[str], question: str) -> str:
+    """Return the label of a choice with the words of the question that it leaves out."""
+    quoted = quote_words(left_out, question)
+    return choose_words(question)["without"].format(label, quoted) if quoted else label
+
+
+def word_question(term: str, known: Assumption | None, question: str, absent: Sequence[str] = ()) -> str:
+    """Return the question that stands above the choices. `absent` says which values the data do not have."""
+    words = choose_words(question)
+    parts = [words["absent"].format(each) for each in absent]
+    if known and term:
+        parts.append(words["unfit"].format(term, known.meaning, known.source))
+    elif term:
+        parts.append(words["unknown"].format(term))
+    return "".join((*parts, words["which"]))
+
+
 def explain_unclear(
     missing: Sequence[str], names: Sequence[str], question: str, *, is_too_long: bool = False
 ) -> str:  # fmt: skip
     """Return why there is no interpretation: the words not understood, and what the database offers."""
-    offers = ", ".join(names[:MAX_NAMES])
-    if is_cjk(question):
-        problem = f"不明白：{'、'.join(missing)}。" if missing else "无法理解这个问题。"
-        problem = "问题太长。" if is_too_long else problem
-        return f"{problem}可以询问：{offers}。连接语言模型后可以回答更多问题。"
-    problem = "I could not interpret this question."
-    if is_too_long:
-        problem = "The question is too long to be interpreted without a language model."
-    elif missing:
-        problem = "I did not understand: " + ", ".join(f'"{word}"' for word in missing) + "."
-    return f"{problem} This database has: {offers}. A connected language model can answer more."
+    words = choose_words(question)
+    problem = words["too long"] if is_too_long else words["unclear"]
+    if missing:
+        problem = words["missing"].format(quote_words(missing, question))
+    return words["offers"].format(problem, ", ".join(names[:MAX_NAMES]))
 
 
 # Days and running periods --------------------------------------------------------------------------------------------
 
 
-def name_weekdays(rows: Rows, frame: Frame, question: str) -> Rows:
+def name_weekdays(rows: Rows, frame: Frame | None, question: str) -> Rows:
     """Return the rows with the names of weekdays in place of their numbers, which count from Sunday."""
-    if all(group.grain != "weekday" for group in frame.groups) or "weekday" not in rows.columns:
+    if "weekday" not in rows.columns or "weekday" not in list_grains(frame):
         return rows
     names, at = WEEKDAYS["zh" if is_chinese(question) else "en"], rows.columns.index("weekday")
     by_number = {str(n): name for n, name in enumerate(names)}
@@ -140,27 +192,27 @@ def name_weekdays(rows: Rows, frame: Frame, question: str) -> Rows:
     return replace(rows, rows=type(rows.rows)(made))
 
 
-def note_running_periods(rows: Rows, frame: Frame, today: date, question: str) -> list[str]:
+def note_running_periods(rows: Rows, frame: Frame | None, today: date, question: str) -> list[str]:
     """Return a note for each period among the groups, or among those compared, that is not over yet."""
-    compared = [ends for period in frame.periods if period.others for ends in period.ranges]
+    periods = frame.periods if frame else ()
+    compared = [ends for period in periods if period.others for ends in period.ranges]
     labels = list_running_groups(rows, frame, today)
-    labels += [f"{start} – {end}" for start, end in compared if is_running(start, end, f"{today}")]
-    if is_chinese(question):
-        return [f"{label} 尚未结束：数据截至 {today}" for label in labels]
-    return [f"{label} is not over yet: its figures are until {today}" for label in labels]
+    labels += [f"{start} – {end}" for start, end in compared if (start or "~") <= f"{today}" < (end or "")]
+    return [choose_words(question)["running"].format(label, today) for label in labels]
 
 
-def is_running(start: str | None, end: str | None, today: str) -> bool:
-    return start is not None and end is not None and start <= today < end
-
-
-def list_running_groups(rows: Rows, frame: Frame, today: date) -> list[str]:
+def list_running_groups(rows: Rows, frame: Frame | None, today: date) -> list[str]:
     """Return the groups of rows that are the current year, quarter, month or week."""
     quarter = f"{today.year}-Q{(today.month + 2) // 3}"
-    current = {"year": str(today.year), "quarter": quarter, "month": f"{today:%Y-%m}", "week": f"{today:%Y-%W}"}
-    grains = [each.grain for each in frame.groups if each.grain in current and each.grain in rows.columns]
-    cells = {grain: [str(row[rows.columns.index(grain)]) for row in rows.rows] for grain in grains}
-    return [current[grain] for grain in grains if current[grain] in cells[grain]]
+    current = {"year": f"{today.year}", "quarter": quarter, "month": f"{today:%Y-%m}", "week": f"{today:%Y-%W}"}
+    cells = dict(zip(rows.columns, zip(*rows.rows, strict=True), strict=False))
+    units = [grain for grain in list_grains(frame) if grain in current]
+    return [current[unit] for unit in units if current[unit] in map(str, cells.get(unit, ()))]
+
+
+def list_grains(frame: Frame | None) -> list[str]:
+    """Return the units of time by which the rows of a frame are grouped."""
+    return [group.grain for group in frame.groups if group.grain] if frame else []
 
 
 # Titles and headers --------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect.apps.ask.sample import make_sample
-from tests.apps.ask.asking_door import Door
+from tests.apps.ask.asking_door import SALES, Door
 
 ACTIVE = "How many active customers are there?"
 LOGGED_IN = "last_login_at >= date('now', '-30 days')"
@@ -61,6 +61,11 @@ def count(sample: Path, sql: str) -> int:
         ),
         (
             "loyal means those with more than 5 orders",
+            "How many loyal customers are there?",
+            "SELECT COUNT(*) FROM (SELECT customer_id FROM orders GROUP BY customer_id HAVING COUNT(*) > 5)",
+        ),
+        (
+            "loyal means with more than 5 orders",
             "How many loyal customers are there?",
             "SELECT COUNT(*) FROM (SELECT customer_id FROM orders GROUP BY customer_id HAVING COUNT(*) > 5)",
         ),
@@ -206,12 +211,72 @@ def test_compared_periods_of_a_follow_up_have_a_figure_each(door: Door) -> None:
     assert compared["title"] == "Total sales by region and year, 2023 and 2024"
 
 
-def test_a_sentence_of_the_project_s_knowledge_defines_a_word(door: Door, sample: Path) -> None:
-    fact = {"fact": "Active means a customer who ordered within 45 days", "category": "business_rule"}
+@pytest.mark.parametrize(("term", "says"), [("Active", "means a customer who"), ("Active customer", "=")])
+def test_the_project_s_knowledge_defines_a_word(door: Door, sample: Path, term: str, says: str) -> None:
+    fact = {"fact": f"{term} {says} ordered within 45 days", "category": "business_rule"}
     known = door.post("/api/projects/default/knowledge", **fact)
+    [resolved] = door.post("/v1/resolve", 200, user="john", terms=[term])["resolutions"]
+    assert (resolved["tier"], resolved["meaning"]) == ("project", fact["fact"])
     ordered = "SELECT customer_id FROM orders WHERE ordered_at >= date('now', '-45 days')"
     assert door.figure(ACTIVE) == count(sample, f"SELECT COUNT(*) FROM customers WHERE id IN ({ordered})")
     door.ask("active means lifetime value above 5000")
     assert door.figure(ACTIVE) == count(sample, WEALTHY)
     assert door.http.delete(f"/api/projects/default/knowledge/{known['id']}").status_code == 200
     assert door.sql(ACTIVE, "jane")["needs_clarification"]
+
+
+GLOSSARY = "/api/projects/default/glossary"
+GOLD = "How many gold customers are there?"
+
+
+def test_a_glossary_definition_in_words_is_read(door: Door, sample: Path) -> None:
+    door.post(GLOSSARY, term="churned", definition="no order in the last 180 days")
+    ordered = "SELECT customer_id FROM orders WHERE ordered_at >= date('now', '-180 days')"
+    answer = door.sql("How many churned customers are there?")
+    [row] = answer["rows"]
+    assert list(row.values()) == [count(sample, f"SELECT COUNT(*) FROM customers WHERE id NOT IN ({ordered})")]
+    assert [each["source"] for each in answer["assumptions"]] == ["ontology"]
+
+
+def test_a_glossary_definition_that_fits_nothing_is_named_and_asked_about(door: Door) -> None:
+    door.post(GLOSSARY, term="strategic customer", definition="a partner that we value highly")
+    answer = door.sql("How many strategic customers are there?")
+    [clarification] = answer["clarifications"]
+    assert clarification["choices"]
+    assert "a partner that we value highly" in clarification["question"]
+    assert any("a partner that we value highly" in note for note in answer["metadata"]["notes"])
+
+
+def test_a_glossary_text_does_not_stop_a_plain_question(door: Door) -> None:
+    plain = door.figure("How many customers are there?")
+    door.post(GLOSSARY, term="customer", definition="A company that buys from us")
+    answer = door.sql("How many customers are there?")
+    assert list(answer["rows"][0].values()) == [plain]
+    assert any("A company that buys from us" in note for note in answer["metadata"]["notes"])
+
+
+def test_a_meaning_without_sense_changes_no_answer_and_is_named(door: Door) -> None:
+    plain = door.sql(GOLD)
+    assert door.ask("gold means purple elephants")["learned"]
+    answer = door.sql(GOLD)
+    assert answer["sql"] == plain["sql"]
+    assert answer["assumptions"] == []
+    assert any("purple elephants" in note for note in answer["metadata"]["notes"])
+
+
+def test_a_meaning_without_sense_of_an_unknown_word_is_asked_about(door: Door) -> None:
+    plain = door.sql(ACTIVE)["clarifications"][0]["suggestions"]
+    door.ask("active means purple elephants")
+    [clarification] = door.sql(ACTIVE)["clarifications"]
+    assert clarification["suggestions"] == plain
+    assert "purple elephants" in clarification["question"]
+
+
+def test_a_meaning_about_the_database_that_cannot_be_read_is_asked_about(door: Door) -> None:
+    door.ask("gold means a happy customer in Oslo")
+    answer = door.sql(GOLD)
+    assert answer["needs_clarification"]
+    assert "a happy customer in Oslo" in answer["clarifications"][0]["question"]
+    for choice in answer["clarifications"][0]["choices"]:
+        body = {"clarification_id": answer["clarifications"][0]["id"], "choice": choice["id"], "user_id": "john"}
+        assert door.post(f"{SALES}/text2sql/clarify", **body)["sql"]

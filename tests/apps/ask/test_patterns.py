@@ -72,6 +72,25 @@ def test_a_pattern_that_makes_no_sense_is_refused(parameters: list[dict[str, Any
     assert refused.value.field == field
 
 
+@pytest.mark.parametrize(
+    ("prompt", "sql", "parameters", "field"),
+    [
+        ("sales in {{region}}", "SELECT 1", [], "sql"),
+        ("sales in {{region}}", "SELECT 1", [{"name": "region"}], "sql"),
+        ("sales", "SELECT 1", [{"name": "region", "default": "x"}], "parameters[0].name"),
+        ("of {{a}}", "SELECT {{a}}", [{"name": "a"}, {"name": "a"}], "parameters[1].name"),
+        ("of {{a}}", "SELECT {{a}}", [{"name": "a", "type": "year", "default": "soon"}], "parameters.a"),
+        ("of {{a}}", "SELECT {{a}}", [{"name": "a", "type": "date", "example": "1.5.2024"}], "parameters.a"),
+    ],
+)
+def test_a_parameter_must_be_used_and_of_its_type(
+    prompt: str, sql: str, parameters: list[dict[str, Any]], field: str
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        check_pattern(prompt, sql, parameters)
+    assert refused.value.field == field
+
+
 def test_a_pattern_can_be_tried_with_examples_and_a_default_fills_a_gap() -> None:
     assert fill_examples(BY_REGION) == "SELECT sum(amount) FROM sales WHERE region = 'x' AND year = 2024"
     assert fill_pattern(BY_REGION, {"region": "North"}).endswith("region = 'North' AND year = 2024")

@@ -28,33 +28,33 @@ class Reading:
 
 
 def read_meaning(word: Word, linked: Linked) -> list[tuple[Frame, float]]:
-    """Return up to three condition frames for a taught meaning, each with a score; none if it has no conditions. A
-    question and a change of the last answer ("and in the south?") mean nothing."""
+    """Return up to three condition frames for a taught meaning, each with a score; none if it has no conditions."""
     table = find_table(word.table, linked.index) or subject_of(linked) or subject_of_meaning(word, linked)
-    readings = read_conditions(word.meaning, table, linked) if table and not is_question(word.meaning) else []
+    readings = read_conditions(word.meaning, table, linked) if table else []
     found = dict.fromkeys((each.conditions for each in readings), 0.8)
     if readings and is_whole(readings[0], readings):
         found[readings[0].conditions] = 1.0
     return list(found.items())[:MOST]
 
 
-def is_question(meaning: str) -> bool:
-    first = [each for end in (1, 2) for each in find_operators(tokenize(meaning)[:end])]
-    return meaning.rstrip().endswith(("?", "？")) or any(
+def is_question(message: str) -> bool:
+    """Return whether a message is a question, or a change of the last answer ("and in the south?"), and no meaning."""
+    first = [each for end in (1, 2) for each in find_operators(tokenize(message)[:end])]
+    return message.rstrip().endswith(("?", "？")) or any(
         each.kind == "follow" and each.value == "opens" for each in first
     )
 
 
 def read_conditions(meaning: str, table: str, linked: Linked) -> list[Reading]:
-    """Return the readings of a meaning as conditions on the rows of a table, best first."""
+    """Return the readings of a meaning as conditions on the rows of a table, best first; none that leaves a word out,
+    because the rest may say something else."""
     from recollect.apps.ask.interpret.compose import compose
     from recollect.apps.ask.interpret.finish import finish
 
     subject = linked.index.tables[table].title
     inner = link_question(f"{subject} {LEAD} {meaning}", linked.index, Vocabulary(), today=linked.today)
-    drafts = [
-        draft for state in compose(inner, WIDTH) for draft in finish(state, inner) if draft.frame.subject == table
-    ]
+    states = [state for state in compose(inner, WIDTH) if not state.skipped]
+    drafts = [draft for state in states for draft in finish(state, inner) if draft.frame.subject == table]
     drafts.sort(key=lambda draft: -draft.score)
     readings = ((draft, conditions_of(draft.frame, linked)) for draft in drafts)
     return [Reading(draft, found) for draft, found in readings if found is not None and found.conditions]
@@ -74,7 +74,7 @@ def is_whole(reading: Reading, readings: Sequence[Reading]) -> bool:
     is_lost = any(name in LOST and amount > 0 for name, amount in draft.features)
     rivals = {each.conditions for each in readings if draft.score - each.draft.score < CLOSE} - {reading.conditions}
     is_more = not frame.having and (frame.metrics or frame.groups or frame.order)
-    return not (draft.state.skipped or is_lost or rivals or is_more)
+    return not (is_lost or rivals or is_more)
 
 
 def conditions_of(frame: Frame, linked: Linked) -> Frame | None:
