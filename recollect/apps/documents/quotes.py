@@ -175,7 +175,7 @@ def score_sentences(question: str, hits: Sequence[ChunkHit], asked: str) -> Iter
         share = line.factor * sum(value * weights.get(word, 0.0) for word, value in worth.items())
         if share:
             said = make_sentence(hit, rank, line, share, worth)
-            if rate_type(wanted, said.text) < 0:
+            if wanted.type and rate_type(wanted, said.text) < 0:
                 said = replace(said, share=share * NO_TYPE_WEIGHT.get(wanted.type, 1.0))
             elif lacks_count(question, said.text):
                 said = replace(said, share=share * NO_TYPE_WEIGHT[NUMBER])
