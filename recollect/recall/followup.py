@@ -1,9 +1,9 @@
 """Follow-up questions: make "what about 2023?" a text that can be searched for without the conversation.
 
 `make_standalone` is the entry point. A message depends on the one before it if it is a short phrase with an opener
-("what about", "and", 呢), or has a pronoun that nothing in it explains. A phrase is put into the earlier question: a year
-replaces a year, a name replaces a name, and words that fit nowhere are appended. A pronoun gets the earlier topic in
-front. Search compares words, so grammar does not matter, but no word of the message may be lost.
+("what about", "and", 呢), or has a pronoun that nothing in it explains. A phrase is put into the earlier question: a
+year replaces a year, a name replaces a name, and words that fit nowhere are appended. A pronoun gets the earlier topic
+in front. Search compares words, so grammar does not matter, but no word of the message may be lost.
 """
 
 from __future__ import annotations
