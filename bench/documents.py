@@ -27,7 +27,7 @@ from recollect.cli.options import Json
 from recollect.cli.output import print_json, print_text
 from recollect.engine import Engine
 from recollect.errors import InvalidInput
-from recollect.recall.followup import followup
+from recollect.recall.followup import make_standalone
 from recollect.values.document import ChunkHit, DocumentQuery, Upload
 from recollect.values.scope import Scope
 
@@ -157,7 +157,7 @@ def normalize(text: str) -> str:
 
 async def count_follow_up(engine: Engine, scope: Scope, asked: Question, result: Result) -> None:
     wanted = await search(engine, scope, asked.question)
-    got = await search(engine, scope, followup(asked.follow_up, [asked.first]).text)
+    got = await search(engine, scope, make_standalone(asked.follow_up, [asked.first]))
     is_found = bool(wanted) and wanted[0].source in [hit.source for hit in got]
     result.follow_ups += 1
     result.followed += is_found

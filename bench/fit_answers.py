@@ -38,7 +38,7 @@ from recollect.values.query import Hit, Query, Recall
 from recollect.values.scope import Scope
 
 Floats = NDArray[np.float64]
-RANKING = ("covered", "nearby", "ahead", "similar", "typed", "subject", "asked")
+RANKING = ("covered", "nearby", "ahead", "similar", "typed", "subject")
 PLACES = {name: place for place, name in enumerate(Features.__slots__)}
 COLUMNS = [PLACES[name] for name in RANKING]
 DOUBTFUL = 0.3  # probability that two messages are about the same matter, up to which they are not compared
@@ -83,8 +83,7 @@ async def collect_cases(paths: Sequence[Path]) -> list[Case]:
 
 def build_case(file: str, is_update: bool, question: dict[str, Any], recall: Recall) -> Case:
     hits = select_statements(recall, rulebooks(), False)
-    asked = frozenset(ref for hit in recall.memories if hit.is_asked for ref in hit.memory.refs[:1])
-    features = np.array([astuple(each) for each in compute_features(recall, hits, asked)])
+    features = np.array([astuple(each) for each in compute_features(recall, hits)])
     values = question["current"] if is_update else question["answer"]
     right = np.array([float(find_value(hit.text, values) is not None) for hit in hits])
     stale = np.array([float(find_value(hit.text, question.get("stale", ())) is not None) for hit in hits])

@@ -22,6 +22,7 @@ import numpy as np
 
 from recollect.errors import InvalidInput, NotFound, TooLarge, UnsupportedFile
 from recollect.flows.dependencies import Dependencies
+from recollect.flows.teach import get_actor, get_holder
 from recollect.recall.bm25 import Floats, Ints
 from recollect.recall.document_rank import (
     CANDIDATES,
@@ -75,22 +76,17 @@ async def add_document(deps: Dependencies, scope: Scope, upload: Upload, owner: 
         name, dot, ending = upload.source.rpartition(".")  # the ending says what the file is
         upload = replace(upload, title=mask_text(upload.title), source=f"{mask_text(name)}{dot}{mask_text(ending)}")
     check_choice("owner", owner, OWNERS)
-    holder = get_holder_id(scope, owner)
+    holder = get_holder(scope, owner)
     with TemporaryFile() as file:
         size, digest = await spool_upload(upload, file)
         refuse_unreadable(deps, upload, file)
         await deps.quota.check(scope, Usage(document_bytes=size), is_shared=owner == "project")
         new = NewDocument(DocumentId(uuid7()), upload.title or upload.source, upload.source, scope.user, size, digest)
-        entry = AuditEntry(get_actor(scope, owner), "added", f"document:{new.id}", {"size": size})
-        document, is_new = await deps.store.documents.add(holder, new, iter_pieces(file), entry, deps.clock.now())
+        entry = AuditEntry(get_actor(holder, scope), "added", f"document:{new.id}", {"size": size})
+        document, is_new = await deps.store.documents.add(holder.id, new, iter_pieces(file), entry, deps.clock.now())
     if is_new:
-        deps.new_documents.add(holder, document.id)
+        deps.new_documents.add(holder.id, document.id)
     return replace(document, owner=owner)
-
-
-def get_actor(scope: Scope, owner: Owner) -> str:
-    """Return who the audit log names: in their own scope users need no name, which would outlive what they forget."""
-    return "user" if owner == "user" else scope.user
 
 
 async def spool_upload(upload: Upload, file: BinaryIO) -> tuple[int, bytes]:
@@ -159,14 +155,14 @@ async def list_documents(
     found: list[Document] = []
     for whose in list_owners(owner):
         found += await deps.store.documents.list_documents(
-            get_holder_id(scope, whose), whose, status, limit, after, ids
+            get_holder(scope, whose).id, whose, status, limit, after, ids
         )
     return sorted(found, key=lambda document: document.id, reverse=True)[:limit]
 
 
 async def get_document(deps: Dependencies, scope: Scope, wanted: DocumentId, owner: Owner | None) -> Document:
     for whose in list_owners(owner):
-        found = await deps.store.documents.find(get_holder_id(scope, whose), wanted, whose)
+        found = await deps.store.documents.find(get_holder(scope, whose).id, wanted, whose)
         if found is not None:
             return found
     raise NotFound(f"neither user {scope.user!r} nor the project has a document {wanted}")
@@ -174,9 +170,10 @@ async def get_document(deps: Dependencies, scope: Scope, wanted: DocumentId, own
 
 async def drop_document(deps: Dependencies, scope: Scope, wanted: DocumentId, owner: Owner | None) -> Receipt:
     found = await get_document(deps, scope, wanted, owner)
-    entry = AuditEntry(get_actor(scope, found.owner), "dropped", f"document:{wanted}", {"chunks": found.chunks})
+    holder = get_holder(scope, found.owner)
+    entry = AuditEntry(get_actor(holder, scope), "dropped", f"document:{wanted}", {"chunks": found.chunks})
     now = deps.clock.now()
-    rows = await deps.store.documents.drop(get_holder_id(scope, found.owner), wanted, entry, now)
+    rows = await deps.store.documents.drop(holder.id, wanted, entry, now)
     if rows is None:
         raise NotFound(f"document {wanted} was dropped meanwhile")
     return Receipt(scope.user, None, now, rows)
@@ -188,7 +185,7 @@ async def read_passage(deps: Dependencies, scope: Scope, wanted: DocumentId, sta
     found = await get_document(deps, scope, wanted, None)
     chunks: list[Chunk] = []
     if found.status == "processed":
-        chunks = await deps.store.chunks.load_between(get_holder_id(scope, found.owner), wanted, start, end)
+        chunks = await deps.store.chunks.load_between(get_holder(scope, found.owner).id, wanted, start, end)
     if not chunks:
         raise NotFound(f"document {wanted} has no text at {start}; it has {found.characters:,} characters")
     text, low, high = join_chunks(chunks, start, end)
@@ -214,10 +211,6 @@ def list_owners(owner: Owner | None) -> tuple[Owner, ...]:
     return (owner,)
 
 
-def get_holder_id(scope: Scope, owner: Owner) -> ScopeId:
-    return scope.id if owner == "user" else scope.project_id
-
-
 VARIED = 50  # candidates among which variety is looked for
 Near = tuple[float, Floats | None]  # a chunk's cosine and, where asked for, its vector
 
@@ -236,7 +229,7 @@ class DocumentSearch:
 async def search_documents(deps: Dependencies, scope: Scope, query: DocumentQuery) -> list[ChunkHit]:
     question = read_question(analysed_part(query.text))
     vector, model, _ = await deps.embedding.embed_question(query.text, scope.id)
-    holders = [(get_holder_id(scope, owner), owner) for owner in list_owners(query.owner)]
+    holders = [(get_holder(scope, owner).id, owner) for owner in list_owners(query.owner)]
     only = cast("tuple[DocumentId, ...] | None", query.documents)
 
     looked = await search_scopes(deps, holders, ChunkArms(question.lexemes, vector, model, only, CANDIDATES))

@@ -24,7 +24,7 @@ from recollect.learning.rules import rulebooks
 from recollect.learning.summary import Summary, keep_grounded, tidy_summary
 from recollect.ports import Message, Reasoner, WindowedReasoner
 from recollect.prompts import load_examples, mark_data, render_prompt
-from recollect.recall.followup import MAX_CHARS, MAX_EARLIER, OPENING_WORDS, OPENING_ZH, followup, is_aside
+from recollect.recall.followup import MAX_CHARS, MAX_EARLIER, OPENING_WORDS, OPENING_ZH, is_aside, make_standalone
 from recollect.recall.lexemes import lexemes
 from recollect.recall.word_lists import CJK_FUNCTION
 from recollect.values.conversation import Turn
@@ -193,7 +193,7 @@ class Rewrite:
 async def rewrite_followup(reasoner: Reasoner | None, question: str, previous: Sequence[str]) -> str:
     """Return the question rewritten so that it can be understood alone. `previous` are the user's earlier messages,
     oldest first."""
-    ruled = followup(question, previous).text[:MAX_QUERY_CHARS]
+    ruled = make_standalone(question, previous)[:MAX_QUERY_CHARS]
     if reasoner is None or not previous or len(question) > MAX_CHARS or is_aside(question):
         return ruled
     earlier = [each for each in previous[-MAX_EARLIER:] if each.strip()]

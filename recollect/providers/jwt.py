@@ -72,6 +72,10 @@ class VerifyingKey:
         """Return whether it may have signed a token. A key without an id fits any; the signature decides."""
         return algorithm in self.algorithms and (self.kid is None or kid is None or self.kid == kid)
 
+    async def candidates(self, algorithm: str, kid: str | None) -> list[VerifyingKey]:
+        """Return the key alone, if it may have signed such a token."""
+        return [self] if self.fits(algorithm, kid) else []
+
 
 @dataclass(frozen=True, slots=True)
 class Jwks:
@@ -205,14 +209,14 @@ def make_token_reader(settings: Settings) -> TokenReader | None:
         raise InvalidSetting("RECOLLECT_JWT_KEYS", "give public keys or RECOLLECT_JWT_SECRET, never both")
     algorithms = re.findall(r"[^\s,]+", settings.jwt_algorithms)
     if secret:
-        source: Secret | PublicKeys = Secret(secret, choose_hmac_algorithms(secret, algorithms))
+        source: VerifyingKey | PublicKeys = VerifyingKey(secret, choose_hmac_algorithms(secret, algorithms))
     else:
         check_algorithms(algorithms, PUBLIC, "RECOLLECT_JWT_KEYS")
         source = PublicKeys(keys, algorithms or BY_DEFAULT)
     return TokenReader(source, issuer=settings.jwt_issuer, audience=settings.jwt_audience)
 
 
-def choose_hmac_algorithms(secret: str, named: Sequence[str]) -> list[str]:
+def choose_hmac_algorithms(secret: str, named: Sequence[str]) -> frozenset[str]:
     """Return those for which the secret is long enough; it must be for all that are named."""
     if "-----BEGIN" in secret:
         raise InvalidSetting("RECOLLECT_JWT_SECRET", "is a key file; put its path into RECOLLECT_JWT_KEYS")
@@ -222,7 +226,7 @@ def choose_hmac_algorithms(secret: str, named: Sequence[str]) -> list[str]:
         if length < SHORTEST[name]:
             problem = f"has {length} bytes, {name} needs {SHORTEST[name]}; make one with `openssl rand -base64 64`"
             raise InvalidSetting("RECOLLECT_JWT_SECRET", problem)
-    return list(named) or [name for name, shortest in SHORTEST.items() if length >= shortest]
+    return frozenset(named or (name for name, shortest in SHORTEST.items() if length >= shortest))
 
 
 def check_algorithms(named: Sequence[str], known: Iterable[str], configured: str) -> None:
@@ -232,20 +236,10 @@ def check_algorithms(named: Sequence[str], known: Iterable[str], configured: str
             raise InvalidSetting("RECOLLECT_JWT_ALGORITHMS", problem)
 
 
-class Secret:
-    """One secret that is shared with the signer."""
-
-    def __init__(self, secret: str, algorithms: Sequence[str]) -> None:
-        self._key = VerifyingKey(secret, frozenset(algorithms))
-
-    async def candidates(self, algorithm: str, kid: str | None) -> list[VerifyingKey]:
-        return [self._key] if algorithm in self._key.algorithms else []
-
-
 class TokenReader:
     """Returns the claims of valid tokens. Raises Unauthorized for others."""
 
-    def __init__(self, source: Secret | PublicKeys, *, issuer: str = "", audience: str = "") -> None:
+    def __init__(self, source: VerifyingKey | PublicKeys, *, issuer: str = "", audience: str = "") -> None:
         self._source = source
         self._issuer = issuer or None
         self._audience = audience or None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import median
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from recollect.recall.answer_types import Subjects, find_about, rate_subject, rate_type, read_subjects, read_wanted
 from recollect.recall.lexemes import bigrams, lexemes
 from recollect.recall.question import surfaces
-from recollect.recall.spelling import is_misspelling, respell
+from recollect.recall.spelling import respell
 from recollect.recall.word_lists import REQUEST_WORDS, STOP_WORDS
 from recollect.values.query import Arm, Hit, Recall
 from recollect.values.text import CJK_CHARACTER, WORD, stemmer
@@ -37,8 +37,6 @@ ASKING = re.compile(
     re.IGNORECASE,
 )
 QUESTION_WORDS = ASKING_WORDS | STOP_WORDS | REQUEST_WORDS
-SHORTEST = 3  # letters of a word that may be misspelt
-NEARLY = 0.8  # what a misspelt word is worth
 ALIKE = 0.8  # cosine from which two words mean nearly the same
 MOST_MARGIN = 3.0  # by which the best message may be ahead
 NO_ARM = Arm(0, 0.0)
@@ -54,14 +52,11 @@ class Features:
     similar: float  # similarity of its words to the question's, above the average of all messages
     typed: float  # 1 if it has the type of answer that the question asks for, -1 if not, 0 if any type will do
     subject: float  # 1 if it is about whom the question is about, below 0 if not, 0 if that is unknown
-    asked: float  # 1 if a memory of the requested key was learned from it
     unheard: float  # share of the question's words that were never said
 
 
 # These weights, and those of Confidence, were fitted by bench/fit_answers.py.
-WEIGHTS = Features(
-    covered=1.26, nearby=3.4, ahead=3.76, similar=5.63, typed=1.32, subject=0.4, asked=0.98, unheard=0.0
-)  # fmt: skip
+WEIGHTS = Features(covered=1.26, nearby=3.4, ahead=3.76, similar=5.63, typed=1.32, subject=0.4, unheard=0.0)
 CONFIDENT = 0.85  # probability from which a message is given as an answer; below, as the closest there is
 ALL_COVERED, LIKELY = 0.99, 0.3  # share of the words of the question, and probability from which having them is enough
 CLOSEST = 0.2  # below, it is not worth showing
@@ -97,7 +92,7 @@ class Ranked:
     def is_confident(self) -> bool:
         is_fitting = self.features.typed >= 0 and self.features.subject >= 0
         has_all = self.features.covered >= ALL_COVERED and self.probability >= LIKELY
-        return is_fitting and (self.features.asked > 0 or has_all or self.probability >= CONFIDENT)
+        return is_fitting and (has_all or self.probability >= CONFIDENT)
 
     @property
     def is_close(self) -> bool:
@@ -111,25 +106,17 @@ class Ranked:
         return self is best or (self.total >= best.total - AS_GOOD and self.features.typed >= best.features.typed)
 
 
-def rank_messages(recall: Recall, hits: Sequence[Hit], asked: frozenset[str]) -> list[Ranked]:
-    """Return the hits, best first. `asked` are the messages that memories of the requested keys were learned from; all
-    of `recall.hits` count as said beside them."""
-    features = compute_features(recall, hits, asked)
+def rank_messages(recall: Recall, hits: Sequence[Hit]) -> list[Ranked]:
+    """Return the hits, best first. All of `recall.hits` count as said beside them."""
+    features = compute_features(recall, hits)
     ranked = [Ranked(hit, weigh(each), each) for each, hit in zip(features, hits, strict=True)]
     wanted = read_wanted(spell_question(recall), find_subjects(recall)[0].names)
     ranked.sort(key=lambda each: -each.total)
     is_about_stranger = bool(wanted.people) and all(each.subject < 1 for each in features)
     if ranked and not is_about_stranger:
-        best = ranked[0]
-        rivals = [best, *(each for each in ranked[1:] if not is_same_matter(best.hit, each.hit))]
-        confidence = read_confidence([each.total for each in rivals], best.features)
+        confidence = read_confidence([each.total for each in ranked], ranked[0].features)
         ranked[0] = replace(ranked[0], probability=estimate(confidence))
     return ranked
-
-
-def is_same_matter(one: Hit, other: Hit) -> bool:
-    """Return whether one of two messages may have changed what the other says: they are no rivals as answers."""
-    return any(part.by == two.source for hit, two in ((one, other), (other, one)) for part in hit.outdated)
 
 
 def read_confidence(totals: Sequence[float], best: Features) -> Confidence:
@@ -181,11 +168,11 @@ def weigh(features: Features) -> float:
     return float(sum(getattr(WEIGHTS, name) * getattr(features, name) for name in Features.__slots__))
 
 
-def compute_features(recall: Recall, hits: Sequence[Hit], asked: Collection[str] = ()) -> list[Features]:
+def compute_features(recall: Recall, hits: Sequence[Hit]) -> list[Features]:
     said = {hit.source: split_words(hit.text) for hit in recall.hits}
     vocabulary = frozenset[str]().union(*(said[hit.source] for hit in hits))
     worth = weigh_words(recall)
-    forms = {word: find_forms(word, vocabulary) for word in worth}
+    forms = {word: vocabulary.intersection((word, stemmer()(word))) for word in worth}
     total = sum(worth.values()) or 1.0
     cosines = {hit.source: hit.arms.get("vector", NO_ARM).score for hit in recall.hits}
     mean = sum(cosines[hit.source] for hit in hits) / max(len(hits), 1)
@@ -194,12 +181,8 @@ def compute_features(recall: Recall, hits: Sequence[Hit], asked: Collection[str]
     unheard = sum(weight for word, weight in worth.items() if not forms[word]) / total
 
     def share(words: frozenset[str], without: frozenset[str] = frozenset()) -> float:
-        shared = sum(
-            weight * max((value for form, value in forms[word].items() if form in words), default=0.0)
-            for word, weight in worth.items()
-            if without.isdisjoint(forms[word])
-        )
-        return shared / total
+        shared = [word for word in worth if without.isdisjoint(forms[word]) and not words.isdisjoint(forms[word])]
+        return sum(worth[word] for word in shared) / total
 
     return [
         Features(
@@ -209,7 +192,6 @@ def compute_features(recall: Recall, hits: Sequence[Hit], asked: Collection[str]
             similar=hit.similarity,
             typed=rate_type(wanted, hit.text),
             subject=rate_subject(wanted, hit.text, about.get(hit.source, NO_PEOPLE), people.get(hit.source, NO_PEOPLE)),
-            asked=float(hit.source in asked),
             unheard=unheard,
         )
         for hit in hits
@@ -248,14 +230,6 @@ def weigh_words(recall: Recall) -> dict[str, float]:
 def split_words(text: str) -> frozenset[str]:
     """Return the words of a message as written, and its lexemes."""
     return frozenset(WORD.findall(text.lower())) | frozenset(lexemes(text))
-
-
-def find_forms(word: str, vocabulary: frozenset[str]) -> dict[str, float]:
-    """Return what stands for a word of the question: itself, its lexeme, or what it misspells."""
-    same = {form: 1.0 for form in (word, stemmer()(word)) if form in vocabulary}
-    if same or len(word) < SHORTEST or not word.isascii():
-        return same
-    return {other: NEARLY for other in vocabulary if other.isascii() and is_misspelling(word, other)}
 
 
 @lru_cache(maxsize=2000)

@@ -18,8 +18,6 @@ from recollect.recall.word_lists import (
     CLAUSE_BREAK,
     FIRST_PERSON,
     NUMBER_WORD,
-    STOP_WORDS,
-    TIME_WORDS,
 )
 from recollect.values.text import WORD, is_cjk
 
@@ -40,7 +38,6 @@ OCCUPATION = re.compile(
 )
 NAME = re.compile(r"(?<=[\w,;:('] )[A-Z][\w'-]+|\b(?:called|named|name'?s?)\b|[叫姓名是]|阿|老[一-龥]|小[一-龥]")
 PLACE = re.compile(r"\b(?:in|at|on|to|from|near|round|behind|by)\b|[在去到住从]", re.IGNORECASE)
-KIND = re.compile(r"(?:'m|'s|'re|\b(?:is|was|are|am|a|an|got|typical))\b|[是只条辆台个]", re.IGNORECASE)
 TYPES = (
     (re.compile(r"\bhow (?:many|much|old|big|long|far|often|tall|high|heavy)\b|多少|几|多久|多大|多高", re.I), NUMBER),
     (ASKS_WHEN, TIME),
@@ -55,14 +52,6 @@ TYPES = (
     ),
     (re.compile(r"\b(?:who|whom|whose|who's)\b|\bname\b|\bcalled\b|谁|叫什么|姓什么|名字", re.I), NAME),
     (re.compile(r"\bwhere\b|\bwhich (?:city|town|country|place)\b|哪[里儿]|哪个城市|什么地方", re.I), PLACE),
-    (
-        re.compile(
-            r"\bwh(?:at|ich) (?:breed|kind|type|sort|make|model|brand|colou?r|instrument)\b"
-            r"|什么(?:品种|牌子|颜色)",
-            re.I,
-        ),
-        KIND,
-    ),
 )  # fmt: skip
 RELATIVES = (
     "wife|husband|partner|spouse|girlfriend|boyfriend|fianc[eé]e?|mother|father|mom|mum|dad|parents?|sons?|daughters?"
@@ -78,27 +67,17 @@ SAME_RELATIVE = {
     "mom": "mother", "mum": "mother", "dad": "father", "children": "kid", "child": "kid", "kids": "kid",
     "妈": "妈妈", "爸": "爸爸", "哥": "哥哥", "弟": "弟弟", "姐": "姐姐", "妹": "妹妹", "妻子": "老婆", "太太": "老婆",
 }  # fmt: skip
-GROUPS = {
-    "kid": frozenset(("son", "sons", "daughter", "daughters", "baby")), "孩子": frozenset(("儿子", "女儿")),
-    "parents": frozenset(("mother", "father")), "父母": frozenset(("爸爸", "妈妈")),
-}  # fmt: skip
 # A relative beside their name: "my sister Maud", "our dog is called Pip", "Maud, my sister".
 NAMED = re.compile(
     rf"\b({RELATIVES})(?:,| is| was|'s name is|'s)?(?: called| named)? ([A-Z][\w-]+)"
     rf"|\b([A-Z][\w-]+)(?:, | is )(?:my|our) (?:\w+ )?({RELATIVES})\b"
     rf"|({CJK_RELATIVES})(?:叫|是|，叫)?((?:阿|小|老)[一-龥])"
 )
-# A name at the beginning of a clause, before a verb: "Lena is doing a class", "Felix and I".
-NAME_FIRST = re.compile(
-    r"(?:^|[.!?,;:]\s+|\b(?:and|but|so) )([A-Z][a-z]+)(?='s\b| (?:and I|is|was|has|had|can|will|got|went|says)\b"
-    r"| [a-z]{3,}(?:s|ed) (?:an?|the|in|at|to|for|with|his|her|my|on|from|as|\d))"
-)
 PRONOUN = re.compile(r"\b(?:he|she|they|it|him|her|his|their)(?:'s|'re|'d|'ll)?\b|[他她它]", re.IGNORECASE)
 # Between clauses that may be about different people.
 SUBJECT_BREAK = re.compile(rf"{CLAUSE_BREAK.pattern}|\b(?:says?|said|thinks?|told)\b|说", re.IGNORECASE)
 POSSESSED = re.compile(rf"\b(?:my|our)\s+(?:[\w-]+\s+)?(?={RELATIVES}\b)|我们?家?的?(?={CJK_RELATIVES})", re.IGNORECASE)
 SELF = re.compile(r"\b(?:i|we)\b", re.IGNORECASE)  # always the subject
-THING = re.compile(r"\s*(?:it|that|this|there)\b", re.IGNORECASE)
 MENTION = re.compile(
     rf"(?P<relative>\b(?:{RELATIVES})\b|{CJK_RELATIVES})|(?P<third>\b(?:s?he|his|her)\b|[他她])"
     r"|(?P<user>\b(?:me|my|mine|us|our)\b|我|咱)|(?P<name>\b[A-Z][\w-]+|(?:阿|小|老)[一-龥])",
@@ -119,7 +98,7 @@ def find_relatives(text: str) -> frozenset[str]:
 class Subjects:
     """Whom messages are about."""
 
-    names: Mapping[str, frozenset[str]]  # of each relative, and the reverse; names alone have none
+    names: Mapping[str, frozenset[str]]  # of each relative, and the reverse
     people: Sequence[frozenset[str]]  # that each message mentions; empty if it names nobody but the user
     before: Sequence[frozenset[str]]  # whom a pronoun in each message means
 
@@ -145,7 +124,7 @@ def find_about(text: str, names: Mapping[str, frozenset[str]], before: frozenset
     about, last = set[str](), frozenset((NOBODY,))
     for clause in SUBJECT_BREAK.split(POSSESSED.sub("", text)):
         if clause.strip():
-            last = find_subject(clause, names, before) or (frozenset((NOBODY,)) if THING.match(clause) else last)
+            last = find_subject(clause, names, before) or last
             about |= last
     return frozenset(about)
 
@@ -174,10 +153,6 @@ def find_names(texts: Sequence[str]) -> dict[str, frozenset[str]]:
         for one in find_relatives(relative):
             names[one] = names.get(one, frozenset()) | {name.lower()}
             names[name.lower()] = names.get(name.lower(), frozenset()) | {one}
-    said = frozenset(word for text in texts for word in WORD.findall(text))
-    for name in (found[1] for text in texts for found in NAME_FIRST.finditer(text)):
-        if name.lower() not in said | STOP_WORDS | TIME_WORDS:
-            names.setdefault(name.lower(), frozenset())
     return names
 
 
@@ -186,7 +161,6 @@ def find_people(text: str, names: Mapping[str, frozenset[str]]) -> frozenset[str
     words = frozenset(WORD.findall(text.lower()))
     known = (name for name in names if name in words or (is_cjk(name) and name in text))
     direct = find_relatives(text).union(known)
-    direct = direct.union(*(GROUPS.get(one, frozenset()) for one in direct))
     return direct.union(*(names.get(one, frozenset()) for one in direct))
 
 

@@ -23,7 +23,7 @@ from recollect.recall.lexemes import lexemes
 from recollect.recall.question import Question
 from recollect.recall.rank import NEAR
 from recollect.recall.sketch import EMBEDDED_CHARS
-from recollect.recall.spelling import MAX_WORDS, UNHEARD, is_checked, is_slip
+from recollect.recall.spelling import MAX_WORDS, UNHEARD, is_checked, is_misspelling
 from recollect.values.document import Chunk, DocumentId
 from recollect.values.query import Arm
 
@@ -173,7 +173,7 @@ def accept_spellings(question: Question, words: Words, similar: Mapping[str, str
     missing = sum(worth for word, worth in words.worth.items() if word not in words.found)
     if missing >= UNHEARD * sum(words.worth.values()):
         return dict(similar)
-    return {word: other for word, other in similar.items() if is_slip(word, other)}
+    return {word: other for word, other in similar.items() if is_misspelling(word, other)}
 
 
 def rank_chunks(words: Words, chunk: Ints, cosine: Floats) -> Ranked:

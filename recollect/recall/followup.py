@@ -1,9 +1,9 @@
 """Follow-up questions: make "what about 2023?" a text that can be searched for without the conversation.
 
-`followup` is the entry point. A message depends on the one before it if it is a short phrase with an opener ("what
-about", "and", 呢), or has a pronoun that nothing in it explains. A phrase is put into the earlier question: a year
-replaces a year, a name replaces a name, and words that fit nowhere are appended. A pronoun gets the earlier topic in
-front. Search compares words, so grammar does not matter, but no word of the message may be lost.
+`make_standalone` is the entry point. A message depends on the one before it if it is a short phrase with an opener
+("what about", "and", 呢), or has a pronoun that nothing in it explains. A phrase is put into the earlier question: a
+year replaces a year, a name replaces a name, and words that fit nowhere are appended. A pronoun gets the earlier topic
+in front. Search compares words, so grammar does not matter, but no word of the message may be lost.
 """
 
 from __future__ import annotations
@@ -142,13 +142,6 @@ OPENING_ZH = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Followup:
-    text: str  # can be understood without the conversation
-    is_followup: bool = False
-    why: str = "a question of its own"
-
-
-@dataclass(frozen=True, slots=True)
 class Slot:
     kind: str
     start: int
@@ -160,11 +153,10 @@ class Slot:
 Edit = tuple[int, int, str]
 
 
-def followup(question: str, previous: Sequence[str]) -> Followup:
+def make_standalone(question: str, previous: Sequence[str]) -> str:
     """Return the question as a text of its own. `previous` are the user's earlier messages, newest last."""
     base = find_topic(previous[-MAX_EARLIER:])
-    text = rewrite(question, base) if base else None
-    return Followup(text, True, f"follows up “{base}”") if text else Followup(question)
+    return (rewrite(question, base) if base else None) or question
 
 
 def find_topic(previous: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from string import ascii_lowercase
@@ -65,28 +65,9 @@ def second_letters(word: str) -> Iterator[str]:
     yield first + rest[:1] + second + rest[1:]
 
 
-def find_misspelt(words: Iterable[str], known: Collection[str]) -> dict[str, str]:
-    """Return, for each word that is not known, the nearest known one, if it differs by a slip of the hand."""
-    found = {}
-    for word in words:
-        if word in known or not is_checked(word):
-            continue
-        near = [(count_mistakes(word, each), each) for each in known if is_slip(word, each)]
-        if near:
-            found[word] = min(near)[1]
-    return found
-
-
 def is_checked(word: str, shortest: int = SHORTEST) -> bool:
     """Return whether a word may be misspelt: ASCII letters, and not too few."""
     return len(word) >= shortest and word.isascii() and word.isalpha()
-
-
-def is_slip(word: str, other: str) -> bool:
-    """Return whether one may be the other misspelt: a letter wrong, missing, superfluous or swapped with the next; two
-    in long words."""
-    most = 1 if len(word) < LONG else 2
-    return abs(len(word) - len(other)) <= most and is_checked(other) and count_mistakes(word, other) <= most
 
 
 def with_spellings(question: Question, similar: Mapping[str, str]) -> Question:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall.followup import MAX_CHARS, OPENING_WORDS, followup
+from recollect.recall.followup import MAX_CHARS, OPENING_WORDS, make_standalone
 from recollect.recall.lexemes import lexemes
 from recollect.values.text import is_cjk
 
@@ -90,63 +90,55 @@ QUESTIONS = [question for _, question, _ in (*ENGLISH, *CHINESE)]
 
 @pytest.mark.parametrize(("previous", "question", "text"), [*ENGLISH, *CHINESE])
 def test_followup_takes_words_from_earlier_question(previous: list[str], question: str, text: str) -> None:
-    found = followup(question, previous)
-
-    assert (found.text, found.is_followup) == (text, True)
-    assert "follows up" in found.why
+    assert make_standalone(question, previous) == text
 
 
 @pytest.mark.parametrize("question", ALONE)
 def test_question_of_its_own_is_left_alone(question: str) -> None:
-    rewritten = {base: followup(question, [base]).text for base in BASES}
+    rewritten = {base: make_standalone(question, [base]) for base in BASES}
 
     assert {base: text for base, text in rewritten.items() if text != question} == {}
 
 
 @pytest.mark.parametrize(("previous", "question"), NO_TOPIC)
 def test_question_without_matching_topic_is_left_alone(previous: list[str], question: str) -> None:
-    found = followup(question, previous)
-
-    assert (found.text, found.is_followup) == (question, False)
+    assert make_standalone(question, previous) == question
 
 
 @pytest.mark.parametrize("aside", ["thanks!", "why?", "好的，谢谢", "remember that our fiscal year starts in April"])
 def test_asides_do_not_end_a_topic(aside: str) -> None:
     messages = ["sales by region for 2024", "what about 2023?", aside]
 
-    assert followup("and by month?", messages).text == "sales by region for 2023 by month"
-    assert followup("and in Paris?", [*messages, "Is it raining in London?"]).text == "Is it raining in Paris?"
+    assert make_standalone("and by month?", messages) == "sales by region for 2023 by month"
+    assert make_standalone("and in Paris?", [*messages, "Is it raining in London?"]) == "Is it raining in Paris?"
 
 
 def test_chain_is_the_same_from_original_and_rewritten_messages() -> None:
     original: list[str] = []
     rewritten: list[str] = []
     for question in ("sales in Italy in 2020", "what about Spain?", "and 2021?", "by month", "and Portugal?"):
-        rewritten.append(followup(question, rewritten).text)
-        assert followup(question, original).text == rewritten[-1]
+        rewritten.append(make_standalone(question, rewritten))
+        assert make_standalone(question, original) == rewritten[-1]
         original.append(question)
     assert rewritten[-1] == "sales in Portugal in 2021 by month"
 
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=60) | st.sampled_from(BASES), max_size=4))
 def test_any_text_gives_a_bounded_text(question: str, previous: list[str]) -> None:
-    found = followup(question, previous)
-
-    assert len(found.text) <= 3 * MAX_CHARS
-    assert found.is_followup or found.text == question
+    assert len(make_standalone(question, previous)) <= 3 * MAX_CHARS
 
 
 @given(st.sampled_from(QUESTIONS), st.sampled_from(BASES))
 def test_rewritten_question_is_not_rewritten_again(question: str, base: str) -> None:
-    text = followup(question, [base]).text
+    text = make_standalone(question, [base])
 
-    assert followup(text, [base]).text == text
-    assert followup(text, [base, text]).text == text
+    assert make_standalone(text, [base]) == text
+    assert make_standalone(text, [base, text]) == text
 
 
 @given(st.sampled_from([question for question in QUESTIONS if not is_cjk(question)]), st.sampled_from(BASES))
 def test_own_words_are_always_kept(question: str, base: str) -> None:
-    text = followup(question, [base]).text
+    text = make_standalone(question, [base])
 
     assert lexemes(question).keys() - lexemes(text).keys() <= OPENING_WORDS
 
@@ -154,16 +146,16 @@ def test_own_words_are_always_kept(question: str, base: str) -> None:
 def test_topic_in_front_does_not_grow_with_every_question() -> None:
     messages = ["How do I reset the router?", "how long does it take?"]
 
-    assert followup("can it be undone?", messages).text == "reset the router: can it be undone?"
+    assert make_standalone("can it be undone?", messages) == "reset the router: can it be undone?"
 
 
 def test_pasted_page_is_no_followup_and_has_none() -> None:
     page = "sales by region for 2024 " * 40
 
-    assert not followup(f"what about {page}?", ["sales by region for 2024"]).is_followup
-    assert not followup("what about 2023?", [page]).is_followup
+    assert make_standalone(f"what about {page}?", ["sales by region for 2024"]) == f"what about {page}?"
+    assert make_standalone("what about 2023?", [page]) == "what about 2023?"
 
 
 def test_question_in_another_language_is_left_alone() -> None:
-    assert is_cjk(followup("那上海呢？", ["sales in Paris", "北京的销售额"]).text)
-    assert not followup("那上海呢？", ["北京的销售额", "sales in Paris"]).is_followup
+    assert is_cjk(make_standalone("那上海呢？", ["sales in Paris", "北京的销售额"]))
+    assert make_standalone("那上海呢？", ["北京的销售额", "sales in Paris"]) == "那上海呢？"

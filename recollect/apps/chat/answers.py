@@ -98,8 +98,7 @@ def answer_from_memory(
 
 def rank_answers(recall: Recall, books: Sequence[Rulebook], asks_past: bool) -> list[Ranked]:
     """Return the messages that may answer, best first."""
-    asked = frozenset(ref for hit in recall.memories if hit.is_asked for ref in hit.memory.refs[:1])
-    ranked = rank_messages(recall, select_statements(recall, books, asks_past), asked)
+    ranked = rank_messages(recall, select_statements(recall, books, asks_past))
     return drop_other_values(ranked, recall.memories) if find_unanswered_keys(recall, books) else ranked
 
 

@@ -41,7 +41,7 @@ from recollect.engine import Engine
 from recollect.errors import NotFound, ReasonerFailed
 from recollect.learning.rules import rulebooks
 from recollect.ports import Upstream, UpstreamAnswer
-from recollect.recall.followup import followup
+from recollect.recall.followup import make_standalone
 from recollect.values.audit import Outcome
 from recollect.values.conversation import Turn
 from recollect.values.query import MAX_QUERY_CHARS, Query
@@ -277,7 +277,7 @@ def build_query(asking: Asking, heard: ReceivedMessage, before: Sequence[Turn]) 
     alone = heard.message.text[:MAX_QUERY_CHARS]
     if heard.message.intent in ("question", "statement"):
         # By rules only: a call to a model would delay every reply.
-        alone = followup(heard.message.text, completion.earlier or logged).text[:MAX_QUERY_CHARS]
+        alone = make_standalone(heard.message.text, completion.earlier or logged)[:MAX_QUERY_CHARS]
     recent = None if asking.names_session and completion.is_alone else 0
     query = Query(alone, recent=recent, exclude=list_excluded(completion, before, ref), **LIMITS)
     return query, None if alone == heard.message.text else alone

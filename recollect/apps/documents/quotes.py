@@ -11,16 +11,16 @@ import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 from recollect.apps.chat.answers import ASKING_WORDS
 from recollect.apps.documents.question import Place, Recollection, Reply
 from recollect.apps.documents.table_rows import CELL_SEPARATOR as ROW
 from recollect.apps.documents.table_rows import find_extreme_rows
+from recollect.recall.answer_ranking import QUESTION_WORDS, split_words
+from recollect.recall.answer_types import NAME, NUMBER, rate_type, read_wanted
 from recollect.recall.lexemes import lexemes
 from recollect.recall.sentences import sentences
-from recollect.recall.spelling import find_misspelt, is_slip
-from recollect.recall.word_lists import CJK_NUMBER, NUMBER_WORD
+from recollect.recall.spelling import respell
 from recollect.values.document import ChunkHit
 from recollect.values.text import WORD, is_cjk
 
@@ -31,8 +31,7 @@ MIN_MEMORY = 0.6  # score from which a memory answers if no document does
 MAX_QUOTES = 3
 NEAR_BEST = 0.85  # of the best sentence's share, for another to be quoted too
 QUOTE_CHARS = 600
-NO_NUMBER_WEIGHT = 0.55  # of a sentence without a number if one is asked for
-NO_NAME_WEIGHT = 0.95  # of a sentence without a name if "who" is asked
+NO_TYPE_WEIGHT = {NUMBER: 0.55, NAME: 0.95}  # of a sentence without the number or the name that is asked for
 TITLE_WEIGHT = 0.75  # of a line that seems to be a title
 HEADING_WEIGHT = 0.6  # of a word in a heading above the sentence
 BEFORE_WEIGHT = 0.4  # of a word in the sentence before
@@ -71,23 +70,12 @@ DOING = re.compile(
     re.IGNORECASE,
 )
 DOING_WEIGHT = 0.25  # of such a word, if no sentence has it
-ASKERS = ("where", "when", "what", "which", "much", "many", "does")  # that may be misspelt
 FIRST_CHARS = 30  # of sentences that say as much, the one that names the thing sooner is first
 KIND_WORDS = frozenset(lexemes("period duration length amount number name date price time"))
-WANTS_NUMBER = re.compile(
-    r"\bhow (?:much|many|long|often|far|large|big|old|high)\b|多少|几|多(?:久|长|大|高|远|重)", re.I
-)
 COUNTED = re.compile(r"\bhow many (\w+)", re.IGNORECASE)
-WANTS_NAME = re.compile(r"\bwho\b", re.IGNORECASE)
-NAME = re.compile(r"(?<=[\w,;:(] )[(]?[A-Z]\w+")
 NAMED_THING = re.compile(
     r"\b[Ww](?:hat|hich)(?:['’]s| is| are| was| were)?(?: the| a| an| my| our)? (\w+)|\b[Ww]ho (\w+)"
     r"|(?<=[\w,] )([A-Z0-9]\w+)"
-)
-NUMBER = re.compile(
-    rf"\d|\b(?:{NUMBER_WORD}|daily|weekly|monthly|yearly|annually|every|each|free|no|none|unlimited|never|always|until"
-    rf"|as long as)\b|{CJK_NUMBER}|每|免费|直到",
-    re.IGNORECASE,
 )
 
 
@@ -134,17 +122,9 @@ def quote_answer(
 
 
 def correct_spelling(texts: Iterable[str], hits: Sequence[ChunkHit]) -> list[str]:
-    """Return the texts with words that no passage has replaced by those that they misspell. Whole words are compared:
-    the stem of a misspelt word may be unlike that of the right one."""
-    known = {word for hit in hits for word in WORD.findall(f"{hit.document.title} {hit.text}".lower())}
-    stems = {stem for word in known for stem in lexemes(word)}
-    corrected = []
-    for text in texts:
-        unknown = [word for word in WORD.findall(text.lower()) if not stems.issuperset(lexemes(word))]
-        for word, meant in find_misspelt(unknown, known).items():
-            text = re.sub(rf"\b{word}\b", meant, text, flags=re.IGNORECASE)
-        corrected.append(text)
-    return corrected
+    """Return the texts with words that no passage has replaced by those that they misspell."""
+    known = QUESTION_WORDS.union(*(split_words(f"{hit.document.title} {hit.text}") for hit in hits))
+    return [respell(text, known) for text in texts]
 
 
 def answer_from_memory(question: str, memories: Sequence[Recollection]) -> Reply | None:
@@ -188,22 +168,18 @@ def select_quotes(judged: Sequence[Sentence]) -> list[Sentence]:
 
 def score_sentences(question: str, hits: Sequence[ChunkHit], asked: str) -> Iterator[Sentence]:
     lines = [(rank, hit, line) for rank, hit in enumerate(hits) for line in split_lines(hit)]
-    meant = find_misspelt(lexemes(question), {word for _, _, line in lines for word in (*line.words, *line.around)})
-    weights = weigh_words(question, [line.words for _, _, line in lines], meant)
-    worth = normalize_weights(weights, respell(lexemes(asked), meant))
+    worth = normalize_weights(weigh_words(question, [line.words for _, _, line in lines]), lexemes(asked))
+    wanted = read_wanted(question, {})
     for rank, hit, line in lines:
         weights = {**line.around, **dict.fromkeys(line.words, 1.0)}
         share = line.factor * sum(value * weights.get(word, 0.0) for word, value in worth.items())
         if share:
             said = make_sentence(hit, rank, line, share, worth)
-            yield replace(said, share=share * weigh_kind(question, said.text))
-
-
-def weigh_kind(question: str, said: str) -> float:
-    """Return less than 1 if the sentence lacks the kind of thing asked for: a number, a number of these, a name."""
-    if (WANTS_NUMBER.search(question) and not NUMBER.search(said)) or lacks_count(question, said):
-        return NO_NUMBER_WEIGHT
-    return NO_NAME_WEIGHT if WANTS_NAME.search(question) and not NAME.search(said) else 1.0
+            if wanted.type and rate_type(wanted, said.text) < 0:
+                said = replace(said, share=share * NO_TYPE_WEIGHT.get(wanted.type, 1.0))
+            elif lacks_count(question, said.text):
+                said = replace(said, share=share * NO_TYPE_WEIGHT[NUMBER])
+            yield said
 
 
 def lacks_count(question: str, said: str) -> bool:
@@ -270,35 +246,20 @@ def find_wanted_words(question: str) -> list[str]:
     return list(lexemes(ASKING_FORM.sub(" ", ASKING_WORDS.sub(" ", question))) or lexemes(question))
 
 
-def respell(words: Iterable[str], meant: Mapping[str, str]) -> list[str]:
-    return [meant.get(word, word) for word in words]
-
-
-def weigh_words(
-    question: str, sentences: Sequence[Collection[str]], meant: Mapping[str, str] = MappingProxyType({})
-) -> dict[str, float]:
+def weigh_words(question: str, sentences: Sequence[Collection[str]]) -> dict[str, float]:
     """Return how rare each word is among the sentences. A word that no sentence has gets the highest weight; among few
     sentences only if the question is about it, otherwise that of a word that occurs once."""
-    counts = {word: sum(word in each for each in sentences) for word in respell(find_wanted_words(question), meant)}
+    counts = {word: sum(word in each for each in sentences) for word in find_wanted_words(question)}
     # An answer without a name, or without the words after "what is the" and "who", answers another question.
-    named = respell(find_words(NAMED_THING, question), meant)
+    named = find_words(NAMED_THING, question)
     unknown = {word for word, n in counts.items() if not n and word.isascii()}.difference(named)
-    asking = set(filter(is_asking_slip, unknown))
     if len(sentences) <= MIN_SENTENCES:
         counts |= dict.fromkeys(unknown, 1)
     less = dict.fromkeys(unknown.intersection(find_words(DOING, question)), DOING_WEIGHT)
     if not counts.keys() <= KIND_WORDS | less.keys():
         less = dict.fromkeys(KIND_WORDS, KIND_WEIGHT) | less
     many = max(len(sentences), MIN_SENTENCES)
-    return {
-        word: math.log(1 + (many - n + 0.5) / (n + 0.5)) * less.get(word, 1.0)
-        for word, n in counts.items()
-        if word not in asking
-    }
-
-
-def is_asking_slip(word: str) -> bool:
-    return any(is_slip(word, asker) for asker in ASKERS)
+    return {word: math.log(1 + (many - n + 0.5) / (n + 0.5)) * less.get(word, 1.0) for word, n in counts.items()}
 
 
 def find_words(pattern: re.Pattern[str], question: str) -> list[str]:

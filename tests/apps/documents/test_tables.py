@@ -15,7 +15,7 @@ from recollect.apps.documents.quotes import quote_answer
 from recollect.providers.files.plain_text import read_text
 from recollect.providers.files.source import Source
 from recollect.recall.chunking import split_chunks
-from recollect.recall.followup import followup
+from recollect.recall.followup import make_standalone
 from recollect.settings import Settings
 from recollect.values.document import ChunkHit, Document, DocumentId, Limits
 
@@ -126,7 +126,7 @@ def test_misspelt_question_is_answered_as_if_spelt_right() -> None:
 
 
 def test_follow_up_with_one_takes_the_noun_of_the_question_before() -> None:
-    question = followup("and the black one?", ["What does the blue toner cost?"]).text
+    question = make_standalone("and the black one?", ["What does the blue toner cost?"])
     assert answer(question) == "Item: Toner black; Price: 49.90; Colour: black"
 
 
