@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 import typer
 
 from recollect.apps.chat.message import Answer, Ask
-from recollect.cli.options import SESSION_SCOPE, Command, print_with
+from recollect.cli.options import SESSION_SCOPE, Command, confirm, print_with
 from recollect.cli.output import (
     FAILED,
     open_application,
@@ -48,19 +48,20 @@ class Chat:
     assistant: Assistant
     scope: Scope
     reach: Reach
+    yes: bool  # /forget does not ask
     last: Answer | None = None
     facts: list[Memory] = field(default_factory=list)
 
 
 @print_with(None, options=SESSION_SCOPE)
-async def chat(command: Command, message: str | None = None, scope: str = "auto") -> None:
+async def chat(command: Command, message: str | None = None, scope: str = "auto", yes: bool = False) -> None:
     """Talk to an assistant with memory. Without a language model it answers from memory alone. Commands: /why, /facts,
     /forget, /session, /exit."""
     from recollect.bootstrap import open_assistant
 
     as_json = command.as_json
     async with open_application(open_assistant) as (engine, assistant):
-        current = Chat(engine, assistant, command.scope, cast("Reach", scope))
+        current = Chat(engine, assistant, command.scope, cast("Reach", scope), yes)
         if message is not None:
             if message.strip():
                 await send_message(current, message, as_json)
@@ -105,6 +106,10 @@ async def run_chat_command(chat: Chat, line: str) -> None:
         await command(chat, rest.strip())
     except RecollectError as error:
         print_note(str(error), "red")
+    except typer.Abort:
+        print_note("nothing was forgotten")
+    except typer.BadParameter as error:
+        print_note(f"nothing was forgotten: {error.format_message()}", "yellow")
 
 
 async def explain_reply(chat: Chat, rest: str) -> None:
@@ -132,11 +137,14 @@ async def forget(chat: Chat, rest: str) -> None:
         if not rest.isdecimal() or not 1 <= int(rest) <= len(chat.facts):
             print_note("use /facts first, then /forget with a number of the list", "yellow")
             return
-        fact = chat.facts.pop(int(rest) - 1)
+        fact = chat.facts[int(rest) - 1]
+        await asyncio.to_thread(confirm, f"Forget {fact.text!r}", chat.yes)
+        chat.facts.remove(fact)
         show_receipt(stdout_console(), await chat.engine.forget(chat.scope, memory=fact.id, owner="user"))
     elif chat.scope.session is None:
         print_note("this session has no messages yet", "yellow")
     else:
+        await asyncio.to_thread(confirm, f"Forget session {chat.scope.session}", chat.yes)
         show_receipt(stdout_console(), await chat.engine.forget(chat.scope))
         chat.scope, chat.last = replace(chat.scope, session=None), None
 

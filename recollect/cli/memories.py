@@ -29,7 +29,7 @@ from recollect.cli.tables import (
 )
 from recollect.values.audit import Explanation, Receipt
 from recollect.values.lesson import Lesson, Owner
-from recollect.values.memory import Memory, MemoryKind, Status
+from recollect.values.memory import Memory, MemoryKind, Status, check_current
 from recollect.values.query import Context, Kind, Query, Reach, Recall
 from recollect.values.resolution import Resolution
 from recollect.values.term import KINDS as TERM_KINDS
@@ -131,7 +131,8 @@ def redact(command: Command, memory_id: str, yes: bool = False) -> Receipt:
 def forget(command: Command, memory_id: str, yes: bool = False) -> Receipt:
     """Erase a memory and its evidence, but not the messages in the log."""
     confirm(f"Forget memory {memory_id} of user {command.scope.user!r} in project {command.scope.project!r}", yes)
-    return command.engine.forget(command.scope, memory=memory_id)
+    known = check_current(command.engine.memory(command.scope, memory_id))
+    return command.engine.forget(command.scope, memory=known.id)
 
 
 # Words and the ontology -----------------------------------------------------------------------------------------------

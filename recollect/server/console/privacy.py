@@ -116,7 +116,7 @@ async def create_key(visit: Visit) -> Response:
     try:
         grant = read_grant(visit)
     except InvalidInput as error:
-        return await render_keys(visit, f"No key was created. {error}", 400)
+        return await render_keys(visit, f"No key was created. {visit.explain(error)}", 400)
     was_open = visit.caller.identity is LOCAL
     new = await visit.engine.keys.create(grant, by=visit.caller.identity.name)
     return render_page(visit, "privacy_new_key.html", {"key": new.key, "secret": new.secret, "was_open": was_open})

@@ -40,7 +40,7 @@ from recollect.server.access.caller import (
 )
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored
 from recollect.server.access.responses import ENCODER, Json, handle_error, json_object, list_of
-from recollect.server.http.bodies import Body, Project
+from recollect.server.http.bodies import OpenBody, Project
 from recollect.server.http.routing import ERRORS, PROJECT, Routes, error_example, name_parameter
 from recollect.server.http.verbs import find_next_before
 from recollect.values.audit import Receipt
@@ -94,7 +94,7 @@ SessionSummary = json_object("SessionSummary", **rename_session(json_types(Conve
 ChatSessions = json_object("ChatSessions", sessions=list_of(SessionSummary))
 
 
-class ChatBody(Body):
+class ChatBody(OpenBody):
     message: str = Field(examples=["What's my name?"])
     user_id: str | None = Field(default=None, description="Who speaks; by default the caller.", examples=["alex"])
     session_id: str | None = Field(default=None, description="The conversation; without it a new one begins.")
@@ -103,7 +103,7 @@ class ChatBody(Body):
     stream: bool = Field(default=False, description="Answer as server-sent events.")
 
 
-class NameBody(Body):
+class NameBody(OpenBody):
     name: str = Field(examples=["Launch in Lisbon"])
     user_id: str | None = None
     project: Project = None
