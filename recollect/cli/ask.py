@@ -271,7 +271,10 @@ def describe_source(source: DataSource) -> dict[str, Any]:
     }
 
 
-show_sources = show_list("name", ("address", "masked_dsn"), "dialect", ("read", "updated_at"))
+show_sources = show_list(
+    *("name", ("address", "masked_dsn"), "dialect", ("read", "updated_at")),
+    empty="There are no databases; add one with `recollect sources add NAME DSN`.",
+)
 
 
 def describe_tables(opened: OpenSource) -> dict[str, Any]:

@@ -109,7 +109,7 @@ async def run_chat_command(chat: Chat, line: str) -> None:
     except typer.Abort:
         print_note("nothing was forgotten")
     except typer.BadParameter as error:
-        print_note(f"nothing was forgotten: {error.format_message()}", "yellow")
+        print_note(f"nothing was forgotten: {error.message}", "yellow")
 
 
 async def explain_reply(chat: Chat, rest: str) -> None:
@@ -158,5 +158,6 @@ async def choose_session(chat: Chat, rest: str) -> None:
     show = show_list(
         *(("", lambda each: "*" if each.session == chat.scope.session else ""), "session", "name"),
         *(("questions", "interactions"), ("last", "updated_at")),
+        empty="There are no sessions yet.",
     )
     show(stdout_console(), await chat.engine.conversations(chat.scope, limit=20))

@@ -56,6 +56,7 @@ def describe_document(document: Document) -> dict[str, Any]:
 show_documents = show_list(
     *("id", "title", "status", "pages", "chunks"),
     ("", lambda each: each.sentence or ("shared" if each.owner == "project" else "")),
+    empty="There are no documents; add some with `recollect docs add FILE`.",
 )
 
 

@@ -152,7 +152,13 @@ def history(command: Command, limit: int = 50, before: int | None = None) -> dic
     return {"session": session, "turns": command.engine.history(command.scope, limit=limit, before=before)}
 
 
-@print_with(show_list("session", ("last message", "updated_at"), ("messages", "turns"), "name"), key="conversations")
+@print_with(
+    show_list(
+        *("session", ("last message", "updated_at"), ("messages", "turns"), "name"),
+        empty="There are no sessions; `recollect chat` starts one.",
+    ),
+    key="conversations",
+)
 def conversations(command: Command, limit: int = 50, offset: int = 0) -> list[Conversation]:
     """List a user's sessions, latest first."""
     return command.engine.conversations(command.scope, limit=limit, offset=offset)

@@ -32,11 +32,8 @@ from recollect.values.lesson import Lesson, Owner
 from recollect.values.memory import Memory, MemoryKind, Status, check_current
 from recollect.values.query import Context, Kind, Query, Reach, Recall
 from recollect.values.resolution import Resolution
-from recollect.values.term import KINDS as TERM_KINDS
 from recollect.values.term import MAX_TERMS, ImportReport, Term, TermKind
 from recollect.values.term_file import dump_ontology, write_yaml
-
-KINDS = "|".join(get_args(MemoryKind))
 
 app = typer.Typer(help="List, teach, correct, share and erase memories.")
 
@@ -136,8 +133,6 @@ def forget(command: Command, memory_id: str, yes: bool = False) -> Receipt:
 
 
 # Words and the ontology -----------------------------------------------------------------------------------------------
-
-KIND_NAMES = "|".join(TERM_KINDS)
 
 ontology = typer.Typer(help="The ontology: the project's tables, columns, values and glossary.")
 

@@ -13,7 +13,7 @@ from dataclasses import is_dataclass
 from functools import cache, reduce
 from operator import attrgetter, or_
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from fastapi import FastAPI, Request
@@ -26,6 +26,7 @@ from starlette.responses import Response
 from recollect.errors import InvalidInput, RateLimited, RecollectError
 from recollect.values.serialization import find_type, json_types
 
+T = TypeVar("T")
 log = logging.getLogger("recollect.http")
 
 # Of several codes with one status, the first names the status.
@@ -79,15 +80,15 @@ class Json(Response):
         return ENCODER.encode(content)
 
 
-async def stream_lines(lines: AsyncIterator[str]) -> AsyncIterator[str]:
-    """Return the lines as a stream, once the first is there: an error before it still becomes an error response."""
-    first = await anext(lines, None)
+async def start_stream(pieces: AsyncIterator[T]) -> AsyncIterator[T]:
+    """Return the pieces, once the first is there: an error before it still becomes an error response."""
+    first = await anext(pieces, None)
 
-    async def stream() -> AsyncIterator[str]:
+    async def stream() -> AsyncIterator[T]:
         if first is not None:
-            yield first + "\n"
-        async for line in lines:
-            yield line + "\n"
+            yield first
+        async for piece in pieces:
+            yield piece
 
     return stream()
 

@@ -365,8 +365,6 @@ async def delete_document(visit: Visit) -> Response:
     scope = visit.scope("drop_document" if document.owner == "user" else "change_documents")
     receipt = await visit.librarian.drop(scope, visit.field("id"), owner=document.owner)
     values = {"document": document, "receipt": receipt}
-    if not visit.wants_fragment:
-        return render_page(visit, "documents_deleted.html", values)
     return render_page(visit, "documents_list_page.html", await load_list(visit) | values)
 
 

@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from recollect.errors import InvalidInput
 from recollect.server.access.caller import Call, Caller, CurrentCaller
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, memory_replay, store_id
-from recollect.server.access.responses import Json, json_object, stream_lines
+from recollect.server.access.responses import Json, json_object, start_stream
 from recollect.server.http import bodies
 from recollect.server.http.routing import PROJECT, USER, Routes
 from recollect.values.audit import Audit, Explanation, Receipt
@@ -162,7 +162,8 @@ async def explain(call: Call, request_id: str) -> Explanation:
 @routes.add("GET /export", "export", response_class=StreamingResponse, responses={200: LINES})
 async def export(call: Call) -> StreamingResponse:
     """Export everything stored about a user, as JSON lines."""
-    return StreamingResponse(await stream_lines(call.engine.export(call.scope)), media_type="application/x-ndjson")
+    lines = await start_stream(call.engine.export(call.scope))
+    return StreamingResponse((f"{line}\n" async for line in lines), media_type="application/x-ndjson")
 
 
 # Memories -------------------------------------------------------------------------------------------------------------
