@@ -251,18 +251,18 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 def _check(f: Field[Any], name: str, value: Any, place: str = "") -> None:
     """Raise InvalidSetting, under the name and with the place that the value was given by, if it cannot be used."""
-    meta, kind = f.metadata, str(f.type)
-    choices, low, high = meta.get("choices"), meta["low"], meta["high"]
-    problem = ""
-    if not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and kind != "bool"):
-        problem = f"is not a {kind}; it means: {meta['meaning']}"
-    elif low is not None and not value >= low:
-        problem = f"is below {low:g}"
-    elif high is not None and not value <= high:
-        problem = f"is above {high:g}"
-    elif choices and value not in choices:
-        problem = f"is not one of {', '.join(choices)}"
-    elif "refused" in meta and str(value).lower() != str(f.default).lower():
-        problem = f"cannot be used: {meta['refused']}"
-    if problem:
+    if problem := _find_problem(f, value):
         raise InvalidSetting(name, f"{value!r} {problem}{place}")
+
+
+def _find_problem(f: Field[Any], value: Any) -> str:
+    meta, kind = f.metadata, str(f.type)
+    if isinstance(value, bool) != (kind == "bool") or not isinstance(value, _KINDS[kind]):
+        return f"is not a {kind}; it means: {meta['meaning']}"
+    if meta["low"] is not None and not meta["low"] <= value <= meta["high"]:
+        return f"is not between {meta['low']:,g} and {meta['high']:,g}"
+    if value not in meta.get("choices", (value,)):
+        return f"is not one of {', '.join(meta['choices'])}"
+    if "refused" in meta and str(value).lower() != str(f.default).lower():
+        return f"cannot be used: {meta['refused']}"
+    return ""

@@ -178,7 +178,10 @@ def test_toml_takes_fields_and_variables_with_values_of_their_own_kind(folder: P
             r"MEMORY_MAX_HISTORY_MESSAGES: it is there twice: recollect\.toml, line 2 and recollect\.toml, line 3",
         ),
         ("[recollect]\nhistory = 'many'", r"'many' is not a whole number; it means: .* \(recollect\.toml, line 2\)"),
-        ("[recollect]\n\nhistory = 99", r"MEMORY_MAX_HISTORY_MESSAGES: 99 is above 50 \(recollect\.toml, line 3\)"),
+        (
+            "[recollect]\n\nhistory = 99",
+            r"MEMORY_MAX_HISTORY_MESSAGES: 99 is not between 1 and 50 \(recollect\.toml, line 3\)",
+        ),
     ],
 )
 def test_a_mistake_in_toml_is_told_with_its_place(folder: Path, text: str, problem: str) -> None:
@@ -221,7 +224,7 @@ def test_what_cannot_be_is_refused_with_the_reason(variable: str, value: str, re
     ("given", "problem"),
     [
         ({"embedder": "bogus"}, "embedder: 'bogus' is not one of local, openai, none"),
-        ({"pool_size": 0}, "pool_size: 0 is below 1"),
+        ({"pool_size": 0}, "pool_size: 0 is not between 1 and 1,000"),
         ({"workers": "many"}, "workers: 'many' is not a int"),
     ],
 )
