@@ -70,7 +70,8 @@ class OpenBody(Body):
     """A body of an interface that callers know from elsewhere. They may send fields that mean nothing here: these are
     ignored, and the response names them (`name_ignored`)."""
 
-    model_config = ConfigDict(extra="allow")
+    # The schema does not invite them, so that the types of clients find a misspelt field.
+    model_config = ConfigDict(extra="allow", json_schema_extra=lambda schema: schema.pop("additionalProperties", None))
 
 
 class ScopeBody(Body):
