@@ -40,10 +40,10 @@ ORDER BY created_at, id
 -- A user's conversations, the last one first; of those that expired, none. With a host, only those with its turns.
 SELECT id, session_id, name, turn_count, interaction_count, created_at, updated_at, expires_at
 FROM conversation c
-WHERE scope_id = %(scope)s AND (expires_at IS NULL OR expires_at > %(now)s)
+WHERE c.scope_id = %(scope)s AND (expires_at IS NULL OR expires_at > %(now)s)
   AND (%(host)s::text IS NULL OR EXISTS (
     SELECT FROM turn t
-    WHERE t.scope_id = c.scope_id AND t.conversation_id = c.id AND t.data ->> 'host' = %(host)s))
+    WHERE t.scope_id = %(scope)s AND t.conversation_id = c.id AND t.data ->> 'host' = %(host)s))
 ORDER BY updated_at DESC, id DESC
 LIMIT %(limit)s OFFSET %(offset)s
 
