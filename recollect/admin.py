@@ -413,10 +413,10 @@ async def work(settings: Settings, *, once: bool, concurrency: int | None, log: 
         return await run_until(stop, deps, concurrency, log)
 
 
-async def maintain(settings: Settings, progress: Callable[[str, int], None]) -> UpkeepSummary:
+async def maintain(settings: Settings) -> UpkeepSummary:
     """Run maintenance now, whether or not it is due."""
     async with AsyncExitStack() as stack:
-        return await run_upkeep(await build_dependencies(stack, settings, None, SystemClock()), progress)
+        return await run_upkeep(await build_dependencies(stack, settings, None, SystemClock()))
 
 
 def watch_stop_signals() -> asyncio.Event:

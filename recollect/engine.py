@@ -77,9 +77,12 @@ class Engine:
         """Return the scope's session, or None if the user has no such session."""
         return await _lookup.get_conversation(self._deps, as_scope(scope))
 
-    async def conversations(self, scope: Scope, *, limit: int = 50, offset: int = 0) -> list[Conversation]:
-        """Return the user's conversations, most recently used first."""
-        return await _lookup.list_conversations(self._deps, as_scope(scope), limit, offset)
+    async def conversations(
+        self, scope: Scope, *, limit: int = 50, offset: int = 0, host: str | None = None
+    ) -> list[Conversation]:
+        """Return the user's conversations, most recently used first; with `host`, those in which that application
+        recorded a turn (`data["host"]`)."""
+        return await _lookup.list_conversations(self._deps, as_scope(scope), limit, offset, host)
 
     async def rename(self, scope: Scope, name: str) -> Conversation:
         """Rename the scope's session, which is named after its first question by default."""
@@ -143,6 +146,10 @@ class Engine:
         last = None if after is None else as_memory_id(after)
         wanted = MemoryFilter(kinds=kinds, key=key, status=status, owner=owner, as_of=as_of, limit=limit, after=last)
         return await _teach.list_memories(self._deps, as_scope(scope), wanted)
+
+    async def memory(self, scope: Scope, memory: MemoryId | str, *, owner: Owner | None = None) -> Memory:
+        """Return one memory by its id, whatever its status."""
+        return (await _teach.find_memory(self._deps, as_scope(scope), as_memory_id(memory), owner))[1]
 
     async def close(self, scope: Scope, memory: MemoryId | str, *, owner: Owner | None = None) -> Memory:
         """End a memory, such as a completed todo or a decision that no longer holds."""

@@ -6,8 +6,36 @@ Driver errors are translated where they cross into our code (store/, providers/)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+
+# What interfaces call a field of the library, in the order in which the names are tried.
+OTHER_NAMES: Mapping[str, Sequence[str]] = {
+    "user": ("user_id", "userId"),
+    "user_id": ("userId", "user"),
+    "session": ("session_id", "sessionId"),
+    "memory": ("memory_id",),
+    "text": ("query", "question"),
+    "query": ("question",),
+    "value": ("text", "fact"),
+    "kinds": ("kind",),
+    "terms": ("term",),
+    "definitions": ("define",),
+    "documents": ("documentIds", "only"),
+    "document": ("documents",),
+    "top_k": ("top",),
+    "sql": ("vql", "corrected_sql", "corrected"),
+    "rows": ("vql_execute_rows_limit", "limit"),
+    "upload": ("file", "files"),
+    "parts": ("file", "files"),
+    "ontology": ("source", "file"),
+    "term.name": ("name", "term"),
+    "term.description": ("description", "definition"),
+    "term.synonyms": ("synonyms", "synonym", "aliases"),
+    "term.sql": ("sql", "defining_sql"),
+    "term": ("description", "definition"),
+}
 
 
 def describe_missing_extra(feature: str, extra: str, modules: Sequence[str] = ()) -> str:
@@ -32,11 +60,22 @@ class InvalidInput(RecollectError):
         self.field = field
         self.problem = problem
 
-    def renamed(self, field: str) -> InvalidInput:
-        """Return the error, of the same kind, with the field as the caller named it."""
+    def as_written(self, names: Mapping[str, str]) -> InvalidInput:
+        """Return the error, of the same kind, with the field as the caller wrote it. `names` has what the caller may
+        give, each with how it is written: `limit` as `--limit`. Another field stays as it is."""
         error = type(self).__new__(type(self))
-        InvalidInput.__init__(error, field, self.problem)  # kinds of errors have constructors of their own
+        # Kinds of errors have constructors of their own.
+        InvalidInput.__init__(error, write_field(self.field, names), self.problem)
         return error
+
+
+def write_field(field: str, names: Mapping[str, str]) -> str:
+    """Return a field of the library as the caller wrote it: `turns[0].text` keeps its path where `turns` was given."""
+    first, last = re.split(r"[.\[]", field)[0], field.rpartition(".")[2].partition("[")[0]
+    of_value = OTHER_NAMES.get(field, ()) if "." in field else ()
+    if first in names and not of_value:
+        return names[first] + field.removeprefix(first)
+    return next((names[name] for name in (*of_value, last, *OTHER_NAMES.get(last, ())) if name in names), field)
 
 
 class StatementDenied(InvalidInput):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from functools import partial
 from pkgutil import get_data
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
 from recollect.errors import InvalidSetting
 from recollect.setting_sources import ENVIRONMENT_ONLY, SettingText, find_settings
@@ -154,10 +154,9 @@ class Settings:
     max_document: int = 20_000_000
     request_timeout: float = 60.0
 
-
-CHOICES = {f.metadata["env"]: tuple(f.metadata["choices"]) for f in fields(Settings) if "choices" in f.metadata}
-# Settings of other products: the default is accepted, anything else is refused with the reason.
-REFUSED = {f.metadata["env"]: f.metadata["refused"] for f in fields(Settings) if "refused" in f.metadata}
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            _check(each, each.name, getattr(self, each.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,20 +183,14 @@ def read_settings(environ: Mapping[str, str] | None = None, **given: Any) -> Set
 
 def trace_settings(environ: Mapping[str, str] | None = None, **given: Any) -> SettingsTrace:
     """Return the settings with the source of each value."""
-    hints = get_type_hints(Settings)
     by_variable = {f.metadata["env"]: f for f in fields(Settings)}
     variables = {f.name: env for env, f in by_variable.items()}
     findings = find_settings(environ, variables)
     found = {
         env: findings.values[env] for env, f in by_variable.items() if env in findings.values and f.name not in given
     }
-    values = {by_variable[env].name: _read(by_variable[env], hints, text) for env, text in found.items()}
+    values = {by_variable[env].name: _read(by_variable[env], text) for env, text in found.items()}
     settings = Settings(**{**values, **given})
-    for env, f in by_variable.items():
-        try:
-            _check(f, hints[f.name], getattr(settings, f.name))
-        except ValueError as error:
-            raise InvalidSetting(env, f"{error}{_format_place(found.get(env))}") from None
     return SettingsTrace(settings, found, [_describe_unknown(name, at, variables) for name, at in findings.unknown])
 
 
@@ -217,12 +210,14 @@ def _describe_unknown(name: str, at: SettingText, variables: Mapping[str, str]) 
     return f"{name} ({at.place}) is not a setting{hint}"
 
 
-def _read(f: Field[Any], hints: Mapping[str, Any], found: SettingText) -> Any:
+def _read(f: Field[Any], found: SettingText) -> Any:
+    env, place = f.metadata["env"], _format_place(found)
     try:
-        return _READERS[hints[f.name]](found.text.strip())
+        value = _READERS[str(f.type)](found.text.strip())
     except ValueError as error:
-        problem = f"{error}; it means: {f.metadata['meaning']}{_format_place(found)}"
-        raise InvalidSetting(f.metadata["env"], problem) from None
+        raise InvalidSetting(env, f"{error}; it means: {f.metadata['meaning']}{place}") from None
+    _check(f, env, value, place)
+    return value
 
 
 def _read_bool(text: str) -> bool:
@@ -240,28 +235,34 @@ def _read_number(kind: type[int] | type[float], text: str) -> float:
         raise ValueError(f"{text!r} is not a {'whole ' if kind is int else ''}number") from None
 
 
-_READERS: dict[Any, Callable[[str], Any]] = {
-    bool: _read_bool,
-    int: partial(_read_number, int),
-    float: partial(_read_number, float),
-    str: str,
+_READERS: dict[str, Callable[[str], Any]] = {
+    "bool": _read_bool,
+    "int": partial(_read_number, int),
+    "float": partial(_read_number, float),
+    "str": str,
 }
-_KINDS: dict[Any, tuple[type, ...]] = {bool: (bool,), int: (int,), float: (int, float), str: (str, os.PathLike)}
+_KINDS: dict[str, tuple[type, ...]] = {
+    "bool": (bool,),
+    "int": (int,),
+    "float": (int, float),
+    "str": (str, os.PathLike),
+}
 
 
-def _check(f: Field[Any], kind: Any, value: Any) -> None:
-    env, low, high = f.metadata["env"], f.metadata["low"], f.metadata["high"]
-    if not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and kind is not bool):
-        raise ValueError(f"{value!r} is not a {kind.__name__}; it means: {f.metadata['meaning']}")
-    _check_bounds(value, low, high)
-    if env in CHOICES and value not in CHOICES[env]:
-        raise ValueError(f"{value!r} is not one of {', '.join(CHOICES[env])}")
-    if env in REFUSED and str(value).lower() != str(f.default).lower():
-        raise ValueError(f"{value!r} cannot be used: {REFUSED[env]}")
+def _check(f: Field[Any], name: str, value: Any, place: str = "") -> None:
+    """Raise InvalidSetting, under the name and with the place that the value was given by, if it cannot be used."""
+    if problem := _find_problem(f, value):
+        raise InvalidSetting(name, f"{value!r} {problem}{place}")
 
 
-def _check_bounds(value: Any, low: float | None, high: float | None) -> None:
-    if low is not None and not value >= low:
-        raise ValueError(f"{value} is below {low:g}")
-    if high is not None and not value <= high:
-        raise ValueError(f"{value} is above {high:g}")
+def _find_problem(f: Field[Any], value: Any) -> str:
+    meta, kind = f.metadata, str(f.type)
+    if isinstance(value, bool) != (kind == "bool") or not isinstance(value, _KINDS[kind]):
+        return f"is not a {kind}; it means: {meta['meaning']}"
+    if meta["low"] is not None and not meta["low"] <= value <= meta["high"]:
+        return f"is not between {meta['low']:,g} and {meta['high']:,g}"
+    if value not in meta.get("choices", (value,)):
+        return f"is not one of {', '.join(meta['choices'])}"
+    if "refused" in meta and str(value).lower() != str(f.default).lower():
+        return f"cannot be used: {meta['refused']}"
+    return ""

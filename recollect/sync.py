@@ -108,6 +108,7 @@ class SyncEngine(Waiting):
     standalone = wait_for(Engine.standalone)
     correct = wait_for(Engine.correct)
     memories = wait_for(Engine.memories)
+    memory = wait_for(Engine.memory)
     close = wait_for(Engine.close)
     promote = wait_for(Engine.promote)
     approve = wait_for(Engine.approve)

@@ -10,7 +10,6 @@ can be written into files. Without a question it reads one line at a time: quest
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json as json_module  # `json` is an option
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -25,17 +24,17 @@ from rich.console import Console
 
 from recollect.cli.options import SESSION_SCOPE, Command, confirm, print_with
 from recollect.cli.output import (
+    converse,
     open_application,
     print_json,
     print_note,
     print_text,
-    read_line,
     read_text,
     show_spinner,
     stdout_console,
 )
 from recollect.cli.tables import Column, make_table, show_list
-from recollect.errors import InvalidInput, RecollectError
+from recollect.errors import InvalidInput
 from recollect.values.data_source import DataSource
 from recollect.values.scope import Scope
 
@@ -87,14 +86,12 @@ async def ask(
     limit = rows if rows is not None else DEFAULT_ROWS if csv is None else CSV_ROWS
     async with open_application(open_analyst) as (_, analyst):
         asking = Conversation(analyst, command.scope, source, limit, not no_run, chart, csv, command.as_json)
+        send = partial(answer_question, asking)
         if question is not None:
-            await answer_question(asking, question)
-            return
-        while (line := await asyncio.to_thread(read_line, "? ")) is not None:
-            try:
-                await (run_ask_command if line.startswith("/") else answer_question)(asking, line)
-            except RecollectError as error:
-                print_note(str(error), "red")
+            await send(question)
+        else:
+            commands = {name: partial(handle, asking) for name, handle in ASK_COMMANDS.items()}
+            await converse("? ", send, COMMANDS, **commands)
 
 
 async def answer_question(conversation: Conversation, question: str) -> None:
@@ -181,21 +178,12 @@ def show_rows(result: Rows, headers: Sequence[str], title: str) -> None:
         print_note(cut)
 
 
-async def run_ask_command(asking: Conversation, line: str) -> None:
-    name, _, rest = line.partition(" ")
-    command = ASK_COMMANDS.get(name.lower())
-    if command is None or not await command(asking, rest.strip()):
-        print_note(COMMANDS)
-
-
-async def show_sql(asking: Conversation, rest: str) -> bool:
+async def show_sql(asking: Conversation, rest: str) -> None:
     print_text(asking.last.sql if asking.last else "no question was asked yet")
-    return True
 
 
-async def choose_source(asking: Conversation, rest: str) -> bool:
+async def choose_source(asking: Conversation, rest: str) -> None:
     asking.source = rest or None
-    return True
 
 
 async def correct_answer(asking: Conversation, sql: str) -> bool:
@@ -240,14 +228,14 @@ async def define_word(asking: Conversation, definition: str) -> bool:
     return True
 
 
-# Each returns whether its arguments were understood.
-ASK_COMMANDS: Mapping[str, Callable[[Conversation, str], Awaitable[bool]]] = {
-    "/sql": show_sql,
-    "/source": choose_source,
-    "/correct": correct_answer,
-    "/good": partial(rate_answer, True),
-    "/bad": partial(rate_answer, False),
-    "/mean": define_word,
+# Each returns False if it did not understand its argument.
+ASK_COMMANDS: Mapping[str, Callable[[Conversation, str], Awaitable[bool | None]]] = {
+    "sql": show_sql,
+    "source": choose_source,
+    "correct": correct_answer,
+    "good": partial(rate_answer, True),
+    "bad": partial(rate_answer, False),
+    "mean": define_word,
 }
 
 
@@ -274,7 +262,10 @@ def describe_source(source: DataSource) -> dict[str, Any]:
     }
 
 
-show_sources = show_list("name", ("address", "masked_dsn"), "dialect", ("read", "updated_at"))
+show_sources = show_list(
+    *("name", ("address", "masked_dsn"), "dialect", ("read", "updated_at")),
+    empty="There are no databases; add one with `recollect sources add NAME DSN`.",
+)
 
 
 def describe_tables(opened: OpenSource) -> dict[str, Any]:

@@ -10,24 +10,24 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import typer
 
 from recollect.apps.chat.message import Answer, Ask
-from recollect.cli.options import SESSION_SCOPE, Command, print_with
+from recollect.cli.options import SESSION_SCOPE, Command, confirm, print_with
 from recollect.cli.output import (
     FAILED,
+    converse,
     open_application,
     print_json,
     print_note,
     print_text,
-    read_line,
     replace_control_chars,
     stdout_console,
 )
 from recollect.cli.tables import make_explanation_tree, show_list, show_receipt
-from recollect.errors import RecollectError
 from recollect.values.memory import Memory
 from recollect.values.query import Reach
 from recollect.values.scope import Scope
@@ -48,30 +48,33 @@ class Chat:
     assistant: Assistant
     scope: Scope
     reach: Reach
+    yes: bool  # /forget does not ask
     last: Answer | None = None
     facts: list[Memory] = field(default_factory=list)
 
 
 @print_with(None, options=SESSION_SCOPE)
-async def chat(command: Command, message: str | None = None, scope: str = "auto") -> None:
+async def chat(command: Command, message: str | None = None, scope: str = "auto", yes: bool = False) -> None:
     """Talk to an assistant with memory. Without a language model it answers from memory alone. Commands: /why, /facts,
     /forget, /session, /exit."""
     from recollect.bootstrap import open_assistant
 
     as_json = command.as_json
     async with open_application(open_assistant) as (engine, assistant):
-        current = Chat(engine, assistant, command.scope, cast("Reach", scope))
-        if message is not None:
-            if message.strip():
-                await send_message(current, message, as_json)
-            if current.last is not None and current.last.error_stage is not None:
-                raise typer.Exit(FAILED)
+        current = Chat(engine, assistant, command.scope, cast("Reach", scope), yes)
+        send = partial(send_message, current, as_json)
+        if message is None:
+            handlers = {"why": explain_reply, "facts": list_facts, "forget": forget, "session": choose_session}
+            commands = {name: partial(handle, current) for name, handle in handlers.items()}
+            await converse("> ", send, COMMANDS, **commands)
             return
-        while (line := await asyncio.to_thread(read_line, "> ")) is not None:
-            await (run_chat_command(current, line) if line.startswith("/") else send_message(current, line, as_json))
+        if message.strip():
+            await send(message)
+        if current.last is not None and current.last.error_stage is not None:
+            raise typer.Exit(FAILED)
 
 
-async def send_message(chat: Chat, text: str, as_json: bool) -> None:
+async def send_message(chat: Chat, as_json: bool, text: str) -> None:
     """Print the reply as it arrives, and what memory contributed."""
     answer: Answer | None = None
     async for piece in chat.assistant.stream(chat.scope, Ask(text, chat.reach)):
@@ -91,20 +94,6 @@ async def send_message(chat: Chat, text: str, as_json: bool) -> None:
         print_note(f"{facts}; recollect explain {use.request_id}")
     for note in use.notes:
         print_note(note, "yellow")
-
-
-async def run_chat_command(chat: Chat, line: str) -> None:
-    """Run a command; the conversation continues after an error."""
-    name, _, rest = line.partition(" ")
-    commands = {"/why": explain_reply, "/facts": list_facts, "/forget": forget, "/session": choose_session}
-    command = commands.get(name.lower())
-    if command is None:
-        print_note(COMMANDS)
-        return
-    try:
-        await command(chat, rest.strip())
-    except RecollectError as error:
-        print_note(str(error), "red")
 
 
 async def explain_reply(chat: Chat, rest: str) -> None:
@@ -132,11 +121,14 @@ async def forget(chat: Chat, rest: str) -> None:
         if not rest.isdecimal() or not 1 <= int(rest) <= len(chat.facts):
             print_note("use /facts first, then /forget with a number of the list", "yellow")
             return
-        fact = chat.facts.pop(int(rest) - 1)
+        fact = chat.facts[int(rest) - 1]
+        await asyncio.to_thread(confirm, f"Forget {fact.text!r}", chat.yes)
+        chat.facts.remove(fact)
         show_receipt(stdout_console(), await chat.engine.forget(chat.scope, memory=fact.id, owner="user"))
     elif chat.scope.session is None:
         print_note("this session has no messages yet", "yellow")
     else:
+        await asyncio.to_thread(confirm, f"Forget session {chat.scope.session}", chat.yes)
         show_receipt(stdout_console(), await chat.engine.forget(chat.scope))
         chat.scope, chat.last = replace(chat.scope, session=None), None
 
@@ -150,5 +142,6 @@ async def choose_session(chat: Chat, rest: str) -> None:
     show = show_list(
         *(("", lambda each: "*" if each.session == chat.scope.session else ""), "session", "name"),
         *(("questions", "interactions"), ("last", "updated_at")),
+        empty="There are no sessions yet.",
     )
     show(stdout_console(), await chat.engine.conversations(chat.scope, limit=20))

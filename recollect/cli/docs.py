@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -15,13 +14,13 @@ from rich.console import Console
 
 from recollect.cli.options import SESSION_SCOPE, Command, confirm, echo, print_with
 from recollect.cli.output import (
+    converse,
     make_progress,
     open_application,
     open_engine,
     print_json,
     print_note,
     print_text,
-    read_line,
     show_spinner,
 )
 from recollect.cli.tables import show_list
@@ -56,6 +55,7 @@ def describe_document(document: Document) -> dict[str, Any]:
 show_documents = show_list(
     *("id", "title", "status", "pages", "chunks"),
     ("", lambda each: each.sentence or ("shared" if each.owner == "project" else "")),
+    empty="There are no documents; add some with `recollect docs add FILE`.",
 )
 
 
@@ -110,13 +110,15 @@ async def ask(
 
     scope, documents = command.scope, tuple(only) if only else None
     async with open_documents() as librarian:
-        while (text := question or await asyncio.to_thread(read_line, "? ")) is not None:
+
+        async def send(text: str) -> None:
+            nonlocal scope
             with show_spinner("reading"):
                 answer = await librarian.query(scope, Question(text, documents=documents, top_k=top, mmr=mmr))
             scope = replace(scope, session=answer.session)
             show_answer(answer, command.as_json)
-            if question is not None:
-                return
+
+        await (converse("? ", send, "/exit") if question is None else send(question))
 
 
 def show_answer(answer: Answered, as_json: bool) -> None:

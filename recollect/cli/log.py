@@ -33,6 +33,7 @@ from recollect.settings import read_settings
 from recollect.values.audit import Audit
 from recollect.values.conversation import Conversation, Episode, Recorded, Role, Turn, check_turns
 from recollect.values.lesson import Owner
+from recollect.values.memory import check_current
 from recollect.values.scope import MAX_NAME, Scope
 from recollect.values.serialization import recorded_json, to_json
 from recollect.values.text import check_text
@@ -151,7 +152,13 @@ def history(command: Command, limit: int = 50, before: int | None = None) -> dic
     return {"session": session, "turns": command.engine.history(command.scope, limit=limit, before=before)}
 
 
-@print_with(show_list("session", ("last message", "updated_at"), ("messages", "turns"), "name"), key="conversations")
+@print_with(
+    show_list(
+        *("session", ("last message", "updated_at"), ("messages", "turns"), "name"),
+        empty="There are no sessions; `recollect chat` starts one.",
+    ),
+    key="conversations",
+)
 def conversations(command: Command, limit: int = 50, offset: int = 0) -> list[Conversation]:
     """List a user's sessions, latest first."""
     return command.engine.conversations(command.scope, limit=limit, offset=offset)
@@ -240,7 +247,8 @@ def forget(command: Command, memory_id: str | None = None, purge: bool = False, 
     if purge:
         asyncio.run(admin.check_purge(settings))  # before anything is erased
     with open_engine() as engine:
-        receipt = engine.forget(scope, memory=memory_id)
+        known = check_current(engine.memory(scope, memory_id)).id if memory_id else None
+        receipt = engine.forget(scope, memory=known)
     return {"receipt": receipt, "purged": asyncio.run(admin.purge(settings)) if purge else None}
 
 

@@ -29,14 +29,11 @@ from recollect.cli.tables import (
 )
 from recollect.values.audit import Explanation, Receipt
 from recollect.values.lesson import Lesson, Owner
-from recollect.values.memory import Memory, MemoryKind, Status
+from recollect.values.memory import Memory, MemoryKind, Status, check_current
 from recollect.values.query import Context, Kind, Query, Reach, Recall
 from recollect.values.resolution import Resolution
-from recollect.values.term import KINDS as TERM_KINDS
 from recollect.values.term import MAX_TERMS, ImportReport, Term, TermKind
 from recollect.values.term_file import dump_ontology, write_yaml
-
-KINDS = "|".join(get_args(MemoryKind))
 
 app = typer.Typer(help="List, teach, correct, share and erase memories.")
 
@@ -131,12 +128,11 @@ def redact(command: Command, memory_id: str, yes: bool = False) -> Receipt:
 def forget(command: Command, memory_id: str, yes: bool = False) -> Receipt:
     """Erase a memory and its evidence, but not the messages in the log."""
     confirm(f"Forget memory {memory_id} of user {command.scope.user!r} in project {command.scope.project!r}", yes)
-    return command.engine.forget(command.scope, memory=memory_id)
+    known = check_current(command.engine.memory(command.scope, memory_id))
+    return command.engine.forget(command.scope, memory=known.id)
 
 
 # Words and the ontology -----------------------------------------------------------------------------------------------
-
-KIND_NAMES = "|".join(TERM_KINDS)
 
 ontology = typer.Typer(help="The ontology: the project's tables, columns, values and glossary.")
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,7 +52,7 @@ def show_addresses(host: str, port: int, is_closed: bool, default_project: str) 
     """Print where the server listens; with the sample, also the project of requests that name none."""
     console = stderr_console()
     address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    console.print(make_text(f"Recollect listens on {address}  (API reference: {address}/docs)", "bold"))
+    console.print(make_text(f"Recollect listens on {address}  (API reference: {address}/docs)", "bold"), soft_wrap=True)
     if not is_closed:
         console.print(
             "Sign-in is off; the server accepts local connections only. `recollect keys create` turns sign-in on.",
@@ -143,17 +142,6 @@ async def worker(command: Command, once: bool = False, concurrency: int | None =
     return {"conversations": await admin.work(read_settings(), once=once, concurrency=concurrency, log=log)}
 
 
-@contextmanager
-def show_counter() -> Iterator[Callable[[str, int], None]]:
-    """Yield a function that shows what was done so far, on a terminal only."""
-    console = stderr_console()
-    if not console.is_terminal:
-        yield lambda name, count: None
-        return
-    with console.status("looking") as spinner:
-        yield lambda name, count: spinner.update(f"{name}: {count:,}")
-
-
 def show_upkeep(console: Console, upkeep: UpkeepSummary) -> None:
     rows = [(meaning, f"{getattr(upkeep, name):,}") for name, meaning in UPKEEP.items()]
     console.print(make_table("maintenance", "", rows=rows))
@@ -161,13 +149,12 @@ def show_upkeep(console: Console, upkeep: UpkeepSummary) -> None:
         console.print(f"rows of the expired conversations: {format_counts(upkeep.rows)}", style="dim")
 
 
-@print_with(show_upkeep, options=())
+@print_with(show_upkeep, options=(), spinner="maintaining")
 async def maintain(command: Command) -> UpkeepSummary:
     """Run the daily maintenance now: erase expired data, reduce the confidence of unused memories, prune."""
     from recollect import admin
 
-    with show_counter() as progress:
-        return await admin.maintain(read_settings(), progress)
+    return await admin.maintain(read_settings())
 
 
 # Settings, storage and figures ---------------------------------------------------------------------------------------

@@ -64,20 +64,39 @@ def describe_option(kind: Any, row: Mapping[str, Any]) -> Any:
     return Annotated[kind, shown]
 
 
-def set_parameters(run: Callable[..., Any], command: Callable[..., Any], parameters: Iterable[Parameter]) -> None:
-    """Give a function that typer runs the parameters of a command, each with its row of options.toml."""
+def write_name(name: str, row: Mapping[str, Any]) -> str:
+    """Return a parameter as it is written on the command line: `--limit`, or `QUESTION` for an argument."""
+    if row.get("argument"):
+        return str(row.get("metavar", name.upper())).strip("[].")
+    return str(row.get("flags", [f"--{name.replace('_', '-')}"])[0]).partition("/")[0]
+
+
+def set_parameters(
+    run: Callable[..., None], command: Callable[..., Any], parameters: Iterable[Parameter]
+) -> Callable[..., None]:
+    """Return a function that typer runs as a command. It has these parameters, each with its row of options.toml, and
+    its errors name them as they are written on the command line."""
     own = OPTIONS.get(command.__module__.rpartition(".")[2], {}).get(command.__name__, {})
     rows = {**OPTIONS["shared"], **own}
     described = [each.replace(annotation=describe_option(each.annotation, rows[each.name])) for each in parameters]
-    run.__signature__ = Signature(described)  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in described}
+    written = {each.name: write_name(each.name, rows[each.name]) for each in described}
+
+    @wraps(command)
+    def run_command(**given: Any) -> None:
+        try:
+            run(**given)
+        except InvalidInput as error:
+            raise error.as_written(written) from error
+
+    run_command.__signature__ = Signature(described)  # type: ignore[attr-defined]
+    run_command.__annotations__ = {each.name: each.annotation for each in described}
+    return run_command
 
 
 def describe_options(command: Callable[..., None]) -> Callable[..., None]:
     """Describe the options of a command that prints by itself."""
     command.__annotations__.pop("return", None)
-    set_parameters(command, command, signature(command, eval_str=True).parameters.values())
-    return command
+    return set_parameters(command, command, signature(command, eval_str=True).parameters.values())
 
 
 def make_scope(user: str | None, session: str | None, project: str | None) -> Scope:
@@ -86,7 +105,7 @@ def make_scope(user: str | None, session: str | None, project: str | None) -> Sc
         try:
             user = getpass.getuser()
         except (OSError, KeyError):
-            problem = "this account has no login name; use --user or set RECOLLECT_USER"
+            problem = "this account has no login name; name a user here or in RECOLLECT_USER"
             raise InvalidInput("user", problem) from None
     return Scope(user, session, project or read_settings().project)
 
@@ -122,7 +141,7 @@ class Command:
 
     def require_session(self) -> str:
         if self.scope.session is None:
-            raise InvalidInput("session", "is required; use --session")
+            raise InvalidInput("session", "is required")
         return self.scope.session
 
 
@@ -161,7 +180,6 @@ def print_with(
         taken = list(signature(function, eval_str=True).parameters.values())[1:]
         parameters = [*(each.replace(kind=Parameter.KEYWORD_ONLY) for each in taken), *options, JSON]
 
-        @wraps(function)
         def run(*, json: bool, **given: Any) -> None:
             shared = {each.name: given.pop(each.name) for each in options}
             with show_spinner(spinner) if spinner else nullcontext(), ExitStack() as stack:
@@ -173,8 +191,7 @@ def print_with(
             if is_failed(result):
                 raise typer.Exit(FAILED)
 
-        set_parameters(run, function, parameters)
-        return run
+        return set_parameters(run, function, parameters)
 
     return decorate
 

@@ -5,11 +5,12 @@ Rich decides what a terminal can show; a pipe, or NO_COLOR, gets plain text.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
@@ -98,6 +99,25 @@ def read_line(prompt: str) -> str | None:
             return None
         if line.strip():
             return line.strip()
+
+
+async def converse(
+    prompt: str, send: Callable[[str], Awaitable[None]], usage: str, **commands: Callable[[str], Any]
+) -> None:
+    """Send each line that is typed, and run each command: `/why` is `why`. `usage` is printed for an unknown command
+    and for one that returns False. Errors are printed, and the conversation goes on."""
+    while (line := await asyncio.to_thread(read_line, prompt)) is not None:
+        name, _, rest = line.partition(" ")
+        command = commands.get(name.lower().removeprefix("/")) if line.startswith("/") else send
+        try:
+            if command is None or await command(rest.strip() if line.startswith("/") else line) is False:
+                print_note(usage)
+        except typer.Abort:
+            print_note("nothing was done")
+        except typer.BadParameter as error:
+            print_note(f"nothing was done: {error.message}", "yellow")
+        except RecollectError as error:
+            print_note(str(error), "red")
 
 
 def read_text(file: Path) -> str:

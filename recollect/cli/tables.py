@@ -19,7 +19,6 @@ from recollect.values.audit import ExplainedHit, ExplainedMemory, Explanation, R
 from recollect.values.memory import Memory
 from recollect.values.query import Context, Hit, Recall
 
-WIDE_COLUMNS = 110  # from this width on, reasons have a column of their own
 MAX_CELL_CHARS = 400  # characters of a turn in a table; --json and history show all of it
 
 
@@ -113,11 +112,10 @@ def format_origin(memory: Memory) -> str:
 
 
 def show_recall(console: Console, recall: Recall) -> None:
-    is_wide = console.width >= WIDE_COLUMNS
     if recall.memories or recall.episodes or recall.resolved:
-        console.print(make_known_table(recall, is_wide))
+        console.print(make_known_table(recall))
     if recall.hits:
-        console.print(make_hits_table(recall.hits, is_wide))
+        console.print(make_hits_table(recall.hits))
     else:
         console.print("No message was found." if recall.memories else "Nothing was found.")
     show_notes(console, recall)
@@ -128,37 +126,29 @@ def show_recall(console: Console, recall: Recall) -> None:
     )
 
 
-def make_hits_table(hits: Sequence[Hit], is_wide: bool) -> TextTable:
-    table = make_table("#", "source", "when (UTC)", "who", *reason_headings("text", is_wide))
+def make_hits_table(hits: Sequence[Hit]) -> TextTable:
+    table = make_table("#", "source", "when (UTC)", "who", "text, and why")
     for rank, hit in enumerate(hits, 1):
         turn = hit.turn
-        reason = reason_cells(turn.text, hit.why, is_wide)
-        table.add_row(str(rank), turn.ref, format_time(turn.at), turn.speaker or turn.role, *reason)
+        said = (turn.ref, format_time(turn.at), turn.speaker or turn.role, make_reason_cell(turn.text, hit.why))
+        table.add_row(str(rank), *said)
     return table
 
 
-def make_known_table(recall: Recall, is_wide: bool) -> TextTable:
+def make_known_table(recall: Recall) -> TextTable:
     """Return the terms, memories and episodes of a recall."""
-    table = make_table("kind", "source", "tier", *reason_headings("known", is_wide))
-    for resolved in recall.resolved:
-        meaning = f"{resolved.term}: {resolved.meaning}"
-        table.add_row("term", resolved.source or "", resolved.tier, *reason_cells(meaning, resolved.why, is_wide))
-    for hit in recall.memories:
-        origin = format_origin(hit.memory)
-        table.add_row(hit.memory.kind, origin, hit.tier, *reason_cells(hit.text, hit.why, is_wide))
-    for episode in recall.episodes:
-        table.add_row("episode", episode.source, episode.tier, *reason_cells(episode.text, episode.why, is_wide))
-    return table
+    rows = [
+        *(("term", each.source or "", each.tier, f"{each.term}: {each.meaning}", each.why) for each in recall.resolved),
+        *((hit.memory.kind, format_origin(hit.memory), hit.tier, hit.text, hit.why) for hit in recall.memories),
+        *(("episode", each.source, each.tier, each.text, each.why) for each in recall.episodes),
+    ]
+    shown = ((*head, make_reason_cell(text, why)) for *head, text, why in rows)
+    return make_table("kind", "source", "tier", "known, and why", rows=shown)
 
 
-def reason_headings(name: str, is_wide: bool) -> tuple[str, ...]:
-    return (name, "why") if is_wide else (f"{name}, and why",)
-
-
-def reason_cells(text: str, why: str, is_wide: bool) -> tuple[RenderableType, ...]:
-    """Return the text and its reason in two cells, or in one below the other if there is little space."""
-    cells = (make_text(shorten(text)), make_text(why, "dim"))
-    return cells if is_wide else (Group(*cells),)
+def make_reason_cell(text: str, why: str) -> RenderableType:
+    """Return a text with its reason below it, which fits a narrow terminal too."""
+    return Group(make_text(shorten(text)), make_text(why, "dim"))
 
 
 def format_memory_value(memory: Memory) -> Text:

@@ -56,7 +56,7 @@ from recollect.values.document import (
     join_chunks,
 )
 from recollect.values.lesson import Owner
-from recollect.values.query import check_choice, check_range
+from recollect.values.query import check_choice, check_choices, check_range
 from recollect.values.scope import Scope, ScopeId, uuid7
 from recollect.values.sensitive_data import mask_text
 
@@ -116,13 +116,13 @@ async def iter_upload(upload: Upload) -> AsyncIterator[bytes]:
 async def iter_file(path: os.PathLike[str]) -> AsyncIterator[bytes]:
     """Yield the bytes of a file, but not of a pipe or device, which might never end."""
     if not await asyncio.to_thread(Path(path).is_file):
-        raise InvalidInput("upload.parts", f"{os.fspath(path)!r} is not a file")
+        raise InvalidInput("parts", f"{os.fspath(path)!r} is not a file")
     try:
         with await asyncio.to_thread(open, path, "rb") as file:
             while piece := await asyncio.to_thread(file.read, PIECE):
                 yield piece
     except OSError as error:
-        raise InvalidInput("upload.parts", f"{os.fspath(path)!r} cannot be read: {error.strerror}") from error
+        raise InvalidInput("parts", f"{os.fspath(path)!r} cannot be read: {error.strerror}") from error
 
 
 def refuse_unreadable(deps: Dependencies, upload: Upload, file: BinaryIO) -> None:
@@ -150,8 +150,7 @@ async def list_documents(
 ) -> list[Document]:
     check_range("limit", limit, 1, MAX_LISTED)
     check_range("ids", len(ids or ()), 0, MAX_LISTED)
-    for each in status or ():
-        check_choice("status", each, get_args(DocumentStatus))
+    check_choices("status", status, get_args(DocumentStatus), optional=True)
     found: list[Document] = []
     for whose in list_owners(owner):
         found += await deps.store.documents.list_documents(

@@ -43,10 +43,12 @@ async def get_conversation(deps: Dependencies, scope: Scope) -> Conversation | N
     return await deps.store.find_conversation(scope.id, scope.session, deps.clock.now())
 
 
-async def list_conversations(deps: Dependencies, scope: Scope, limit: int, offset: int) -> list[Conversation]:
+async def list_conversations(
+    deps: Dependencies, scope: Scope, limit: int, offset: int, host: str | None
+) -> list[Conversation]:
     check_range("limit", limit, 1, MAX_HISTORY)
     check_range("offset", offset, 0, MAX_INDEX)
-    return await deps.store.list_conversations(scope.id, deps.clock.now(), limit, offset)
+    return await deps.store.list_conversations(scope.id, deps.clock.now(), limit, offset, host)
 
 
 async def export_user(deps: Dependencies, scope: Scope) -> AsyncIterator[str]:

@@ -76,13 +76,12 @@ async def is_being_read(deps: Dependencies, holder: ScopeId, document: DocumentI
 log = logging.getLogger("recollect.upkeep")
 
 TASK = "upkeep"
-Progress = Callable[[str, int], None]
 
 
-async def run_upkeep(deps: Dependencies, progress: Progress | None = None) -> UpkeepSummary:
-    """Run one round; `progress` receives the name of each step and its count so far."""
+async def run_upkeep(deps: Dependencies) -> UpkeepSummary:
+    """Run one round."""
     limits = build_limits(deps)
-    work = UpkeepRound(deps, limits, progress)
+    work = UpkeepRound(deps, limits)
     store = deps.store.upkeep
     await work.each(store.find_expired_scopes(limits), work.expire)
     await work.each(store.find_memory_scopes(limits), work.tidy_memories)
@@ -116,11 +115,10 @@ def build_limits(deps: Dependencies) -> UpkeepLimits:
 class UpkeepRound:
     """One round of upkeep and its counts so far."""
 
-    def __init__(self, deps: Dependencies, limits: UpkeepLimits, progress: Progress | None) -> None:
+    def __init__(self, deps: Dependencies, limits: UpkeepLimits) -> None:
         self._deps = deps
         self._store = deps.store.upkeep
         self._limits = limits
-        self._progress = progress
         self._counts: Counter[str] = Counter()
         self._rows: Counter[str] = Counter()
 
@@ -133,7 +131,7 @@ class UpkeepRound:
                 raise
             except RecollectError as error:
                 log.warning("upkeep of scope %s failed and is retried in the next round: %s", scope, error)
-                self._count("put_off", 1)
+                self._counts["put_off"] += 1
 
     async def expire(self, scope: ScopeId) -> None:
         after = START
@@ -145,7 +143,7 @@ class UpkeepRound:
                 rows = await self._store.expire(scope, conversation, self._limits.now)
                 if rows is not None:
                     self._rows.update(rows)
-                    self._count("conversations", 1)
+                    self._counts["conversations"] += 1
             self._deps.large_scopes.discard(scope)
             after = found[-1][0]
 
@@ -153,8 +151,8 @@ class UpkeepRound:
         after = START
         while True:
             faded = await self._store.decay_memories(scope, self._limits, after)
-            self._count("decayed", faded.decayed)
-            self._count("decayed_away", faded.forgotten)
+            self._counts["decayed"] += faded.decayed
+            self._counts["decayed_away"] += faded.forgotten
             if faded.last is None:
                 break
             after = faded.last
@@ -171,14 +169,9 @@ class UpkeepRound:
         """Repeat a step until a batch is not full."""
         while True:
             count = await some(scope, self._limits)
-            self._count(what, count)
+            self._counts[what] += count
             if count < self._limits.batch:
                 return
-
-    def _count(self, what: str, by: int) -> None:
-        self._counts[what] += by
-        if by and self._progress is not None:
-            self._progress(what.replace("_", " "), self._counts[what])
 
     def build_summary(self) -> UpkeepSummary:
         counts = {f.name: self._counts[f.name] for f in fields(UpkeepSummary) if f.name != "rows"}

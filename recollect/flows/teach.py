@@ -17,7 +17,7 @@ from recollect.store.memories import Holder, Known
 from recollect.values.conversation import to_utc
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson, Owner, build_lesson_evidence
 from recollect.values.memory import ABOUT_QUESTIONS, Act, Evidence, Memory, MemoryKind, Status, is_single
-from recollect.values.query import check_choice, check_range
+from recollect.values.query import check_choice, check_choices, check_range
 from recollect.values.scope import MAX_NAME, MemoryId, Scope, uuid7
 from recollect.values.sensitive_data import mask_data, mask_text
 from recollect.values.text import check_text
@@ -191,10 +191,8 @@ class MemoryFilter:
     after: MemoryId | None = None
 
     def __post_init__(self) -> None:
-        for kind in self.kinds or ():
-            check_choice("kinds", kind, get_args(MemoryKind))
-        for status in self.status or ():
-            check_choice("status", status, get_args(Status))
+        check_choices("kinds", self.kinds, get_args(MemoryKind), optional=True)
+        check_choices("status", self.status, get_args(Status), optional=True)
         check_choice("owner", self.owner, get_args(Owner))
         check_range("limit", self.limit, 1, MAX_LISTED)
         if self.as_of is not None:

@@ -37,10 +37,13 @@ WHERE scope_id = %(scope)s
 ORDER BY created_at, id
 
 -- name: listed
--- A user's conversations, the last one first; of those that expired, none.
+-- A user's conversations, the last one first; of those that expired, none. With a host, only those with its turns.
 SELECT id, session_id, name, turn_count, interaction_count, created_at, updated_at, expires_at
-FROM conversation
-WHERE scope_id = %(scope)s AND (expires_at IS NULL OR expires_at > %(now)s)
+FROM conversation c
+WHERE c.scope_id = %(scope)s AND (expires_at IS NULL OR expires_at > %(now)s)
+  AND (%(host)s::text IS NULL OR EXISTS (
+    SELECT FROM turn t
+    WHERE t.scope_id = %(scope)s AND t.conversation_id = c.id AND t.data ->> 'host' = %(host)s))
 ORDER BY updated_at DESC, id DESC
 LIMIT %(limit)s OFFSET %(offset)s
 

@@ -248,9 +248,11 @@ class Store:
     async def list_all_conversations(self, scope: ScopeId) -> list[Conversation]:
         return [Conversation(*row) for row in await self._database.read(scope, "conversation.all")]
 
-    async def list_conversations(self, scope: ScopeId, now: datetime, limit: int, offset: int) -> list[Conversation]:
+    async def list_conversations(
+        self, scope: ScopeId, now: datetime, limit: int, offset: int, host: str | None
+    ) -> list[Conversation]:
         """Return the conversations that have not expired, most recently used first."""
-        rows = await self._database.read(scope, "conversation.listed", now=now, limit=limit, offset=offset)
+        rows = await self._database.read(scope, "conversation.listed", now=now, limit=limit, offset=offset, host=host)
         return [Conversation(*row) for row in rows]
 
     async def rename(self, scope: ScopeId, session: str, name: str, now: datetime) -> Conversation | None:

@@ -54,10 +54,10 @@ def mask_dsn(dsn: str) -> str:
 
 
 def check_data_source(source: DataSource) -> DataSource:
-    check_text("source.name", source.name, MAX_NAME)
+    check_text("name", source.name, MAX_NAME)
     if "/" in source.name or source.name != source.name.strip():
-        raise InvalidInput("source.name", f"{source.name!r} has a slash or blanks around it; it stands in addresses")
-    check_text("source.dsn", source.dsn, MAX_DSN)
+        raise InvalidInput("name", f"{source.name!r} has a slash or blanks around it; it stands in addresses")
+    check_text("dsn", source.dsn, MAX_DSN)
     for name in ("catalog", "model", "access"):
-        check_data(f"source.{name}", getattr(source, name), MAX_JSON_CHARS)
+        check_data(name, getattr(source, name), MAX_JSON_CHARS)
     return source

@@ -224,10 +224,10 @@ class Passage:
 
 
 def check_upload(upload: Upload) -> Upload:
-    check_text("upload.source", upload.source, MAX_SOURCE)
-    check_text("upload.title", upload.title or upload.source, MAX_TITLE)
+    check_text("source", upload.source, MAX_SOURCE)
+    check_text("title", upload.title or upload.source, MAX_TITLE)
     if not isinstance(upload.parts, bytes | os.PathLike | AsyncIterable):
-        raise InvalidInput("upload.parts", f"a {type(upload.parts).__name__} is neither bytes nor a path nor pieces")
+        raise InvalidInput("parts", f"a {type(upload.parts).__name__} is neither bytes nor a path nor pieces")
     return upload
 
 
@@ -277,13 +277,13 @@ class DocumentQuery:
     mmr: float | None = None
 
     def __post_init__(self) -> None:
-        check_text("query.text", self.text, MAX_QUERY_CHARS)
-        check_range("query.limit", self.limit, 1, MAX_CHUNK_HITS)
-        check_range("query.mmr", self.mmr, 0, 1, whole=False, optional=True)
+        check_text("text", self.text, MAX_QUERY_CHARS)
+        check_range("limit", self.limit, 1, MAX_CHUNK_HITS)
+        check_range("mmr", self.mmr, 0, 1, whole=False, optional=True)
         if self.documents is not None:
             if len(self.documents) > MAX_FILTER:
-                raise InvalidInput("query.documents", f"at most {MAX_FILTER:,}")
-            ids = tuple(parse_id("query.documents", each, "document") for each in self.documents)
+                raise InvalidInput("documents", f"at most {MAX_FILTER:,}")
+            ids = tuple(parse_id("documents", each, "document") for each in self.documents)
             object.__setattr__(self, "documents", ids)
 
 

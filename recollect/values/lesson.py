@@ -60,20 +60,20 @@ class Lesson:
     learned_by: LearnedBy = "person"  # "rules" or "model" if an application generated it
 
     def __post_init__(self) -> None:
-        check_text("lesson.value", self.value, MAX_VALUE_CHARS)
-        check_text("lesson.key", self.key, MAX_NAME)
-        check_choice("lesson.kind", self.kind, get_args(MemoryKind))
-        check_choice("lesson.source", self.source, get_args(Source))
-        check_choice("lesson.learned_by", self.learned_by, get_args(LearnedBy))
-        check_choice("lesson.owner", self.owner, get_args(Owner), optional=True)
-        check_range("lesson.confidence", self.confidence, 0, 1, whole=False, optional=True)
-        check_range("lesson.importance", self.importance, 0, 1, whole=False)
+        check_text("value", self.value, MAX_VALUE_CHARS)
+        check_text("key", self.key, MAX_NAME)
+        check_choice("kind", self.kind, get_args(MemoryKind))
+        check_choice("source", self.source, get_args(Source))
+        check_choice("learned_by", self.learned_by, get_args(LearnedBy))
+        check_choice("owner", self.owner, get_args(Owner), optional=True)
+        check_range("confidence", self.confidence, 0, 1, whole=False, optional=True)
+        check_range("importance", self.importance, 0, 1, whole=False)
         if not isinstance(self.pending, bool):
-            raise InvalidInput("lesson.pending", f"{self.pending!r} is neither True nor False")
-        check_optional_text("lesson.question", self.question, MAX_VALUE_CHARS)
-        check_data("lesson.data", self.data, MAX_DATA_CHARS)
+            raise InvalidInput("pending", f"{self.pending!r} is neither True nor False")
+        check_optional_text("question", self.question, MAX_VALUE_CHARS)
+        check_data("data", self.data, MAX_DATA_CHARS)
         if self.said_in is not None and not TURN.fullmatch(self.said_in):
-            raise InvalidInput("lesson.said_in", f"{self.said_in!r} names no turn; that is `session#index`")
+            raise InvalidInput("said_in", f"{self.said_in!r} names no turn; that is `session#index`")
 
     @classmethod
     def clarification(cls, term: str, answer: str, question: str | None = None) -> Lesson:

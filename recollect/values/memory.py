@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, Literal, get_args
 from uuid import UUID
 
+from recollect.errors import InvalidInput
 from recollect.values.scope import ConversationId, MemoryId
 from recollect.values.text import stem_term
 
@@ -166,6 +167,15 @@ class Memory:
     def text(self) -> str:
         """The memory as a person reads it."""
         return self.value if self.kind in ("note", "todo", "decision", "instruction") else f"{self.key}: {self.value}"
+
+
+def check_current(memory: Memory) -> Memory:
+    """Return the memory; raise InvalidInput, which names its successor, if it was replaced: a caller that holds an old
+    id and wants to erase the memory means the current value."""
+    if memory.replaced_by is not None:
+        problem = f"{memory.id} was replaced; delete its current version, memory:{memory.replaced_by}"
+        raise InvalidInput("memory", problem)
+    return memory
 
 
 def get_slot(kind: MemoryKind, key: str) -> tuple[str, str]:

@@ -48,27 +48,25 @@ class Query:
     definitions: Mapping[str, str] = field(default_factory=dict)  # what words mean in this session
 
     def __post_init__(self) -> None:
-        check_text("query.text", self.text, MAX_QUERY_CHARS)
-        check_choice("query.scope", self.scope, get_args(Reach))
-        _check_type("query.kinds", self.kinds, "tuple", tuple, list)
-        _check_type("query.exclude", self.exclude, "tuple", tuple, list)
-        _check_type("query.definitions", self.definitions, "mapping", Mapping)
-        for kind in self.kinds:
-            check_choice("query.kinds", kind, get_args(Kind))
+        check_text("text", self.text, MAX_QUERY_CHARS)
+        check_choice("scope", self.scope, get_args(Reach))
+        check_choices("kinds", self.kinds, get_args(Kind))
+        _check_type("exclude", self.exclude, "tuple", tuple, list)
+        _check_type("definitions", self.definitions, "mapping", Mapping)
         for ref in self.exclude:
-            check_text("query.exclude", ref, MAX_REF)
+            check_text("exclude", ref, MAX_REF)
         for term, meaning in self.definitions.items():
-            check_text("query.definitions", term, MAX_NAME)
-            check_text(f"query.definitions[{term!r}]", meaning, MAX_QUERY_CHARS)
-        check_range("query.limit", self.limit, 1, MAX_HITS)
-        check_range("query.budget", self.budget, 1, MAX_BUDGET)
-        check_range("query.turn_chars", self.turn_chars, 50, 100_000)
-        check_range("query.recency", self.recency, 0, 10, whole=False)
-        check_range("query.fallback", self.fallback, 0, MAX_HITS)
-        check_range("query.max_turns", self.max_turns, 0, MAX_HITS, optional=True)
-        check_range("query.recent", self.recent, 0, MAX_HITS, optional=True)
+            check_text("definitions", term, MAX_NAME)
+            check_text(f"definitions[{term!r}]", meaning, MAX_QUERY_CHARS)
+        check_range("limit", self.limit, 1, MAX_HITS)
+        check_range("budget", self.budget, 1, MAX_BUDGET)
+        check_range("turn_chars", self.turn_chars, 50, 100_000)
+        check_range("recency", self.recency, 0, 10, whole=False)
+        check_range("fallback", self.fallback, 0, MAX_HITS)
+        check_range("max_turns", self.max_turns, 0, MAX_HITS, optional=True)
+        check_range("recent", self.recent, 0, MAX_HITS, optional=True)
         if self.as_of is not None:
-            object.__setattr__(self, "as_of", to_utc("query.as_of", self.as_of))
+            object.__setattr__(self, "as_of", to_utc("as_of", self.as_of))
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +238,16 @@ def _check_type(name: str, value: object, wanted: str, *kinds: type) -> None:
 def check_choice(name: str, value: Any, choices: Sequence[str], *, optional: bool = False) -> None:
     if value not in choices and not (optional and value is None):
         raise InvalidInput(name, f"{value!r} is not one of {', '.join(choices)}")
+
+
+def check_choices(name: str, values: Any, choices: Sequence[str], *, optional: bool = False) -> None:
+    """Raise InvalidInput for anything but a list or tuple of choices; None is accepted where it is `optional`."""
+    if optional and values is None:
+        return
+    if not isinstance(values, list | tuple):
+        raise InvalidInput(name, f"must be a list such as {[choices[0]]}, got {values!r}")
+    for value in values:
+        check_choice(name, value, choices)
 
 
 @dataclass(frozen=True, slots=True)

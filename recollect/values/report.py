@@ -122,7 +122,7 @@ def measure_rule(rule: Rule, totals: Totals) -> Gauge:
 
 
 def judge_value(rule: Rule, value: float, cases: int) -> Verdict:
-    if rule.unit == "share" and cases < FEW_REQUESTS:
+    if rule.unit != "per week" and cases < FEW_REQUESTS:
         return "too few"
     if rule.at_least:
         return "under" if value < rule.limit else "ok"
@@ -326,7 +326,9 @@ def count_by_step(counts: Mapping[str, int]) -> dict[str, int]:
 def list_notes(totals: Totals) -> list[str]:
     notes = {
         "nothing was asked in these days": not totals.requests,
-        f"fewer than {FEW_REQUESTS} requests: shares of them are not judged": 0 < totals.requests < FEW_REQUESTS,
+        f"fewer than {FEW_REQUESTS} requests: shares, averages and p95 are not judged": 0
+        < totals.requests
+        < FEW_REQUESTS,
         "no request timed its model, so p95 is that of retrieval": totals.requests and not totals.llm_timed,
         f"{totals.parked} conversations are parked: see `recollect work status`": totals.parked,
     }

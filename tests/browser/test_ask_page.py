@@ -235,6 +235,23 @@ async def test_question_and_clarification_without_scripts(console: Served, new_p
     await expect(page.locator(".recent")).to_contain_text("right")
 
 
+async def test_recent_question_answered_by_a_choice_is_answered_alike(
+    console: Served, new_page: NewPage, shop: Path
+) -> None:
+    add_shop(console, shop)
+    page = await new_page(console.url)
+    await page.goto(ASK)
+    back = await ask(page, "How many splendid customers are there?")
+    await back.locator(".open .chips button", has_text="without").last.click()
+    chosen = page.locator("article.asked:not(.pending) .single-value")
+    await expect(chosen).to_have_count(1)
+    value = await chosen.inner_text()
+
+    await page.goto(ASK)
+    await page.locator(".recent button").first.click()
+    await expect(page.locator("article.asked:not(.pending) .single-value")).to_have_text(value)
+
+
 @pytest.fixture
 def keys(console: Served, settings: Settings, shop: Path) -> Keys:
     with connect_sync(settings, worker=False) as memory:

@@ -17,29 +17,29 @@ NO_REQUEST = "01a1e211-da63-7c98-8b36-b1c5cee31291"
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["record", "  "], 2, "turns[0].text: is empty"),
-        (["record", "x", "--role", "boss"], 2, "turns[0].role: 'boss' is not one of user, assistant, system, tool"),
-        (["record", "x", "--user", " "], 2, "user: is empty"),
-        (["recall", ""], 2, "query.text: is empty"),
-        (["recall", "x", "--scope", "world"], 2, "query.scope: 'world' is not one of auto, session, user"),
-        (["recall", "x", "--limit", "0"], 2, "query.limit: 0 is not between 1 and 200"),
-        (["context", "x", "--budget", "0"], 2, "query.budget: 0 is not between 1 and 200,000"),
-        (["history"], 2, "session: is required; use --session"),
+        (["record", "  "], 2, "TEXT: is empty"),
+        (["record", "x", "--role", "boss"], 2, "--role: 'boss' is not one of user, assistant, system, tool"),
+        (["record", "x", "--user", " "], 2, "--user: is empty"),
+        (["recall", ""], 2, "QUESTION: is empty"),
+        (["recall", "x", "--scope", "world"], 2, "--scope: 'world' is not one of auto, session, user"),
+        (["recall", "x", "--limit", "0"], 2, "--limit: 0 is not between 1 and 200"),
+        (["context", "x", "--budget", "0"], 2, "--budget: 0 is not between 1 and 200,000"),
+        (["history"], 2, "--session: is required"),
         (["history", "--session", "none"], 3, "user 'alex' has no session 'none'"),
         (["forget", "--session", "none", "--yes"], 3, "user 'alex' has no session 'none'"),
-        (["learn", "x", "--kind", "dream"], 2, f"lesson.kind: 'dream' is not one of {', '.join(get_args(MemoryKind))}"),
-        (["learn", "x", "--owner", "all"], 2, "lesson.owner: 'all' is not one of user, project"),
+        (["learn", "x", "--kind", "dream"], 2, f"--kind: 'dream' is not one of {', '.join(get_args(MemoryKind))}"),
+        (["learn", "x", "--owner", "all"], 2, "--owner: 'all' is not one of user, project"),
         (["correct", NO_REQUEST, "x"], 3, f"there is no memory {NO_REQUEST} of user 'alex' or project 'default'"),
-        (["memory", "close", "this"], 2, "memory: 'this' is not a memory id"),
-        (["memory", "list", "--limit", "0"], 2, "limit: 0 is not between 1 and 10,000"),
-        (["forget", "--memory", "this", "--yes"], 2, "memory: 'this' is not a memory id"),
-        (["mark", "monday"], 2, "ref: 'monday' is not a turn's ref, which has the form session#index, e.g. monday#3"),
+        (["memory", "close", "this"], 2, "ID: 'this' is not a memory id"),
+        (["memory", "list", "--limit", "0"], 2, "--limit: 0 is not between 1 and 10,000"),
+        (["forget", "--memory", "this", "--yes"], 2, "--memory: 'this' is not a memory id"),
+        (["mark", "monday"], 2, "REF: 'monday' is not a turn's ref, which has the form session#index, e.g. monday#3"),
         (["mark", "monday#7"], 3, "user 'alex' has no turn monday#7"),
-        (["episodes", "--limit", "0"], 2, "limit: 0 is not between 1 and 1,000"),
-        (["audit", "--owner", "all"], 2, "owner: 'all' is not one of user, project"),
+        (["episodes", "--limit", "0"], 2, "--limit: 0 is not between 1 and 1,000"),
+        (["audit", "--owner", "all"], 2, "--owner: 'all' is not one of user, project"),
         (["explain", NO_REQUEST], 3, f"user 'alex' has no request {NO_REQUEST}"),
-        (["explain", "what"], 2, "request_id: 'what' is not a request id"),
-        (["export", "--output", "/nowhere/file"], 2, "output: /nowhere/file: No such file or directory"),
+        (["explain", "what"], 2, "REQUEST_ID: 'what' is not a request id"),
+        (["export", "--output", "/nowhere/file"], 2, "--output: /nowhere/file: No such file or directory"),
     ],
 )
 def test_one_line_and_a_code(cli: Cli, arguments: list[str], code: int, said: str) -> None:
@@ -78,8 +78,8 @@ def test_a_wrong_command_line_is_said_in_one_line(bare_cli: Cli, arguments: list
 def test_programs_get_the_error_as_an_object(bare_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     assert bare_cli("recall", " ", "--json").error == {
         "code": "invalid_request",
-        "message": "query.text: is empty",
-        "field": "query.text",
+        "message": "QUESTION: is empty",
+        "field": "QUESTION",
     }
     assert bare_cli("recall", "--json").error["code"] == "usage"
     monkeypatch.setenv("MEMORY_DB_POOL_SIZE", "many")

@@ -79,4 +79,4 @@ def test_a_file_that_cannot_be_read_says_why(cli: Cli, tmp_path: Path) -> None:
     assert "No such file" in cli("record", "--file", str(tmp_path / "none")).err
     (tmp_path / "latin").write_bytes(b'{"role": "user", "text": "caf\xe9"}')
     assert "is not UTF-8" in cli("record", "--file", str(tmp_path / "latin")).err
-    assert cli("record", "-", stdin="\n").err == "recollect: file: has no turns\n"
+    assert cli("record", "-", stdin="\n").err == "recollect: --file: has no turns\n"

@@ -87,7 +87,7 @@ def test_what_is_exported_can_be_imported(shop: Cli) -> None:
 @pytest.mark.parametrize(
     ("source", "complaint"),
     [
-        ("tables: [", "recollect: ontology"),
+        ("tables: [", "recollect: FILE"),
         ("glossary: {a: {sinonyms: [b]}}", "sinonyms"),
     ],
 )
@@ -100,4 +100,4 @@ def test_a_wrong_file_is_named_and_nothing_is_kept(cli: Cli, source: str, compla
 
 def test_a_file_that_is_not_there_is_said_so(cli: Cli) -> None:
     ran = cli("ontology", "import", "/nowhere.yaml")
-    assert (ran.code, ran.err) == (2, "recollect: file: /nowhere.yaml: No such file or directory\n")
+    assert (ran.code, ran.err) == (2, "recollect: FILE: /nowhere.yaml: No such file or directory\n")

@@ -49,6 +49,7 @@ TOP_LEVEL = {
 ELSEWHERE = {
     "resolve_all": "resolve",
     "conversation": "conversations",
+    "memory": "memory list",
     "memories": "memory list",
     "close": "memory close",
     "promote": "memory promote",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, asdict, fields
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from recollect.recall.bm25 import K1, B
 from recollect.recall.fuse import TURNS, Weights
 from recollect.recall.spelling import SIMILAR
 from recollect.recall.word_lists import STOP_WORDS
-from recollect.settings import CHOICES, Settings
+from recollect.settings import Settings
 
 from .pages import PAGES, ROOT, name
 
@@ -105,7 +106,7 @@ def settings_table() -> str:
 def settings_row(f: Field[Any]) -> tuple[str, ...]:
     meta = f.metadata
     meaning = meta["meaning"] + (" (secret)" if meta["secret"] else "")
-    bounds = shown_range(meta["env"], meta["low"], meta["high"])
+    bounds = shown_range(meta)
     return f"`{meta['env']}`", f"`{f.name}`", shown_default(f), bounds, meaning
 
 
@@ -122,9 +123,10 @@ def shown_default(f: Field[Any]) -> str:
             return f"`{other}`"
 
 
-def shown_range(env: str, low: float | None, high: float | None) -> str:
-    if env in CHOICES:
-        return ", ".join(f"`{choice}`" for choice in CHOICES[env])
+def shown_range(meta: Mapping[str, Any]) -> str:
+    low, high = meta["low"], meta["high"]
+    if "choices" in meta:
+        return ", ".join(f"`{choice}`" for choice in meta["choices"])
     if low is None and high is None:
         return ""
     return f"{low:,g} and more" if high is None else f"{low:,g} to {high:,g}"

@@ -14,6 +14,7 @@ from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
 from recollect import Engine, InvalidInput, InvalidSetting, NotFound, Query, Scope, StoreUnavailable, Turn, connect
+from recollect.flows.teach import MemoryFilter
 from recollect.providers.fake import FakeEmbedder
 from recollect.settings import Settings
 from tests.bounds import bound
@@ -116,34 +117,36 @@ async def test_turns_that_cannot_be_kept_are_refused_by_name_and_none_of_them_is
         ("session", lambda: Scope("alex", 5)),  # type: ignore[arg-type]
         ("project", lambda: Scope("alex", project=" ")),
         ("project", lambda: Scope("alex", project=None)),  # type: ignore[arg-type]
-        ("query.text", lambda: Query("")),
-        ("query.text", lambda: Query("\t\n\r")),
-        ("query.text", lambda: Query(5)),  # type: ignore[arg-type]
-        ("query.text", lambda: Query("x" * 20_001)),
-        ("query.text", lambda: Query("a\0b")),
-        ("query.text", lambda: Query("\udfff")),
-        ("query.scope", lambda: Query("x", scope="everybody")),  # type: ignore[arg-type]
-        ("query.scope", lambda: Query("x", scope=["user"])),  # type: ignore[arg-type]
-        ("query.kinds", lambda: Query("x", kinds=("memoir",))),  # type: ignore[arg-type]
-        ("query.kinds", lambda: Query("x", kinds="turn")),  # type: ignore[arg-type]
-        ("query.kinds", lambda: Query("x", kinds=None)),  # type: ignore[arg-type]
-        ("query.limit", lambda: Query("x", limit=0)),
-        ("query.limit", lambda: Query("x", limit=-1)),
-        ("query.limit", lambda: Query("x", limit=10**12)),
-        ("query.limit", lambda: Query("x", limit="10")),  # type: ignore[arg-type]
-        ("query.limit", lambda: Query("x", limit=True)),
-        ("query.budget", lambda: Query("x", budget=-5)),
-        ("query.budget", lambda: Query("x", budget=10**9)),
-        ("query.budget", lambda: Query("x", budget=1.5)),  # type: ignore[arg-type]
-        ("query.max_turns", lambda: Query("x", max_turns=-1)),
-        ("query.turn_chars", lambda: Query("x", turn_chars=1)),
-        ("query.recent", lambda: Query("x", recent=-1)),
-        ("query.recency", lambda: Query("x", recency=-0.1)),
-        ("query.recency", lambda: Query("x", recency=float("nan"))),
-        ("query.as_of", lambda: Query("x", as_of="2026-01-01")),  # type: ignore[arg-type]
-        ("query.as_of", lambda: Query("x", as_of=datetime(1, 1, 1, tzinfo=AT))),
-        ("query.exclude", lambda: Query("x", exclude="monday#0")),  # type: ignore[arg-type]
-        ("query.exclude", lambda: Query("x", exclude=(5,))),  # type: ignore[arg-type]
+        ("text", lambda: Query("")),
+        ("text", lambda: Query("\t\n\r")),
+        ("text", lambda: Query(5)),  # type: ignore[arg-type]
+        ("text", lambda: Query("x" * 20_001)),
+        ("text", lambda: Query("a\0b")),
+        ("text", lambda: Query("\udfff")),
+        ("scope", lambda: Query("x", scope="everybody")),  # type: ignore[arg-type]
+        ("scope", lambda: Query("x", scope=["user"])),  # type: ignore[arg-type]
+        ("kinds", lambda: Query("x", kinds=("memoir",))),  # type: ignore[arg-type]
+        ("kinds", lambda: Query("x", kinds="turn")),  # type: ignore[arg-type]
+        ("kinds", lambda: Query("x", kinds=None)),  # type: ignore[arg-type]
+        ("kinds", lambda: MemoryFilter(kinds="fact")),  # type: ignore[arg-type]
+        ("status", lambda: MemoryFilter(status="active")),  # type: ignore[arg-type]
+        ("limit", lambda: Query("x", limit=0)),
+        ("limit", lambda: Query("x", limit=-1)),
+        ("limit", lambda: Query("x", limit=10**12)),
+        ("limit", lambda: Query("x", limit="10")),  # type: ignore[arg-type]
+        ("limit", lambda: Query("x", limit=True)),
+        ("budget", lambda: Query("x", budget=-5)),
+        ("budget", lambda: Query("x", budget=10**9)),
+        ("budget", lambda: Query("x", budget=1.5)),  # type: ignore[arg-type]
+        ("max_turns", lambda: Query("x", max_turns=-1)),
+        ("turn_chars", lambda: Query("x", turn_chars=1)),
+        ("recent", lambda: Query("x", recent=-1)),
+        ("recency", lambda: Query("x", recency=-0.1)),
+        ("recency", lambda: Query("x", recency=float("nan"))),
+        ("as_of", lambda: Query("x", as_of="2026-01-01")),  # type: ignore[arg-type]
+        ("as_of", lambda: Query("x", as_of=datetime(1, 1, 1, tzinfo=AT))),
+        ("exclude", lambda: Query("x", exclude="monday#0")),  # type: ignore[arg-type]
+        ("exclude", lambda: Query("x", exclude=(5,))),  # type: ignore[arg-type]
     ],
 )
 def test_a_value_that_cannot_be_used_is_refused_when_it_is_made(field: str, make: Callable[[], object]) -> None:

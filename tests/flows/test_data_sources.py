@@ -56,11 +56,11 @@ def test_a_data_source_never_shows_its_password() -> None:
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [
-        (replace(SHOP, name=""), "source.name"),
-        (replace(SHOP, name="a/b"), "source.name"),
-        (replace(SHOP, dsn=""), "source.dsn"),
-        (replace(SHOP, catalog=[1]), "source.catalog"),  # type: ignore[arg-type]
-        (replace(SHOP, model={"x": {1}}), "source.model"),
+        (replace(SHOP, name=""), "name"),
+        (replace(SHOP, name="a/b"), "name"),
+        (replace(SHOP, dsn=""), "dsn"),
+        (replace(SHOP, catalog=[1]), "catalog"),  # type: ignore[arg-type]
+        (replace(SHOP, model={"x": {1}}), "model"),
     ],
 )
 async def test_a_wrong_data_source_is_refused_by_field(engine: Engine, wrong: DataSource, field: str) -> None:

@@ -258,8 +258,8 @@ async def test_another_s_memory_is_as_if_there_were_none(engine: Engine, scope: 
 @pytest.mark.parametrize(
     ("verb", "arguments", "options", "field"),
     [
-        ("learn", ["x", ""], {}, "lesson.value"),
-        ("learn", ["x", 3], {}, "lesson.value"),
+        ("learn", ["x", ""], {}, "value"),
+        ("learn", ["x", 3], {}, "value"),
         ("correct", ["x", "no id", "value"], {}, "memory"),
         ("correct", ["x", uuid4(), ""], {}, "value"),
         ("correct", ["x", uuid4(), "x" * 4001], {}, "value"),

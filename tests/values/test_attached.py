@@ -15,7 +15,7 @@ from recollect.values.text import DEEPEST
 Attach = Callable[[Any], Any]
 ATTACHED: dict[str, Attach] = {
     "turns[0].data": lambda data: check_turns([Turn("user", "fine", data=data)], datetime(2026, 1, 1, tzinfo=UTC)),
-    "lesson.data": lambda data: Lesson("fine", data=data),
+    "data": lambda data: Lesson("fine", data=data),
 }
 WRAPS: dict[str, Attach] = {
     "mappings": lambda inner: {"a": inner},

@@ -308,7 +308,7 @@ def test_the_table_has_every_verb_of_the_engine_and_no_action_is_without_a_rule(
     beside |= {"conversations", "rename", "answered"}  # "history" and "record"
     beside |= {"data_source", "drop_data_source", "asked", "used", "brief"}  # "data_sources", "put_data_source", "ask"
     beside |= {"document", "passage", "search_documents"}  # "documents"
-    beside |= {"conversation", "standalone"}  # "history", "context"
+    beside |= {"conversation", "standalone", "memory"}  # "history", "context", "memories"
 
     assert verbs - beside <= set(ALLOWED)
     assert set(ALLOWED) == set(ACTIONS)

@@ -48,8 +48,8 @@ def report(totals: Totals, *days: Day, **named: dict[str, int]) -> Report:
         ("only vectors found it", Totals(requests=100, only_vectors=10), 0.1, "ok"),
         ("fallback", Totals(requests=29, fallback=29), 1.0, "too few"),
         ("requests that used memory", Totals(requests=29), 0.0, "too few"),
-        ("p95 of a request", Totals(requests=10, whole_p95=3000), 3, "ok"),
-        ("p95 of a request", Totals(requests=10, whole_p95=3001), 3.001, "over"),
+        ("p95 of a request", Totals(requests=30, whole_p95=3000), 3, "ok"),
+        ("p95 of a request", Totals(requests=30, whole_p95=3001), 3.001, "over"),
         ("complaints", Totals(requests=10), 0, "ok"),
         ("complaints", Totals(corrections=2, thumbs_down=1, reproaches=1), 4, "over"),
         ("complaints", Totals(corrections=4, weeks=2), 2, "ok"),
@@ -63,12 +63,14 @@ def report(totals: Totals, *days: Day, **named: dict[str, int]) -> Report:
         ),
         ("requests that used memory", Totals(requests=100, hit=70), 0.7, "ok"),
         ("requests that used memory", Totals(requests=100, hit=60), 0.6, "under"),
-        ("questions per session", Totals(conversations=2, questions=8), 4, "ok"),
-        ("questions per session", Totals(conversations=2, questions=3), 1.5, "under"),
+        ("questions per session", Totals(conversations=30, questions=120), 4, "ok"),
+        ("questions per session", Totals(conversations=30, questions=45), 1.5, "under"),
         ("follow-ups that memory helped", Totals(follow_ups=50, follow_ups_helped=40), 0.8, "ok"),
         ("follow-ups that memory helped", Totals(follow_ups=50, follow_ups_helped=30), 0.6, "under"),
-        ("p95 that memory adds", Totals(retrieval_p95=50), 50, "ok"),
-        ("p95 that memory adds", Totals(retrieval_p95=51), 51, "over"),
+        ("p95 that memory adds", Totals(requests=30, retrieval_p95=50), 50, "ok"),
+        ("p95 that memory adds", Totals(requests=30, retrieval_p95=51), 51, "over"),
+        ("p95 that memory adds", Totals(requests=2, retrieval_p95=254), 254, "too few"),
+        ("questions per session", Totals(conversations=3, questions=11), 11 / 3, "too few"),
         ("user satisfaction", Totals(requests=10), None, "not measured"),
     ],
 )
@@ -159,5 +161,5 @@ def test_numbers_are_shown_with_their_unit(value: float | None, unit: Unit, text
 
 
 def test_a_value_at_its_limit_is_well_either_way() -> None:
-    rules = [Rule("x", 3, "s", "", "requests", at_least=at_least) for at_least in (False, True)]
+    rules = [Rule("x", 3, "per week", "", "requests", at_least=at_least) for at_least in (False, True)]
     assert [measure_rule(rule, Totals(requests=3)).verdict for rule in rules] == ["ok", "ok"]

@@ -1402,8 +1402,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List a user's conversations, the latest first
-         * @description List a user's conversations, the latest first.
+         * List the conversations in which a user asked documents, the latest first
+         * @description List the conversations in which a user asked documents, the latest first.
          */
         get: operations["document_sessions"];
         put?: never;

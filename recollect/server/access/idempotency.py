@@ -16,13 +16,12 @@ from typing import Annotated, Any
 import msgspec
 from fastapi import Header
 
-from recollect.engine import Engine
 from recollect.errors import InvalidInput, NotFound
 from recollect.server.access.caller import Call
 from recollect.values.audit import Receipt
 from recollect.values.lesson import Owner
 from recollect.values.memory import Memory
-from recollect.values.scope import MemoryId, Scope
+from recollect.values.scope import Scope
 from recollect.values.serialization import to_json
 
 IdempotencyKey = Annotated[
@@ -35,7 +34,6 @@ IdempotencyKey = Annotated[
     ),
 ]
 Stored = Mapping[str, Any]
-PAGE = 1000
 
 
 async def return_stored(stored: Stored, call: Call, **_: Any) -> Stored:
@@ -100,46 +98,17 @@ def memory_replay(owner: Owner = "user") -> Replay:
     """Replay a memory as it is now; one that was forgotten since is not found."""
 
     async def restore(stored: Stored, call: Call, **_: Any) -> Memory:
-        return await find_memory(call.engine, call.scope, owner, stored["id"])
+        return await call.engine.memory(call.scope, stored["id"], owner=owner)
 
     async def find_changed(call: Call, memory: str = "", **_: Any) -> Memory:
-        found = await search_memory(call.engine, call.scope, "user", memory)
-        if found and owner == "user":
+        found = await call.engine.memory(call.scope, memory)
+        if owner == "user":
             return found
-        # Of the project now: under its own id, or, if it was promoted, under the same key with the same value.
-        wanted = (found.key, found.value) if found else ()
-        shared = await find_first(
-            call.engine, call.scope, "project", lambda each: str(each.id) == memory or (each.key, each.value) == wanted
-        )
-        return must_exist(shared, memory)
+        # One that was promoted is the project's under another id.
+        shared = await call.engine.memories(call.scope, key=found.key, status=None, owner="project")
+        return next((each for each in shared if each.value == found.value), found)
 
     return Replay(store_id, restore, when_done=find_changed)
-
-
-async def find_memory(engine: Engine, scope: Scope, owner: Owner, wanted: str) -> Memory:
-    """Return a memory by its id, whatever its status; raise NotFound if it was forgotten."""
-    return must_exist(await search_memory(engine, scope, owner, wanted), wanted)
-
-
-def must_exist(memory: Memory | None, wanted: str) -> Memory:
-    if memory is None:
-        raise NotFound(f"memory {wanted} was forgotten meanwhile")
-    return memory
-
-
-async def search_memory(engine: Engine, scope: Scope, owner: Owner, wanted: MemoryId | str) -> Memory | None:
-    """Return a memory by its id."""
-    return await find_first(engine, scope, owner, lambda each: str(each.id) == str(wanted))
-
-
-async def find_first(engine: Engine, scope: Scope, owner: Owner, is_wanted: Callable[[Memory], bool]) -> Memory | None:
-    """Return the memory that is wanted. The list is searched in pages: the engine has no way to load a single one."""
-    after: MemoryId | None = None
-    while page := await engine.memories(scope, status=None, owner=owner, limit=PAGE, after=after):
-        if memory := next(filter(is_wanted, page), None):
-            return memory
-        after = page[-1].id
-    return None
 
 
 def store_counts(receipt: Any) -> Stored:

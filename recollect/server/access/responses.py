@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import cache, reduce
 from operator import attrgetter, or_
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from fastapi import FastAPI, Request
@@ -27,6 +26,7 @@ from starlette.responses import Response
 from recollect.errors import InvalidInput, RateLimited, RecollectError
 from recollect.values.serialization import find_type, json_types
 
+T = TypeVar("T")
 log = logging.getLogger("recollect.http")
 
 # Of several codes with one status, the first names the status.
@@ -54,13 +54,7 @@ NAMES: Mapping[int, str] = {
     405: "method_not_allowed",
 }
 RETRY_SECONDS = "1"
-# What requests call the same thing, in the order in which they are looked for.
-SAME_FIELDS = (
-    ("user_id", "userId", "user"),
-    ("session_id", "sessionId", "session"),
-    ("sql", "vql", "corrected_sql"),
-    ("upload", "file"),
-)
+PROBLEMS = {"missing": "is required", "extra_forbidden": "is not a field of this request"}  # pydantic's own words
 REPLAYED = {"Idempotent-Replayed": "true"}
 
 
@@ -86,15 +80,15 @@ class Json(Response):
         return ENCODER.encode(content)
 
 
-async def stream_lines(lines: AsyncIterator[str]) -> AsyncIterator[str]:
-    """Return the lines as a stream, once the first is there: an error before it still becomes an error response."""
-    first = await anext(lines, None)
+async def start_stream(pieces: AsyncIterator[T]) -> AsyncIterator[T]:
+    """Return the pieces, once the first is there: an error before it still becomes an error response."""
+    first = await anext(pieces, None)
 
-    async def stream() -> AsyncIterator[str]:
+    async def stream() -> AsyncIterator[T]:
         if first is not None:
-            yield first + "\n"
-        async for line in lines:
-            yield line + "\n"
+            yield first
+        async for piece in pieces:
+            yield piece
 
     return stream()
 
@@ -176,7 +170,7 @@ async def handle_error(request: Request, error: Exception) -> Json:
     """Return the response to an error that has one."""
     match error:
         case InvalidInput():
-            return describe_error(error.renamed(name_field(error.field, *list_fields(request))))
+            return describe_error(error.as_written({name: name for name in list_fields(request)}))
         case RecollectError():
             return describe_error(error)
         case RequestValidationError():
@@ -187,25 +181,16 @@ async def handle_error(request: Request, error: Exception) -> Json:
     raise error
 
 
-def list_fields(request: Request) -> tuple[frozenset[str], frozenset[str]]:
+def list_fields(request: Request) -> frozenset[str]:
     """Return the names of the parameters in the query and of the fields in the body that the request's route has."""
     route = request.scope.get("route")
     if not isinstance(route, APIRoute):
-        return frozenset(), frozenset()
+        return frozenset()
     form = (route.openapi_extra or {}).get("requestBody", {}).get("content", {}).get("multipart/form-data", {})
     models = (each.field_info.annotation for each in route.dependant.body_params)
     fields = (model.model_fields for model in models if isinstance(model, type) and issubclass(model, BaseModel))
-    query = frozenset(each.alias for each in route.dependant.query_params)
-    return query, frozenset(form.get("schema", {}).get("properties", ())).union(*fields)
-
-
-def name_field(field: str, query: frozenset[str], body: frozenset[str]) -> str:
-    """Return a field of the library as a request names it: `query.limit` as `limit`, `session` as `sessionId`."""
-    first, last = re.split(r"[.\[]", field)[0], field.rpartition(".")[2].partition("[")[0]
-    if first in body:
-        return field
-    same = next((names for names in SAME_FIELDS if last in names), ())
-    return next((name for name in (first, last, *same) if name in query or name in body), field)
+    query = (each.alias for each in route.dependant.query_params)
+    return frozenset(form.get("schema", {}).get("properties", ())).union(query, *fields)
 
 
 def describe_error(error: RecollectError) -> Json:
@@ -228,7 +213,7 @@ def describe_validation_error(error: RequestValidationError) -> Json:
         )
     # A parameter of the query is repeated, not numbered.
     field = format_path(first["loc"][:2] if first["loc"][0] == "query" else first["loc"])
-    problem = first["msg"].removeprefix("Value error, ")
+    problem = PROBLEMS.get(first["type"]) or first["msg"].removeprefix("Value error, ")
     return error_response(400, "invalid_request", f"{field}: {problem}", field)
 
 

@@ -11,6 +11,7 @@ import asyncio
 import base64
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -22,7 +23,7 @@ from recollect.apps.ask.corrections import Change
 from recollect.apps.ask.memory import can_see_turn, list_questions
 from recollect.apps.ask.patterns import normalize_question
 from recollect.apps.ask.question import MAX_ROWS as MAX_CSV_ROWS
-from recollect.apps.ask.question import Answer, Ask
+from recollect.apps.ask.question import Answer, Ask, Choice, list_offered
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.wording import describe_row_count, format_cell, make_file_name, write_csv
 from recollect.errors import InvalidInput, NotFound, RecollectError, describe_missing_extra
@@ -38,7 +39,7 @@ from recollect.server.console.ask_view import (
     suggest_questions,
 )
 from recollect.server.console.render import HEADERS, redirect, render_page
-from recollect.server.console.visit import Visit
+from recollect.server.console.visit import Visit, parse_number
 from recollect.values.conversation import Turn
 from recollect.values.data_source import DataSource
 from recollect.values.lesson import Owner
@@ -72,13 +73,8 @@ async def load_view(visit: Visit, source: str) -> tuple[View | None, str]:
     try:
         known = await visit.analyst.sources.find(visit.scope("data_sources"), source)
     except RecollectError as error:
-        return None, f"Could not open {source}: {plain_message(error)}"
+        return None, f"Could not open {source}: {visit.explain(error)}"
     return known.view(visit.role), ""
-
-
-def plain_message(error: RecollectError) -> str:
-    """Return an error without its field name, which is for programs."""
-    return str(error).removeprefix(f"{error.field}: ") if isinstance(error, InvalidInput) else str(error)
 
 
 def can_teach(visit: Visit, answer: Answer) -> bool:
@@ -179,12 +175,23 @@ def build_exchanges(turns: Sequence[Turn], source: str, view: View, ratings: Map
 
 
 async def ask_question(visit: Visit) -> Response:
-    """Answer a question, or a logged one again. "What about 2023?" is asked again in its standalone form."""
+    """Answer a question, or a logged one again: "What about 2023?" in its standalone form, and one that was answered by
+    a choice by the same choice."""
     if not visit.field("again", ""):
         return await respond(visit, visit.field("question").strip())
     session, _, index = visit.field("again").rpartition("#")
-    turn = (await visit.load_turns(session, index, 1))[-1]
+    reply = str(parse_number("again", index, 0) + 1)
+    *earlier, turn, answered = await visit.load_turns(session, reply, PAGE_TURNS)
+    if choice := find_choice(earlier, (answered.data or {}).get("choice")):
+        scope, ask = make_ask(visit, choice.label)
+        return await respond(visit, choice.label, partial(visit.analyst.ask, scope, replace(ask, choice=choice)))
     return await respond(visit, str((turn.data or {}).get("standalone") or turn.text))
+
+
+def find_choice(turns: Sequence[Turn], wanted: object) -> Choice | None:
+    """Return the choice with this id that was offered last in some turns."""
+    replies = (turn.data for turn in reversed(turns) if turn.data and turn.data.get("host") == "sql")
+    return next((choice for data in replies for choice in list_offered(data) if choice.id == wanted), None)
 
 
 async def clarify(visit: Visit) -> Response:
@@ -220,7 +227,7 @@ async def respond(
     except RecollectError as error:
         if visit.wants_fragment:
             raise
-        return await render_conversation(visit, plain_message(error), STATUS.get(error.code, 500), question=question)
+        return await render_conversation(visit, visit.explain(error), STATUS.get(error.code, 500), question=question)
     answer = exchange.answer
     if visit.wants_fragment:
         return render_ask_page(visit, "ask_new.html", {"exchange": exchange, "source_name": answer.source})
@@ -267,7 +274,7 @@ async def add_source(visit: Visit) -> Response:
         check_environment_use(visit.caller, dsn)
         await visit.analyst.sources.add(scope, name, dsn)
     except RecollectError as error:
-        return await render_conversation(visit, plain_message(error), STATUS.get(error.code, 500), name=name)
+        return await render_conversation(visit, visit.explain(error), STATUS.get(error.code, 500), name=name)
     return redirect("ask", source=name, notice="source-added")
 
 
@@ -293,7 +300,7 @@ async def run_again(visit: Visit) -> Response:
     try:
         _, rows = await visit.analyst.run(scope, answer.source, role, answer.sql, MAX_ROWS)
     except RecollectError as error:
-        return render_ask_page(visit, "ask_run.html", {"exchange": exchange, "problem": plain_message(error)})
+        return render_ask_page(visit, "ask_run.html", {"exchange": exchange, "problem": visit.explain(error)})
     new = replace(exchange, answer=replace(answer, rows=rows), is_logged=False)
     return render_ask_page(visit, "ask_run.html", {"exchange": await draw_chart(new), "problem": ""})
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -18,6 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from recollect.apps.chat.message import Answer, Ask
 from recollect.errors import NotFound
 from recollect.recall.rank import NEAR
+from recollect.server.access.responses import start_stream
 from recollect.server.console.render import HEADERS, get_ref_index, load_templates, redirect, render_page
 from recollect.server.console.visit import SAMPLE, Visit, parse_number
 from recollect.values.audit import ExplainedHit
@@ -101,17 +102,11 @@ async def send_message(visit: Visit) -> Response:
     )
     scope = visit.scope("record", visit.field("session", ""))
     if EVENT_STREAM in visit.request.headers.get("accept", ""):
-        pieces = visit.assistant.stream(scope, ask)
-        first = await anext(pieces)  # a refusal is raised here, while an error page can still be sent
-        return StreamingResponse(stream_events(visit, first, pieces), media_type=EVENT_STREAM, headers=HEADERS)
+        pieces = await start_stream(visit.assistant.stream(scope, ask))
+        events = (await encode_event(visit, piece) async for piece in pieces)
+        return StreamingResponse(events, media_type=EVENT_STREAM, headers=HEADERS)
     answer = await visit.assistant.answer(scope, ask)
     return redirect("chat", session=answer.session, at=get_ref_index(answer.ref))
-
-
-async def stream_events(visit: Visit, first: str | Answer, rest: AsyncIterator[str | Answer]) -> AsyncIterator[bytes]:
-    yield await encode_event(visit, first)
-    async for piece in rest:
-        yield await encode_event(visit, piece)
 
 
 async def encode_event(visit: Visit, piece: str | Answer) -> bytes:

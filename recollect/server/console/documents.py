@@ -7,11 +7,10 @@ that the answer was not given stays as it was written.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -22,12 +21,11 @@ from starlette.responses import Response
 from recollect.apps.documents.librarian import Entry, load_entries
 from recollect.apps.documents.question import MAX_DOCUMENTS, TOP_K, TOP_MEMORIES, Answered, Question, Source
 from recollect.errors import InvalidInput, NotFound, RecollectError
-from recollect.learning.document_turns import CITATION, IN_BRACKETS, asks_documents
+from recollect.learning.document_turns import CITATION, HOST, IN_BRACKETS
 from recollect.server.access.caller import read_chunks
 from recollect.server.access.responses import STATUS
 from recollect.server.console.render import FOLDER, format_pages, get_ref_index, redirect, render_html, render_page
 from recollect.server.console.visit import Visit, parse_number
-from recollect.values.conversation import Conversation
 from recollect.values.document import MAX_CHUNK_HITS, Document, Passage, Upload
 from recollect.values.identity import Action
 from recollect.values.lesson import Owner
@@ -160,7 +158,7 @@ def make_excerpt(passage: Passage, start: int, end: int, *, is_last: bool) -> Ex
 
 
 PAGE_TURNS = 40
-RECENT_SESSIONS = 12  # searched for those that asked documents
+RECENT_SESSIONS = 12
 PAGE_DOCUMENTS = 50
 MAX_FILES = 50  # in one form
 OWNERS: Mapping[bool, tuple[Owner, Action]] = {  # of an upload, by whether it is shared
@@ -176,7 +174,7 @@ UPLOAD_PATH = "/console/documents/add"  # its body may be as large as a document
 async def show_documents(visit: Visit) -> Response:
     session = visit.query("session")
     listed = await load_list(visit)
-    sessions = await load_sessions(visit)
+    sessions = await visit.engine.conversations(visit.scope("history"), limit=RECENT_SESSIONS, host=HOST)
     logged = await load_page_entries(visit, session) if session else []
     documents = await load_cited_documents(visit, [entry.answered for entry in logged])
     values = {
@@ -199,20 +197,6 @@ async def show_documents(visit: Visit) -> Response:
         "memory": visit.query("memory") != "off",
     }
     return render_page(visit, "documents.html", values | listed)
-
-
-async def load_sessions(visit: Visit) -> list[Conversation]:
-    """Return those of the latest sessions whose last question was about documents."""
-    scope = visit.scope("history")
-
-    async def is_about_documents(conversation: Conversation) -> bool:
-        with suppress(NotFound):  # deleted in the meantime
-            return asks_documents(await visit.engine.history(replace(scope, session=conversation.session), limit=1))
-        return False
-
-    recent = await visit.engine.conversations(scope, limit=RECENT_SESSIONS)
-    checks = await asyncio.gather(*map(is_about_documents, recent))
-    return [conversation for conversation, is_ours in zip(recent, checks, strict=True) if is_ours]
 
 
 async def load_page_entries(visit: Visit, session: str) -> list[Entry]:
@@ -381,8 +365,6 @@ async def delete_document(visit: Visit) -> Response:
     scope = visit.scope("drop_document" if document.owner == "user" else "change_documents")
     receipt = await visit.librarian.drop(scope, visit.field("id"), owner=document.owner)
     values = {"document": document, "receipt": receipt}
-    if not visit.wants_fragment:
-        return render_page(visit, "documents_deleted.html", values)
     return render_page(visit, "documents_list_page.html", await load_list(visit) | values)
 
 

@@ -74,10 +74,10 @@ async def add_term(visit: Visit) -> Response:
     try:
         kind = parse_choice("kind", typed["kind"], KINDS)
         if name and await find_term(visit, name, kind):
-            raise InvalidInput("term.name", f"{name!r} already exists; search for it and change it")
+            raise InvalidInput("name", f"{name!r} already exists; search for it and change it")
         term = await visit.engine.terms.put(scope, fill_term(Term(typed["name"], kind), typed))
     except InvalidInput as error:  # show the form again with what was typed
-        return await render_glossary(visit, typed, str(error))
+        return await render_glossary(visit, typed, visit.explain(error))
     return redirect("terms", q=term.name, kind=term.kind, notice="saved")
 
 

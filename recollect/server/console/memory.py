@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from functools import partial
@@ -13,9 +14,7 @@ from typing import cast, get_args
 
 from starlette.responses import Response
 
-from recollect.engine import as_memory_id
 from recollect.errors import InvalidInput, NotFound
-from recollect.server.access.idempotency import search_memory
 from recollect.server.console.render import link, redirect_back, render_page
 from recollect.server.console.visit import Visit, parse_choice, parse_number
 from recollect.values.conversation import Turn
@@ -179,7 +178,7 @@ async def add_memory(visit: Visit) -> Response:
         )
         memory = await visit.engine.learn(scope, lesson)
     except InvalidInput as error:  # show the form again with what was typed
-        return await render_list(visit, Filters(owner), typed, str(error))
+        return await render_list(visit, Filters(owner), typed, visit.explain(error))
     notice = "shared" if memory.status == "pending" else "learned"
     return redirect_back(Filters(owner).path, notice, f"memory-{memory.id}")
 
@@ -207,10 +206,10 @@ async def show_memory(visit: Visit) -> Response:
 
 async def load_memory(visit: Visit) -> tuple[Owner, Memory]:
     """Return a memory by its id. Without an owner in the address, the user's memories are searched first."""
-    wanted, owner = as_memory_id(visit.query("id")), visit.query("owner")
+    owner = visit.query("owner")
     for each in (parse_choice("owner", owner, OWNERS),) if owner else OWNERS:
-        if memory := await search_memory(visit.engine, scope_to_read(visit, each), each, wanted):
-            return each, memory
+        with suppress(NotFound):
+            return each, await visit.engine.memory(scope_to_read(visit, each), visit.query("id"), owner=each)
     raise NotFound("This memory no longer exists.")
 
 
@@ -255,7 +254,7 @@ async def show_search(visit: Visit) -> Response:
             )
             context = await visit.engine.context(visit.scope("context", typed["session"]), query)
         except InvalidInput as error:  # show the form again with what was typed
-            problem = str(error)
+            problem = visit.explain(error)
     values = {
         "typed": typed,
         "sessions": sessions,

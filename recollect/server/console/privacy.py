@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 
 from recollect.errors import InvalidInput
 from recollect.server.access.caller import SWITCHES, key_scope
-from recollect.server.access.responses import stream_lines
+from recollect.server.access.responses import start_stream
 from recollect.server.console.memory import OWNERS
 from recollect.server.console.render import HEADERS, redirect, render_page
 from recollect.server.console.visit import Visit, parse_choice, parse_number
@@ -57,10 +57,10 @@ async def render_privacy(visit: Visit, problem: str = "", status: int = 200) -> 
 
 async def export(visit: Visit) -> Response:
     """Stream everything about the user as JSON lines. The file name does not contain the user's name."""
-    lines = await stream_lines(visit.engine.export(visit.scope("export")))
+    lines = await start_stream(visit.engine.export(visit.scope("export")))
     name = f"memory-export-{datetime.now(UTC):%Y-%m-%d}.jsonl"
     headers = {**HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingResponse(lines, media_type="application/x-ndjson", headers=headers)
+    return StreamingResponse((f"{line}\n" async for line in lines), media_type="application/x-ndjson", headers=headers)
 
 
 async def delete_session(visit: Visit) -> Response:
@@ -116,7 +116,7 @@ async def create_key(visit: Visit) -> Response:
     try:
         grant = read_grant(visit)
     except InvalidInput as error:
-        return await render_keys(visit, f"No key was created. {error}", 400)
+        return await render_keys(visit, f"No key was created. {visit.explain(error)}", 400)
     was_open = visit.caller.identity is LOCAL
     new = await visit.engine.keys.create(grant, by=visit.caller.identity.name)
     return render_page(visit, "privacy_new_key.html", {"key": new.key, "secret": new.secret, "was_open": was_open})

@@ -107,7 +107,7 @@ def show_error(request: Request, error: RecollectError, visit: Visit | None = No
         log.error("%s %s: %s", request.method, request.url.path, error)
     if visit is None:
         return render_html("refused.html", status, message=str(error))
-    return render_page(visit, "problem.html", {"message": str(error)}, status)
+    return render_page(visit, "problem.html", {"message": visit.explain(error)}, status)
 
 
 async def show_http_error(request: Request, error: Exception) -> Response:

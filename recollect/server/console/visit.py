@@ -34,6 +34,7 @@ SESSION_SECONDS = 12 * 3600
 SELECTION_SECONDS = 365 * 86400
 MAX_FIELDS = 50
 MAX_FIELD_BYTES = 2_000_000
+LABELS = {"dsn": "Connection string", "sql": "SQL", "corrected": "Corrected SQL", "q": "Question", "top": "Passages"}
 WRONG_TOKEN = "This form is out of date. Open the page again and repeat the change."
 
 
@@ -132,6 +133,14 @@ class Visit(Applications):
 
     def is_checked(self, name: str) -> bool:
         return self.field(name, "") != ""
+
+    def explain(self, error: RecollectError) -> str:
+        """Return what is wrong, for people: with the field as the form names it. Another field is for programs."""
+        if not isinstance(error, InvalidInput):
+            return str(error)
+        given = (*(self.form or ()), *self.request.query_params)
+        written = error.as_written({name: LABELS.get(name, name.replace("_", " ").capitalize()) for name in given})
+        return error.problem if written.field == error.field else str(written)
 
 
 async def open_visit(request: Request) -> Visit:

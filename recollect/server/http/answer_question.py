@@ -3,7 +3,7 @@ answered with SQL, rows and text. With `user_id`, memory takes part. The analyst
 `app.state.analyst`.
 
 Every field of that interface is accepted; a field that this server does not vary per request must match what is
-configured. Unknown fields are ignored.
+configured. Unknown fields are ignored, and the response names them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from recollect.errors import InvalidInput, MissingExtra, NotFound, SchemaMismatc
 from recollect.server.access.caller import Call, Caller, decode_utf8
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once
 from recollect.server.access.responses import Json, json_object, list_of
-from recollect.server.http.bodies import NAME, Body, Project, chars, within
+from recollect.server.http.bodies import NAME, OpenBody, Project, chars, within
 from recollect.server.http.routing import PROJECT, Routes
 from recollect.settings import Settings
 from recollect.values.query import MAX_QUERY_CHARS
@@ -63,7 +63,7 @@ SessionContextHeader = Annotated[
 Databases = Annotated[str, Query(description="Databases, separated by commas; empty: all.")]
 
 
-class AskBody(Body):
+class AskBody(OpenBody):
     question: str = Field(json_schema_extra=chars(MAX_QUERY_CHARS), examples=["Total sales by region for 2024"])
     plot: bool = Field(default=False, description="Draw a chart of the result, if it suits one.")
     plot_details: str = Field(default="", description="Which kind of chart.", examples=["a pie chart"])
@@ -104,7 +104,7 @@ class AskBody(Body):
     semantic_search_k: int | None = Field(default=None, json_schema_extra=within(0, 10), description="0: none.")
 
 
-class ExecuteBody(Body):
+class ExecuteBody(OpenBody):
     vql: str = Field(json_schema_extra=chars(MAX_QUERY_CHARS), examples=["SELECT count(*) FROM orders"])
     limit: int = Field(default=100, json_schema_extra=within(1, MAX_ROWS))
     source: str | None = Field(default=None, description="Which database; by default the project's only one.")

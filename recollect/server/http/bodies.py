@@ -53,9 +53,9 @@ Session = Annotated[str | None, Field(description="The session.", examples=["mon
 
 
 class Body(BaseModel):
-    """Unknown fields are ignored, so that newer clients work with older servers."""
+    """A body of our own interface. An unknown field is an error: it may be a misspelt one."""
 
-    model_config = ConfigDict(extra="ignore", arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid")
 
     def check_ranges(self) -> None:
         """Raise InvalidInput for a number that is not between the limits of its field, where no verb checks it."""
@@ -64,6 +64,14 @@ class Body(BaseModel):
             if isinstance(limits, dict) and "minimum" in limits and value is not None:
                 low, high = cast("float", limits["minimum"]), cast("float", limits["maximum"])
                 check_range(name, value, low, high, whole=isinstance(value, int))
+
+
+class OpenBody(Body):
+    """A body of an interface that callers know from elsewhere. They may send fields that mean nothing here: these are
+    ignored, and the response names them (`name_ignored`)."""
+
+    # The schema does not invite them, so that the types of clients find a misspelt field.
+    model_config = ConfigDict(extra="allow", json_schema_extra=lambda schema: schema.pop("additionalProperties", None))
 
 
 class ScopeBody(Body):
@@ -198,10 +206,10 @@ class TermBody(Body):
         return Term(**{**given, "synonyms": tuple(self.synonyms)})
 
 
-class UserMemoryBody(Body):
+class UserMemoryBody(OpenBody):
     """A user's memory, with the field names of the text-to-SQL API."""
 
-    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
     user_id: User = None
     memory_type: Literal["terminology", "preference", "definition", "correction"] | None = Field(
         default=None, alias="type", examples=["definition"]
@@ -212,12 +220,12 @@ class UserMemoryBody(Body):
     confidence: float | None = Field(default=None, json_schema_extra=SHARE)
 
 
-class UserMemoryPatch(Body):
+class UserMemoryPatch(OpenBody):
     value: str = Field(examples=["logged in within 90 days"], json_schema_extra=VALUE)
     user_id: User = None
 
 
-class KnowledgeBody(Body):
+class KnowledgeBody(OpenBody):
     """Both `{fact, category}` and `{fact_type, value, context}` are accepted."""
 
     fact: str | None = Field(default=None, examples=["The fiscal year ends in March."])

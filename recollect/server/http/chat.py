@@ -9,7 +9,7 @@ body is described in OpenAPI but not validated. Our own errors have the form of 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -39,8 +39,8 @@ from recollect.server.access.caller import (
     read_headers,
 )
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored
-from recollect.server.access.responses import ENCODER, Json, handle_error, json_object, list_of
-from recollect.server.http.bodies import Body, Project
+from recollect.server.access.responses import ENCODER, Json, handle_error, json_object, list_of, start_stream
+from recollect.server.http.bodies import OpenBody, Project
 from recollect.server.http.routing import ERRORS, PROJECT, Routes, error_example, name_parameter
 from recollect.server.http.verbs import find_next_before
 from recollect.values.audit import Receipt
@@ -94,7 +94,7 @@ SessionSummary = json_object("SessionSummary", **rename_session(json_types(Conve
 ChatSessions = json_object("ChatSessions", sessions=list_of(SessionSummary))
 
 
-class ChatBody(Body):
+class ChatBody(OpenBody):
     message: str = Field(examples=["What's my name?"])
     user_id: str | None = Field(default=None, description="Who speaks; by default the caller.", examples=["alex"])
     session_id: str | None = Field(default=None, description="The conversation; without it a new one begins.")
@@ -103,7 +103,7 @@ class ChatBody(Body):
     stream: bool = Field(default=False, description="Answer as server-sent events.")
 
 
-class NameBody(Body):
+class NameBody(OpenBody):
     name: str = Field(examples=["Launch in Lisbon"])
     user_id: str | None = None
     project: Project = None
@@ -117,17 +117,9 @@ async def chat(
     ask = Ask(body.message, body.scope, idempotency_key)
     if not body.stream and EVENTS not in accept:
         return rename_session(to_json(await call.assistant.answer(call.scope, ask)))
-    pieces = call.assistant.stream(call.scope, ask)
-    # A message is refused before the first piece, while the status can still say so.
-    first = await anext(pieces)
+    pieces = await start_stream(call.assistant.stream(call.scope, ask))
     headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-    return StreamingResponse(stream_events(first, pieces), media_type=EVENTS, headers=headers)
-
-
-async def stream_events(first: str | Answer, rest: AsyncIterator[str | Answer]) -> AsyncIterator[bytes]:
-    yield make_event(first)
-    async for piece in rest:
-        yield make_event(piece)
+    return StreamingResponse((make_event(piece) async for piece in pieces), media_type=EVENTS, headers=headers)
 
 
 def make_event(piece: str | Answer) -> bytes:

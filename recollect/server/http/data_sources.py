@@ -23,9 +23,9 @@ from recollect.apps.ask.semantic.model_file import dump_model
 from recollect.apps.ask.source_registry import OpenSource
 from recollect.errors import InvalidInput, NotFound
 from recollect.server.access.caller import Call, Caller, check_environment_use
-from recollect.server.access.idempotency import Replay, Stored, find_memory, store_id
+from recollect.server.access.idempotency import Replay, Stored, store_id
 from recollect.server.access.responses import Shape, json_object, list_of
-from recollect.server.http.bodies import NAME, VALUE, Body, chars, within
+from recollect.server.http.bodies import NAME, VALUE, Body, OpenBody, chars, within
 from recollect.server.http.routing import Routes
 from recollect.values.audit import Receipt
 from recollect.values.data_source import MAX_DSN, DataSource
@@ -171,13 +171,13 @@ class ParameterBody(Body):
     example: str | None = None
 
 
-class QueryProposal(Body):
+class QueryProposal(OpenBody):
     prompt: str = Field(json_schema_extra=NAME, examples=["sales in {{year}}"])
     sql: str = Field(json_schema_extra=VALUE, examples=["SELECT sum(amount) FROM sales WHERE year = {{year}}"])
     parameters: list[ParameterBody] = Field(default_factory=list)
 
 
-class ExecuteQueryBody(Body):
+class ExecuteQueryBody(OpenBody):
     parameters: dict[str, str] = Field(default_factory=dict, examples=[{"year": "2023"}])
     limit: int = Field(default=100, json_schema_extra=within(1, MAX_ROWS))
 
@@ -223,7 +223,7 @@ async def load_fingerprint(call: Call, source: str) -> str:
 
 
 async def restore_query(stored: Stored, call: Call, source: str, **_: Any) -> ApprovedQuery:
-    memory = await find_memory(call.engine, call.scope, "project", stored["id"])
+    memory = await call.engine.memory(call.scope, stored["id"], owner="project")
     return make_query(memory, await load_fingerprint(call, source))
 
 

@@ -13,9 +13,9 @@ from recollect.server.access.caller import Call
 from recollect.server.access.idempotency import memory_replay
 from recollect.server.access.responses import Shape, json_object, list_of
 from recollect.server.http import bodies
-from recollect.server.http.bodies import NAME, Body
+from recollect.server.http.bodies import NAME, OpenBody
 from recollect.server.http.routing import Routes, name_parameter
-from recollect.server.http.verbs import MEMORY_LIST, find_next
+from recollect.server.http.verbs import MEMORY_LIST, find_next, forget_memory
 from recollect.values.audit import Receipt
 from recollect.values.lesson import Lesson
 from recollect.values.memory import Memory
@@ -50,7 +50,7 @@ async def change_memory(call: Call, memory: str, body: bodies.UserMemoryPatch) -
 @routes.write("DELETE /memory/user/{memory}", "forget")
 async def drop_memory(call: Call, memory: str) -> Receipt:
     """Forget a user's memory."""
-    return await call.engine.forget(call.scope, memory=memory, owner="user")
+    return await forget_memory(call, memory, "user")
 
 
 @routes.write("POST /memory/user/{memory}/promote", "promote", replay=memory_replay("project"))
@@ -110,13 +110,13 @@ async def change_knowledge(call: Call, memory: str, body: bodies.KnowledgeBody) 
 @project_routes.write("DELETE /knowledge/{memory}", "change_project")
 async def drop_knowledge(call: Call, memory: str) -> Receipt:
     """Forget a fact."""
-    return await call.engine.forget(call.scope, memory=memory, owner="project")
+    return await forget_memory(call, memory, "project")
 
 
 # Glossary -------------------------------------------------------------------------------------------------------------
 
 
-class GlossaryBody(Body):
+class GlossaryBody(OpenBody):
     term: str = Field(json_schema_extra=NAME, examples=["active customer"])
     definition: str = Field(default="", examples=["logged in within the last 30 days"])
     defining_sql: str | None = Field(default=None, examples=["last_login_at > NOW() - INTERVAL '30 days'"])

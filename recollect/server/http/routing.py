@@ -18,7 +18,9 @@ from dataclasses import is_dataclass
 from functools import partial, wraps
 from importlib.resources import files
 from inspect import Parameter, Signature, signature
+from itertools import islice
 from typing import Annotated, Any, get_args, get_origin
+from urllib.parse import quote
 
 from fastapi import APIRouter, FastAPI, Query
 from fastapi.routing import APIRoute
@@ -40,13 +42,15 @@ from recollect.server.access.responses import REPLAYED, Json, json_model
 from recollect.values.audit import Receipt
 from recollect.values.identity import Action
 from recollect.values.memory import Memory
-from recollect.values.scope import Scope
+from recollect.values.scope import MAX_NAME, Scope
 from recollect.values.serialization import to_json
 
 OPENAPI = tomllib.loads(files("recollect.server.http").joinpath("openapi.toml").read_text("utf-8"))
 ACTIONS = "x-actions"  # where the schema names the actions of a route; docs/reference/http.md is generated from it
 OPEN = ("/health", "/ready")
 REPLAYS: Mapping[Any, Replay] = {None: NO_CONTENT, Receipt: RECEIPT_REPLAY}  # by the type of a route's result
+IGNORED_FIELDS = "X-Ignored-Fields"
+MAX_IGNORED = 20  # fields that the header names
 NEVER = "422"  # FastAPI's own validation error; ours is 400, with our error object
 
 # Errors ---------------------------------------------------------------------------------------------------------------
@@ -227,12 +231,25 @@ def make_endpoint(
         taken = {name: value for name, value in every.items() if name in given.parameters}
         work = partial(route, call=call, **taken)
         if replay is None:
-            return respond(request, render(await work()))
-        identity = [route.__name__, {name: describe_argument(value) for name, value in every.items()}]
-        result, replayed = await run_once(call, key, identity, work, replay, taken)
-        return respond(request, render(result), replayed=replayed)
+            response = respond(request, render(await work()))
+        else:
+            identity = [route.__name__, {name: describe_argument(value) for name, value in every.items()}]
+            result, replayed = await run_once(call, key, identity, work, replay, taken)
+            response = respond(request, render(result), replayed=replayed)
+        return name_ignored(
+            response,
+            (name for body in every.values() if isinstance(body, BaseModel) for name in body.model_extra or ()),
+        )
 
     return endpoint
+
+
+def name_ignored(response: Response, fields: Iterable[str]) -> Response:
+    """Return the response with a header that names the fields of the request that mean nothing here. Headers have no
+    letters beyond ASCII, so that others are percent-encoded."""
+    if names := ", ".join(quote(name[:MAX_NAME], safe=" /") for name in islice(fields, MAX_IGNORED)):
+        response.headers[IGNORED_FIELDS] = names
+    return response
 
 
 def authorize(actions: Sequence[Action], *, caller: Caller, **arguments: Any) -> Scope:

@@ -27,10 +27,10 @@ from recollect.apps.ask.memory import list_questions
 from recollect.apps.ask.question import MAX_ROWS, Answer, Ask, read_session_context
 from recollect.errors import InvalidInput
 from recollect.server.access.caller import Call, Caller, decode_utf8
-from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, find_memory
+from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored
 from recollect.server.access.responses import Shape, json_object, list_of
 from recollect.server.http.answer_question import SessionContextHeader, answer_once
-from recollect.server.http.bodies import NAME, VALUE, Body, Session, chars, within
+from recollect.server.http.bodies import NAME, VALUE, OpenBody, Session, chars, within
 from recollect.server.http.routing import Routes, name_parameter
 from recollect.values.identity import Action
 from recollect.values.memory import Memory
@@ -47,7 +47,7 @@ Execute = Annotated[bool, Field(description="Run it too; the rows are in `metada
 Limit = Annotated[int, Field(json_schema_extra=within(1, MAX_ROWS))]
 
 
-class QuestionBody(Body):
+class QuestionBody(OpenBody):
     question: str = Field(json_schema_extra=SQL, examples=["How many active customers are there?"])
     user_id: UserId = None
     session_id: Session = None
@@ -55,7 +55,7 @@ class QuestionBody(Body):
     limit: Limit = 100
 
 
-class ClarifyBody(Body):
+class ClarifyBody(OpenBody):
     """Either `clarification_id` and `choice`, or `term` and `answer`."""
 
     clarification_id: str | None = Field(default=None, description="The id of the clarification that is answered.")
@@ -79,14 +79,14 @@ class ClarifyBody(Body):
             raise InvalidInput("clarification_id", "give clarification_id and choice, or term and answer")
 
 
-class CorrectSqlBody(Body):
+class CorrectSqlBody(OpenBody):
     question: str = Field(json_schema_extra=VALUE, examples=["How many clients are there?"])
     generated_sql: str = Field(json_schema_extra=SQL, examples=["SELECT count(*) FROM users"])
     corrected_sql: str = Field(json_schema_extra=SQL, examples=["SELECT count(*) FROM customers"])
     user_id: UserId = None
 
 
-class FeedbackBody(Body):
+class FeedbackBody(OpenBody):
     question: str = Field(json_schema_extra=VALUE, examples=["How many customers are there?"])
     sql: str = Field(json_schema_extra=SQL, examples=["SELECT count(*) FROM customers"])
     good: bool = Field(description="Only SQL that was rated good or approved is used again.", examples=[True])
@@ -208,7 +208,7 @@ async def answer_clarification(call: Call, ask: Ask, body: ClarifyBody) -> Answe
 async def restore_correction(stored: Stored, call: Call, source: str, body: CorrectSqlBody) -> dict[str, Any]:
     opened = await call.analyst.sources.find(call.scope, source)
     correction = teaching.compare_statements(opened, body.question, body.generated_sql, body.corrected_sql)
-    learned = [await find_memory(call.engine, call.scope, "user", each) for each in stored["ids"]]
+    learned = [await call.engine.memory(call.scope, each, owner="user") for each in stored["ids"]]
     return describe_correction(correction, learned)
 
 

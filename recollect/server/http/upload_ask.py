@@ -29,11 +29,21 @@ from recollect.apps.documents.question import (
     Source,
 )
 from recollect.errors import InvalidInput
+from recollect.learning.document_turns import HOST
 from recollect.server.access.caller import Call, CurrentUploader, read_chunks
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once
 from recollect.server.access.responses import Shape, json_object, list_of
-from recollect.server.http.bodies import NAME, Body, Project, chars, within
-from recollect.server.http.routing import OPENAPI, PROJECT, ProjectParam, Routes, error_example, name_parameter, respond
+from recollect.server.http.bodies import NAME, OpenBody, Project, chars, within
+from recollect.server.http.routing import (
+    OPENAPI,
+    PROJECT,
+    ProjectParam,
+    Routes,
+    error_example,
+    name_ignored,
+    name_parameter,
+    respond,
+)
 from recollect.values.audit import Receipt
 from recollect.values.conversation import Conversation
 from recollect.values.document import MAX_CHUNK_HITS, Document, DocumentId, Passage, Upload
@@ -121,15 +131,14 @@ SessionsAnswer = json_object("SessionsAnswer", sessions=list_of(SESSION.model))
 LogsAnswer = json_object("LogsAnswer", logs=list_of(LOG.model))
 
 
-FIELD_NAMES = {"documents": "documentIds", "top_memories": "topKMems", "history_tokens": "maxHistoryTokens"}
-
-
-class DocumentQuestionBody(Body):
+class DocumentQuestionBody(OpenBody):
     query: str = Field(examples=["How much is a tyre change?"], json_schema_extra=chars(MAX_QUERY_CHARS))
     sessionId: str | None = Field(default=None, json_schema_extra=NAME)  # noqa: N815
     documentIds: list[UUID] | None = Field(default=None, description="Search only these documents.")  # noqa: N815
     topK: int | None = Field(default=None, json_schema_extra=within(1, MAX_CHUNK_HITS))  # noqa: N815
-    topKDocs: int | None = Field(default=None, description="The same as topK.")  # noqa: N815
+    topKDocs: int | None = Field(  # noqa: N815
+        default=None, description="The same as topK.", json_schema_extra=within(1, MAX_CHUNK_HITS)
+    )
     topKMems: int = Field(default=TOP_MEMORIES, json_schema_extra=within(0, MAX_MEMORIES))  # noqa: N815
     maxHistoryTokens: int = Field(default=HISTORY_TOKENS, json_schema_extra=within(0, MAX_BUDGET))  # noqa: N815
     includeHistory: bool = True  # noqa: N815
@@ -142,21 +151,17 @@ class DocumentQuestionBody(Body):
     project: Project = None
 
     def question(self) -> Question:
-        """Return the question. Raises InvalidInput with the field as the caller named it."""
+        self.check_ranges()
         top_k = [each for each in (self.topKDocs, self.topK) if each is not None]
-        try:
-            return Question(
-                self.query,
-                documents=None if self.documentIds is None else tuple(map(DocumentId, self.documentIds)),
-                top_k=top_k[0] if top_k else TOP_K,
-                top_memories=self.topKMems,
-                history_tokens=self.maxHistoryTokens,
-                include_history=self.includeHistory,
-                mmr=self.mmr,
-            )
-        except InvalidInput as error:
-            names = FIELD_NAMES | {"top_k": "topK" if self.topKDocs is None else "topKDocs"}
-            raise error.renamed(names.get(error.field, error.field)) from None
+        return Question(
+            self.query,
+            documents=None if self.documentIds is None else tuple(map(DocumentId, self.documentIds)),
+            top_k=top_k[0] if top_k else TOP_K,
+            top_memories=self.topKMems,
+            history_tokens=self.maxHistoryTokens,
+            include_history=self.includeHistory,
+            mmr=self.mmr,
+        )
 
 
 # Documents ------------------------------------------------------------------------------------------------------------
@@ -194,7 +199,8 @@ async def upload_document(
             return {"document": DOCUMENT.describe(await call.engine.documents.add(call.scope, upload, owner=owner))}
 
         result, replayed = await run_once(call, idempotency_key, identity, add, UPLOAD_REPLAY)
-        return respond(request, result, replayed=replayed)
+        unknown = (name for name in form if name not in OPENAPI["upload_form"]["properties"])
+        return name_ignored(respond(request, result, replayed=replayed), unknown)
 
 
 def read_form(given: FormData) -> tuple[UploadFile, str, Owner]:
@@ -289,8 +295,8 @@ async def ask_documents(call: Call, body: DocumentQuestionBody) -> Answered:
 
 @routes.add("GET /qa/sessions", "history", model=SessionsAnswer)
 async def document_sessions(call: Call, limit: int = 50, offset: int = 0) -> dict[str, Any]:
-    """List a user's conversations, the latest first."""
-    found = await call.engine.conversations(call.scope, limit=limit, offset=offset)
+    """List the conversations in which a user asked documents, the latest first."""
+    found = await call.engine.conversations(call.scope, limit=limit, offset=offset, host=HOST)
     return {"sessions": SESSION.describe_all(found)}
 
 

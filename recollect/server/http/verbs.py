@@ -13,14 +13,14 @@ from starlette.responses import Response, StreamingResponse
 
 from recollect.errors import InvalidInput
 from recollect.server.access.caller import Call, Caller, CurrentCaller
-from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, find_memory, memory_replay, store_id
-from recollect.server.access.responses import Json, json_object, stream_lines
+from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, memory_replay, store_id
+from recollect.server.access.responses import Json, json_object, start_stream
 from recollect.server.http import bodies
 from recollect.server.http.routing import PROJECT, USER, Routes
 from recollect.values.audit import Audit, Explanation, Receipt
 from recollect.values.conversation import Episode, Recorded, Turn
 from recollect.values.lesson import Lesson, Owner
-from recollect.values.memory import Memory, MemoryKind, Status
+from recollect.values.memory import Memory, MemoryKind, Status, check_current
 from recollect.values.query import Context, Query, Recall
 from recollect.values.resolution import Resolution
 from recollect.values.scope import Scope
@@ -104,7 +104,7 @@ def authorize_lesson(*, caller: Caller, body: bodies.LessonBody, **_: Any) -> Sc
 
 
 async def restore_lesson(stored: Stored, call: Call, body: bodies.LessonBody) -> Memory:
-    return await find_memory(call.engine, call.scope, read_lesson(call.caller, body).owned_by, stored["id"])
+    return await call.engine.memory(call.scope, stored["id"], owner=read_lesson(call.caller, body).owned_by)
 
 
 @routes.write(
@@ -130,7 +130,15 @@ def authorize_erasure(*, caller: Caller, body: bodies.ForgetBody, **_: Any) -> S
 @routes.write("POST /forget", "forget", find_scope=authorize_erasure)
 async def forget(call: Call, body: bodies.ForgetBody) -> Receipt:
     """Erase a memory, a session or a whole user, with everything derived; the receipt counts the rows per table."""
-    return await call.engine.forget(call.scope, memory=body.memory, owner="user")
+    if body.memory is None:
+        return await call.engine.forget(call.scope)
+    return await forget_memory(call, body.memory, "user")
+
+
+async def forget_memory(call: Call, memory: str, owner: Owner) -> Receipt:
+    """Erase one memory, unless it was replaced by a newer value."""
+    known = check_current(await call.engine.memory(call.scope, memory, owner=owner))
+    return await call.engine.forget(call.scope, memory=known.id, owner=owner)
 
 
 @routes.add("GET /history", "history", model=json_object("History", turns=list[Turn], next_before=int | None))
@@ -154,7 +162,8 @@ async def explain(call: Call, request_id: str) -> Explanation:
 @routes.add("GET /export", "export", response_class=StreamingResponse, responses={200: LINES})
 async def export(call: Call) -> StreamingResponse:
     """Export everything stored about a user, as JSON lines."""
-    return StreamingResponse(await stream_lines(call.engine.export(call.scope)), media_type="application/x-ndjson")
+    lines = await start_stream(call.engine.export(call.scope))
+    return StreamingResponse((f"{line}\n" async for line in lines), media_type="application/x-ndjson")
 
 
 # Memories -------------------------------------------------------------------------------------------------------------

@@ -128,8 +128,10 @@ async def call_tool(peer: Peer, name: str, arguments: dict[str, Any]) -> types.C
         result = await tool.run(peer, **vars(tool.arguments.model_validate(arguments)))
     except ValidationError as error:
         problem = explain_validation(error)
+    except InvalidInput as error:
+        problem = str(error.as_written({name: name for name in tool.arguments.model_fields}))
     except RecollectError as error:
-        problem = explain_error(error, tool.argument_names)
+        problem = str(error)
     # The last place that can turn an unexpected error into a message.
     except Exception:
         log.exception("tool %s failed", name)
@@ -150,14 +152,6 @@ async def convert_errors(subject: str, work: Awaitable[T]) -> T:
     except Exception:
         log.exception("%s failed", subject)
         raise MCPError(types.INTERNAL_ERROR, INTERNAL_ERROR) from None
-
-
-def explain_error(error: RecollectError, argument_names: Mapping[str, str]) -> str:
-    """Return the message with the tool's name for the argument: `query.limit: ...` is about `limit`."""
-    if not isinstance(error, InvalidInput):
-        return str(error)
-    field = error.field.rpartition(".")[2] if error.field.startswith(("query.", "lesson.")) else error.field
-    return f"{argument_names.get(field, field)}: {str(error).removeprefix(f'{error.field}: ')}"
 
 
 def explain_validation(error: ValidationError) -> str:

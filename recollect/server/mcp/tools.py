@@ -23,10 +23,9 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from recollect.apps.ask.answer_fields import ClarificationAnswer, describe_clarification
 from recollect.apps.ask.question import Ask
 from recollect.apps.documents.question import Question
-from recollect.engine import Engine, as_memory_id
-from recollect.errors import InvalidInput, NotFound
+from recollect.engine import Engine
+from recollect.errors import NotFound
 from recollect.server.access.caller import Caller
-from recollect.server.access.idempotency import search_memory
 from recollect.server.access.responses import json_model
 from recollect.server.access.telemetry import Metrics
 from recollect.server.mcp.results import (
@@ -42,10 +41,10 @@ from recollect.settings import Settings
 from recollect.values.audit import Receipt
 from recollect.values.identity import Action, Identity
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson, Owner
-from recollect.values.memory import Memory, MemoryKind, list_versions
+from recollect.values.memory import Memory, MemoryKind, check_current, list_versions
 from recollect.values.query import MAX_BUDGET, MAX_HITS, MAX_QUERY_CHARS, Kind, Query, Reach
 from recollect.values.resolution import Resolution
-from recollect.values.scope import MAX_NAME, MemoryId, Scope
+from recollect.values.scope import MAX_NAME, Scope
 
 if TYPE_CHECKING:
     from recollect.apps.ask.analyst import Analyst
@@ -96,8 +95,6 @@ def make_local_peer(engine: Engine, analyst: Analyst, librarian: Librarian, sett
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """`argument_names` maps the library's field names to the tool's argument names, for error messages."""
-
     name: str
     title: str
     description: str
@@ -107,22 +104,15 @@ class Tool:
     is_read_only: bool
     is_destructive: bool
     is_idempotent: bool
-    argument_names: Mapping[str, str]
 
 
-MEMORY_ID = {"memory": "memory_id"}
 ARGUMENTS = tomllib.loads(files("recollect.server.mcp").joinpath("arguments.toml").read_text("utf-8"))
 LIMITS = {"name": MAX_NAME, "value": MAX_VALUE_CHARS, "query": MAX_QUERY_CHARS, "hits": MAX_HITS, "budget": MAX_BUDGET}
 TOOLS: list[Tool] = []
 
 
 def tool(
-    title: str,
-    argument_names: Mapping[str, str] | None = None,
-    *,
-    reads: bool = False,
-    erases: bool = False,
-    repeats: bool = False,
+    title: str, *, reads: bool = False, erases: bool = False, repeats: bool = False
 ) -> Callable[[Callable[..., Awaitable[Any]]], Callable[..., Awaitable[Any]]]:
     """Add a function to the tools. `repeats`: calling it again changes nothing more, as with all that only read.
     Unknown arguments are refused, so that the assistant can correct its mistake."""
@@ -141,7 +131,7 @@ def tool(
         description = " ".join((getdoc(run) or "").split())
         result = json_model(hints.return_annotation)
         hinted = (reads, erases, reads or repeats)
-        TOOLS.append(Tool(run.__name__, title, description, arguments, result, run, *hinted, argument_names or {}))
+        TOOLS.append(Tool(run.__name__, title, description, arguments, result, run, *hinted))
         return run
 
     return decorate
@@ -158,7 +148,7 @@ def describe_argument(tool_name: str, name: str) -> Any:
     return Field(description=about["description"], examples=about.get("examples"), json_schema_extra=limits)
 
 
-@tool("Remember something", {"value": "text"})
+@tool("Remember something")
 async def add_memory(
     peer: Peer, text: str, key: str | None = None, kind: MemoryKind = "note", owner: Owner | None = None
 ) -> Memory:
@@ -172,7 +162,7 @@ async def add_memory(
     return await peer.engine.learn(peer.scope(action), lesson)
 
 
-@tool("Search memory", {"text": "query"}, reads=True)
+@tool("Search memory", reads=True)
 async def search_memories(
     peer: Peer,
     query: str,
@@ -199,48 +189,45 @@ async def search_memories(
     return SearchResult(recall.request_id, [*memories, *episodes, *turns], recall.notes)
 
 
-@tool("Show a memory", MEMORY_ID, reads=True)
+@tool("Show a memory", reads=True)
 async def get_memory(peer: Peer, memory_id: str) -> Memory:
     """Return one memory by its id, including memories that are no longer active."""
-    return (await find_memory(peer, as_memory_id(memory_id)))[0]
+    return (await find_memory(peer, memory_id))[0]
 
 
-@tool("Correct a memory", {**MEMORY_ID, "value": "text"}, repeats=True)
+@tool("Correct a memory", repeats=True)
 async def update_memory(peer: Peer, memory_id: str, text: str) -> Memory:
     """Replace the value of one of the user's memories. The old value stays in the history."""
     return await peer.engine.correct(peer.scope("correct"), memory_id, text, owner="user")
 
 
-@tool("Erase a memory", MEMORY_ID, erases=True, repeats=True)
+@tool("Erase a memory", erases=True, repeats=True)
 async def delete_memory(peer: Peer, memory_id: str) -> Receipt:
     """Erase one of the user's memories and its evidence for good. The conversations themselves are kept. To correct a
     memory, use update_memory instead."""
-    memory, _, _ = await find_memory(peer, as_memory_id(memory_id))
-    if memory.replaced_by is not None:  # a client with an old id means the current value
-        problem = f"{memory.id} was replaced; delete its current version, memory:{memory.replaced_by}"
-        raise InvalidInput("memory_id", problem)
+    memory = check_current((await find_memory(peer, memory_id))[0])
     return await peer.engine.forget(peer.scope("forget"), memory=memory.id, owner="user")
 
 
-@tool("History of a memory", MEMORY_ID, reads=True)
+@tool("History of a memory", reads=True)
 async def memory_history(peer: Peer, memory_id: str) -> HistoryResult:
     """Return every value a memory had, with its validity period and why it ended."""
-    memory, owner, action = await find_memory(peer, as_memory_id(memory_id))
+    memory, owner, action = await find_memory(peer, memory_id)
     same_key = await peer.engine.memories(
         peer.scope(action), key=memory.key, status=None, owner=owner, limit=MAX_VERSIONS
     )
     return HistoryResult(memory.id, list_versions(memory, same_key))
 
 
-async def find_memory(peer: Peer, memory_id: MemoryId) -> tuple[Memory, Owner, Action]:
+async def find_memory(peer: Peer, memory_id: str) -> tuple[Memory, Owner, Action]:
     """Return the user's or else the project's memory with this id, its owner, and the action that may read it."""
     for owner, action in OWNERS:
-        if memory := await search_memory(peer.engine, peer.scope(action), owner, memory_id):
-            return memory, owner, action
+        with suppress(NotFound):
+            return await peer.engine.memory(peer.scope(action), memory_id, owner=owner), owner, action
     raise NotFound(f"there is no memory {memory_id} here; search_memories shows the ids that there are")
 
 
-@tool("Context for a question", {"text": "query"}, reads=True)
+@tool("Context for a question", reads=True)
 async def get_context(
     peer: Peer, query: str, budget: int = 2000, scope: Reach = "auto", session: str | None = None
 ) -> ContextResult:
@@ -253,7 +240,7 @@ async def get_context(
     return ContextResult(packed.request_id, packed.text, packed.tokens, packed.truncated, sources, packed.recall.notes)
 
 
-@tool("Resolve a term", {"terms": "term", "terms[0]": "term"}, reads=True)
+@tool("Resolve a term", reads=True)
 async def resolve_term(peer: Peer, term: str, definitions: Mapping[str, str] = {}) -> Resolution:
     """Return what a word means to this user, in the project or in its ontology, with its SQL if known. If several
     meanings are possible, all are returned: ask the user."""
@@ -284,7 +271,7 @@ async def ask_database(
     )
 
 
-@tool("Ask the documents", {"document": "documents", "query": "question"})
+@tool("Ask the documents")
 async def ask_documents(
     peer: Peer, question: str, documents: list[str] | None = None, session: str | None = None
 ) -> DocumentsResult:

@@ -9,7 +9,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from recollect.cli import main
 from recollect.cli.chat import chat
+from tests.cli.cli_program import Terminal
 
 app = typer.Typer()
 app.command()(chat)
@@ -48,7 +50,7 @@ def test_why_tells_what_the_last_reply_rests_on() -> None:
 
 
 def test_facts_are_numbered_and_one_is_forgotten_by_its_number() -> None:
-    out = run(types="/facts\nMy name is Alex. I live in Porto.\n/facts\n/forget 9\n/forget 1\n/facts\n")
+    out = run("--yes", types="/facts\nMy name is Alex. I live in Porto.\n/facts\n/forget 9\n/forget 1\n/facts\n")
     before, _, after = out.partition("Forgotten")
 
     assert before.startswith("Nothing is known about you yet.")
@@ -59,7 +61,7 @@ def test_facts_are_numbered_and_one_is_forgotten_by_its_number() -> None:
 
 def test_sessions_are_listed_changed_begun_and_forgotten() -> None:
     lines = "Hello there, remember the bees.\n/session tuesday\nHello.\n/session\n/forget\n/session\n/session new\nHi\n"
-    out = run(types=lines)
+    out = run("--yes", types=lines)
     before, _, after = out.partition("Forgotten")
 
     assert "In session tuesday." in before
@@ -67,6 +69,24 @@ def test_sessions_are_listed_changed_begun_and_forgotten() -> None:
     assert "bees" in after
     assert "tuesday" not in after.partition("last")[2]
     assert "New session." in after
+
+
+@pytest.mark.parametrize(("answer", "is_forgotten"), [("n", False), ("y", True)])
+def test_forgetting_is_confirmed_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], answer: str, is_forgotten: bool
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal(f"My name is Alex.\n/forget\n{answer}\n/exit\n"))
+    assert main(["chat", "--session", "monday"]) == 0
+    said = capsys.readouterr()
+    assert "Forget session monday permanently?" in said.err
+    assert ("Forgotten" in said.out) == is_forgotten
+    assert ("monday" in run(types="/session\n")) == (not is_forgotten)
+
+
+def test_nothing_is_forgotten_through_a_pipe_without_yes() -> None:
+    out = run(types="My name is Alex.\n/forget\n/facts\n/forget 1\n/facts\n", session="monday")
+    assert "Forgotten" not in out
+    assert "Alex" in out.rpartition("since")[2]
 
 
 def test_an_unknown_command_is_no_message() -> None:

@@ -211,6 +211,7 @@ async def test_the_log_has_each_question_with_its_answer_and_sources(
     assert (first["responseText"], first["sources"], first["latencyMs"]) == (
         told["answer"], told["sources"], told["latencyMs"],
     )  # fmt: skip
+    await http.post("/chat", json={"message": "I live in Porto.", "session_id": "talk"})
     sessions = (await http.get(f"{ROOT}/qa/sessions")).json()["sessions"]
     assert [(each["id"], each["title"]) for each in sessions] == [(told["sessionId"], "How much is a tyre change?")]
     other = await http.get(f"{ROOT}/qa/sessions/{told['sessionId']}/logs", headers=BLAKE)

@@ -30,6 +30,7 @@ class Route:
     summary: str
     tag: str
     writes: bool
+    body: str  # the fields of its body, as the page shows them
 
     def verdict(self, column: Column) -> Verdict:
         if self.action is None:
@@ -58,8 +59,24 @@ def routes() -> Iterator[Route]:
         for method, told in operations.items():
             takes_key = any(each["name"] == "Idempotency-Key" for each in told.get("parameters", ()))
             summary = told["description"].partition(".")[0].replace("\n", " ")
+            content: dict[str, Any] = told.get("requestBody", {}).get("content", {})
+            body = next((each["schema"] for each in content.values()), None)
             for action in told.get(ACTIONS, [None]):
-                yield Route(method.upper(), path, told["operationId"], action, summary, told["tags"][0], takes_key)
+                yield Route(
+                    *(method.upper(), path, told["operationId"], action, summary, told["tags"][0], takes_key),
+                    body=shown_fields(body) if body else "",
+                )
+
+
+def shown_fields(told: dict[str, Any]) -> str:
+    """`{text, limit?}`: the fields of an object, of those in a list too; one that may be left out with a `?`."""
+    told = schema()["components"]["schemas"][told["$ref"].rpartition("/")[2]] if "$ref" in told else told
+    required = told.get("required", ())
+    fields = []
+    for name, about in told["properties"].items():
+        inner = f": [{shown_fields(about['items'])}]" if "$ref" in about.get("items", {}) else ""
+        fields.append(f"{name}{'' if name in required else '?'}{inner}")
+    return f"{{{', '.join(fields)}}}"
 
 
 @dataclass(frozen=True)

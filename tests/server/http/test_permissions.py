@@ -200,15 +200,19 @@ def table() -> str:
 def section(tag: str, told: list[Route]) -> str:
     head = "| route | what it does | own | another's | service | data | admin | admin of all |"
     rows = [f"## {tag.capitalize()}", "", head, "|---|---|---|---|---|---|---|---|"]
-    return "\n".join([*rows, *(row(route) for route in told), ""])
+    bodies = {f"| `{route.method} {route.path}` | `{route.body}` |": None for route in told if route.body}
+    shown = ["", "| route | body |", "|---|---|", *bodies] if bodies else []
+    return "\n".join([*rows, *(row(route) for route in told), *shown, ""])
 
 
 def row(route: Route) -> str:
     cells = [{True: "yes", False: "no", None: ""}[route.verdict(column)] for column in COLUMNS]
-    of_project = " (`owner=project`)" if route.action and ask_is_shared(route) else ""
     key = " *" if route.writes else ""
-    return f"| `{route.method} {route.path}`{of_project}{key} | {route.summary} | {' | '.join(cells)} |"
+    return f"| `{route.method} {route.path}`{of_project(route)}{key} | {route.summary} | {' | '.join(cells)} |"
 
 
-def ask_is_shared(route: Route) -> bool:
-    return route.operation in ("learn", "memories", "audit") and str(route.action).endswith("_project")
+def of_project(route: Route) -> str:
+    """What a request says to be about what the project owns, where another action is then needed."""
+    if route.operation in ("learn", "memories", "audit") and str(route.action).endswith("_project"):
+        return " (`owner=project`)"
+    return " (`shared=true`)" if route.action == "change_documents" else ""
