@@ -136,9 +136,13 @@ def name_fact(rule: Rule, match: re.Match[str], value: str, book: Rulebook) -> t
     if "key" in groups:
         return book.aliases[" ".join(groups["key"].split())]
     if rule.by_topic:
-        topics = (key for key, pattern in book.topics.items() if compile_pattern(pattern).search(value))
-        return rule.category, next(topics, rule.key)
+        return rule.category, find_topic(value, book) or rule.key
     return rule.category, rule.key.format(**groups) if "{" in rule.key else rule.key
+
+
+def find_topic(value: str, book: Rulebook) -> str:
+    """Return the key of what a value is about, or "" if it has none of its own."""
+    return next((key for key, pattern in book.topics.items() if compile_pattern(pattern).search(value)), "")
 
 
 MOST_FACTS = 6
@@ -149,7 +153,8 @@ SHORT_CORRECTION = 40  # characters of "No, that's wrong.", which speaks of the 
 TOLD = 0.95  # confidence of what the user told to remember
 NOTE_IMPORTANCE = 0.6
 STATED = "statement"  # the rule of what is kept as it was said
-WORTHY = 0.6  # probability from which a statement is kept
+WORTHY = 0.7  # probability from which a statement is kept
+BY_TOPIC = ("instruction", "preference")  # kinds of statements that have topics
 SURE_KIND = 0.5  # of its kind, from which it is more than a fact
 STATED_IMPORTANCE, STANDING_IMPORTANCE = 0.4, 0.6
 SHORTEST_STATEMENT, LONGEST_STATEMENT = 4, 300  # characters
@@ -270,7 +275,7 @@ def keep_statement(text: str, said: str, statement: Statement, book: Rulebook) -
     start, end = trim_value(text, statement.span, book)
     if worth.probability < WORTHY or not SHORTEST_STATEMENT <= end - start <= LONGEST_STATEMENT:
         return None
-    category, key = name_statement(worth, said[start:end])
+    category, key = name_statement(worth, said[start:end], book)
     return Fact(
         category=category,
         key=key,
@@ -282,15 +287,16 @@ def keep_statement(text: str, said: str, statement: Statement, book: Rulebook) -
     )
 
 
-def name_statement(worth: Worth, said: str) -> tuple[Category, str]:
-    """Return category and key of a statement. One about a term is known by the term, if that is in quotation marks."""
+def name_statement(worth: Worth, said: str, book: Rulebook) -> tuple[Category, str]:
+    """Return category and key of a statement: the key is its topic, or the category. One about a term is known by the
+    term, if that is in quotation marks."""
     if worth.kind_probability < SURE_KIND:
         return "fact", "fact"
     if worth.kind in DEFINES:
         term = next((found[0][1:-1] for found in QUOTATION.finditer(said) if is_term(found[0][1:-1])), "").casefold()
         category: Category = "instruction" if worth.kind == "terminology" else "fact"
         return (category, f"definition:{term}") if term else ("fact", "fact")
-    return cast(Category, worth.kind), worth.kind
+    return cast(Category, worth.kind), (worth.kind in BY_TOPIC and find_topic(said, book)) or worth.kind
 
 
 def mark_explicit(fact: Fact) -> Fact:
