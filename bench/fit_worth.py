@@ -115,8 +115,9 @@ class Fitted:
 
     def predict(self, row: NDArray[np.int64]) -> Floats:
         scores = self.bias + self.weights[row].sum(0)
-        odds: Floats = np.exp(scores - scores.max())
-        return odds / odds.sum()
+        odds = np.exp(scores - scores.max())
+        shares: Floats = odds / odds.sum()
+        return shares
 
     def dump(self) -> str:
         """Return the model as a table: a feature a line, its weights for each kind in tenths."""

@@ -14,7 +14,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from recollect.learning.gates import QUOTATION, Clause, blank_spans, find_quoted_spans, find_text_reason, gate_clauses, is_term
+from recollect.learning.gates import (
+    QUOTATION,
+    Clause,
+    blank_spans,
+    find_quoted_spans,
+    find_text_reason,
+    gate_clauses,
+    is_term,
+)
 from recollect.learning.rulebook import Order, Rule, Rulebook, compile_pattern
 from recollect.learning.worth import Statement, Worth, judge_statement, list_statements
 from recollect.recall.sentences import sentences
@@ -154,7 +162,6 @@ TOLD = 0.95  # confidence of what the user told to remember
 NOTE_IMPORTANCE = 0.6
 STATED = "statement"  # the rule of what is kept as it was said
 WORTHY = 0.7  # probability from which a statement is kept
-BY_TOPIC = ("instruction", "preference")  # kinds of statements that have topics
 SURE_KIND = 0.5  # of its kind, from which it is more than a fact
 STATED_IMPORTANCE, STANDING_IMPORTANCE = 0.4, 0.6
 SHORTEST_STATEMENT, LONGEST_STATEMENT = 4, 300  # characters
@@ -247,7 +254,10 @@ class TurnReader:
                 self.rejected.append(made)
 
     def keep_statements(self, span: Span, book: Rulebook) -> None:
-        """Keep what a sentence says beside the values that rules found, if it is worth it."""
+        """Keep what a sentence says beside the values that rules found, if it is worth it. "It's B, not A" is about
+        what was said before."""
+        if any(compile_pattern(swap).match(self.text[slice(*span)]) for swap in book.swaps):
+            return
         clauses = gate_clauses(self.text[slice(*span)], book)
         for statement in list_statements(clauses, span[0], [fact.span for fact in self.facts]):
             made = keep_statement(self.text, self.said, statement, book)
@@ -296,7 +306,7 @@ def name_statement(worth: Worth, said: str, book: Rulebook) -> tuple[Category, s
         term = next((found[0][1:-1] for found in QUOTATION.finditer(said) if is_term(found[0][1:-1])), "").casefold()
         category: Category = "instruction" if worth.kind == "terminology" else "fact"
         return (category, f"definition:{term}") if term else ("fact", "fact")
-    return cast(Category, worth.kind), (worth.kind in BY_TOPIC and find_topic(said, book)) or worth.kind
+    return cast(Category, worth.kind), (worth.kind == "instruction" and find_topic(said, book)) or worth.kind
 
 
 def mark_explicit(fact: Fact) -> Fact:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import dropwhile, pairwise
 
 from recollect.learning.gates import Clause
 from recollect.values.memory import Span
@@ -26,6 +27,7 @@ KINDS = (
 )
 TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+|[\u3400-\u9fff]|[^\w\s]")
 NAME = re.compile(r"(?<=[a-z,] )[A-Z]")
+LINKS = frozenset(("and", "but", "so", "because", "also", ",", "，"))  # at the beginning they say nothing
 BESIDE = 3  # words before and after a statement that are features of it
 BESIDE_CHARS = 40  # in which they are looked for
 LENGTH_STEP, LONGEST = 5, 6  # words to a step of length, and the last step
@@ -79,8 +81,8 @@ def list_features(text: str, statement: Statement) -> list[str]:
     """Return the features of a statement, each once."""
     start, end = statement.span
     said = text[start:end]
-    words = ["^", *split_words(said), "$"]
-    found = [*words, *(f"{one} {other}" for one, other in zip(words, words[1:], strict=False))]
+    words = ["^", *dropwhile(LINKS.__contains__, split_words(said)), "$"]
+    found = [*words, *(f"{one} {other}" for one, other in pairwise(words))]
     found += (f"< {word}" for word in split_words(text[max(0, start - BESIDE_CHARS) : start])[-BESIDE:])
     found += (f"> {word}" for word in split_words(text[end : end + BESIDE_CHARS])[:BESIDE])
     found.append(f"~length {min(len(words) // LENGTH_STEP, LONGEST)}")
