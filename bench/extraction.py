@@ -2,8 +2,9 @@
 
     {"text": ..., "role": "user", "facts": [{"category", "key", "value"}]}   or {"kind", "attribute", "value"}
 
-`role` defaults to "user"; `facts` is empty for junk. A fact counts as found if the category is equal and one value
-contains the other, ignoring case; each fact is matched once. Equal keys are counted separately.
+`role` defaults to "user"; `facts` is empty for junk. A fact counts as found if the kind is equal and one value contains
+the other, ignoring case; each fact is matched once. Equal keys are counted separately, and so is what is kept at all:
+facts of which some kept text has the value, whatever its kind, and kept texts that have the value of a fact.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from recollect.cli.tables import format_counts, make_table
 from recollect.errors import InvalidInput
 from recollect.learning.extract import extract
 from recollect.learning.rules import rulebooks
-from recollect.values.memory import Extraction, Fact
+from recollect.values.memory import Extraction, Fact, classify_fact
 from recollect.values.text import is_cjk
 
 COLUMNS = ("facts", "extracted", "found", "precision", "recall", "f1")
@@ -56,6 +57,9 @@ def show(path: Path, result: Mapping[str, Any]) -> None:
     sentences = f"{result['sentences']} sentences, {result['junk']} of them junk"
     console.print(f"{sentences}; {result['ms_per_turn']:.2f} ms per turn", style="dim")
     rejected = format_counts(result["rejected"])
+    console.print(
+        f"kept in any kind: precision {result['kept_precision']:.3f}, recall {result['kept_recall']:.3f}", style="dim"
+    )
     console.print(f"equal keys: {result['key_agreement']:.3f}; not remembered: {rejected}", style="dim")
 
 
@@ -98,6 +102,8 @@ class Result:
     junk: int = 0
     same_key: int = 0
     seconds: float = 0.0
+    kept: int = 0  # facts of which some text has the value
+    true: int = 0  # texts that have the value of a fact
     all: Tally = field(default_factory=Tally)
     by_category: dict[str, Tally] = field(default_factory=dict)
     by_language: dict[str, Tally] = field(default_factory=dict)
@@ -110,6 +116,8 @@ class Result:
             "sentences": self.sentences,
             "junk": self.junk,
             **self.all.to_dict(),
+            "kept_precision": share(self.true, self.all.made),
+            "kept_recall": share(self.kept, self.all.expected),
             "key_agreement": share(self.same_key, self.all.found),
             "ms_per_turn": round(self.seconds * 1000 / max(self.sentences, 1), 4),
             "by_category": {name: tally.to_dict() for name, tally in sorted(self.by_category.items())},
@@ -123,9 +131,11 @@ class Result:
         self.junk += not sentence.facts
         self.same_key += sum(sentence.facts[i]["key"] == made.facts[j].key for i, j in pairs)
         self.rejected.update(rejection.reason for rejection in made.rejected)
+        self.kept += sum(any(has_value(want, fact) for fact in made.facts) for want in sentence.facts)
+        self.true += sum(any(has_value(want, fact) for want in sentence.facts) for fact in made.facts)
         categories = [fact["category"] for fact in sentence.facts]
         self.tally(
-            sentence.language, categories, [fact.category for fact in made.facts], [categories[i] for i, _ in pairs]
+            sentence.language, categories, [get_kind(fact) for fact in made.facts], [categories[i] for i, _ in pairs]
         )
         self.missed += [(sentence.text, f) for i, f in enumerate(sentence.facts) if i not in {i for i, _ in pairs}]
         self.wrong += [(sentence.text, f) for j, f in enumerate(made.facts) if j not in {j for _, j in pairs}]
@@ -183,5 +193,14 @@ def match_facts(expected: Sequence[Mapping[str, str]], made: Sequence[Fact]) -> 
 
 
 def is_match(want: Mapping[str, str], fact: Fact) -> bool:
+    return want["category"] == get_kind(fact) and has_value(want, fact)
+
+
+def get_kind(fact: Fact) -> str:
+    kind, _ = classify_fact(fact)
+    return "fact" if kind == "note" else kind
+
+
+def has_value(want: Mapping[str, str], fact: Fact) -> bool:
     one, other = want["value"].casefold(), fact.value.casefold()
-    return want["category"] == fact.category and (one in other or other in one)
+    return one in other or other in one

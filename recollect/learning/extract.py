@@ -1,9 +1,10 @@
 """Extract what a turn says about its user, by rules alone. Pure: text in, facts out.
 
 Turns that are not the user's are rejected; quotations, code and recalled text are blanked; the rest is split into
-sentences and clauses; gates close clauses that state nothing (questions, hypotheses, small talk, temporary states);
-rules find values in the sentence, and a value in an open clause becomes a fact. Repeated statements are one fact, and
-one turn yields a few facts at most. All words are in the rulebooks (learning/rules).
+sentences and clauses; gates close clauses that state nothing (questions, hypotheses, small talk, temporary states).
+Rules find values that have a name of their own (a city, an allergy, a term); of the rest, a statement that is worth
+remembering (worth.py) is kept as it was said. Repeated statements are one fact, and one turn yields a few facts at
+most. All words are in the rulebooks (learning/rules).
 """
 
 from __future__ import annotations
@@ -11,11 +12,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
-from recollect.learning.gates import Clause, blank_spans, find_quoted_spans, find_text_reason, gate_clauses
+from recollect.learning.gates import (
+    QUOTATION,
+    Clause,
+    blank_spans,
+    find_quoted_spans,
+    find_text_reason,
+    gate_clauses,
+    is_term,
+)
 from recollect.learning.rulebook import Order, Rule, Rulebook, compile_pattern
+from recollect.learning.worth import Statement, Worth, judge_statement, list_statements
 from recollect.recall.sentences import sentences
-from recollect.values.memory import Category, Command, Extraction, Fact, Rejection, Span
+from recollect.values.memory import DEFINES, Category, Command, Extraction, Fact, Rejection, Span
 
 HEDGED = 0.7  # what "I think" leaves of the confidence
 AFFIRMED = ("identity", "preference", "fact")  # elsewhere a negation is the point: "never use emojis"
@@ -133,9 +144,13 @@ def name_fact(rule: Rule, match: re.Match[str], value: str, book: Rulebook) -> t
     if "key" in groups:
         return book.aliases[" ".join(groups["key"].split())]
     if rule.by_topic:
-        topics = (key for key, pattern in book.topics.items() if compile_pattern(pattern).search(value))
-        return rule.category, next(topics, rule.key)
+        return rule.category, find_topic(value, book) or rule.key
     return rule.category, rule.key.format(**groups) if "{" in rule.key else rule.key
+
+
+def find_topic(value: str, book: Rulebook) -> str:
+    """Return the key of what a value is about, or "" if it has none of its own."""
+    return next((key for key, pattern in book.topics.items() if compile_pattern(pattern).search(value)), "")
 
 
 MOST_FACTS = 6
@@ -145,6 +160,11 @@ GAP = re.compile(r"[^\S\n]{25,}")  # ends a sentence; patterns that try each bla
 SHORT_CORRECTION = 40  # characters of "No, that's wrong.", which speaks of the sentence after it
 TOLD = 0.95  # confidence of what the user told to remember
 NOTE_IMPORTANCE = 0.6
+STATED = "statement"  # the rule of what is kept as it was said
+WORTHY = 0.7  # probability from which a statement is kept
+SURE_KIND = 0.5  # of its kind, from which it is more than a fact
+STATED_IMPORTANCE, STANDING_IMPORTANCE = 0.4, 0.6
+SHORTEST_STATEMENT, LONGEST_STATEMENT = 4, 300  # characters
 APOSTROPHES = str.maketrans("’‘＇", "'''")
 
 
@@ -188,12 +208,16 @@ class TurnReader:
             self.rejected.append(Rejection("too long", self.said[slice(*span)]))
             return
         corrects = False
-        for book in books:
-            if compile_pattern(book.script).search(text):
-                corrects |= compile_pattern(book.correction).search(text) is not None
-                if not self.obey(span, book):
-                    self.learn(span, book, corrects or self.corrects)
+        readers = [book for book in books if compile_pattern(book.script).search(text)]
+        for book in readers:
+            corrects |= compile_pattern(book.correction).search(text) is not None
+            if self.obey(span, book):
+                readers = []
+            else:
+                self.learn(span, book, corrects or self.corrects)
         self.corrects = corrects and len(self.facts) == found and len(text) <= SHORT_CORRECTION
+        for book in readers[:1]:
+            self.keep_statements(span, book)
 
     def obey(self, span: Span, book: Rulebook) -> bool:
         """Return whether the sentence is a command to the memory; what is to be remembered is learned here."""
@@ -229,6 +253,17 @@ class TurnReader:
             else:
                 self.rejected.append(made)
 
+    def keep_statements(self, span: Span, book: Rulebook) -> None:
+        """Keep what a sentence says beside the values that rules found, if it is worth it. "It's B, not A" is about
+        what was said before."""
+        if any(compile_pattern(swap).match(self.text[slice(*span)]) for swap in book.swaps):
+            return
+        clauses = gate_clauses(self.text[slice(*span)], book)
+        for statement in list_statements(clauses, span[0], [fact.span for fact in self.facts]):
+            made = keep_statement(self.text, self.said, statement, book)
+            if made is not None:
+                self.facts.append(made)
+
     def rules_of(self, book: Rulebook) -> Sequence[Rule]:
         if book.language not in self.likely:
             self.likely[book.language] = select_rules(self.text, book)
@@ -242,6 +277,36 @@ class TurnReader:
         extra = [Rejection("too many", fact.value) for fact in kept if fact not in first]
         rejected = list(dict.fromkeys([*self.rejected, *weak, *extra]))
         return Extraction([fact for fact in kept if fact in first], rejected, self.commands)
+
+
+def keep_statement(text: str, said: str, statement: Statement, book: Rulebook) -> Fact | None:
+    """Return a statement as a fact in the user's own words; None if it is not worth keeping."""
+    worth = judge_statement(text, statement)
+    start, end = trim_value(text, statement.span, book)
+    if worth.probability < WORTHY or not SHORTEST_STATEMENT <= end - start <= LONGEST_STATEMENT:
+        return None
+    category, key = name_statement(worth, said[start:end], book)
+    return Fact(
+        category=category,
+        key=key,
+        value=said[start:end],
+        confidence=round(worth.probability, 2),
+        importance=STANDING_IMPORTANCE if category == "instruction" else STATED_IMPORTANCE,
+        span=(start, end),
+        rule=STATED,
+    )
+
+
+def name_statement(worth: Worth, said: str, book: Rulebook) -> tuple[Category, str]:
+    """Return category and key of a statement: the key is its topic, or the category. One about a term is known by the
+    term, if that is in quotation marks."""
+    if worth.kind_probability < SURE_KIND:
+        return "fact", "fact"
+    if worth.kind in DEFINES:
+        term = next((found[0][1:-1] for found in QUOTATION.finditer(said) if is_term(found[0][1:-1])), "").casefold()
+        category: Category = "instruction" if worth.kind == "terminology" else "fact"
+        return (category, f"definition:{term}") if term else ("fact", "fact")
+    return cast(Category, worth.kind), (worth.kind == "instruction" and find_topic(said, book)) or worth.kind
 
 
 def mark_explicit(fact: Fact) -> Fact:

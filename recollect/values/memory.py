@@ -166,7 +166,12 @@ class Memory:
     @property
     def text(self) -> str:
         """The memory as a person reads it."""
-        return self.value if self.kind in ("note", "todo", "decision", "instruction") else f"{self.key}: {self.value}"
+        return self.value if self.is_sentence else f"{self.key}: {self.value}"
+
+    @property
+    def is_sentence(self) -> bool:
+        """Whether the value says everything by itself: it was kept as it was said, or its kind has no keys."""
+        return self.key == self.kind or self.kind in ("note", "todo", "decision", "instruction")
 
 
 def check_current(memory: Memory) -> Memory:

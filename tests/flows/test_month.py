@@ -98,14 +98,21 @@ MONTH = {"alex": ALEX, "blake": BLAKE, "chen": CHEN}
 # Everything that is known in the end, and what it took the place of.
 KNOWN = {
     "alex": {
-        *("Alex", "Al", "Berlin", "peanuts", "Always answer in French", "Postgres instead of MySQL"),
+        *("Alex", "Al", "Berlin", "peanuts", "Always answer in French"),
+        "Actually, let's go with Postgres instead of MySQL",
         *("logged in within 30 days", "Call our customers clients", "the spare key is under the mat"),
     },
     "blake": {"Blake", "nurse", "Bergen", "vegan"},
-    "chen": {"陈伟", "小伟", "北京", "芒果", "用中文回答", "我的车位是B12", "用飞书"},
+    "chen": {"陈伟", "小伟", "北京", "芒果", "以后请用中文回答", "我的车位是B12", "我们决定用飞书"},
 }
 ENDED = {
-    "alex": {"Paris", "use MySQL", "renew my passport", "my locker code is 4471", "the wifi is called otter"},
+    "alex": {
+        "Paris",
+        "We decided to use MySQL",
+        "renew my passport",
+        "my locker code is 4471",
+        "the wifi is called otter",
+    },
     "blake": {"Oslo"},
     "chen": {"上海"},
 }

@@ -68,8 +68,6 @@ def test_only_the_user_is_believed(role: str) -> None:
         ("Recalled from earlier: my name is Luca.", "quoted"),
         ("<memory>I live in Rome</memory>", "quoted"),
         ("Translate: I live in Rome", "quoted"),
-        ("my favourite colour is not blue", "negated"),
-        ("I prefer that one", "vague"),
         ("你好", "small talk"),
         ("你知道我住在哪里吗", "question"),
         ("如果我住在北京", "hypothetical"),

@@ -81,7 +81,7 @@ class Phrases:
 
     def is_verbatim(self, memory: Memory) -> bool:
         """Whether the value is shown alone: it is a sentence, or its key has no name in this language."""
-        return memory.kind in VERBATIM or (self.is_chinese and memory.key not in self.keys)
+        return memory.is_sentence or (self.is_chinese and memory.key not in self.keys)
 
     def brief(self, memory: Memory) -> str:
         """Return the memory as an entry of a list."""
@@ -98,7 +98,6 @@ class Phrases:
         return self.agreed
 
 
-VERBATIM = ("note", "todo", "decision", "instruction")
 CHINESE_VERBS = {"like": "喜欢", "dislike": "不喜欢"}
 CHINESE_KEYS = {
     "name": "名字",
