@@ -14,7 +14,6 @@ from recollect.apps.ask.interpret.operands import (
     is_coordinated,
     is_pending_figure,
     is_same_column,
-    lead_word,
     name_features,
 )
 from recollect.apps.ask.interpret.rank import Feature
@@ -92,8 +91,8 @@ def apply_entity(state: State, link: Link, linked: Linked) -> Iterator[State]:
         return
     for read in ENTITY_READINGS:
         yield from read(name)
-    mention = name.fact("entity", in_where=state.in_where, lead=lead_word(linked, link.start), junction=state.junction,
-                        role=state.role, in_figure=bool(state.aggregates))  # fmt: skip
+    mention = name.fact("entity", in_where=state.in_where, junction=state.junction, role=state.role,
+                        in_figure=bool(state.aggregates))  # fmt: skip
     if state.numbers and not state.compare and not state.superlative:
         limit = Fact("limit", link.start, number=state.limit)
         yield name.move(mention, facts=(*state.facts, limit), numbers=())
@@ -135,7 +134,7 @@ def count_total(name: Name) -> Iterator[State]:
     if name.state.aggregates == ("sum",) and not is_amount:
         yield name.move(name.fact("metric", "count", target=name.rows), ("counted_total", 1.0), aggregates=())
     if name.state.aggregates == ("avg",):
-        yield name.move(name.fact("metric", "per", target=name.rows), ("counted_total", 1.0), aggregates=())
+        yield name.move(name.fact("metric", "count", target=name.rows), ("counted_total", 1.0))
 
 
 ENTITY_READINGS: tuple[Reading, ...] = (

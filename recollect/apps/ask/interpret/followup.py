@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from recollect.apps.ask.interpret.compose import compose
-from recollect.apps.ask.interpret.conditions import add_definitions, find_moment, make_period, merge_periods
+from recollect.apps.ask.interpret.conditions import add_definitions, find_moment, merge_periods
 from recollect.apps.ask.interpret.finish import compared_grain, make_metric
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Op, Order, Ref
 from recollect.apps.ask.interpret.link import Linked
@@ -351,7 +351,7 @@ def change_periods(change: Change) -> None:
             "figure" in change.changed and bool(old) and old[0].of.table != base_table(change.frame, change.work.index)
         )
         moment = old[0].of if old and not change.counted and not is_other else change.find_moment()
-        change.set("period", periods=tuple(make_period(moment, each) for each in intervals))
+        change.set("period", periods=tuple(replace(each, of=moment) for _, each in intervals))
         add_compared_group(change)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.apps.ask.interpret.index import Target
-from recollect.apps.ask.interpret.link import Link, Linked
+from recollect.apps.ask.interpret.link import Link
 from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.state import Fact, State
 
@@ -21,15 +21,6 @@ def span_features(link: Link) -> list[Feature]:
 def name_features(link: Link) -> list[Feature]:
     taught = [("taught", 1.0)] if link.tier else []
     return [("imperfect_name", 1 - link.score), *span_features(link), *taught]
-
-
-def lead_word(linked: Linked, at: int) -> str:
-    """Return the word before a noun phrase, without determiners."""
-    at -= 1
-    while at >= 0 and linked.tokens[at].lower in DETERMINERS:
-        at -= 1
-    mark = linked.tokens[at + 1].mark
-    return mark or (linked.tokens[at].lower if at >= 0 else "")
 
 
 def is_same_column(one: Target, other: Target) -> bool:

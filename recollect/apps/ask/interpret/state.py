@@ -12,7 +12,7 @@ from recollect.apps.ask.interpret.rank import Feature, score
 
 FactKind = Literal[
     "start", "show", "entity", "metric", "group", "filter", "period", "having", "exists", "order", "superlative",
-    "limit", "grain", "distinct", "both", "compute", "compare", "define", "chart", "when", "arrival",
+    "limit", "grain", "distinct", "both", "compute", "compare", "define", "chart", "arrival",
 ]  # fmt: skip
 
 
@@ -32,7 +32,6 @@ class Fact:
     in_where: bool = False
     in_figure: bool = False  # named after "how many" or "total", before the figure itself
     junction: str = ""
-    lead: str = ""  # the word before an entity: "of", "and"
     role: str = ""
     number: int | None = None
     text: str = ""

@@ -31,14 +31,11 @@ def spread(frame: Frame, work: Work) -> Iterator[tuple[Frame, list[Feature], lis
 
 
 def definition_variants(frame: Frame, work: Work) -> Iterator[Variant]:
-    """Money is added up without cancelled rows, or with them; the date is the main one, or the next likely one."""
+    """Money is added up without cancelled rows, or with them."""
     counted = without_void_rows(frame, work)
     yield counted, []
     if counted is not frame:
         yield frame, [("void_kept", 1.0)]
-    other = with_other_moment(counted, work)
-    if other is not counted:
-        yield other, [("other_moment", 1.0)]
 
 
 def without_void_rows(frame: Frame, work: Work) -> Frame:
@@ -56,20 +53,6 @@ def without_void_rows(frame: Frame, work: Work) -> Frame:
     return replace(frame, filters=(*frame.filters, replace(void, is_default=True)))
 
 
-def with_other_moment(frame: Frame, work: Work) -> Frame:
-    """Return the frame by another date of the same rows, where the question does not say which is meant."""
-    used = [*(each.of for each in frame.periods), *(each.of for each in frame.groups if each.grain)]
-    for old in used[:1]:
-        info = work.index.tables[old.table]
-        if len(info.moments) > 1 and old.column == work.guessed_moment:
-            new = replace(old, column=info.moments[1])
-            return replace(
-                frame, periods=tuple(replace(each, of=new) if each.of == old else each for each in frame.periods),
-                groups=tuple(replace(each, of=new) if each.of == old else each for each in frame.groups),
-            )  # fmt: skip
-    return frame
-
-
 # Several values of one column ----------------------------------------------------------------------------------------
 
 
@@ -82,17 +65,9 @@ def value_variants(frame: Frame, work: Work) -> Iterator[Variant]:
         return
     yield replace(frame, filters=merge_by_column(frame.filters)), []
     is_either = any(fact.junction == "or" for _, fact in work.filters)
-    if count == 2 and not is_either and not frame.metrics:
+    if not is_either and not frame.metrics:
         found = [each for each in frame.filters if each.of == ref]
-        is_asked = bool(work.facts("both")) or is_contradiction(found)
-        yield split_both(frame, ref, found), [("both_matched" if is_asked else "both_unasked", 1.0)]
-
-
-def is_contradiction(filters: Sequence[Filter]) -> bool:
-    """Whether no row can meet both: below one number and above a higher one."""
-    numbers = [each for each in filters if each.op[0] in "<>" and each.values and not each.is_text]
-    bounds = {each.op[0]: float(each.values[0]) for each in numbers}
-    return len(bounds) == 2 and bounds[">"] >= bounds["<"]
+        yield split_both(frame, ref, found), [("both_matched" if work.facts("both") else "both_unasked", 1.0)]
 
 
 def join_alternatives(filters: tuple[Filter, ...], work: Work) -> tuple[Filter, ...]:
@@ -165,15 +140,10 @@ def add_existence(
     """Add conditions to the existence condition on the same rows, or a new one."""
     on_way = {step.target for step in index.joins.path(base, new.table) or ()}
     for n, each in enumerate(existence if not new.is_negated else ()):
-        is_related = each.table in on_way or index.joins.belongs(each.table, new.table)
-        if is_related and each.on is None and filtered(each).isdisjoint(filtered(new)):
+        if each.on is None and (each.table in on_way or index.joins.belongs(each.table, new.table)):
             joined = replace(each, filters=each.filters + new.filters, periods=each.periods + new.periods)
             return (*existence[:n], joined, *existence[n + 1 :])
     return (*existence, new)
-
-
-def filtered(existence: Existence) -> set[Ref]:
-    return {each.of for each in existence.filters}
 
 
 def mention_variants(frame: Frame, work: Work) -> Iterator[Variant]:
@@ -268,13 +238,11 @@ def shows_label(frame: Frame, base: str, work: Work) -> bool:
 
 
 def is_grouped_by_row(frame: Frame, base: str, work: Work) -> bool:
-    """Whether the figure is one of each single row, or counts the one row that it belongs to."""
-    info, joins = work.index.tables[base], work.index.joins
+    """Whether the figure is one of each single row."""
+    info = work.index.tables[base]
     names = ("", *info.label, *info.key) if len(info.key) == 1 else ("",)
     rows = [each.of for each in frame.groups if not each.grain]
-    above = [each.of.table for each in frame.metrics if each.aggregate == "count"]
-    counts_one = any(joins.is_below(ref.table, table) for ref in rows if not ref.column for table in above)
-    return bool(frame.metrics) and (counts_one or any(ref.table == base and ref.column in names for ref in rows))
+    return bool(frame.metrics) and any(ref.table == base and ref.column in names for ref in rows)
 
 
 def count_fan_outs(frame: Frame, base: str, work: Work) -> int:
@@ -296,12 +264,6 @@ def counts_named_rows(frame: Frame, base: str, work: Work) -> bool:
     own = {Ref(base, name) for name in work.index.tables[base].label}
     is_count = any(metric.aggregate == "count" for metric in frame.metrics[:1])
     return is_count and any(each.of in own and each.op == "=" for each in frame.filters)
-
-
-def count_single_rows(frame: Frame, base: str, work: Work) -> int:
-    """Return how many conditions compare a figure of single rows below the subject, not of all of them together."""
-    inner = [each for existence in frame.existence for each in existence.filters if each.op[0] in "<>"]
-    return sum(bool(each.of.expression) or work.index.column_of(each.of).role == "measure" for each in inner)
 
 
 def count_strays(frame: Frame, base: str, work: Work) -> int:
@@ -334,5 +296,5 @@ def has_twin(ref: Ref, tables: set[str], index: SchemaIndex) -> bool:
 SHAPES: dict[str, Callable[[Frame, str, Work], float]] = {
     "join": count_joins, "other_owner": count_strays, "default_label": shows_label,
     "group_by_row": is_grouped_by_row, "fan_out_join": count_fan_outs, "repeated_rows": repeats_rows,
-    "single_rows": count_single_rows, "counted_by_name": counts_named_rows,
+    "counted_by_name": counts_named_rows,
 }  # fmt: skip

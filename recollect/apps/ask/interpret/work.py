@@ -68,8 +68,6 @@ class Work:
     with_ties: bool = False
     features: list[tuple[str, float]] = field(default_factory=list)
     guesses: list[str] = field(default_factory=list)
-    guessed_moment: str = ""  # the date that is meant, where the question does not say which
-    averaged_grain: bool = False  # the first span of time is what a figure is averaged over
 
     @property
     def index(self) -> SchemaIndex:
