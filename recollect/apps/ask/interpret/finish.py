@@ -96,10 +96,9 @@ def finish_work(work: Work) -> Iterator[Draft]:
     frame = work.frame()
     if not says_something(frame, work):
         return
-    chart = next((fact.text for fact in work.facts("chart")), "")
     for made, features, guesses in spread(frame, work):
         total = state.features + tuple(work.features) + tuple(features)
-        yield Draft(made, total, score(total), state, chart, (*work.guesses, *guesses))
+        yield Draft(made, total, score(total), state, work.chart, (*work.guesses, *guesses))
 
 
 def says_something(frame: Frame, work: Work) -> bool:

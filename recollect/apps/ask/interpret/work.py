@@ -84,6 +84,11 @@ class Work:
         return [make_ref(fact.target, self.index) for fact in self.facts(kind)]
 
     @property
+    def chart(self) -> str:
+        """The kind of chart that the question asks for."""
+        return next((fact.text for fact in self.facts("chart")), "")
+
+    @property
     def base(self) -> str:
         """The table whose rows are counted, summed or listed so far."""
         return base_table(self.frame(), self.index)
