@@ -14,7 +14,7 @@ from recollect.apps.ask.interpret.operands import is_coordinated, without_shown
 from recollect.apps.ask.interpret.state import Fact, FactKind, State
 from recollect.apps.ask.interpret.words import find_operators
 
-STRUCTURE = frozenset(("select", "where", "junction", "follow", "exists", "chart", "glue"))
+STRUCTURE = frozenset(("select", "where", "junction", "follow", "chart", "glue"))
 BARE_GRAINS = frozenset(("month", "year", "quarter", "week", "day"))
 NO_COLUMN: dict[str, Any] = {"open": None, "waits": False}  # the column named before has its condition
 Changes = Iterator[dict[str, Any]]
@@ -180,5 +180,5 @@ OPERATORS: dict[str, Handler] = {
     "average": on_average, "order": on_order, "group": on_group, "negate": on_negate, "junction": on_junction,
     "like": on_like, "missing": on_missing, "grain": on_grain, "versus": on_versus, "distinct": add_fact,
     "compute": add_fact, "chart": add_fact,
-    "arrival": add_fact, "zero": on_zero, "exists": change_nothing, "follow": change_nothing, "glue": change_nothing,
+    "arrival": add_fact, "zero": on_zero, "follow": change_nothing, "glue": change_nothing,
 }  # fmt: skip

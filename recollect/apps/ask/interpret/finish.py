@@ -27,7 +27,7 @@ from recollect.apps.ask.interpret.frame import (
     Period,
     Ref,
 )
-from recollect.apps.ask.interpret.implied import CLEAR, imply_figures, imply_people, list_children
+from recollect.apps.ask.interpret.implied import imply_figures, imply_people, list_children
 from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import score
@@ -118,7 +118,7 @@ def find_subject(work: Work) -> str:
     first = [*counted, *work.named_entities, *([] if is_listed else valued)]
     tables = [fact.target.table for fact in (*first, *later)]
     tables += [fact.fragment.subject for fact in work.facts("define") if fact.fragment]
-    subject = tables[0] if tables else ""
+    subject = next(iter(tables), "")
     # "No-shows" that are a kind of appointment are appointments.
     is_kind = (
         bool(subject) and not first and subject in work.tables("filter") and schema_roles.is_kind(subject, work.index)
@@ -483,10 +483,8 @@ def add_threshold(work: Work) -> int:
     links = (link for links in work.linked.links for link in links)
     work.note("number_for_period", any(link.kind == "period" and link.text in state.values for link in links))
     op = negate(state.compare, bool(state.negates))
-    fact = Fact("filter", len(work.linked.tokens), target, op=op, values=state.values, is_text=False)
-    work.filters.append((Filter(make_ref(target, index), op, state.values, is_text=False), fact))
-    if index.figures[target] < CLEAR:
-        work.guess(target.column or "amount")
+    condition = Filter(make_ref(target, index), op, state.values, is_text=False)
+    work.filters.append((condition, Fact("filter", len(work.linked.tokens))))
     return 2
 
 

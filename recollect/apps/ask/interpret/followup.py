@@ -154,8 +154,8 @@ def change_frame(state: State, last: Frame, linked: Linked) -> Change | None:
 
 
 def change_figure(change: Change) -> None:
-    """Another aggregate or another measure replaces the figure."""
-    frame, aggregates = change.frame, change.state.aggregates
+    """Another measure replaces the figure."""
+    frame = change.frame
     refs = zip(change.work.facts("metric"), change.work.refs("metric"), strict=True)
     metrics = tuple(make_metric(change.work, fact, ref) for fact, ref in refs)
     # "Of them" asks for some of the last rows.
@@ -165,19 +165,24 @@ def change_figure(change: Change) -> None:
     elif metrics:
         columns, order = frame.columns if frame.groups else (), frame.order if frame.metrics else ()
         change.set("figure", metrics=metrics, columns=columns, order=order)
-    elif set(aggregates) == {"sum"} and change.is_table:
+
+
+def change_aggregate(change: Change) -> None:
+    """`average instead of total`: of the aggregates in the question, the new one counts."""
+    frame, aggregates = change.frame, change.state.aggregates
+    worth = change.work.index.worth(frame.subject)
+    if not aggregates or change.work.facts("metric"):
+        return
+    if set(aggregates) == {"sum"} and change.is_table:
         # The total of a table of sums is their sum.
         change.set("figure", groups=(), order=(), limit=None)
-        change.resolved += 1
-    elif aggregates and frame.metrics:
-        # "average instead of total": of the aggregates in the question, the new one counts.
+    elif frame.metrics:
         others = [each for each in aggregates if each != frame.metrics[0].aggregate]
         change.set_first_metric(aggregate=(others or aggregates)[0])
-        change.resolved += 1
-    elif aggregates and (worth := change.work.index.worth(frame.subject)):
+    elif worth:
         # "What is the total" of rows that were listed: of what they are worth.
         change.set("figure", metrics=(Metric(aggregates[0], make_ref(worth, change.work.index)),), columns=(), order=())
-        change.resolved += 1
+    change.resolved += "figure" in change.changed
 
 
 def count_some(change: Change, metric: Metric) -> None:
@@ -212,25 +217,35 @@ def change_columns(change: Change) -> None:
         change.set("columns", columns=tuple(dict.fromkeys((*kept, *shows))), metrics=())
 
 
+def list_figures(change: Change) -> list[Ref]:
+    """Return the measures that the last groups are to be ranked by: "by quantity instead"."""
+    refs, index = change.work.refs("group") if change.is_table else [], change.work.index
+    return [ref for ref in refs if ref.expression or index.column_of(ref).role == "measure"]
+
+
+def change_ranking(change: Change) -> None:
+    """Rank the same groups by another figure, or other rows by the last figure: "which customers bought most"."""
+    figures, work = list_figures(change), change.work
+    if figures:
+        change.set("figure", metrics=tuple(Metric("sum", ref) for ref in figures))
+    elif change.state.superlative and change.is_table and not work.facts("group", "grain"):
+        for fact in work.named_entities[:1]:
+            ref = make_ref(fact.target, work.index)
+            change.set("group", groups=(Group(ref),), columns=())
+            change.reach(ref)
+
+
 def change_groups(change: Change) -> None:
     """A new group replaces the old one of its kind, time or other."""
+    frame, figures = change.frame, list_figures(change)
     grains = [Group(change.find_moment(), cast(Grain, fact.text)) for fact in change.work.facts("grain")]
-    refs, index, frame = change.work.refs("group"), change.work.index, change.frame
-    figures = [ref for ref in refs if change.is_table and (ref.expression or index.column_of(ref).role == "measure")]
-    if figures:
-        # "By quantity instead" ranks the same groups by another figure.
-        change.set("figure", metrics=tuple(Metric("sum", ref) for ref in figures))
-    groups = [*(Group(ref) for ref in refs if ref not in figures), *grains]
-    ranked = change.work.named_entities if change.state.superlative and change.is_table else []
-    if groups:
-        is_time = bool(groups[0].grain)
-        kept = [each for each in frame.groups if change.is_adding or bool(each.grain) != is_time]
-        order = (*groups, *kept) if is_time else (*kept, *groups)
-        change.set("group", groups=order, metrics=frame.metrics or (Metric("count", Ref(frame.subject)),), columns=())
-    elif ranked:
-        # "Which customers bought most": the last figure for each of the rows that are named.
-        groups = [Group(make_ref(ranked[0].target, index))]
-        change.set("group", groups=tuple(groups), columns=())
+    groups = [*(Group(ref) for ref in change.work.refs("group") if ref not in figures), *grains]
+    if not groups:
+        return
+    is_time = bool(groups[0].grain)
+    kept = [each for each in frame.groups if change.is_adding or bool(each.grain) != is_time]
+    order = (*groups, *kept) if is_time else (*kept, *groups)
+    change.set("group", groups=order, metrics=frame.metrics or (Metric("count", Ref(frame.subject)),), columns=())
     change.reach(*(group.of for group in groups))
 
 
@@ -320,20 +335,22 @@ def turn_order(change: Change) -> None:
 
 def change_kind(change: Change) -> None:
     """`how many are there` counts the rows of the last answer, `show them` lists what it counted."""
-    frame, state = change.frame, change.state
-    is_count = state.counts and "figure" not in change.changed
-    is_bare = not (state.facts or state.superlative or change.changed)
-    is_list = is_bare and change.has_word(LISTING) and bool(frame.metrics) and bool(not frame.groups or frame.having)
-    rows = list_rows(frame, change.work.index) if is_count or is_list else frame
+    frame, is_count = change.frame, change.state.counts and "figure" not in change.changed
+    if not is_count and not is_listing(change):
+        return
+    rows = list_rows(frame, change.work.index)
     if rows is None or (is_count and frame.limit is not None):
         raise CannotFollow  # groups are not counted, and the number of the first five is known
-    if is_count:
-        change.frame = replace(rows, metrics=(Metric("count", Ref(frame.subject)),))
-        change.changed.append("figure")
-        change.resolved += 1
-    elif is_list:
-        change.frame = rows
-        change.changed.append("columns")
+    change.frame = replace(rows, metrics=(Metric("count", Ref(frame.subject)),)) if is_count else rows
+    change.changed.append("figure" if is_count else "columns")
+    change.resolved += is_count
+
+
+def is_listing(change: Change) -> bool:
+    """Whether the question only says to show what the last answer counted."""
+    frame, state = change.frame, change.state
+    is_figure = bool(frame.metrics) and bool(not frame.groups or frame.having)
+    return is_figure and change.has_word(LISTING) and not (state.facts or state.superlative or change.changed)
 
 
 def change_threshold(change: Change) -> None:
@@ -351,6 +368,6 @@ def change_threshold(change: Change) -> None:
 
 
 STEPS: tuple[Callable[[Change], None], ...] = (
-    change_figure, change_to_share, change_columns, change_groups, change_filters, change_definitions,
-    change_periods, change_order, change_kind, change_threshold,
+    change_figure, change_aggregate, change_to_share, change_columns, change_ranking, change_groups, change_filters,
+    change_definitions, change_periods, change_order, change_kind, change_threshold,
 )  # fmt: skip
