@@ -9,19 +9,31 @@ from typing import Any
 from recollect.apps.ask.interpret.compose_values import number_features
 from recollect.apps.ask.interpret.index import NO_COLUMN, ColumnInfo, Target
 from recollect.apps.ask.interpret.link import GUESSED, Link, Linked
-from recollect.apps.ask.interpret.operands import (
-    DETERMINERS,
-    is_coordinated,
-    is_pending_figure,
-    is_same_column,
-    name_features,
-)
 from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.state import Fact, FactKind, State
 
 NAMED = 0.95  # score from which the model itself uses the name
 ROWS = ":rows"  # a superlative of how often something occurs
-OF_WORDS = DETERMINERS | {"of", "for", "on"}
+OF_WORDS = frozenset(
+    (
+        "the",
+        "a",
+        "an",
+        "all",
+        "their",
+        "its",
+        "our",
+        "any",
+        "some",
+        "each",
+        "every",
+        "these",
+        "those",
+        "of",
+        "for",
+        "on",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +96,7 @@ def apply_entity(state: State, link: Link, linked: Linked) -> Iterator[State]:
     changes: dict[str, Any] = {"entity": link.target.table, "used": add_use(state, link), "junction": ""}
     if link.score <= GUESSED:
         changes["skipped"] = (*state.skipped, link.start)
-    name = Name(state, link, linked, name_features(link), changes)
+    name = Name(state, link, linked, link.name_features, changes)
     if state.counts:
         count = name.fact("metric", "count", target=name.rows)
         yield name.move(count, counts=False, last_aggregates=("count",))
@@ -98,7 +110,7 @@ def apply_entity(state: State, link: Link, linked: Linked) -> Iterator[State]:
         yield name.move(mention, facts=(*state.facts, limit), numbers=())
     # A negation that reaches past a noun rarely means what comes after it.
     past = [("operator_past_noun", 1.0)] if state.negates else []
-    yield name.move(mention, *past, *([("by_not_group", 3.0)] if state.groups or is_coordinated(state) else []))
+    yield name.move(mention, *past, *([("by_not_group", 3.0)] if state.groups or state.is_coordinated else []))
 
 
 def compare_count(name: Name) -> Iterator[State]:
@@ -119,7 +131,7 @@ def rank_by_count(name: Name) -> Iterator[State]:
 
 
 def group_by_entity(name: Name) -> Iterator[State]:
-    if name.state.groups or is_coordinated(name.state):
+    if name.state.groups or name.state.is_coordinated:
         yield name.move(name.fact("group", role=name.state.role), groups=False)
 
 
@@ -143,12 +155,12 @@ ENTITY_READINGS: tuple[Reading, ...] = (
 
 
 def apply_column(state: State, link: Link, linked: Linked) -> Iterator[State]:
-    features = [*name_features(link), *owner_features(state, link, linked), *figure_features(state, link)]
+    features = [*link.name_features, *owner_features(state, link, linked), *figure_features(state, link)]
     changes = {"used": add_use(state, link), "junction": "", "waits": False}
     name = Name(state, link, linked, features, changes)
     found = [following for read in COLUMN_READINGS for following in read(name)]
     yield from found
-    if not found or state.negates or state.superlative or is_coordinated(state):
+    if not found or state.negates or state.superlative or state.is_coordinated:
         yield from read_plain(name)
 
 
@@ -164,8 +176,6 @@ def owner_features(state: State, link: Link, linked: Linked) -> list[Feature]:
     if link.score >= 1 and link.end - link.start > 1:
         return []
     after = find_owners(link.end, linked)
-    if any(is_figure_of(each, link, linked) for each in after):
-        return []
     if after:
         return [("owner_matches" if link.target.table in after else "owner_differs", 1.0)]
     if not state.entity or is_figure_of(state.entity, link, linked):
@@ -233,14 +243,14 @@ def measure_features(name: Name, aggregates: tuple[str, ...]) -> list[Feature]:
 
 
 def order_by_column(name: Name) -> Iterator[State]:
-    if name.state.order and not is_pending_figure(name.state):
+    if name.state.order and not name.state.is_pending_figure:
         yield name.move(name.fact("order", is_descending=name.state.order == "desc"), order="")
 
 
 def rank_by_column(name: Name) -> Iterator[State]:
     """`the highest price`: rows ranked by the column, its maximum, or groups ranked by their sum or count."""
     state = name.state
-    if not state.superlative or ":" in state.superlative.removesuffix(ROWS) or is_pending_figure(state):
+    if not state.superlative or ":" in state.superlative.removesuffix(ROWS) or state.is_pending_figure:
         return
     extra = superlative_features(name)
     changes: dict[str, Any] = {"superlative": "", "groups": False, "numbers": ()}
@@ -270,7 +280,7 @@ def superlative_features(name: Name) -> list[Feature]:
 def compare_column(name: Name) -> Iterator[State]:
     """`more than 300 sales`: the number came first."""
     state = name.state
-    if not state.compare or is_pending_figure(state):
+    if not state.compare or state.is_pending_figure:
         return
     condition = name.fact("filter", op=state.compare, values=state.values, is_text=False)
     if state.compare.endswith("average"):
@@ -287,7 +297,7 @@ def compare_column(name: Name) -> Iterator[State]:
 
 def group_by_column(name: Name) -> Iterator[State]:
     state = name.state
-    if state.superlative or not (state.groups or is_coordinated(state)):
+    if state.superlative or not (state.groups or state.is_coordinated):
         return
     extra: list[Feature] = [("group_by_measure", 1.0)] if name.is_measure else []
     group = name.fact("group", role=state.role)
@@ -305,7 +315,7 @@ def read_plain(name: Name) -> Iterator[State]:
     if any(fact.kind in ("metric", "superlative") and fact.target == link.target for fact in state.facts):
         yield state.move(link.end, **name.changes)
         return
-    if state.superlative or is_pending_figure(state):
+    if state.superlative or state.is_pending_figure:
         name = replace(name, features=[*name.features, ("operator_past_noun", 1.0)])
     for read in PLAIN_READINGS:
         yield from read(name)
@@ -361,7 +371,7 @@ def require_flag(name: Name) -> Iterator[State]:
 def repeat_condition(name: Name) -> Iterator[State]:
     """The column of a value that was given before."""
     filtered = [fact.target for fact in name.state.facts if fact.kind == "filter"]
-    if any(is_same_column(name.link.target, each) for each in filtered):
+    if any(name.link.target.is_same_column(each) for each in filtered):
         yield name.move(None, ("column_beside_value", 0.6))
 
 

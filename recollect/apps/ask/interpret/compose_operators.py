@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any, cast
 
 from recollect.apps.ask.interpret.link import CLEAR, Link, Linked
-from recollect.apps.ask.interpret.operands import is_coordinated, without_shown
 from recollect.apps.ask.interpret.state import Fact, FactKind, State
 from recollect.apps.ask.interpret.words import find_operators
 
@@ -103,7 +102,7 @@ def on_postfix(state: State, link: Link, value: str, linked: Linked) -> Changes:
 def on_average(state: State, link: Link, value: str, linked: Linked) -> Changes:
     op = "> average" if value == "above" else "< average"
     if state.open is not None:
-        facts = without_shown(state, state.open)
+        facts = state.without_shown(state.open)
         yield {"facts": facts, "fact": Fact("filter", link.start, state.open, op=op, is_text=False), **NO_COLUMN}
     yield {"compare": op}
 
@@ -152,7 +151,7 @@ def on_missing(state: State, link: Link, value: str, linked: Linked) -> Changes:
 def on_grain(state: State, link: Link, value: str, linked: Linked) -> Changes:
     """A bare "month" or "year" only groups after "by", "each" or a superlative."""
     is_bare = link.end - link.start == 1 and linked.tokens[link.start].lower in BARE_GRAINS
-    is_expected = state.groups or state.superlative or is_coordinated(state)
+    is_expected = state.groups or state.superlative or state.is_coordinated
     if is_expected or not is_bare:
         said = "".join(token.lower for token in linked.tokens[link.start : link.end])
         names_unit = value != "month" or "month" in said or "月" in said
@@ -161,7 +160,7 @@ def on_grain(state: State, link: Link, value: str, linked: Linked) -> Changes:
 
 
 def on_versus(state: State, link: Link, value: str, linked: Linked) -> Changes:
-    yield {"fact": Fact("compare", link.start), "junction": "and" if state.facts else ""}
+    yield {"fact": Fact("compare", link.start), "junction": "and"}
 
 
 def add_fact(state: State, link: Link, value: str, linked: Linked) -> Changes:

@@ -18,10 +18,7 @@ def add_conditions(work: Work) -> None:
     for fact in work.facts("having"):
         add_having(work, fact)
     for fact in work.facts("exists"):
-        if fact.target.table == work.subject:
-            work.note("left_over")
-        else:
-            work.existence.append(Existence(fact.target.table, fact.is_negated, via=fact.target.via))
+        work.existence.append(Existence(fact.target.table, fact.is_negated, via=fact.target.via))
     base = work.base
     for fact, period in merge_periods(work):
         add_period(work, base, fact, period)

@@ -414,11 +414,9 @@ COMPUTE: dict[str, Callable[[Work], bool]] = {
 
 def add_comparison(work: Work) -> None:
     """`compare 2021 and 2022`: a figure for each year, or for each value of the column."""
-    if work.facts("compare") and work.metrics:
-        work.groups += [group for group in list_compared(work)[:1] if group not in work.groups]
-        work.note("left_over", 0 if work.groups else 0.5)
-    elif work.facts("compare"):
-        work.note("left_over")
+    if work.facts("compare"):
+        work.groups += [group for group in list_compared(work)[:1] if group not in work.groups and work.metrics]
+        work.note("left_over", not work.groups)
 
 
 def list_compared(work: Work) -> list[Group]:
@@ -464,7 +462,6 @@ def add_absence(work: Work) -> bool:
     for child in below[:1]:
         work.existence.append(Existence(child, is_negated=True))
         work.note("absence_guessed")
-        work.guesses += below[:1] if len(below) > 1 else []
     return bool(below)
 
 

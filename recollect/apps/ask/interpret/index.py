@@ -104,6 +104,9 @@ class Target:
     aggregate: str = ""
     via: tuple[str, ...] = ()
 
+    def is_same_column(self, other: Target) -> bool:
+        return (self.table, self.column) == (other.table, other.column)
+
 
 NOWHERE = Target("entity", "")  # stands for a target where nothing was named
 

@@ -24,6 +24,7 @@ from recollect.apps.ask.interpret.index import (
     plain_name,
 )
 from recollect.apps.ask.interpret.periods import Span, find_periods
+from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.values import FoundValue, ValueIndex
 from recollect.apps.ask.interpret.words import (
     Operator,
@@ -110,6 +111,15 @@ class Link:
     number: float | None = None
     fragment: Frame | None = None  # the conditions that a definition stands for
     text: str = ""
+
+    @property
+    def span_features(self) -> list[Feature]:
+        """What speaks for a longer span: it is a better match."""
+        return [("long_span", float(min(self.end - self.start, 4) - 1))]
+
+    @property
+    def name_features(self) -> list[Feature]:
+        return [("imperfect_name", 1 - self.score), *self.span_features, ("taught", float(bool(self.tier)))]
 
 
 @dataclass(slots=True)
@@ -423,12 +433,11 @@ def link_states(tokens: Sequence[Token], index: SchemaIndex, today: date) -> Ite
     for start, end, _ in spans(tokens, 2):
         words = tokens[start:end]
         state = next((each.value for each in find_operators(words) if each.kind == "state"), "")
-        is_lack = len(words) == 1 and words[0].lower.startswith("un") and not state
-        lacks = stem_word(words[0].lower[2:]) if is_lack else ""
+        lacks = words[0].lower.removeprefix("un") if len(words) == 1 and not state else ""
+        lacks = stem_word(lacks) if lacks != words[0].lower else ""
+        found = (find_state(column, state, lacks, index, today) for column in columns if state or lacks)
         score, text = 1.0 if lacks or state == "owed" else STATE, " ".join(each.text for each in words)
-        for column in columns if state or lacks else ():
-            if found := find_state(column, state, lacks, index, today):
-                yield Link(start, end, "definition", score, fragment=found, text=text)
+        yield from (Link(start, end, "definition", score, fragment=each, text=text) for each in found if each)
 
 
 def find_state(column: ColumnInfo, state: str, lacks: str, index: SchemaIndex, today: date) -> Frame | None:

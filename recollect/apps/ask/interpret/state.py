@@ -86,6 +86,21 @@ class State:
         return self.facts[-1] if self.facts else START
 
     @property
+    def is_coordinated(self) -> bool:
+        """`by country and year`: what follows a group after "and" is a group too."""
+        return self.junction == "and" and self.last.kind in ("group", "grain")
+
+    @property
+    def is_pending_figure(self) -> bool:
+        """Whether "how many" or an aggregate waits for what is counted or measured."""
+        return self.counts or bool(self.aggregates)
+
+    def without_shown(self, target: Target) -> tuple[Fact, ...]:
+        """Return the facts without the column that was only named to give its value."""
+        is_named = self.last.kind == "show" and self.last.target.is_same_column(target)
+        return self.facts[:-1] if is_named else self.facts
+
+    @property
     def limit(self) -> int | None:
         return int(self.numbers[0]) if self.numbers else None
 

@@ -131,7 +131,7 @@ def list_rows(frame: Frame, index: SchemaIndex) -> Frame | None:
         return None
     totals = tuple(Existence(each.metric.of.table, having=each) for each in frame.having)
     rows = Frame(frame.subject, filters=frame.filters, periods=frame.periods, existence=(*totals, *frame.existence))
-    return place_conditions(rows, index) if totals else rows
+    return place_conditions(rows, index)
 
 
 def add_existence(
