@@ -27,7 +27,7 @@ from recollect.apps.ask.interpret.frame import (
     Period,
     Ref,
 )
-from recollect.apps.ask.interpret.implied import imply_figures, imply_people, list_children
+from recollect.apps.ask.interpret.implied import CLEAR, imply_figures, imply_people, list_children
 from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import score
@@ -138,6 +138,8 @@ def add_metrics(work: Work) -> None:
 
 def make_metric(work: Work, fact: Fact, ref: Ref) -> Metric:
     """Return the figure; an average number of rows is divided by what it is asked per."""
+    if fact.aggregate == "avg" and fact.target.per:
+        return Metric("sum", ref, per=Group(Ref(fact.target.per)))
     is_average = fact.aggregate == "count" and work.state.aggregates == ("avg",)
     return Metric(fact.aggregate, ref, per=find_per(work, ref.table) if is_average else None)
 
@@ -477,6 +479,9 @@ def add_threshold(work: Work) -> int:
     target = find_worth(work)
     if target is None:
         return 0
+    if target.per:
+        add_having(work, compare_waiting(work, target, "sum"))
+        return 2
     links = (link for links in work.linked.links for link in links)
     work.note("number_for_period", any(link.kind == "period" and link.text in state.values for link in links))
     op = negate(state.compare, bool(state.negates))
@@ -486,12 +491,16 @@ def add_threshold(work: Work) -> int:
 
 
 def find_worth(work: Work) -> Target | None:
-    """Return what a row of the subject is worth. None if the number belongs to a column that was named or to the rows
-    after it: "5 customers" is their number."""
+    """Return what a row of the subject is worth, itself or its rows together. None if the number belongs to a column
+    that was named or to the rows after it: "5 customers" is their number."""
     index, entities = work.index, work.facts("entity")
     number_at = max((at for at, token in enumerate(work.linked.tokens) if token.number is not None), default=0)
     is_named = any(index.column_of(each).role == "measure" for each in work.columns)
-    return None if is_named or any(fact.at > number_at for fact in entities) else index.worth(work.subject)
+    if is_named or any(fact.at > number_at for fact in entities):
+        return None
+    total = index.total_worth(work.subject)
+    is_clear = total is not None and index.figures[replace(total, per="")] >= CLEAR
+    return index.worth(work.subject) or (total if is_clear and work.tables("entity") <= {work.subject} else None)
 
 
 def count_often(work: Work) -> bool:
@@ -499,11 +508,15 @@ def count_often(work: Work) -> bool:
     joins = work.index.joins
     done = [fact.target for fact in work.facts("entity", "exists") if joins.is_below(fact.target.table, work.subject)]
     for target in done[-1:]:
-        state, rows = work.state, Target("entity", target.table)
         work.existence = [each for each in work.existence if each.table != target.table]
-        often = Fact("having", 0, rows, "count", state.compare, state.values, is_negated=bool(state.negates))
-        add_having(work, often)
+        add_having(work, compare_waiting(work, Target("entity", target.table), "count"))
     return bool(done)
+
+
+def compare_waiting(work: Work, target: Target, aggregate: str) -> Fact:
+    """Return the condition that compares a figure with the number that waits."""
+    state = work.state
+    return Fact("having", 0, target, aggregate, state.compare, state.values, is_negated=bool(state.negates))
 
 
 STEPS = (

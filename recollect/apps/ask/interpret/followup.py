@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from recollect.apps.ask.interpret.compose import compose
 from recollect.apps.ask.interpret.conditions import add_definitions, find_moment, merge_periods
-from recollect.apps.ask.interpret.finish import make_metric
+from recollect.apps.ask.interpret.finish import compared_grain, make_metric
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Op, Order, Ref
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import Feature, score
@@ -25,6 +25,7 @@ from recollect.apps.ask.interpret.work import Draft, Work, make_ref, negate
 
 WIDTH = 25
 SHORT, MEDIUM = 4, 7  # words of a typical follow-up
+UNSURE = 0.25  # cue of a short question that may as well be complete
 QUESTION_WORDS = frozenset(("how", "what", "which", "who", "list", "show"))
 THEM = frozenset((("of", "them"), ("of", "those"), ("of", "these")))
 PRONOUNS = frozenset(("they", "them", "these", "those", "their", "它们", "他们"))
@@ -101,9 +102,9 @@ def follow_up(linked: Linked, last: Frame) -> list[Draft]:
 
 
 def make_draft(change: Change, linked: Linked) -> Draft:
-    strength = cue_strength(linked.tokens)
-    is_cued = ("follow_cue", strength) if strength > 0 else ("follow_without_cue", 1.0)
     named = change.work.tables("entity", "show", "metric")
+    strength = cue_strength(linked.tokens, is_named=bool(named))
+    is_cued = ("follow_cue", strength) if strength > 0 else ("follow_without_cue", 1.0)
     unused = ("table_unused", float(len(named - change.frame.tables)))
     unsure = ("follow_unsure", float(not linked.is_last_sure))
     features = (*change.state.features, *change.features, is_cued, unused, unsure)
@@ -118,14 +119,17 @@ def points_back(tokens: Sequence[Token]) -> bool:
     return is_group or any(token.lower in PRONOUNS for token in tokens)
 
 
-def cue_strength(tokens: Sequence[Token]) -> float:
-    """Return how much the question looks like a follow-up: short, pointing back, without a verb of its own."""
+def cue_strength(tokens: Sequence[Token], *, is_named: bool) -> float:
+    """Return how much the question looks like a follow-up: short, pointing back, without a verb of its own. A few words
+    that name rows or a figure may be a complete question; more of them, or a question word before them, are one."""
     pointing = [(start, end) for start, end in token_spans(tokens) if is_pointing(tokens[start:end], start == 0)]
     # "What about" asks nothing by itself.
     is_opener = any(start == 0 and end > 1 for start, end in pointing)
     asks = not is_opener and any(token.lower in QUESTION_WORDS for token in tokens[:2])
     brevity = 1.0 if len(tokens) <= SHORT else 0.5 if len(tokens) <= MEDIUM else 0.0
-    return bool(pointing) + brevity - 0.5 * asks
+    cue = bool(pointing) + brevity - 0.5 * asks
+    is_complete = is_named and not pointing and len(tokens) > 1
+    return min(cue, UNSURE if len(tokens) <= SHORT and not asks else 0.0) if is_complete else cue
 
 
 def token_spans(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
@@ -287,6 +291,10 @@ def change_periods(change: Change) -> None:
     if periods:
         moment = old[0].of if old else change.find_moment()
         change.set("period", periods=tuple(replace(each, of=moment) for _, each in periods))
+        frame = change.frame
+        compared = [Group(each.of, compared_grain(each)) for each in frame.periods if each.others]
+        if compared and change.work.facts("compare") and frame.metrics and not any(each.grain for each in frame.groups):
+            change.set("group", groups=(*frame.groups, compared[0]))  # a figure for each of them
 
 
 def change_order(change: Change) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from recollect.apps.ask.interpret import schema_roles
@@ -103,6 +103,7 @@ class Target:
     expression: str = ""
     aggregate: str = ""
     via: tuple[str, ...] = ()
+    per: str = ""  # the table for each of whose rows the figure is added up: the value of an order with lines
 
     def is_same_column(self, other: Target) -> bool:
         return (self.table, self.column) == (other.table, other.column)
@@ -161,6 +162,12 @@ class SchemaIndex:
         """Return the amount of money that a row of the table is worth."""
         return next((target for target in self.figures if target.table == table), None)
 
+    def total_worth(self, table: str) -> Target | None:
+        """Return the amount that the rows below a row of the table add up to: an order is worth what its lines are."""
+        below = {join.table for join in self.model.joins if join.to == table} - {table}
+        best = next((target for target in self.figures if target.table in below), None)
+        return replace(best, per=table) if best else None
+
     def add_figures(self) -> None:
         """Rank the amounts of money. Words for revenue name the best one, and the others less well."""
         rated = [
@@ -214,8 +221,8 @@ class SchemaIndex:
                 self.names[phrase] = kept
 
     def add_value_names(self, info: TableInfo) -> None:
-        """Name what a row is worth: the "order value" is the order's own amount."""
-        target = self.worth(info.name)
+        """Name what a row is worth: the "order value" is the order's own amount, or that of its lines together."""
+        target = self.worth(info.name) or self.total_worth(info.name)
         if target is None:
             return
         for word in VALUE_WORDS:
