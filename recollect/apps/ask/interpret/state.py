@@ -38,10 +38,6 @@ class Fact:
     span: Span | None = None
     fragment: Frame | None = None
 
-    @property
-    def is_equal_number(self) -> bool:
-        return self.kind == "filter" and self.op == "=" and not self.is_text
-
 
 START = Fact("start", -1)  # stands before the first fact
 
