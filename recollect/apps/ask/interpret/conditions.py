@@ -169,10 +169,8 @@ def find_nearest_moment(work: Work, base: str) -> Ref | None:
     ]
     if not near:
         return None
-    info = work.index.tables[min(near)[-1]]
-    if len(info.moments) > 1:
-        work.guessed_moment = info.main_moment
-    return Ref(info.name, info.main_moment)
+    nearest = min(near)[-1]
+    return Ref(nearest, work.index.tables[nearest].main_moment)
 
 
 def add_definitions(work: Work) -> None:

@@ -58,7 +58,6 @@ WEIGHTS: Mapping[str, float] = {
     "superlative_guessed": -1.4,
     "figure_guessed": -1.0,
     "person_guessed": -0.3,
-    "other_moment": -1.0,
     "void_kept": -0.8,  # cancelled rows are added up too
     "skip_taught": -4.0,
     "by_not_group": -0.8,

@@ -31,14 +31,11 @@ def spread(frame: Frame, work: Work) -> Iterator[tuple[Frame, list[Feature], lis
 
 
 def definition_variants(frame: Frame, work: Work) -> Iterator[Variant]:
-    """Money is added up without cancelled rows, or with them; the date is the main one, or the next likely one."""
+    """Money is added up without cancelled rows, or with them."""
     counted = without_void_rows(frame, work)
     yield counted, []
     if counted is not frame:
         yield frame, [("void_kept", 1.0)]
-    other = with_other_moment(counted, work)
-    if other is not counted:
-        yield other, [("other_moment", 1.0)]
 
 
 def without_void_rows(frame: Frame, work: Work) -> Frame:
@@ -54,19 +51,6 @@ def without_void_rows(frame: Frame, work: Work) -> Frame:
     if void is None or (void.of.table, void.of.column) in asked:
         return frame
     return replace(frame, filters=(*frame.filters, replace(void, is_default=True)))
-
-
-def with_other_moment(frame: Frame, work: Work) -> Frame:
-    """Return the frame by another date of the same rows, where the question does not say which is meant."""
-    used = [*(each.of for each in frame.periods), *(each.of for each in frame.groups if each.grain)]
-    for old in used[:1]:
-        info = work.index.tables[old.table]
-        if len(info.moments) > 1 and old.column == work.guessed_moment:
-            new = replace(old, column=info.moments[1])
-            periods = tuple(replace(each, of=new) if each.of == old else each for each in frame.periods)
-            groups = tuple(replace(each, of=new) if each.of == old else each for each in frame.groups)
-            return replace(frame, periods=periods, groups=groups)
-    return frame
 
 
 # Several values of one column ----------------------------------------------------------------------------------------

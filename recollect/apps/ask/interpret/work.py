@@ -56,7 +56,6 @@ class Work:
     linked: Linked
     state: State
     subject: str = ""
-    guessed_moment: str = ""  # the date that is meant, where the question does not say which
     metrics: list[Metric] = field(default_factory=list)
     groups: list[Group] = field(default_factory=list)
     columns: list[Ref] = field(default_factory=list)
