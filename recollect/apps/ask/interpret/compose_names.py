@@ -9,31 +9,20 @@ from typing import Any
 from recollect.apps.ask.interpret.compose_values import number_features
 from recollect.apps.ask.interpret.index import NO_COLUMN, ColumnInfo, Target
 from recollect.apps.ask.interpret.link import GUESSED, Link, Linked
+from recollect.apps.ask.interpret.operands import (
+    DETERMINERS,
+    is_coordinated,
+    is_pending_figure,
+    is_same_column,
+    lead_word,
+    name_features,
+)
 from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.state import Fact, FactKind, State
 
 NAMED = 0.95  # score from which the model itself uses the name
 ROWS = ":rows"  # a superlative of how often something occurs
-OF_WORDS = frozenset(
-    (
-        "the",
-        "a",
-        "an",
-        "all",
-        "their",
-        "its",
-        "our",
-        "any",
-        "some",
-        "each",
-        "every",
-        "these",
-        "those",
-        "of",
-        "for",
-        "on",
-    )
-)
+OF_WORDS = DETERMINERS | {"of", "for", "on"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +31,12 @@ class Name:
 
     state: State
     link: Link
-    linked: Linked
+    info: ColumnInfo
+    is_measure: bool
+    is_below: bool  # a figure of rows that belong to the rows named before
     features: list[Feature]
     changes: dict[str, Any]
-
-    @property
-    def info(self) -> ColumnInfo:
-        return self.linked.index.column_of(self.link.target)
-
-    @property
-    def is_measure(self) -> bool:
-        return self.linked.index.is_measure(self.link.target)
+    is_elsewhere: bool = False  # another table than the rows named beside it
 
     @property
     def rows(self) -> Target:
@@ -63,6 +47,11 @@ class Name:
     def is_expression(self) -> bool:
         """Whether it is a figure that no single column holds."""
         return self.link.kind == "measure"
+
+    @property
+    def place(self) -> list[Feature]:
+        """What speaks against showing it where it stands."""
+        return [("shown_in_where", 1.0)] if self.state.in_where else []
 
     @property
     def opened(self) -> dict[str, Any]:
@@ -81,6 +70,9 @@ class Name:
         is_descending = self.state.superlative.startswith(("desc", "last"))
         return self.fact("superlative", aggregate, is_descending=is_descending, number=self.state.limit, **details)
 
+    def order(self, aggregate: str = "", **details: Any) -> Fact:
+        return self.fact("order", aggregate, is_descending=self.state.order == "desc", **details)
+
     def move(self, fact: Fact | None, *features: Feature, **changes: Any) -> State:
         return self.state.move(self.link.end, *self.features, *features, fact=fact, **{**self.changes, **changes})
 
@@ -96,21 +88,37 @@ def apply_entity(state: State, link: Link, linked: Linked) -> Iterator[State]:
     changes: dict[str, Any] = {"entity": link.target.table, "used": add_use(state, link), "junction": ""}
     if link.score <= GUESSED:
         changes["skipped"] = (*state.skipped, link.start)
-    name = Name(state, link, linked, link.name_features, changes)
+    is_amount = "much" in {token.lower for token in linked.tokens[: link.start]}
+    name = Name(state, link, NO_COLUMN, is_amount, False, name_features(link), changes)
     if state.counts:
-        count = name.fact("metric", "count", target=name.rows)
-        yield name.move(count, counts=False, last_aggregates=("count",))
+        yield from count_entity(name)
         return
     for read in ENTITY_READINGS:
         yield from read(name)
-    mention = name.fact("entity", in_where=state.in_where, junction=state.junction, role=state.role,
-                        in_figure=bool(state.aggregates))  # fmt: skip
+    mention = name.fact("entity", in_where=state.in_where, lead=lead_word(linked, link.start), junction=state.junction,
+                        role=state.role, in_figure=bool(state.aggregates))  # fmt: skip
     if state.numbers and not state.compare and not state.superlative:
         limit = Fact("limit", link.start, number=state.limit)
         yield name.move(mention, facts=(*state.facts, limit), numbers=())
     # A negation that reaches past a noun rarely means what comes after it.
     past = [("operator_past_noun", 1.0)] if state.negates else []
-    yield name.move(mention, *past, *([("by_not_group", 3.0)] if state.groups or state.is_coordinated else []))
+    yield name.move(mention, *past, *([("by_not_group", 3.0)] if state.groups or is_coordinated(state) else []))
+
+
+def count_entity(name: Name) -> Iterator[State]:
+    """`number of X`: a figure, or what the rows are ordered or limited by."""
+    state = name.state
+    changes: dict[str, Any] = {"counts": False, "last_aggregates": ("count",)}
+    if state.aggregates == ("avg",):
+        # "the average number of orders" is a number of orders per something
+        yield name.move(name.fact("metric", "per", target=name.rows), **changes, aggregates=())
+        return
+    if state.order:
+        yield name.move(name.order("count", target=name.rows), **changes, order="")
+        return
+    if state.superlative:
+        yield name.move(name.top("count", target=name.rows), **changes, superlative="", numbers=())
+    yield name.move(name.fact("metric", "count", target=name.rows), **changes)
 
 
 def compare_count(name: Name) -> Iterator[State]:
@@ -131,7 +139,7 @@ def rank_by_count(name: Name) -> Iterator[State]:
 
 
 def group_by_entity(name: Name) -> Iterator[State]:
-    if name.state.groups or name.state.is_coordinated:
+    if name.state.groups or is_coordinated(name.state):
         yield name.move(name.fact("group", role=name.state.role), groups=False)
 
 
@@ -141,12 +149,11 @@ def require_absence(name: Name) -> Iterator[State]:
 
 
 def count_total(name: Name) -> Iterator[State]:
-    """`total orders` is their number, "how much" is none."""
-    is_amount = any(token.lower == "much" for token in name.linked.tokens[: name.link.start])
-    if name.state.aggregates == ("sum",) and not is_amount:
+    """`total orders` is their number."""
+    if name.state.aggregates == ("sum",) and not name.is_measure:
         yield name.move(name.fact("metric", "count", target=name.rows), ("counted_total", 1.0), aggregates=())
     if name.state.aggregates == ("avg",):
-        yield name.move(name.fact("metric", "count", target=name.rows), ("counted_total", 1.0))
+        yield name.move(name.fact("metric", "per", target=name.rows), ("counted_total", 1.0), aggregates=())
 
 
 ENTITY_READINGS: tuple[Reading, ...] = (
@@ -155,12 +162,15 @@ ENTITY_READINGS: tuple[Reading, ...] = (
 
 
 def apply_column(state: State, link: Link, linked: Linked) -> Iterator[State]:
-    features = [*link.name_features, *owner_features(state, link, linked), *figure_features(state, link)]
+    features = [*name_features(link), *owner_features(state, link, linked), *figure_features(state, link)]
     changes = {"used": add_use(state, link), "junction": "", "waits": False}
-    name = Name(state, link, linked, features, changes)
+    info, is_measure = linked.index.column_of(link.target), linked.index.is_measure(link.target)
+    is_below = bool(state.entity) and is_figure_of(state.entity, link, linked)
+    is_elsewhere = link.target.table not in linked.tables_at(link.end) | {state.entity}
+    name = Name(state, link, info, is_measure, is_below, features, changes, is_elsewhere=is_elsewhere)
     found = [following for read in COLUMN_READINGS for following in read(name)]
     yield from found
-    if not found or state.negates or state.superlative or state.is_coordinated:
+    if not found or state.negates or state.superlative or is_coordinated(state):
         yield from read_plain(name)
 
 
@@ -176,6 +186,8 @@ def owner_features(state: State, link: Link, linked: Linked) -> list[Feature]:
     if link.score >= 1 and link.end - link.start > 1:
         return []
     after = find_owners(link.end, linked)
+    if any(is_figure_of(each, link, linked) for each in after):
+        return []
     if after:
         return [("owner_matches" if link.target.table in after else "owner_differs", 1.0)]
     if not state.entity or is_figure_of(state.entity, link, linked):
@@ -207,7 +219,7 @@ def count_column(name: Name) -> Iterator[State]:
         yield from require_flag(name)
         return
     if name.state.order:
-        yield name.move(name.fact("order", is_descending=name.state.order == "desc"), counts=False, order="")
+        yield name.move(name.order(), counts=False, order="")
         return
     # "How many units" adds them up, "how many different prices" does not.
     is_distinct = any(fact.kind == "distinct" for fact in name.state.facts)
@@ -220,7 +232,6 @@ def count_column(name: Name) -> Iterator[State]:
 
 
 def aggregate_column(name: Name) -> Iterator[State]:
-    """`average price`: a figure; what it is ordered, ranked or compared by waits for the whole question."""
     state = name.state
     is_repeated = state.junction == "and" and state.last_aggregates != ("count",)
     aggregates = state.aggregates or (state.last_aggregates if is_repeated else ())
@@ -228,9 +239,30 @@ def aggregate_column(name: Name) -> Iterator[State]:
         return
     if name.figure == "count":  # a number of rows is neither added up nor averaged
         aggregates = ("count",)
-    facts = tuple(name.fact("metric", each) for each in aggregates)
-    changes: dict[str, Any] = {"aggregates": (), "last_aggregates": aggregates, **name.opened}
-    yield name.move(None, *measure_features(name, aggregates), facts=(*state.facts, *facts), **changes)
+    extra = measure_features(name, aggregates)
+    changes: dict[str, Any] = {"aggregates": (), "last_aggregates": aggregates}
+    if len(aggregates) > 1:
+        facts = tuple(name.fact("metric", each) for each in aggregates)
+        yield name.move(None, *extra, **changes, facts=(*state.facts, *facts))
+        return
+    for fact, more in place_aggregate(name, aggregates[0]):
+        yield name.move(fact, *extra, **changes, **more)
+
+
+def place_aggregate(name: Name, aggregate: str) -> Iterator[tuple[Fact, dict[str, Any]]]:
+    """Yield what an aggregated column is used for: to order, rank or compare, else as a figure."""
+    state = name.state
+    if state.order:
+        yield name.order(aggregate), {"order": ""}
+    elif state.superlative:
+        yield name.top(aggregate), {"superlative": "", "groups": False, "numbers": ()}
+    elif state.compare and state.numbers:
+        yield name.fact("having", aggregate, op=state.compare, values=state.values), {"compare": "", "numbers": ()}
+    else:
+        if state.in_where and aggregate in ("max", "min"):
+            top = name.fact("superlative", is_descending=aggregate == "max", number=state.limit)
+            yield top, {"numbers": ()}
+        yield name.fact("metric", aggregate), name.opened
 
 
 def measure_features(name: Name, aggregates: tuple[str, ...]) -> list[Feature]:
@@ -238,29 +270,33 @@ def measure_features(name: Name, aggregates: tuple[str, ...]) -> list[Feature]:
     info, is_extreme = name.info, set(aggregates) <= {"min", "max"}
     if info.is_key:
         return [("key_as_measure", 1.0)]
-    is_fine = info is NO_COLUMN or info.is_number or (is_extreme and info.role == "moment")
+    is_fine = info is NO_COLUMN or (is_extreme if info.role == "moment" else info.is_number)
     return [] if is_fine else [("text_as_measure", 0.4 if is_extreme else 1.0)]
 
 
 def order_by_column(name: Name) -> Iterator[State]:
-    if name.state.order and not name.state.is_pending_figure:
-        yield name.move(name.fact("order", is_descending=name.state.order == "desc"), order="")
+    if name.state.order and not is_pending_figure(name.state):
+        yield name.move(name.order(), order="")
 
 
 def rank_by_column(name: Name) -> Iterator[State]:
     """`the highest price`: rows ranked by the column, its maximum, or groups ranked by their sum or count."""
     state = name.state
-    if not state.superlative or ":" in state.superlative.removesuffix(ROWS) or state.is_pending_figure:
+    if not state.superlative or ":" in state.superlative.removesuffix(ROWS) or is_pending_figure(state):
         return
     extra = superlative_features(name)
     changes: dict[str, Any] = {"superlative": "", "groups": False, "numbers": ()}
     total = name.top(name.figure, in_where=state.in_where)
     if name.is_measure:
         yield name.move(total, *extra, **changes)
+        if state.last.kind == "grain":
+            return  # "best month for sales": the months are ranked, not the single sales
     yield name.move(replace(total, aggregate=""), *extra, **changes)
     if not state.numbers and not state.in_where:
         # "Which orders have the highest amount" asks for the orders, "the highest order amount" does not.
-        is_about_rows = any(fact.kind == "entity" and fact.at < name.link.start - 1 for fact in state.facts)
+        is_about_rows = any(
+            fact.kind == "entity" and not fact.in_where and fact.at < name.link.start - 1 for fact in state.facts
+        )
         doubt = ("superlative_as_aggregate", 4.0 if is_about_rows else 0.0)
         yield name.move(name.fact("metric", "max" if total.is_descending else "min"), *extra, doubt, **changes)
     if name.info.role == "dimension":
@@ -273,21 +309,21 @@ def superlative_features(name: Name) -> list[Feature]:
     if info.is_number and info.is_key:
         return [("key_as_measure", 1.0)]
     is_latest = info.role == "moment" and name.state.superlative in ("last", "first")
-    is_ranked = info is NO_COLUMN or is_latest or info.is_number
+    is_ranked = info is NO_COLUMN or is_latest or info.role == "measure" or (info.is_number and info.role != "moment")
     return [] if is_ranked else [("superlative_of_text", 1.0)]
 
 
 def compare_column(name: Name) -> Iterator[State]:
     """`more than 300 sales`: the number came first."""
     state = name.state
-    if not state.compare or state.is_pending_figure:
+    if not state.compare or is_pending_figure(state):
         return
     condition = name.fact("filter", op=state.compare, values=state.values, is_text=False)
     if state.compare.endswith("average"):
         yield name.move(replace(condition, values=()), compare="")
     elif state.numbers:
         yield name.move(condition, *number_features(name.info, state.numbers), compare="", numbers=())
-        if state.entity and is_figure_of(state.entity, name.link, name.linked):
+        if name.is_below:
             # "artists with more than 50 in sales": all of their sales together
             having = name.fact(
                 "having", name.figure, op=state.compare, values=state.values, is_negated=bool(state.negates)
@@ -297,7 +333,7 @@ def compare_column(name: Name) -> Iterator[State]:
 
 def group_by_column(name: Name) -> Iterator[State]:
     state = name.state
-    if state.superlative or not (state.groups or state.is_coordinated):
+    if state.superlative or not (state.groups or is_coordinated(state)):
         return
     extra: list[Feature] = [("group_by_measure", 1.0)] if name.is_measure else []
     group = name.fact("group", role=state.role)
@@ -315,7 +351,7 @@ def read_plain(name: Name) -> Iterator[State]:
     if any(fact.kind in ("metric", "superlative") and fact.target == link.target for fact in state.facts):
         yield state.move(link.end, **name.changes)
         return
-    if state.superlative or state.is_pending_figure:
+    if state.superlative or is_pending_figure(state):
         name = replace(name, features=[*name.features, ("operator_past_noun", 1.0)])
     for read in PLAIN_READINGS:
         yield from read(name)
@@ -330,32 +366,35 @@ def sum_measure(name: Name) -> Iterator[State]:
     # "Sale amount", "units sold" and "how many units did we sell" have one figure, not two.
     is_second = not state.junction and any(fact.kind == "metric" for fact in state.facts)
     extra = [
-        ("shown_in_where", float(state.in_where)), ("second_figure", float(is_second)),
-        ("column_summed", float(is_exact)),
-    ]  # fmt: skip
+        *name.place,
+        *([("second_figure", 1.0)] if is_second else []),
+        *([("column_summed", 1.0)] if is_exact else []),
+    ]
     aggregate = link.target.aggregate or "sum"
     yield name.move(name.fact("metric", aggregate, in_where=state.in_where), *extra, **name.opened)
     if state.entity and link.target.table != state.entity and not is_exact:
-        # "tracks that were never sold": a verb that stands for rows of another table
-        yield name.move(name.fact("exists", target=name.rows, is_negated=bool(state.negates)), negates=0)
+        # "tracks that were never sold": a verb that stands for rows of another table, and names no figure
+        is_named = any(feature == "named_figure" for feature, _ in name.features)
+        exists = name.fact("exists", target=name.rows, is_negated=bool(state.negates))
+        yield name.move(exists, ("named_figure", -1.0 if is_named else 0.0), negates=0)
 
 
 def show_column(name: Name) -> Iterator[State]:
-    state, info = name.state, name.info
+    state, extra = name.state, name.place
     if name.is_expression:
         return
-    extra = [
-        ("shown_in_where", float(state.in_where)),
-        ("foreign_key_shown", float(info.role == "foreign" and info.type != "text")),
-        ("measure_listed", float(name.is_measure and name.link.score < 1)),
-        ("flag_shown", float(bool(info.yes))),
-    ]
+    if name.info.role == "foreign" and name.info.type != "text":
+        extra.append(("foreign_key_shown", 1.0))
+    if name.is_measure and name.link.score < 1:
+        extra.append(("measure_listed", 1.0))
+    if name.info.yes:
+        extra.append(("flag_shown", 1.0))
     show = name.fact("show", in_where=state.in_where, junction=state.junction, role=state.role)
     yield name.move(show, *extra, **name.opened)
 
 
 def require_missing(name: Name) -> Iterator[State]:
-    if name.state.negates and name.info is not NO_COLUMN and not name.info.yes:
+    if name.state.negates and not name.is_expression and not name.info.yes:
         yield name.move(name.fact("filter", op="is null"), negates=0)
 
 
@@ -364,14 +403,13 @@ def require_flag(name: Name) -> Iterator[State]:
     if name.info.yes:
         flag = name.fact("filter", op="=" if len(name.info.yes) == 1 else "in", values=name.info.yes,
                          is_text=name.info.type == "text", is_negated=bool(name.state.negates))  # fmt: skip
-        near = name.linked.tables_at(name.link.end) | {name.state.entity}
-        yield name.move(flag, ("flag_elsewhere", float(name.link.target.table not in near)), negates=0)
+        yield name.move(flag, ("flag_elsewhere", float(name.is_elsewhere)), negates=0)
 
 
 def repeat_condition(name: Name) -> Iterator[State]:
     """The column of a value that was given before."""
     filtered = [fact.target for fact in name.state.facts if fact.kind == "filter"]
-    if any(name.link.target.is_same_column(each) for each in filtered):
+    if any(is_same_column(name.link.target, each) for each in filtered):
         yield name.move(None, ("column_beside_value", 0.6))
 
 

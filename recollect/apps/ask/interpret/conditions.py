@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Op, Period, Ref
-from recollect.apps.ask.interpret.index import NO_COLUMN, ColumnInfo
+from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Period, Ref
+from recollect.apps.ask.interpret.index import NO_COLUMN, ColumnInfo, Target
+from recollect.apps.ask.interpret.periods import Unit
 from recollect.apps.ask.interpret.state import Fact
 from recollect.apps.ask.interpret.work import Work, make_ref, negate
+
+Range = tuple[str | None, str | None]
+NEAR = 2  # words between two periods that belong together
 
 
 def add_conditions(work: Work) -> None:
@@ -18,11 +22,14 @@ def add_conditions(work: Work) -> None:
     for fact in work.facts("having"):
         add_having(work, fact)
     for fact in work.facts("exists"):
-        work.existence.append(Existence(fact.target.table, fact.is_negated, via=fact.target.via))
+        if fact.target.table == work.subject:
+            work.note("left_over")
+        else:
+            work.existence.append(Existence(fact.target.table, fact.is_negated, via=fact.target.via))
     base = work.base
-    for fact, period in merge_periods(work):
-        add_period(work, base, fact, period)
-    grains = work.facts("grain")
+    for period in merge_periods(work):
+        add_period(work, base, period)
+    grains = work.facts("grain")[int(work.averaged_grain) :]
     # "The trend by quarter" is one by quarter.
     for fact in [each for each in grains if not each.op] or grains[:1]:
         add_grain(work, base, fact)
@@ -43,11 +50,11 @@ def add_having(work: Work, fact: Fact) -> None:
     """Add a condition on a count or a sum: of the related rows of each subject, or of each group."""
     ref = make_ref(fact.target, work.index)
     having = Having(Metric(fact.aggregate, ref), negate(fact.op, fact.is_negated), fact.values)
-    joins = work.index.joins
-    if not (work.columns or work.metrics or work.groups) and joins.is_below(ref.table, work.subject):
+    is_bare = not (work.columns or work.metrics or work.groups or work.order or work.having)
+    if is_bare and not ref.via and work.index.joins.is_below(ref.table, work.subject):
         # "Customers who spent over 1000" are shown with what they spent.
         work.groups, work.metrics, work.having = [Group(Ref(work.subject))], [having.metric], [having]
-    elif joins.path(work.subject, ref.table, ref.via) and not joins.belongs(work.subject, ref.table, ref.via):
+    elif is_of_rows(work) and is_fan_out(work, ref):
         work.existence.append(Existence(ref.table, having=having, via=ref.via))
     elif work.metrics or work.groups or work.columns:
         if not work.metrics and not work.groups:
@@ -57,52 +64,93 @@ def add_having(work: Work, fact: Fact) -> None:
         work.note("left_over")
 
 
-def merge_periods(work: Work) -> list[tuple[Fact, Period]]:
-    """Return the periods with the fact that each begins with, their dates still unknown. "From June to August" is one
-    range, "2021 and 2023" are alternatives."""
-    merged: list[tuple[Fact, Period]] = []
+def is_of_rows(work: Work) -> bool:
+    """Whether a condition is about each row of the subject, not about groups."""
+    return not work.groups and (not work.columns or work.subject in work.tables("entity"))
+
+
+def is_fan_out(work: Work, ref: Ref) -> bool:
+    """Whether a row of the subject has several rows there."""
+    is_one = work.index.joins.belongs(work.subject, ref.table, ref.via)
+    return not is_one and bool(work.index.joins.path(work.subject, ref.table, ref.via))
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Periods of a question that belong together: one range, or alternatives."""
+
+    target: Target
+    unit: Unit
+    text: str
+    ranges: tuple[Range, ...]
+    op: str
+    at: int
+    last: int  # where its last word ends
+    is_negated: bool
+
+
+def merge_periods(work: Work) -> list[Interval]:
+    """Join "from June to August" into one range and "2021 and 2023" into alternatives. Periods that are compared are
+    alternatives, however far apart they are named."""
+    merged: list[Interval] = []
+    is_compared = bool(work.facts("compare"))
     for fact in work.facts("period"):
         if fact.span is None:
             continue
-        start, end = find_bounds(fact.op, fact.span.start.isoformat(), fact.span.end.isoformat())
-        made = Period(Ref(""), start, end, fact.text, is_negated=fact.is_negated)
-        joined = join_periods(*merged[-1], fact, made) if merged else None
-        merged = [*merged[:-1], (merged[-1][0], joined)] if joined else [*merged, (fact, made)]
+        bounds = find_bounds(fact.op, fact.span.start.isoformat(), fact.span.end.isoformat())
+        made = Interval(
+            fact.target, fact.span.unit, fact.text, (bounds,), fact.op, fact.at, fact.span.last, fact.is_negated
+        )
+        is_related = bool(merged) and (
+            is_compared or (made.at - merged[-1].last <= NEAR and merged[-1].target == made.target)
+        )
+        joined = join_intervals(merged[-1], made, fact) if is_related else None
+        merged = [*merged[:-1], joined] if joined else [*merged, made]
     return merged
 
 
-def join_periods(first: Fact, before: Period, fact: Fact, made: Period) -> Period | None:
-    """Return both periods as one; None if they have nothing to do with each other."""
-    if before.is_negated != made.is_negated:
-        return None
-    is_continued = first.op == "between" or not fact.junction
-    if is_continued and before.start is not None and before.start < (made.end or ""):
-        return replace(before, end=made.end, text=f"{before.text} - {made.text}")
-    if fact.junction and not fact.op and not first.op:
-        others = (*before.others, (made.start, made.end))
-        return replace(before, text=f"{before.text}, {made.text}", others=others)
+def join_intervals(before: Interval, made: Interval, fact: Fact) -> Interval | None:
+    """Return both periods as one interval; None if they have nothing to do with each other."""
+    [bounds] = made.ranges
+    if is_one_range(before, fact, bounds):
+        ranges = ((before.ranges[0][0], bounds[1]), *before.ranges[1:])
+        return replace(before, text=f"{before.text} - {fact.text}", ranges=ranges)
+    if fact.junction and not fact.op and not before.op:
+        return replace(before, text=f"{before.text}, {fact.text}", ranges=(*before.ranges, bounds))
     return None
 
 
-def find_bounds(op: str, start: str, end: str) -> tuple[str | None, str | None]:
+def is_one_range(before: Interval, fact: Fact, bounds: Range) -> bool:
+    """Whether a period ends the range that the one before begins."""
+    start = before.ranges[0][0]
+    is_continued = before.op == "between" or fact.op == "<=" or not fact.junction
+    return is_continued and start is not None and start < (bounds[1] or "")
+
+
+def find_bounds(op: str, start: str, end: str) -> Range:
     """Return the half-open range of `after 2008`, `before May`, `since 2020`."""
-    ranges = {">": (end, None), ">=": (start, None), "<": (None, start), "<=": (None, end)}
+    ranges: dict[str, Range] = {">": (end, None), ">=": (start, None), "<": (None, start), "<=": (None, end)}
     return ranges.get(op, (start, end))
 
 
-def add_period(work: Work, base: str, fact: Fact, period: Period) -> None:
-    info = work.index.column_of(fact.target)
-    year = find_year(work, base, info) if fact.span and fact.span.unit == "year" else None
+def make_period(ref: Ref, interval: Interval) -> Period:
+    (start, end), *others = interval.ranges
+    return Period(ref, start, end, interval.text, tuple(others), interval.is_negated)
+
+
+def add_period(work: Work, base: str, interval: Interval) -> None:
+    info = work.index.column_of(interval.target)
+    year = find_year(work, base, info) if interval.unit == "year" else None
     if year is not None:
-        work.filters.append((filter_year(year, period), Fact("filter", fact.at)))
+        work.filters.append((filter_year(year, interval), Fact("filter", interval.at)))
         work.note("year_column")
         return
-    mentioned = find_mentioned_moment(work) if info is NO_COLUMN else None
+    mentioned = find_mentioned_moment(work, interval.at) if info is NO_COLUMN else None
     moment = mentioned or find_moment(work, base, info)
     if moment is None:
         work.note("left_over")
     else:
-        work.periods.append(replace(period, of=moment))
+        work.periods.append(make_period(moment, interval))
 
 
 def add_grain(work: Work, base: str, fact: Fact) -> None:
@@ -117,11 +165,15 @@ def add_grain(work: Work, base: str, fact: Fact) -> None:
         work.note("default_aggregate", 2)
 
 
-def find_mentioned_moment(work: Work) -> Ref | None:
-    """Return the date of the other rows that were named last: "without orders in 2025" means the orders' date."""
-    tables = [fact.target.table for fact in work.facts("entity", "exists", "having")][-1:]
-    moment = work.index.tables[tables[0]].main_moment if tables and tables[0] != work.subject else ""
-    return Ref(tables[0], moment) if moment else None
+def find_mentioned_moment(work: Work, at: int) -> Ref | None:
+    """Return the date of the rows named just before the period: "without orders in 2025" means the orders' date."""
+    before = [fact.target.table for fact in work.facts("entity", "exists", "having") if fact.at < at]
+    # "This year, which customers did not order": what happened comes later.
+    before = before or [fact.target.table for fact in work.facts("exists")]
+    if not before or before[-1] == work.subject:
+        return None
+    moment = work.index.tables[before[-1]].main_moment
+    return Ref(before[-1], moment) if moment else None
 
 
 def find_year(work: Work, base: str, info: ColumnInfo) -> Ref | None:
@@ -137,14 +189,16 @@ def find_year(work: Work, base: str, info: ColumnInfo) -> Ref | None:
     return None
 
 
-def filter_year(ref: Ref, period: Period) -> Filter:
+def filter_year(ref: Ref, interval: Interval) -> Filter:
     """Compare a column of years with the numbers of the years."""
-    years = tuple(start[:4] for start, _ in period.ranges if start)
-    last = (str(int(period.end[:4]) - 1),) if period.end else ()
+    _, end = interval.ranges[0]
+    years = tuple(begin[:4] for begin, _ in interval.ranges if begin)
+    last = (str(int(end[:4]) - 1),) if end else ()
     if len(years) > 1 or years == last:
-        return Filter(ref, negate("in" if len(years) > 1 else "=", period.is_negated), years, is_text=False)
-    op: Op = "between" if years and last else ">=" if years else "<="
-    return Filter(ref, op, years + last, is_text=False)
+        return Filter(ref, negate("in" if len(years) > 1 else "=", interval.is_negated), years, is_text=False)
+    if years and last:
+        return Filter(ref, "between", years + last, is_text=False)
+    return Filter(ref, ">=" if years else "<=", years or last, is_text=False)
 
 
 def find_moment(work: Work, base: str, info: ColumnInfo = NO_COLUMN) -> Ref | None:
@@ -169,8 +223,11 @@ def find_nearest_moment(work: Work, base: str) -> Ref | None:
     ]
     if not near:
         return None
-    nearest = min(near)[-1]
-    return Ref(nearest, work.index.tables[nearest].main_moment)
+    info = work.index.tables[min(near)[-1]]
+    if len(info.moments) > 1 and not work.guessed_moment:
+        work.guessed_moment = info.main_moment
+        work.note("moment_guessed")
+    return Ref(info.name, info.main_moment)
 
 
 def add_definitions(work: Work) -> None:
@@ -181,10 +238,9 @@ def add_definitions(work: Work) -> None:
             work.guess(fact.text)
             work.note("definition_unsure")
         work.existence += [replace(each, is_negated=each.is_negated != fact.is_negated) for each in fragment.existence]
-        if not (fragment.existence and (fact.is_negated or fragment.subject != work.subject)):
-            # Only a single condition can be turned into its opposite.
-            is_negated = fact.is_negated and len(fragment.filters) == 1 and not fragment.periods
-            work.filters += [(replace(each, op=negate(each.op, is_negated)), fact) for each in fragment.filters]
+        is_whole = fragment.existence and (fact.is_negated or fragment.subject != work.subject)
+        if not is_whole:
+            work.filters += [(each, fact) for each in define_filters(fragment, fact.is_negated)]
             work.periods = join_deadlines(work.periods, fragment.periods)
 
 
@@ -194,3 +250,9 @@ def join_deadlines(periods: list[Period], defined: Sequence[Period]) -> list[Per
     before = [each for each in periods if each.start is None and ends]
     joined = [replace(each, of=ends[0].of) for each in before]
     return [each for each in periods if each not in before] + (joined or list(defined))
+
+
+def define_filters(fragment: Frame, is_negated: bool) -> list[Filter]:
+    """Return the conditions on columns; only a single condition can be turned into its opposite."""
+    is_single = len(fragment.filters) == 1 and not fragment.periods
+    return [replace(each, op=negate(each.op, is_negated and is_single)) for each in fragment.filters]

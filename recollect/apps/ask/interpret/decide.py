@@ -25,7 +25,7 @@ PLAIN_COST, LONELY_COST = 1.5, 0.5
 # Features of readings that are wrong more often than right.
 DOUBTS = (
     "existence_of_mention", "owner_differs", "shown_off_entity", "mixed_tables", "open_unused", "imperfect_value",
-    "parallel_guessed", "table_unused", "definition_unsure", "by_not_group",
+    "contradiction", "parallel_guessed", "table_unused", "definition_unsure", "by_not_group",
 )  # fmt: skip
 NEVER = ("group_by_row", "follow_unsure")  # features of readings that are only offered
 

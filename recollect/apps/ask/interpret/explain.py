@@ -17,11 +17,9 @@ from recollect.apps.ask.interpret.index import SchemaIndex
 from recollect.apps.ask.interpret.words import is_chinese, split_name
 from recollect.apps.ask.semantic.model import Dimension, Moment
 
-ROWS: Mapping[str, list[str]] = tomllib.loads((files(__package__) / "titles.toml").read_text(encoding="utf-8"))
-LANGUAGES = ("en", "zh")
-TITLES: Mapping[str, Mapping[str, str]] = {
-    language: {key: words[n] for key, words in ROWS.items() if n < len(words)} for n, language in enumerate(LANGUAGES)
-}
+TITLES: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    (files(__package__) / "titles.toml").read_text(encoding="utf-8")
+)
 ENGLISH = TITLES["en"]
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
           "December")  # fmt: skip
@@ -98,11 +96,16 @@ def ranked_words(frame: Frame, wording: Wording) -> str:
     by = lower_first(order_target(order, frame, wording))
     groups = [group_words(group, wording) for group in frame.groups]
     what = wording.join(groups) if groups else list_words(frame, wording)
+    is_moment = order.of is not None and wording.index.column_of(order.of).role == "moment"
     if count == 1:
-        is_moment = order.of is not None and wording.index.column_of(order.of).role == "moment"
-        lowest, highest = ("earliest", "latest") if is_moment else ("lowest", "highest")
-        is_rows = wording.language == "en" and not frame.columns
-        return wording.say(highest if order.is_descending else lowest, singular(what) if is_rows else what, by)
+        key = (
+            ("latest" if order.is_descending else "earliest")
+            if is_moment
+            else "highest"
+            if order.is_descending
+            else "lowest"
+        )
+        return wording.say(key, singular(what) if wording.language == "en" and not frame.columns else what, by)
     what = plural(what) if wording.language == "en" and len(groups) == 1 else what
     return wording.say("top" if order.is_descending else "bottom", str(count), what, by)
 

@@ -7,15 +7,15 @@ named, and "both" as one condition or two are separate drafts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
-from functools import partial
 from typing import cast
 
 from recollect.apps.ask.interpret import schema_roles
 from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, add_having, find_moment
 from recollect.apps.ask.interpret.frame import (
+    Compute,
     Existence,
     Filter,
     Frame,
@@ -37,7 +37,7 @@ from recollect.apps.ask.interpret.variants import spread
 from recollect.apps.ask.interpret.work import Draft, Work, is_identifying, make_ref, negate
 
 OFTEN = frozenset(("once", "twice", "times", "次"))
-UNITS: tuple[tuple[int, Grain], ...] = ((1, "day"), (7, "week"), (31, "month"), (92, "quarter"))  # most days of each
+MOST_MONTHS = 200  # days above which a period is compared with the year before
 
 
 def finish(state: State, linked: Linked) -> Iterator[Draft]:
@@ -48,7 +48,7 @@ def finish(state: State, linked: Linked) -> Iterator[Draft]:
             work.guesses += [person.guess] if person.guess else []
             work.note("figure_guessed", figure.cost)
             work.note("person_guessed", person.cost)
-            works = (replace_figure(work), count_values(work), work) if work.subject else ()
+            works = (replace_figure(work), average_totals(work), count_values(work), work) if work.subject else ()
             for each in works:
                 if each is not None:
                     yield from finish_work(each)
@@ -77,6 +77,21 @@ def replace_figure(work: Work) -> Work | None:
     return start_work(replace(work.state, facts=facts), work.linked)
 
 
+def average_totals(work: Work) -> Work | None:
+    """Return the reading of "average revenue per customer" as one figure: all revenue by the number of customers. What
+    a row is worth ("average order value per year") is rather averaged for each group."""
+    averaged = [fact for fact in work.facts("metric") if fact.aggregate == "avg" and not fact.target.per]
+    grouped = [*work.facts("grain"), *(fact for fact in work.facts("group") if not fact.target.column)]
+    if len(averaged) != 1 or not grouped or averaged[0].target not in work.index.figures:
+        return None
+    facts = tuple(replace(each, aggregate="per") if each == averaged[0] else each for each in work.state.facts)
+    made = Work(work.linked, replace(work.state, facts=facts), work.subject)
+    words = [token.lower for token in work.linked.tokens[max(0, grouped[0].at - 1) : grouped[0].at + 1]]
+    is_total = all(end - start == 1 for start, end, target in work.state.used if target == averaged[0].target)
+    made.note("average_of_totals", -1.0 if is_total and "per" in words else 3.0)
+    return made
+
+
 def count_values(work: Work) -> Work | None:
     """Return the reading of a column that stands alone as its breakdown: how often each reason occurs."""
     shown = [fact for fact in work.state.facts if fact.kind == "show"]
@@ -96,9 +111,10 @@ def finish_work(work: Work) -> Iterator[Draft]:
     frame = work.frame()
     if not says_something(frame, work):
         return
+    chart = next((fact.text for fact in work.facts("chart")), "")
     for made, features, guesses in spread(frame, work):
         total = state.features + tuple(work.features) + tuple(features)
-        yield Draft(made, total, score(total), state, work.chart, (*work.guesses, *guesses))
+        yield Draft(made, total, score(total), state, chart, (*work.guesses, *guesses))
 
 
 def says_something(frame: Frame, work: Work) -> bool:
@@ -118,7 +134,7 @@ def find_subject(work: Work) -> str:
     first = [*counted, *work.named_entities, *([] if is_listed else valued)]
     tables = [fact.target.table for fact in (*first, *later)]
     tables += [fact.fragment.subject for fact in work.facts("define") if fact.fragment]
-    subject = next(iter(tables), "")
+    subject = tables[0] if tables else ""
     # "No-shows" that are a kind of appointment are appointments.
     is_kind = (
         bool(subject) and not first and subject in work.tables("filter") and schema_roles.is_kind(subject, work.index)
@@ -137,18 +153,28 @@ def add_metrics(work: Work) -> None:
 
 
 def make_metric(work: Work, fact: Fact, ref: Ref) -> Metric:
-    """Return the figure; an average number of rows is divided by what it is asked per."""
+    """Return the figure; an average of counts or of totals is divided by what it is asked per."""
     if fact.aggregate == "avg" and fact.target.per:
         return Metric("sum", ref, per=Group(Ref(fact.target.per)))
-    is_average = fact.aggregate == "count" and work.state.aggregates == ("avg",)
-    return Metric(fact.aggregate, ref, per=find_per(work, ref.table) if is_average else None)
+    is_late = fact.aggregate == "count" and work.state.aggregates == ("avg",)
+    if fact.aggregate != "per" and not is_late:
+        return Metric(fact.aggregate, ref)
+    aggregate = "sum" if ref.column or ref.expression else "count"
+    per = find_per(work, ref.table)
+    work.note("left_over", 0 if per or is_late else 1)
+    return Metric(aggregate, ref, per=per)
 
 
 def find_per(work: Work, table: str) -> Group | None:
-    """Return what a number is averaged over: the first group, taken out of the groups, or rows that were named."""
+    """Return what a figure is averaged over: the first group, taken out of the groups, or rows that were named."""
+    joins = work.index.joins
+    grains = work.facts("grain")
+    if grains and (moment := find_moment(work, table)):
+        work.averaged_grain = True
+        return Group(moment, cast(Grain, grains[0].text))
     named = [*work.groups, *(Group(make_ref(fact.target, work.index)) for fact in work.facts("entity"))]
     for group in named:
-        if work.index.joins.is_below(table, group.of.table):
+        if joins.is_below(table, group.of.table):
             work.groups = [each for each in work.groups if each != group]
             return group
     return None
@@ -173,6 +199,8 @@ def add_shown(work: Work) -> None:
     note_shown_tables(work)
     if work.metrics:
         group_by_entity_before(work)
+    else:
+        show_entities(work)
     own = {Ref(work.subject), *(Ref(work.subject, name) for name in work.index.tables[work.subject].label)}
     if work.columns and work.linked.asks_who and own.isdisjoint(work.columns):
         work.columns.insert(0, Ref(work.subject))
@@ -196,7 +224,8 @@ def note_shown_tables(work: Work) -> None:
 
 def group_by_shown(work: Work, ref: Ref) -> None:
     """A column beside a figure groups it; a key or a label stands for the row itself."""
-    work.note("plain_beside_aggregate")
+    is_asked = work.state.groups or bool(work.facts("group"))
+    work.note("aggregate_grouped_by_entity" if is_asked else "plain_beside_aggregate")
     if is_identifying(ref, work.index):
         work.groups.append(Group(Ref(ref.table, via=ref.via)))
         work.columns.append(ref)
@@ -211,10 +240,23 @@ def group_by_entity_before(work: Work) -> None:
     taken = work.tables("show") | {work.metrics[0].of.table}
     figure_at = min((fact.at for fact in work.facts("metric")), default=-1)
     for fact in work.named_entities:
-        if not fact.in_figure and fact.target.table not in taken and fact.at < figure_at:
+        is_owner = not fact.in_figure and fact.lead != "of" and fact.target.table not in taken
+        if is_owner and fact.at < figure_at:
             work.groups.append(Group(make_ref(fact.target, work.index)))
-            work.note("plain_beside_aggregate", 0.1 if work.state.groups or work.state.superlative else 0.7)
+            work.note("plain_beside_aggregate", 0.1 if work.state.groups else 0.7)
             return
+
+
+def show_entities(work: Work) -> None:
+    """Show tables that "and" connects with a column by their label."""
+    shows, tables = work.facts("show"), work.tables("show")
+    first_at = shows[0].at if shows else 99
+    leads_columns = bool(shows) and shows[0].junction == "and"
+    for n, fact in enumerate(work.named_entities):
+        is_before = fact.at < first_at
+        is_joined = fact.junction == "and" or (leads_columns and is_before and not n)
+        if is_joined and fact.target.table not in tables:
+            work.columns.insert(0 if is_before else len(work.columns), make_ref(fact.target, work.index))
 
 
 def add_trailing_count(work: Work) -> None:
@@ -224,6 +266,17 @@ def add_trailing_count(work: Work) -> None:
         work.metrics, work.columns = [count], []
     elif state.counts and state.junction == "and" and work.metrics[0].of.table == work.subject:
         work.metrics.append(count)
+
+
+def add_when(work: Work) -> None:
+    """`when was ...` shows the date of the subject."""
+    moment = work.index.tables[work.subject].main_moment
+    if not work.facts("when"):
+        return
+    if not moment:
+        work.note("left_over")
+    elif moment not in {ref.column for ref in work.columns}:
+        work.columns.append(Ref(work.subject, moment))
 
 
 def add_superlatives(work: Work) -> None:
@@ -247,7 +300,10 @@ def add_superlatives(work: Work) -> None:
 def rank_rows(work: Work, fact: Fact, ref: Ref) -> None:
     """Order the rows by a column, and show it where nothing else is shown."""
     work.order.append(Order("column", is_descending=fact.is_descending, of=ref))
-    work.note("left_over", bool(work.metrics))
+    if work.metrics:
+        work.note("left_over")
+    elif not work.columns and not work.named_entities and not work.linked.asks_who:
+        work.columns.append(ref)
     show_rank(work, ref)
 
 
@@ -316,13 +372,31 @@ def show_rank(work: Work, ref: Ref) -> None:
         work.note("default_label")
 
 
+def find_child(work: Work) -> str:
+    """Return the table whose rows belong to the subject directly; the first one if there are several."""
+    below = list_children(work.subject, work.index)
+    if len(below) > 1:
+        work.guess(below[0])
+    return below[0] if below else ""
+
+
 def add_orders(work: Work) -> None:
     for fact, ref in zip(work.facts("order"), work.refs("order"), strict=True):
-        at = next((n for n, metric in enumerate(work.metrics) if metric.of == ref), None)
-        by_column = Order("column", is_descending=fact.is_descending, of=ref)
-        work.order.append(by_column if at is None else Order("metric", at, fact.is_descending))
+        metric = Metric(fact.aggregate, ref)
+        if fact.aggregate and find_metric(work.metrics, ref) is None:
+            move_columns_to_groups(work, metric)
+            work.metrics.append(metric)
+        at = find_metric(work.metrics, ref)
+        if at is not None:
+            work.order.append(Order("metric", at, fact.is_descending))
+        elif ref.column or ref.expression:
+            work.order.append(Order("column", is_descending=fact.is_descending, of=ref))
     if work.state.order and not work.order:
         order_by_figure(work)
+
+
+def find_metric(metrics: Sequence[Metric], ref: Ref) -> int | None:
+    return next((n for n, metric in enumerate(metrics) if metric.of == ref), None)
 
 
 def order_by_figure(work: Work) -> None:
@@ -342,26 +416,67 @@ def order_by_figure(work: Work) -> None:
 
 
 def add_compute(work: Work) -> None:
-    """Shares, rates and growth change how the first figure is shown."""
+    """Shares and growth change how the first figure is shown."""
     for fact in work.facts("compute"):
-        work.note("left_over", not COMPUTE[fact.text](work))
+        if fact.text in ("fastest", "slowest"):
+            work.note("left_over", not rank_by_change(work, is_descending=fact.text == "fastest"))
+            work.set_limit(work.state.limit)
+        elif fact.text == "growth" and is_since_last_year(work):
+            work.periods = []
+            rank_by_change(work, is_descending=True)
+        elif fact.text not in ("share", "rate") or not add_rate(work, fact.text):
+            is_share = fact.text == "share"
+            is_possible = (
+                has_parts(work) if is_share else fact.text == "growth" and bool(work.metrics) and has_grain(work)
+            )
+            if is_possible:
+                figure = [] if is_share else [work.metrics[0]]
+                work.metrics = [*figure, replace(work.metrics[0], compute=cast(Compute, fact.text)), *work.metrics[1:]]
+            work.note("left_over", not is_possible)
 
 
-def show_share(work: Work) -> bool:
-    """Show a figure as a part of the whole: of all groups, or of the rows that meet all conditions but the last."""
-    is_split = any(not group.grain for group in work.groups)
-    if not is_split and show_rate(work):
-        return True
-    if work.metrics and work.groups:
-        work.metrics[0] = replace(work.metrics[0], compute="share")
+def rank_by_change(work: Work, *, is_descending: bool) -> bool:
+    """Rank groups by how much their figure grew since the year before, or since the period before the one named."""
+    moment = find_moment(work, work.base)
+    if not work.metrics or moment is None:
+        return False
+    given = [period for period in work.periods if period.start and period.end]
+    today = work.linked.today
+    start = date.fromisoformat(given[0].start or "") if given else date(today.year, 1, 1)
+    end = date.fromisoformat(given[0].end or "") if given else today + timedelta(days=1)
+    is_year = not given or (end - start).days > MOST_MONTHS
+    before, until = (shift_year(start), shift_year(end)) if is_year else (start - (end - start), start)
+    periods = tuple(Period(moment, a.isoformat(), b.isoformat()) for a, b in ((start, end), (before, until)))
+    move_columns_to_groups(work, work.metrics[0])
+    work.groups = work.groups or [Group(Ref(work.subject))]
+    work.metrics = [replace(work.metrics[0], compute="change", part=Part(periods=periods))]
+    work.periods, work.order = [], [Order("metric", 0, is_descending)]
+    return True
+
+
+def is_since_last_year(work: Work) -> bool:
+    """Whether groups are compared with last year: "growth vs last year by region"."""
+    start = date(work.linked.today.year - 1, 1, 1).isoformat()
+    is_named = [period.start for period in work.periods] == [start]
+    return is_named and bool(work.facts("compare")) and any(not each.grain for each in work.groups)
+
+
+def shift_year(day: date) -> date:
+    return day.replace(year=day.year - 1, day=min(day.day, 28) if day.month == 2 else day.day)
+
+
+def has_parts(work: Work) -> bool:
+    """Return whether there are groups to take shares of."""
     return bool(work.metrics and work.groups)
 
 
-def show_rate(work: Work) -> bool:
+def add_rate(work: Work, word: str) -> bool:
     """`what percentage of orders was cancelled`: the last condition says which part of the figure is meant."""
+    is_split = word == "share" and any(not group.grain for group in work.groups)
+    if is_split or work.having or not (work.filters or work.existence):
+        return False
     first = work.metrics[0] if work.metrics else Metric("count", Ref(work.subject))
-    is_possible = first.aggregate in ("count", "sum") and not first.per and not work.having
-    if not is_possible or not (work.filters or work.existence):
+    if first.aggregate not in ("count", "sum") or first.per:
         return False
     if work.existence:
         part = Part(existence=(work.existence.pop(),))
@@ -373,52 +488,24 @@ def show_rate(work: Work) -> bool:
     return True
 
 
-def show_growth(work: Work) -> bool:
-    """Show beside a figure how it grew since the period before: the month, unless the question groups by another."""
+def has_grain(work: Work) -> bool:
+    """Group by month, unless the question groups by another span of time; return whether there is a date."""
+    if any(group.grain for group in work.groups):
+        return True
     moment = find_moment(work, work.base)
-    has_grain = any(group.grain for group in work.groups)
-    if not work.metrics or not (moment or has_grain):
-        return False
-    if moment and not has_grain:
-        work.groups.append(Group(moment, cast(Grain, work.linked.vocabulary.grain or "month")))
-    work.metrics.insert(1, replace(work.metrics[0], compute="growth"))
-    return True
-
-
-def rank_by_change(work: Work, *, is_descending: bool) -> bool:
-    """Rank groups by how much their figure grew since the year before."""
-    moment = find_moment(work, work.base)
-    if not work.metrics or moment is None:
-        return False
-    given = [period for period in work.periods if period.start and period.end]
-    today = work.linked.today
-    start = date.fromisoformat(given[0].start or "") if given else date(today.year, 1, 1)
-    end = date.fromisoformat(given[0].end or "") if given else today + timedelta(days=1)
-    ranges = ((start, end), (shift_year(start), shift_year(end)))
-    part = Part(periods=tuple(Period(moment, a.isoformat(), b.isoformat()) for a, b in ranges))
-    move_columns_to_groups(work, work.metrics[0])
-    work.groups = work.groups or [Group(Ref(work.subject))]
-    work.metrics = [replace(work.metrics[0], compute="change", part=part)]
-    work.periods, work.order = [], [Order("metric", 0, is_descending)]
-    work.set_limit(work.state.limit)
-    return True
-
-
-def shift_year(day: date) -> date:
-    return day.replace(year=day.year - 1, day=min(day.day, 28) if day.month == 2 else day.day)
-
-
-COMPUTE: dict[str, Callable[[Work], bool]] = {
-    "share": show_share, "rate": show_rate, "growth": show_growth,
-    "fastest": partial(rank_by_change, is_descending=True), "slowest": partial(rank_by_change, is_descending=False),
-}  # fmt: skip
+    if moment is not None:
+        grain: Grain = work.linked.vocabulary.grain or "month"  # type: ignore[assignment]
+        work.groups.append(Group(moment, grain))
+    return moment is not None
 
 
 def add_comparison(work: Work) -> None:
     """`compare 2021 and 2022`: a figure for each year, or for each value of the column."""
-    if work.facts("compare"):
-        work.groups += [group for group in list_compared(work)[:1] if group not in work.groups and work.metrics]
-        work.note("left_over", not work.groups)
+    if work.facts("compare") and work.metrics:
+        work.groups += [group for group in list_compared(work)[:1] if group not in work.groups]
+        work.note("left_over", 0 if work.groups else 0.5)
+    elif work.facts("compare"):
+        work.note("left_over")
 
 
 def list_compared(work: Work) -> list[Group]:
@@ -433,7 +520,9 @@ def compared_grain(period: Period) -> Grain:
     if len({start[4:] for start in starts}) == 1:
         return "year"
     days = (date.fromisoformat(period.end or starts[0]) - date.fromisoformat(starts[0])).days
-    return next((grain for most, grain in UNITS if days <= most), "year")
+    return (
+        "day" if days == 1 else "week" if days == 7 else "month" if days <= 31 else "quarter" if days <= 92 else "year"
+    )
 
 
 def add_left_over(work: Work) -> None:
@@ -442,6 +531,8 @@ def add_left_over(work: Work) -> None:
     is_lost = bool(state.negates) and not add_absence(work)
     work.note("left_over", max(0, state.left_over - count_resolved(work) - add_threshold(work) + is_lost))
     work.note("open_unused", state.waits)
+    moments = [each for each in work.groups if not each.grain and work.index.column_of(each.of).role == "moment"]
+    work.note("group_by_measure", len(moments))
     work.note("left_over", bool(work.groups) and not (work.metrics or work.having))
 
 
@@ -460,11 +551,11 @@ def count_resolved(work: Work) -> int:
 
 def add_absence(work: Work) -> bool:
     """`procedures that we never perform`: rows that nothing belongs to, whatever the verb is."""
-    below = [] if work.metrics or work.filters or work.existence else list_children(work.subject, work.index)
-    for child in below[:1]:
+    child = "" if work.metrics or work.filters or work.existence else find_child(work)
+    if child:
         work.existence.append(Existence(child, is_negated=True))
         work.note("absence_guessed")
-    return bool(below)
+    return bool(child)
 
 
 def add_threshold(work: Work) -> int:
@@ -485,8 +576,10 @@ def add_threshold(work: Work) -> int:
     links = (link for links in work.linked.links for link in links)
     work.note("number_for_period", any(link.kind == "period" and link.text in state.values for link in links))
     op = negate(state.compare, bool(state.negates))
-    condition = Filter(make_ref(target, index), op, state.values, is_text=False)
-    work.filters.append((condition, Fact("filter", len(work.linked.tokens))))
+    fact = Fact("filter", len(work.linked.tokens), target, op=op, values=state.values, is_text=False)
+    work.filters.append((Filter(make_ref(target, index), op, state.values, is_text=False), fact))
+    if index.figures[target] < CLEAR:
+        work.guess(target.column or "amount")
     return 2
 
 
@@ -498,9 +591,11 @@ def find_worth(work: Work) -> Target | None:
     is_named = any(index.column_of(each).role == "measure" for each in work.columns)
     if is_named or any(fact.at > number_at for fact in entities):
         return None
+    if (own := index.worth(work.subject)) is not None:
+        return own
     total = index.total_worth(work.subject)
     is_clear = total is not None and index.figures[replace(total, per="")] >= CLEAR
-    return index.worth(work.subject) or (total if is_clear and work.tables("entity") <= {work.subject} else None)
+    return total if is_clear and work.tables("entity") <= {work.subject} else None
 
 
 def count_often(work: Work) -> bool:
@@ -516,10 +611,11 @@ def count_often(work: Work) -> bool:
 def compare_waiting(work: Work, target: Target, aggregate: str) -> Fact:
     """Return the condition that compares a figure with the number that waits."""
     state = work.state
-    return Fact("having", 0, target, aggregate, state.compare, state.values, is_negated=bool(state.negates))
+    at, is_negated = len(work.linked.tokens), bool(state.negates)
+    return Fact("having", at, target, aggregate, state.compare, state.values, is_negated=is_negated)
 
 
 STEPS = (
-    add_metrics, add_shown, add_trailing_count, add_superlatives, add_orders, add_conditions,
+    add_metrics, add_shown, add_trailing_count, add_when, add_superlatives, add_orders, add_conditions,
     add_definitions, add_arrivals, add_compute, add_comparison, add_left_over,
 )  # fmt: skip

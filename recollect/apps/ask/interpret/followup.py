@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from recollect.apps.ask.interpret.compose import compose
-from recollect.apps.ask.interpret.conditions import add_definitions, find_moment, merge_periods
+from recollect.apps.ask.interpret.conditions import add_definitions, find_moment, make_period, merge_periods
 from recollect.apps.ask.interpret.finish import compared_grain, make_metric
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Op, Order, Ref
 from recollect.apps.ask.interpret.link import Linked
@@ -27,6 +27,8 @@ WIDTH = 25
 SHORT, MEDIUM = 4, 7  # words of a typical follow-up
 UNSURE = 0.25  # cue of a short question that may as well be complete
 QUESTION_WORDS = frozenset(("how", "what", "which", "who", "list", "show"))
+ADDING = frozenset(("too", "also", "plus", "with"))
+REPLACING = frozenset(("instead", "rather", "换成", "改成"))
 THEM = frozenset((("of", "them"), ("of", "those"), ("of", "these")))
 PRONOUNS = frozenset(("they", "them", "these", "those", "their", "它们", "他们"))
 LISTING = frozenset(("who", "which", "哪些", "谁", "them", "those", "these", "list", "show", "它们", "他们"))
@@ -45,6 +47,7 @@ class Change:
     changed: list[str] = field(default_factory=list)
     features: list[Feature] = field(default_factory=list)
     resolved: int = 0
+    counted: str = ""  # rows that some of the last rows have, and that a new period is about
 
     @property
     def state(self) -> State:
@@ -53,7 +56,8 @@ class Change:
     @property
     def limit(self) -> int | None:
         """The number of rows that the question names."""
-        return next((fact.number for fact in self.work.facts("limit")), self.state.limit)
+        named = [fact.number for fact in self.work.facts("limit")]
+        return named[0] if named else None if self.state.compare else self.state.limit
 
     @property
     def is_table(self) -> bool:
@@ -62,8 +66,8 @@ class Change:
 
     @property
     def is_adding(self) -> bool:
-        """Whether the question adds to what was shown: "and status"."""
-        return self.work.linked.tokens[0].lower in ("and", "和")
+        """Whether the question adds to what was shown: "and status", "status too"."""
+        return self.work.linked.tokens[0].lower in ("and", "和") or self.has_word(ADDING)
 
     def has_word(self, words: frozenset[str]) -> bool:
         return any(token.lower in words for token in self.work.linked.tokens)
@@ -77,8 +81,11 @@ class Change:
         self.set("figure", metrics=(replace(first, **parts), *others))
 
     def find_moment(self) -> Ref:
-        moment = find_moment(self.work, base_table(self.frame, self.work.index))
-        if moment is None:
+        if self.counted:
+            moment: Ref | None = Ref(self.counted, self.work.index.tables[self.counted].main_moment)
+        else:
+            moment = find_moment(self.work, base_table(self.frame, self.work.index))
+        if moment is None or not moment.column:
             raise CannotFollow
         return moment
 
@@ -90,9 +97,13 @@ class Change:
             self.features.append(("left_over", 2.0) if path is None else ("join", float(len(path))))
             self.features.append(("fan_out_join", float(not joins.belongs(base, ref.table))))
             nearer = {step.source for step in path or ()} - {ref.table}
-            links = (link for links in self.work.linked.links for link in links if link.value in values)
-            nearer &= {link.target.table for link in links} if values else nearer
+            nearer &= self.list_owners(values) if values else nearer
             self.features.append(("other_owner", float(has_twin(ref, nearer, self.work.index))))
+
+    def list_owners(self, values: Sequence[str]) -> frozenset[str]:
+        """Return the tables in which the question's words are one of the values."""
+        links = (link for links in self.work.linked.links for link in links)
+        return frozenset(link.target.table for link in links if link.kind == "value" and link.value in values)
 
 
 def follow_up(linked: Linked, last: Frame) -> list[Draft]:
@@ -102,34 +113,35 @@ def follow_up(linked: Linked, last: Frame) -> list[Draft]:
 
 
 def make_draft(change: Change, linked: Linked) -> Draft:
+    cue, points, asks = cue_strength(linked.tokens)
     named = change.work.tables("entity", "show", "metric")
-    strength = cue_strength(linked.tokens, is_named=bool(named))
+    # A few words that name rows or a figure of their own may be a complete question; more of them, or a question word
+    # before them, are one.
+    is_complete = named and not points and len(linked.tokens) > 1
+    strength = min(cue, UNSURE if len(linked.tokens) <= SHORT and not asks else 0.0) if is_complete else cue
     is_cued = ("follow_cue", strength) if strength > 0 else ("follow_without_cue", 1.0)
     unused = ("table_unused", float(len(named - change.frame.tables)))
     unsure = ("follow_unsure", float(not linked.is_last_sure))
     features = (*change.state.features, *change.features, is_cued, unused, unsure)
-    return Draft(
-        change.frame, features, score(features), change.state, change.work.chart, changed=tuple(change.changed)
-    )
+    chart = next((fact.text for fact in change.work.facts("chart")), "")
+    return Draft(change.frame, features, score(features), change.state, chart, changed=tuple(change.changed))
 
 
 def points_back(tokens: Sequence[Token]) -> bool:
-    """Whether a word stands for the rows of the last answer, or the question begins with how to group it."""
-    is_group = any(each.kind == "group" for each in find_operators(tokens[:1]))
+    """Whether a word stands for the rows of the last answer, or a few words only say how to group it."""
+    is_group = len(tokens) <= SHORT and any(each.kind == "group" for each in find_operators(tokens[:1]))
     return is_group or any(token.lower in PRONOUNS for token in tokens)
 
 
-def cue_strength(tokens: Sequence[Token], *, is_named: bool) -> float:
-    """Return how much the question looks like a follow-up: short, pointing back, without a verb of its own. A few words
-    that name rows or a figure may be a complete question; more of them, or a question word before them, are one."""
+def cue_strength(tokens: Sequence[Token]) -> tuple[float, bool, bool]:
+    """Return how much the question looks like a follow-up (short, without a verb of its own), whether it has a pointing
+    word, and whether it begins with a question word."""
     pointing = [(start, end) for start, end in token_spans(tokens) if is_pointing(tokens[start:end], start == 0)]
     # "What about" asks nothing by itself.
     is_opener = any(start == 0 and end > 1 for start, end in pointing)
     asks = not is_opener and any(token.lower in QUESTION_WORDS for token in tokens[:2])
     brevity = 1.0 if len(tokens) <= SHORT else 0.5 if len(tokens) <= MEDIUM else 0.0
-    cue = bool(pointing) + brevity - 0.5 * asks
-    is_complete = is_named and not pointing and len(tokens) > 1
-    return min(cue, UNSURE if len(tokens) <= SHORT and not asks else 0.0) if is_complete else cue
+    return bool(pointing) + brevity - 0.5 * asks, bool(pointing), asks
 
 
 def token_spans(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
@@ -154,51 +166,57 @@ def change_frame(state: State, last: Frame, linked: Linked) -> Change | None:
     used = {"order", "limit", "group"} & set(change.changed)
     left_over = state.left_over + bool(state.negates) - change.resolved - len(used)
     change.features += [("left_over", max(0.0, float(left_over))), ("open_unused", float(state.waits))]
-    return change if change.changed or change.work.chart else None
+    return change if change.changed or change.work.facts("chart") else None
 
 
 def change_figure(change: Change) -> None:
-    """Another measure replaces the figure."""
-    frame = change.frame
+    """Another aggregate or another measure replaces the figure."""
+    frame, aggregates = change.frame, change.state.aggregates
     refs = zip(change.work.facts("metric"), change.work.refs("metric"), strict=True)
     metrics = tuple(make_metric(change.work, fact, ref) for fact, ref in refs)
-    # "Of them" asks for some of the last rows.
-    points_to_rows = not THEM.isdisjoint(pairwise(token.lower for token in change.work.linked.tokens))
-    if metrics and points_to_rows:
-        count_some(change, metrics[0])
+    if counts_them(change, metrics):
+        # "How many of them ordered": the last rows are counted, those that have what is named.
+        change.counted = metrics[0].of.table
+        existence = (*frame.existence, Existence(change.counted, is_negated=bool(change.state.negates)))
+        change.resolved += bool(change.state.negates)
+        change.set("figure", metrics=(Metric("count", Ref(frame.subject)),), existence=existence, columns=(), groups=())
+    elif metrics and points_to_rows(change) and metrics[0].aggregate != "count":
+        raise CannotFollow  # "how many of them" counts rows
+    elif metrics and change.has_word(ADDING):
+        change.set("figure", metrics=(*frame.metrics, *metrics))
     elif metrics:
         columns, order = frame.columns if frame.groups else (), frame.order if frame.metrics else ()
         change.set("figure", metrics=metrics, columns=columns, order=order)
-
-
-def change_aggregate(change: Change) -> None:
-    """`average instead of total`: of the aggregates in the question, the new one counts."""
-    frame, aggregates = change.frame, change.state.aggregates
-    worth = change.work.index.worth(frame.subject)
-    if not aggregates or change.work.facts("metric"):
-        return
-    if set(aggregates) == {"sum"} and change.is_table:
-        # The total of a table of sums is their sum.
-        change.set("figure", groups=(), order=(), limit=None)
-    elif frame.metrics:
-        others = [each for each in aggregates if each != frame.metrics[0].aggregate]
-        change.set_first_metric(aggregate=(others or aggregates)[0])
-    elif worth:
+    elif aggregates and frame.metrics:
+        change_aggregate(change, frame.metrics[0].aggregate)
+    elif aggregates and (worth := change.work.index.worth(frame.subject)):
         # "What is the total" of rows that were listed: of what they are worth.
         change.set("figure", metrics=(Metric(aggregates[0], make_ref(worth, change.work.index)),), columns=(), order=())
-    change.resolved += "figure" in change.changed
+        change.resolved += 1
 
 
-def count_some(change: Change, metric: Metric) -> None:
-    """`how many of them ordered`: the last rows are counted, those that have what is named."""
-    frame, table, is_negated = change.frame, metric.of.table, bool(change.state.negates)
-    is_reached = metric.aggregate == "count" and change.work.index.joins.path(frame.subject, table) is not None
-    if not is_reached:
-        raise CannotFollow
-    existence = () if table == frame.subject else (Existence(table, is_negated),)
-    count = Metric("count", Ref(frame.subject))
-    change.set("figure", metrics=(count,), existence=(*frame.existence, *existence), columns=(), groups=())
-    change.resolved += is_negated
+def change_aggregate(change: Change, old: str) -> None:
+    """`average instead of total`: of the aggregates in the question, the new one counts. The total of a table of sums
+    is their sum."""
+    if old == "sum" and change.is_table and set(change.state.aggregates) == {"sum"}:
+        change.set("figure", groups=(), order=(), limit=None)
+        change.resolved += 1
+    elif not old.startswith("count"):
+        others = [each for each in change.state.aggregates if each != old]
+        change.set_first_metric(aggregate=(others or change.state.aggregates)[0])
+        change.resolved += 1
+
+
+def counts_them(change: Change, metrics: Sequence[Metric]) -> bool:
+    """Whether "how many of them" is followed by other rows, which some of the last rows have."""
+    subject, counted = change.frame.subject, [each.of.table for each in metrics if each.aggregate == "count"]
+    is_other = len(counted) == len(metrics) == 1 and counted[0] != subject
+    return is_other and points_to_rows(change) and bool(change.work.index.joins.path(subject, counted[0]))
+
+
+def points_to_rows(change: Change) -> bool:
+    """Whether the question asks for some of the last rows: "of them"."""
+    return not THEM.isdisjoint(pairwise(token.lower for token in change.work.linked.tokens))
 
 
 def change_to_share(change: Change) -> None:
@@ -210,61 +228,81 @@ def change_to_share(change: Change) -> None:
 
 
 def change_columns(change: Change) -> None:
-    """A column is shown beside the others; beside figures of groups it is what they are grouped by."""
     shows, frame = change.work.refs("show"), change.frame
-    if shows and change.is_table:
-        change.set("group", groups=(*(frame.groups if change.is_adding else ()), *map(Group, shows)))
+    if shows and frame.metrics and not frame.groups and change.has_word(LISTING):
+        # "List them with their email": the rows that were counted
+        columns = tuple(dict.fromkeys((*row_refs(frame.subject, change.work.index), *shows)))
+        change.set("columns", columns=columns, metrics=())
+    elif shows and change.frame.metrics:
+        kept = change.frame.groups if change.is_adding else ()
+        change.set("group", groups=(*kept, *map(Group, shows)))
         change.features.append(("plain_beside_aggregate", 1.0))
         change.reach(*shows)
     elif shows:
-        kept = frame.columns or row_refs(frame.subject, change.work.index)
-        change.set("columns", columns=tuple(dict.fromkeys((*kept, *shows))), metrics=())
-
-
-def list_figures(change: Change) -> list[Ref]:
-    """Return the measures that the last groups are to be ranked by: "by quantity instead"."""
-    refs, index = change.work.refs("group") if change.is_table else [], change.work.index
-    return [ref for ref in refs if ref.expression or index.column_of(ref).role == "measure"]
-
-
-def change_ranking(change: Change) -> None:
-    """Rank the same groups by another figure, or other rows by the last figure: "which customers bought most"."""
-    figures, work = list_figures(change), change.work
-    if figures:
-        change.set("figure", metrics=tuple(Metric("sum", ref) for ref in figures))
-    elif change.state.superlative and change.is_table and not work.facts("group", "grain"):
-        for fact in work.named_entities[:1]:
-            ref = make_ref(fact.target, work.index)
-            change.set("group", groups=(Group(ref),), columns=())
-            change.reach(ref)
+        kept_columns = change.frame.columns or row_refs(change.frame.subject, change.work.index)
+        change.set("columns", columns=tuple(dict.fromkeys((*(kept_columns if change.is_adding else ()), *shows))))
 
 
 def change_groups(change: Change) -> None:
-    """A new group replaces the old one of its kind, time or other."""
-    frame, figures = change.frame, list_figures(change)
+    """A new group replaces the old one of its kind, time or other; after "and" it is added."""
     grains = [Group(change.find_moment(), cast(Grain, fact.text)) for fact in change.work.facts("grain")]
-    groups = [*(Group(ref) for ref in change.work.refs("group") if ref not in figures), *grains]
+    refs = change.work.refs("group")
+    index = change.work.index
+    figures = [
+        ref for ref in refs if change.is_table and (ref.expression or index.column_of(ref).role == "measure")
+    ]  # fmt: skip
+    if figures:
+        # "By quantity instead" ranks the same groups by another figure.
+        change.set("figure", metrics=tuple(Metric("sum", ref) for ref in figures))
+    groups = [*(Group(ref) for ref in refs if ref not in figures), *grains]
     if not groups:
+        rank_named_rows(change)
         return
-    is_time = bool(groups[0].grain)
+    is_time, frame = bool(groups[0].grain), change.frame
     kept = [each for each in frame.groups if change.is_adding or bool(each.grain) != is_time]
+    kept = [] if change.has_word(REPLACING) else kept
+    metrics = frame.metrics or (Metric("count", Ref(frame.subject)),)
     order = (*groups, *kept) if is_time else (*kept, *groups)
-    change.set("group", groups=order, metrics=frame.metrics or (Metric("count", Ref(frame.subject)),), columns=())
+    change.set("group", groups=order, metrics=metrics, columns=())
     change.reach(*(group.of for group in groups))
+
+
+def rank_named_rows(change: Change) -> None:
+    """`which customers bought most`: the last figure for each of the rows that are named."""
+    named = change.work.named_entities if change.state.superlative and change.is_table else []
+    for fact in named[:1]:
+        ref = make_ref(fact.target, change.work.index)
+        change.set("group", groups=(Group(ref),), columns=())
+        change.reach(ref)
 
 
 def change_filters(change: Change) -> None:
     """A value of a filtered column replaces its value; another one narrows the rows."""
     pairs = zip(change.work.facts("filter"), change.work.refs("filter"), strict=True)
     filters = [Filter(ref, negate(fact.op, fact.is_negated), fact.values, fact.is_text) for fact, ref in pairs]
-    for new in merge_by_column(filters):
-        frame, existence = change.frame, tuple(replace_inside(each, new) for each in change.frame.existence)
-        kept = tuple(each for each in frame.filters if not is_same_place(each, new))
-        if len(kept) == len(frame.filters) and existence == frame.existence:
-            change.reach(new.of, values=new.values if new.is_text else ())
-        added = () if existence != frame.existence else (new,)
-        change.frame = replace(frame, filters=(*kept, *added), existence=existence)
-    change.changed += ["filter"] if filters else []
+    made = merge_by_column(filters)
+    for each in made:
+        place_filter(change, each, made)
+    change.changed += ["filter"] if made else []
+
+
+def place_filter(change: Change, new: Filter, made: Sequence[Filter]) -> None:
+    """Put a condition in the place of the one on the same column, or add it."""
+    frame, existence = change.frame, tuple(replace_inside(each, new) for each in change.frame.existence)
+    same = [each for each in frame.filters if is_same_place(each, new)]
+    if same:
+        change.frame = replace(frame, filters=replace_filters(frame.filters, same, combine(same[0], new)))
+    elif existence != frame.existence:
+        change.frame = replace(frame, existence=existence)
+    else:
+        kept = [each for each in frame.filters if each in made or not is_same_person(each, new, change.work)]
+        change.reach(new.of, values=new.values if new.is_text else ())
+        change.frame = replace(frame, filters=(*kept, new))
+
+
+def replace_filters(filters: Sequence[Filter], old: Sequence[Filter], new: Filter) -> tuple[Filter, ...]:
+    """Put the new filter in the place of the first old one."""
+    return tuple(new if each == old[0] else each for each in filters if each not in old[1:])
 
 
 def replace_inside(existence: Existence, new: Filter) -> Existence:
@@ -275,64 +313,94 @@ def is_same_place(one: Filter, other: Filter) -> bool:
     return (one.of.table, one.of.column) == (other.of.table, other.of.column)
 
 
+def combine(old: Filter, new: Filter) -> Filter:
+    """What is excluded adds up; any other value replaces the old one."""
+    if not {old.op, new.op} <= {"!=", "not in"}:
+        return replace(new, of=old.of)
+    values = tuple(dict.fromkeys((*old.values, *new.values)))
+    return replace(old, op="not in" if len(values) > 1 else "!=", values=values)
+
+
+def is_same_person(old: Filter, new: Filter, work: Work) -> bool:
+    """Two columns name a person: a new first name replaces the whole old name."""
+    label = work.index.tables[old.of.table].label
+    return len(label) == 2 and old.of.table == new.of.table and {old.of.column, new.of.column} <= set(label)
+
+
 def change_definitions(change: Change) -> None:
     """A taught word narrows the rows."""
     work, frame = Work(change.work.linked, change.state, change.frame.subject), change.frame
     add_definitions(work)
     new = work.frame()
-    if new.conditions:
-        change.set("filter", filters=frame.filters + new.filters, periods=frame.periods + new.periods,
-                   existence=frame.existence + new.existence)  # fmt: skip
-        change.features += work.features
+    narrowed = replace(
+        frame,
+        filters=tuple(dict.fromkeys(frame.filters + new.filters)),
+        periods=tuple(dict.fromkeys(frame.periods + new.periods)),
+        existence=tuple(dict.fromkeys(frame.existence + new.existence)),
+    )
+    if narrowed != frame:
+        change.frame, change.features = narrowed, [*change.features, *work.features]
+        change.changed.append("filter")
 
 
 def change_periods(change: Change) -> None:
-    periods, old = merge_periods(change.work), change.frame.periods
-    if periods:
-        moment = old[0].of if old else change.find_moment()
-        change.set("period", periods=tuple(replace(each, of=moment) for _, each in periods))
-        frame = change.frame
-        compared = [Group(each.of, compared_grain(each)) for each in frame.periods if each.others]
-        if compared and change.work.facts("compare") and frame.metrics and not any(each.grain for each in frame.groups):
-            change.set("group", groups=(*frame.groups, compared[0]))  # a figure for each of them
+    intervals, old = merge_periods(change.work), change.frame.periods
+    if intervals:
+        # Another figure has a date of its own.
+        is_other = (
+            "figure" in change.changed and bool(old) and old[0].of.table != base_table(change.frame, change.work.index)
+        )
+        moment = old[0].of if old and not change.counted and not is_other else change.find_moment()
+        change.set("period", periods=tuple(make_period(moment, each) for each in intervals))
+        add_compared_group(change)
+
+
+def add_compared_group(change: Change) -> None:
+    """`compare Q1 and Q2`: the figure for each of them."""
+    frame = change.frame
+    compared = [Group(each.of, compared_grain(each)) for each in frame.periods if each.others]
+    if compared and change.work.facts("compare") and frame.metrics and not any(each.grain for each in frame.groups):
+        change.set("group", groups=(*frame.groups, compared[0]))
 
 
 def change_order(change: Change) -> None:
     """Order, limit and superlatives of the rows that there are."""
-    frame, state, work = change.frame, change.state, change.work
-    facts = work.facts("superlative", "order")
-    if facts:
-        by = (Order("column", is_descending=fact.is_descending, of=make_ref(fact.target, work.index)) for fact in facts)
-        tops = [fact.number or 1 for fact in facts if fact.kind == "superlative"]
-        order = tuple(order_by_metric(each, change) for each in by)
-        change.set("order", order=order, limit=tops[0] if tops else frame.limit)
+    frame, state = change.frame, change.state
+    if change.work.facts("superlative"):
+        order_rows(change, "superlative")
+    elif change.work.facts("order"):
+        order_rows(change, "order")
     elif state.superlative or state.order:
         turn_order(change)
     elif change.limit is not None and (frame.limit is not None or frame.order):
         change.set("limit", limit=change.limit, with_ties=False)
 
 
-def order_by_metric(order: Order, change: Change) -> Order:
-    """Return the order by the figure of groups, where its column is no column of theirs."""
-    metrics = [metric.of for metric in change.frame.metrics]
-    grouped = {group.of.table for group in change.frame.groups}
-    if order.of not in metrics and (not change.is_table or (order.of and order.of.table in grouped)):
-        return order
-    return Order("metric", metrics.index(order.of) if order.of in metrics else 0, order.is_descending)
+def order_rows(change: Change, kind: str) -> None:
+    """Order by the columns that were named; the figure of grouped rows is what orders them."""
+    frame, facts = change.frame, change.work.facts(kind)
+    if kind == "superlative" and frame.metrics:
+        raise CannotFollow
+    metrics = {metric.of: n for n, metric in enumerate(frame.metrics)}
+    grouped = {group.of.table for group in frame.groups}
+    orders = [
+        Order("metric", metrics.get(ref, 0), fact.is_descending)
+        if ref in metrics or (change.is_table and ref.table not in grouped)
+        else Order("column", is_descending=fact.is_descending, of=ref)
+        for fact, ref in zip(facts, change.work.refs(kind), strict=True)
+    ]
+    change.set("order", order=tuple(orders), limit=facts[0].number or 1 if kind == "superlative" else frame.limit)
 
 
 def turn_order(change: Change) -> None:
     """Turn the order of the last answer: "and the lowest?"."""
     frame, state, number = change.frame, change.state, change.limit
     is_descending = state.superlative.startswith(("desc", "last")) or state.order == "desc"
-    old, limit = frame.order or ((Order("metric", 0),) if change.is_table else ()), frame.limit
-    if not old and [metric.aggregate for metric in frame.metrics] in (["min"], ["max"]):
+    if is_extreme(frame):
         change.set_first_metric(aggregate="max" if is_descending else "min")
         change.changed.append("order")
         return
-    if not old:
-        raise CannotFollow
-    order = tuple(replace(each, is_descending=is_descending) for each in old)
+    order, limit = turned_order(change, is_descending), frame.limit
     if state.superlative == "first" and frame.order:
         order, limit = frame.order, None  # "the first one" of an ordered answer is its first row
     if state.superlative:
@@ -341,41 +409,58 @@ def turn_order(change: Change) -> None:
     change.set("order", order=order, limit=number or limit, with_ties=frame.with_ties and number is None)
 
 
+def turned_order(change: Change, is_descending: bool) -> tuple[Order, ...]:
+    figure = (Order("metric", 0),) if change.is_table else ()
+    order = change.frame.order or figure
+    if not order:
+        raise CannotFollow
+    return tuple(replace(each, is_descending=is_descending) for each in order)
+
+
+def is_extreme(frame: Frame) -> bool:
+    """Whether the answer is the lowest or the highest value."""
+    return [metric.aggregate for metric in frame.metrics] in (["min"], ["max"]) and not frame.groups
+
+
 def change_kind(change: Change) -> None:
     """`how many are there` counts the rows of the last answer, `show them` lists what it counted."""
-    frame, is_count = change.frame, change.state.counts and "figure" not in change.changed
-    if not is_count and not is_listing(change):
-        return
-    rows = list_rows(frame, change.work.index)
+    frame = change.frame
+    is_count = change.state.counts and "figure" not in change.changed
+    is_list = is_listing(change) and bool(frame.metrics) and (not frame.groups or bool(frame.having))
+    rows = list_rows(frame, change.work.index) if is_count or is_list else frame
     if rows is None or (is_count and frame.limit is not None):
         raise CannotFollow  # groups are not counted, and the number of the first five is known
-    change.frame = replace(rows, metrics=(Metric("count", Ref(frame.subject)),)) if is_count else rows
-    change.changed.append("figure" if is_count else "columns")
-    change.resolved += is_count
+    if is_count:
+        change.frame = replace(rows, metrics=(Metric("count", Ref(frame.subject)),))
+        change.changed.append("figure")
+        change.resolved += 1
+    elif is_list:
+        change.frame = rows
+        change.changed.append("columns")
 
 
 def is_listing(change: Change) -> bool:
     """Whether the question only says to show what the last answer counted."""
-    frame, state = change.frame, change.state
-    is_figure = bool(frame.metrics) and bool(not frame.groups or frame.having)
-    return is_figure and change.has_word(LISTING) and not (state.facts or state.superlative or change.changed)
+    is_bare = not change.state.facts and not change.state.superlative and not change.changed
+    return is_bare and change.has_word(LISTING)
 
 
 def change_threshold(change: Change) -> None:
     """`only those with more than 3`: a condition on the figure, or on the number that was compared before."""
     frame, state, op = change.frame, change.state, cast(Op, change.state.compare)
-    compared = next((each for each in frame.filters if not each.is_text), None)
-    if not op or not state.numbers or not (change.is_table or compared):
+    if not op or not state.numbers:
         return
+    compared = next((each for each in frame.filters if not each.is_text), None)
     if change.is_table:
         change.set("condition", having=(Having(frame.metrics[0], op, state.values),))
+        change.resolved += 2
     elif compared:
         new = replace(compared, op=op, values=state.values)
-        change.set("condition", filters=tuple(new if each == compared else each for each in frame.filters))
-    change.resolved += 2
+        change.set("condition", filters=replace_filters(frame.filters, [compared], new))
+        change.resolved += 2
 
 
 STEPS: tuple[Callable[[Change], None], ...] = (
-    change_figure, change_aggregate, change_to_share, change_columns, change_ranking, change_groups, change_filters,
-    change_definitions, change_periods, change_order, change_kind, change_threshold,
+    change_figure, change_to_share, change_columns, change_groups, change_filters, change_definitions,
+    change_periods, change_order, change_kind, change_threshold,
 )  # fmt: skip

@@ -21,7 +21,6 @@ OWN = 0.5  # rating of an amount that a row is ranked by: a total, not a list pr
 SELLING = frozenset(map(stem_word, ("sell", "sold")))
 CLEAR = 0.8  # rating from which an amount is what people call revenue
 LEAST = 0.2  # rating of an amount that may be implied at all
-GROWTH = frozenset(("growth", "fastest", "slowest"))
 TOTALS = (("sum",), ("avg",))
 RANKED = frozenset(("desc", "asc", "desc:rows", "asc:rows", "desc:money", "asc:money"))
 
@@ -31,21 +30,21 @@ class Implied:
     """A reading with the figure that was implied; `cost` is how far-fetched it is."""
 
     state: State
-    cost: float = 0.0
     guess: str = ""
+    cost: float = 0.0
 
 
 def imply_figures(work: Work) -> Iterator[Implied]:
     """Yield the reading itself, or one for each figure that it may mean."""
     state, kind = work.state, find_need(work)
     options = list(list_options(work, kind))[:MOST] if kind else []
-    if not options:
+    if not options or kind == "maybe":
         yield Implied(state)
     for n, (target, aggregate) in enumerate(options):
         # A row that is worth something is ranked by that; what occurs most often is counted; revenue is revenue.
         is_own = aggregate in ("", "count") and (len(options) == 1 or not aggregate)
         is_plain = not n and (is_own or is_revenue(work, kind, target))
-        yield Implied(add_figure(state, kind, target, aggregate), (0.2 if is_plain else 1.0) + 0.5 * n)
+        yield Implied(add_figure(state, kind, target, aggregate), cost=(0.2 if is_plain else 1.0) + 0.5 * n)
 
 
 def is_revenue(work: Work, kind: str, target: Target) -> bool:
@@ -59,19 +58,24 @@ def is_revenue(work: Work, kind: str, target: Target) -> bool:
 def imply_people(work: Work) -> Iterator[Implied]:
     """Yield the reading of "who" with the people that the rows belong to: those who have not paid are customers."""
     state, index = work.state, work.index
-    first = next((fact.target.table for fact in state.facts if fact.target.table), "")
+    tables = [fact.target.table for fact in state.facts if fact.target.table]
+    tables += [fact.fragment.subject for fact in work.facts("define") if fact.fragment]
     is_asked = work.linked.asks_who and not work.tables("entity").intersection(index.people)
-    near = [person for person in index.people if is_asked and first and index.joins.is_below(first, person)]
-    if not near or first in index.people:
+    near = [
+        (len(index.joins.path(tables[0], person) or ()), person)
+        for person in index.people
+        if is_asked and tables and index.joins.is_below(tables[0], person)
+    ]
+    if not near or tables[0] in index.people:
         yield Implied(state)
     # Who sells is staff. Otherwise the nearest are meant, and of these the first.
     staff = {each.table for each in index.by_concept.get("person", {}) if each.kind == "entity"}
     is_sale = any(token.stem in SELLING for token in work.linked.tokens)
-    near.sort(key=lambda person: ((person in staff) != is_sale, len(index.joins.path(first, person) or ())))
-    for n, person in enumerate(near[:MOST_PEOPLE]):
+    near.sort(key=lambda each: ((each[1] in staff) != is_sale, each[0]))
+    for n, (_, person) in enumerate(near[:MOST_PEOPLE]):
         named = Fact("entity", -1, Target("entity", person))
         guess = "" if len(near) == 1 or is_sale else person
-        yield Implied(replace(state, facts=(named, *state.facts)), n * (4.0 if is_sale else 1.0), guess)
+        yield Implied(replace(state, facts=(named, *state.facts)), guess, n * (4.0 if is_sale else 1.0))
 
 
 def find_need(work: Work) -> str:
@@ -88,9 +92,11 @@ def find_need(work: Work) -> str:
 
 def computes_figure(work: Work) -> bool:
     """Whether growth or a share is asked for, and no rows are named that could be counted."""
-    computed, grouped = {fact.text for fact in work.facts("compute")}, work.tables("group")
-    is_needed = bool(computed & GROWTH) or ("share" in computed and bool(grouped))
-    return is_needed and {fact.target.table for fact in work.named_entities} <= grouped
+    computed = {fact.text for fact in work.facts("compute")}
+    named, grouped = {fact.target.table for fact in work.named_entities}, work.tables("group")
+    if "share" in computed:
+        return bool(grouped) and named <= grouped
+    return bool(computed & {"fastest", "slowest"}) or ("growth" in computed and not (grouped and named - grouped))
 
 
 def list_options(work: Work, kind: str) -> Iterator[tuple[Target, str]]:

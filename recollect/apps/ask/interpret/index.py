@@ -105,9 +105,6 @@ class Target:
     via: tuple[str, ...] = ()
     per: str = ""  # the table for each of whose rows the figure is added up: the value of an order with lines
 
-    def is_same_column(self, other: Target) -> bool:
-        return (self.table, self.column) == (other.table, other.column)
-
 
 NOWHERE = Target("entity", "")  # stands for a target where nothing was named
 

@@ -42,11 +42,13 @@ WEIGHTS: Mapping[str, float] = {
     "flag_shown": -1.0,
     "flag_elsewhere": -1.5,
     "absence_guessed": -1.0,
+    "average_of_totals": -0.3,
     "second_figure": -1.5,
     "counted_total": -1.2,  # "total sales" is seldom the number of sales
     "named_figure": 1.5,  # the model calls a figure so
     "counted_figure": -1.0,
     "number_out_of_range": -2.5,
+    "single_rows": -0.8,  # "spent over 1000" is about all that was spent
     "period_split": -1.0,
     "number_for_period": -2.0,  # "revenue in 2024" is no revenue of 2024
     "number_on_text": -3.0,
@@ -57,8 +59,10 @@ WEIGHTS: Mapping[str, float] = {
     "superlative_of_text": -1.5,
     "superlative_guessed": -1.4,
     "figure_guessed": -1.0,
+    "moment_guessed": -0.2,
     "person_guessed": -0.3,
     "void_kept": -0.8,  # cancelled rows are added up too
+    "other_moment": -1.0,
     "skip_taught": -4.0,
     "by_not_group": -0.8,
     "group_by_measure": -1.5,
@@ -85,8 +89,10 @@ WEIGHTS: Mapping[str, float] = {
     "parent_shown": -0.8,
     "existence_of_parent": -1.2,  # every row has one: the condition says nothing
     "plain_beside_aggregate": -1.4,
+    "aggregate_grouped_by_entity": -0.2,
     "both_matched": 3.0,
     "both_unasked": -2.5,
+    "contradiction": -4.0,
     "year_column": 0.4,
     "parallel_guessed": -0.6,
     "definition_missed": -6.0,

@@ -12,7 +12,7 @@ from recollect.apps.ask.interpret.rank import Feature, score
 
 FactKind = Literal[
     "start", "show", "entity", "metric", "group", "filter", "period", "having", "exists", "order", "superlative",
-    "limit", "grain", "distinct", "both", "compute", "compare", "define", "chart", "arrival",
+    "limit", "grain", "distinct", "both", "compute", "compare", "define", "chart", "when", "arrival",
 ]  # fmt: skip
 
 
@@ -32,11 +32,16 @@ class Fact:
     in_where: bool = False
     in_figure: bool = False  # named after "how many" or "total", before the figure itself
     junction: str = ""
+    lead: str = ""  # the word before an entity: "of", "and"
     role: str = ""
     number: int | None = None
     text: str = ""
     span: Span | None = None
     fragment: Frame | None = None
+
+    @property
+    def is_equal_number(self) -> bool:
+        return self.kind == "filter" and self.op == "=" and not self.is_text
 
 
 START = Fact("start", -1)  # stands before the first fact
@@ -74,27 +79,11 @@ class State:
         """Return the state after reading up to `at`; `fact` is added to the facts."""
         if fact is not None:
             changes["facts"] = (*changes.get("facts", self.facts), fact)
-        found = tuple(each for each in features if each[1])
-        return replace(self, at=at, score=self.score + score(found), features=self.features + found, **changes)
+        return replace(self, at=at, score=self.score + score(features), features=self.features + features, **changes)
 
     @property
     def last(self) -> Fact:
         return self.facts[-1] if self.facts else START
-
-    @property
-    def is_coordinated(self) -> bool:
-        """`by country and year`: what follows a group after "and" is a group too."""
-        return self.junction == "and" and self.last.kind in ("group", "grain")
-
-    @property
-    def is_pending_figure(self) -> bool:
-        """Whether "how many" or an aggregate waits for what is counted or measured."""
-        return self.counts or bool(self.aggregates)
-
-    def without_shown(self, target: Target) -> tuple[Fact, ...]:
-        """Return the facts without the column that was only named to give its value."""
-        is_named = self.last.kind == "show" and self.last.target.is_same_column(target)
-        return self.facts[:-1] if is_named else self.facts
 
     @property
     def limit(self) -> int | None:

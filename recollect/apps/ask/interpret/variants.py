@@ -14,6 +14,7 @@ from recollect.apps.ask.interpret.render import base_table, row_refs
 from recollect.apps.ask.interpret.work import Work, make_ref
 
 Variant = tuple[Frame, list[Feature]]
+POSITIVE: dict[str, Op] = {"!=": "=", "not in": "in", "not contains": "contains"}
 LISTED: dict[str, Op] = {"=": "in", "!=": "not in", "in": "in", "not in": "not in"}
 MOST_KEYS = 3
 
@@ -31,11 +32,14 @@ def spread(frame: Frame, work: Work) -> Iterator[tuple[Frame, list[Feature], lis
 
 
 def definition_variants(frame: Frame, work: Work) -> Iterator[Variant]:
-    """Money is added up without cancelled rows, or with them."""
+    """Money is added up without cancelled rows, or with them; the date is the main one, or the next likely one."""
     counted = without_void_rows(frame, work)
     yield counted, []
     if counted is not frame:
         yield frame, [("void_kept", 1.0)]
+    other = with_other_moment(counted, work)
+    if other is not counted:
+        yield other, [("other_moment", 1.0)]
 
 
 def without_void_rows(frame: Frame, work: Work) -> Frame:
@@ -53,6 +57,20 @@ def without_void_rows(frame: Frame, work: Work) -> Frame:
     return replace(frame, filters=(*frame.filters, replace(void, is_default=True)))
 
 
+def with_other_moment(frame: Frame, work: Work) -> Frame:
+    """Return the frame by another date of the same rows, where the question does not say which is meant."""
+    used = [*(each.of for each in frame.periods), *(each.of for each in frame.groups if each.grain)]
+    for old in used[:1]:
+        info = work.index.tables[old.table]
+        if len(info.moments) > 1 and old.column == work.guessed_moment:
+            new = replace(old, column=info.moments[1])
+            return replace(
+                frame, periods=tuple(replace(each, of=new) if each.of == old else each for each in frame.periods),
+                groups=tuple(replace(each, of=new) if each.of == old else each for each in frame.groups),
+            )  # fmt: skip
+    return frame
+
+
 # Several values of one column ----------------------------------------------------------------------------------------
 
 
@@ -65,9 +83,17 @@ def value_variants(frame: Frame, work: Work) -> Iterator[Variant]:
         return
     yield replace(frame, filters=merge_by_column(frame.filters)), []
     is_either = any(fact.junction == "or" for _, fact in work.filters)
-    if not is_either and not frame.metrics:
+    if count == 2 and not is_either and not frame.metrics:
         found = [each for each in frame.filters if each.of == ref]
-        yield split_both(frame, ref, found), [("both_matched" if work.facts("both") else "both_unasked", 1.0)]
+        is_asked = bool(work.facts("both")) or is_contradiction(found)
+        yield split_both(frame, ref, found), [("both_matched" if is_asked else "both_unasked", 1.0)]
+
+
+def is_contradiction(filters: Sequence[Filter]) -> bool:
+    """Whether no row can meet both: below one number and above a higher one."""
+    numbers = [each for each in filters if each.op[0] in "<>" and each.values and not each.is_text]
+    bounds = {each.op[0]: float(each.values[0]) for each in numbers}
+    return len(bounds) == 2 and bounds[">"] >= bounds["<"]
 
 
 def join_alternatives(filters: tuple[Filter, ...], work: Work) -> tuple[Filter, ...]:
@@ -96,9 +122,13 @@ def split_both(frame: Frame, ref: Ref, found: Sequence[Filter]) -> Frame:
     """Each condition is met by a row of its own: two existence conditions."""
     shown = next((each for each in frame.columns if each.column), None)
     on = shown if shown and shown.table == ref.table else None
-    split = [replace(Existence.of_condition(each), on=on) for each in found]
+    split = [Existence(ref.table, each.op == "!=", (make_positive(each),), on=on) for each in found]
     rest = tuple(each for each in frame.filters if each.of != ref)
     return replace(frame, filters=rest, existence=(*frame.existence, *split), is_distinct=True)
+
+
+def make_positive(each: Filter) -> Filter:
+    return replace(each, op=POSITIVE.get(each.op, each.op))
 
 
 # Conditions on related rows ------------------------------------------------------------------------------------------
@@ -119,7 +149,7 @@ def place_conditions(frame: Frame, index: SchemaIndex) -> Frame:
     conditions: tuple[Filter | Period, ...] = (*frame.filters, *frame.periods)
     for each in conditions:
         if not is_direct(each):
-            existence = add_existence(existence, index, base, Existence.of_condition(each))
+            existence = add_existence(existence, index, base, make_existence(each))
     filters, periods = tuple(filter(is_direct, frame.filters)), tuple(filter(is_direct, frame.periods))
     return replace(frame, filters=filters, periods=periods, existence=existence)
 
@@ -131,7 +161,16 @@ def list_rows(frame: Frame, index: SchemaIndex) -> Frame | None:
         return None
     totals = tuple(Existence(each.metric.of.table, having=each) for each in frame.having)
     rows = Frame(frame.subject, filters=frame.filters, periods=frame.periods, existence=(*totals, *frame.existence))
-    return place_conditions(rows, index)
+    return place_conditions(rows, index) if totals else rows
+
+
+def make_existence(each: Filter | Period) -> Existence:
+    """Return the condition that a related row meets this; one that excludes is met if no row has what it excludes."""
+    if isinstance(each, Period):
+        return Existence(each.of.table, each.is_negated, periods=(replace(each, is_negated=False),))
+    is_negated = each.op in POSITIVE and not each.either
+    inner = make_positive(each) if is_negated else replace(each, either=0)
+    return Existence(each.of.table, is_negated, (inner,))
 
 
 def add_existence(
@@ -140,10 +179,15 @@ def add_existence(
     """Add conditions to the existence condition on the same rows, or a new one."""
     on_way = {step.target for step in index.joins.path(base, new.table) or ()}
     for n, each in enumerate(existence if not new.is_negated else ()):
-        if each.on is None and (each.table in on_way or index.joins.belongs(each.table, new.table)):
+        is_related = each.table in on_way or index.joins.belongs(each.table, new.table)
+        if is_related and each.on is None and filtered(each).isdisjoint(filtered(new)):
             joined = replace(each, filters=each.filters + new.filters, periods=each.periods + new.periods)
             return (*existence[:n], joined, *existence[n + 1 :])
     return (*existence, new)
+
+
+def filtered(existence: Existence) -> set[Ref]:
+    return {each.of for each in existence.filters}
 
 
 def mention_variants(frame: Frame, work: Work) -> Iterator[Variant]:
@@ -238,11 +282,13 @@ def shows_label(frame: Frame, base: str, work: Work) -> bool:
 
 
 def is_grouped_by_row(frame: Frame, base: str, work: Work) -> bool:
-    """Whether the figure is one of each single row."""
-    info = work.index.tables[base]
+    """Whether the figure is one of each single row, or counts the one row that it belongs to."""
+    info, joins = work.index.tables[base], work.index.joins
     names = ("", *info.label, *info.key) if len(info.key) == 1 else ("",)
     rows = [each.of for each in frame.groups if not each.grain]
-    return bool(frame.metrics) and any(ref.table == base and ref.column in names for ref in rows)
+    above = [each.of.table for each in frame.metrics if each.aggregate == "count"]
+    counts_one = any(joins.is_below(ref.table, table) for ref in rows if not ref.column for table in above)
+    return bool(frame.metrics) and (counts_one or any(ref.table == base and ref.column in names for ref in rows))
 
 
 def count_fan_outs(frame: Frame, base: str, work: Work) -> int:
@@ -264,6 +310,12 @@ def counts_named_rows(frame: Frame, base: str, work: Work) -> bool:
     own = {Ref(base, name) for name in work.index.tables[base].label}
     is_count = any(metric.aggregate == "count" for metric in frame.metrics[:1])
     return is_count and any(each.of in own and each.op == "=" for each in frame.filters)
+
+
+def count_single_rows(frame: Frame, base: str, work: Work) -> int:
+    """Return how many conditions compare a figure of single rows below the subject, not of all of them together."""
+    inner = [each for existence in frame.existence for each in existence.filters if each.op[0] in "<>"]
+    return sum(bool(each.of.expression) or work.index.column_of(each.of).role == "measure" for each in inner)
 
 
 def count_strays(frame: Frame, base: str, work: Work) -> int:
@@ -296,5 +348,5 @@ def has_twin(ref: Ref, tables: set[str], index: SchemaIndex) -> bool:
 SHAPES: dict[str, Callable[[Frame, str, Work], float]] = {
     "join": count_joins, "other_owner": count_strays, "default_label": shows_label,
     "group_by_row": is_grouped_by_row, "fan_out_join": count_fan_outs, "repeated_rows": repeats_rows,
-    "counted_by_name": counts_named_rows,
+    "single_rows": count_single_rows, "counted_by_name": counts_named_rows,
 }  # fmt: skip

@@ -68,6 +68,8 @@ class Work:
     with_ties: bool = False
     features: list[tuple[str, float]] = field(default_factory=list)
     guesses: list[str] = field(default_factory=list)
+    guessed_moment: str = ""  # the date that is meant, where the question does not say which
+    averaged_grain: bool = False  # the first span of time is what a figure is averaged over
 
     @property
     def index(self) -> SchemaIndex:
@@ -82,11 +84,6 @@ class Work:
 
     def refs(self, kind: str) -> list[Ref]:
         return [make_ref(fact.target, self.index) for fact in self.facts(kind)]
-
-    @property
-    def chart(self) -> str:
-        """The kind of chart that the question asks for."""
-        return next((fact.text for fact in self.facts("chart")), "")
 
     @property
     def base(self) -> str:
