@@ -19,6 +19,7 @@ Op = Literal[
 ]  # fmt: skip
 Grain = Literal["", "hour", "day", "weekday", "week", "month", "quarter", "year"]
 Compute = Literal["", "share", "growth", "rate", "change"]
+POSITIVE: dict[str, Op] = {"!=": "=", "not in": "in", "not contains": "contains"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,16 @@ class Existence:
     having: Having | None = None
     on: Ref | None = None
     via: tuple[str, ...] = ()
+
+    @classmethod
+    def of_condition(cls, each: Filter | Period) -> Existence:
+        """Return the condition that a related row meets this; one that excludes is met if no row has what it
+        excludes."""
+        if isinstance(each, Period):
+            return cls(each.of.table, each.is_negated, periods=(replace(each, is_negated=False),))
+        is_negated = each.op in POSITIVE and not each.either
+        inner = replace(each, op=POSITIVE[each.op] if is_negated else each.op, either=0)
+        return cls(each.of.table, is_negated, (inner,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,10 @@ class Step:
         return self.join.to if self.is_forward else self.join.table
 
     @property
-    def name(self) -> str:
-        return join_name(self.join)
+    def columns(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The columns that are compared: of the source, and of the target."""
+        near, far = self.join.columns, self.join.to_columns
+        return (near, far) if self.is_forward else (far, near)
 
 
 Path = tuple[Step, ...]

@@ -7,30 +7,38 @@ subqueries, so that no join multiplies what is counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp, parse_one
 
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Group, Having, Metric, Order, Part, Period, Ref
 from recollect.apps.ask.interpret.index import SchemaIndex
-from recollect.apps.ask.interpret.joins import Path, Step, is_many_to_one
+from recollect.apps.ask.interpret.joins import Path, Step
 from recollect.apps.ask.interpret.words import split_name
 from recollect.apps.ask.semantic.model import Join
 from recollect.apps.ask.sql_text import write_sql
 
-COMPARISONS: dict[str, type[exp.Binary]] = {
-    "=": exp.EQ, "!=": exp.NEQ, ">": exp.GT, ">=": exp.GTE, "<": exp.LT, "<=": exp.LTE,
-}  # fmt: skip
-AGGREGATES: dict[str, type[exp.AggFunc]] = {"sum": exp.Sum, "avg": exp.Avg, "min": exp.Min, "max": exp.Max}
-FORMATS = {
-    "year": "%Y",
-    "month": "%Y-%m",
-    "day": "%Y-%m-%d",
-    "hour": "%Y-%m-%d %H:00",
-    "week": "%Y-%W",
-    "weekday": "%w",
+# What a column and the values become, by comparison.
+COMPARISONS: dict[str, Callable[[exp.Expr, list[exp.Expr]], exp.Expr]] = {
+    "=": lambda left, values: left.eq(values[0]),
+    "!=": lambda left, values: left.neq(values[0]),
+    ">": lambda left, values: left > values[0],
+    ">=": lambda left, values: left >= values[0],
+    "<": lambda left, values: left < values[0],
+    "<=": lambda left, values: left <= values[0],
+    "between": lambda left, values: left.between(values[0], values[1]),
+    "in": lambda left, values: left.isin(*values),
+    "is null": lambda left, values: left.is_(exp.null()),
 }
+OPPOSITES = {"not in": "in", "not null": "is null", "not contains": "contains"}
+PATTERNS = {"contains": "%{}%", "starts": "{}%", "ends": "%{}"}
+VALUES = {"is null": 0, "between": 2}  # how many values a comparison needs, where it is not one
+FORMATS = {
+    "year": "%Y", "month": "%Y-%m", "day": "%Y-%m-%d", "hour": "%Y-%m-%d %H:00", "week": "%Y-%W", "weekday": "%w",
+}  # fmt: skip
+TITLES = {"count": "count", "count_distinct": "count", "sum": "total", "avg": "average", "min": "min", "max": "max"}
+COMPUTED_TITLES = {"share": "{} %", "growth": "{} growth %", "rate": "{} %", "change": "{} growth %"}
 PLACE = "place"
 MAX_LISTED, MAX_PARENTS = 8, 2  # columns of a list where the question names none, and names of other rows among them
 
@@ -64,46 +72,47 @@ class Query:
         taken = set(self.aliases.values())
         return name if name not in taken else next(f"{name}_{n}" for n in range(2, 99) if f"{name}_{n}" not in taken)
 
-    def reach(self, table: str, via: tuple[str, ...] = ()) -> str:
-        """Return the alias of a table, joining the way to it."""
-        if (table, via) in self.aliases:
-            return self.aliases[(table, via)]
+    def path(self, table: str, via: tuple[str, ...]) -> Path:
         path = self.index.joins.path(self.base, table, via)
         if path is None:
             raise CannotRender(f"{self.base} is not connected with {table}")
-        return self.follow(path, via)
+        return path
 
-    def follow(self, path: Path, via: tuple[str, ...]) -> str:
-        here, alias = self.base, self.alias
+    def reach(self, table: str, via: tuple[str, ...] = ()) -> str:
+        """Return the alias of a table, joining the way to it."""
+        if (table, via) not in self.aliases:
+            self.aliases[(table, via)] = self.follow(self.path(table, via), via)
+        return self.aliases[(table, via)]
+
+    def follow(self, path: Path, via: tuple[str, ...] = ()) -> str:
+        """Join the tables on a path and return the alias of the last one."""
+        alias = self.alias
         for n, step in enumerate(path):
             is_last = n == len(path) - 1
             key = (step.target, via if is_last else ())
             if key not in self.aliases or (step.target == self.base and is_last):
                 self.has_fan_out = self.has_fan_out or not step.is_forward
                 self.aliases[key] = self.new_alias(step.target)
-                join = make_join(self.index, step, alias, self.aliases[key], "LEFT" if self.is_optional else "INNER")
-                self.joins.append(join)
-            here, alias = step.target, self.aliases[key]
-        if not path:
-            self.aliases[(here, via)] = alias
+                self.joins.append(self.make_join(step, alias, self.aliases[key]))
+            alias = self.aliases[key]
         return alias
 
-    def follow_step(self, step: Step) -> None:
-        """Join one more table to the one that the step starts from."""
-        self.has_fan_out = self.has_fan_out or not step.is_forward
-        source = next(alias for (table, _), alias in self.aliases.items() if table == step.source)
-        alias = self.new_alias(step.target)
-        self.aliases[(step.target, ())] = alias
-        self.joins.append(make_join(self.index, step, source, alias))
+    def make_join(self, step: Step, source: str, target: str) -> exp.Join:
+        pairs = zip(*step.columns, strict=True)
+        parts = [self.trimmed(step.source, a, source).eq(self.trimmed(step.target, b, target)) for a, b in pairs]
+        kind = "LEFT" if self.is_optional else "INNER"
+        return exp.Join(this=table_expression(step.target, target), on=exp.and_(*parts), kind=kind)
+
+    def trimmed(self, table: str, column: str, alias: str) -> exp.Expr:
+        made = column_expression(column, alias)
+        return exp.Trim(this=made) if self.index.column(table, column).needs_trim else made
 
     def select(self, shown: Sequence[exp.Expr]) -> exp.Select:
         """Return the SELECT with the joins and conditions collected so far."""
         made = exp.select(*shown).from_(table_expression(self.base, self.alias))
         for join in self.joins:
             made = made.join(join, copy=False)
-        for condition in self.wheres:
-            made = made.where(condition, copy=False)
-        return made
+        return made.where(*self.wheres, copy=False)
 
 
 def render_frame(frame: Frame, index: SchemaIndex) -> str:
@@ -118,8 +127,6 @@ def base_table(frame: Frame, index: SchemaIndex) -> str:
         return measured[0].of.table
     ordered = [order.of.table for order in frame.order if order.of]
     tables = dict.fromkeys((frame.subject, *(ref.table for ref in frame.shown), *ordered))
-    if len(tables) == 1:
-        return frame.subject
     return next((each for each in tables if reaches_all(each, tables, index)), frame.subject)
 
 
@@ -151,7 +158,7 @@ def default_order(frame: Frame, shown: Sequence[exp.Expr], metrics: Sequence[exp
     """Order figures as people read them: by time and other groups as shown, and a single group by its figure."""
     if not metrics or not frame.groups:
         return []
-    if len(frame.groups) == 1 and not frame.groups[0].grain and frame.metrics[0].compute != "growth":
+    if len(frame.groups) == 1 and not frame.groups[0].grain:
         return [exp.Ordered(this=metrics[0].copy(), desc=True, nulls_first=False)]
     return [exp.Ordered(this=each.unalias().copy(), nulls_first=True) for each in shown]
 
@@ -160,17 +167,20 @@ def repeats_values(frame: Frame, index: SchemaIndex) -> bool:
     """Whether equal rows of a list say nothing new: it shows neither key nor label of its rows."""
     info = index.tables[frame.subject]
     own = {Ref(frame.subject, name) for name in (*info.key, *info.label)}
-    is_plain = (
-        bool(frame.columns) and not frame.order and own.isdisjoint(Ref(ref.table, ref.column) for ref in frame.columns)
-    )
-    return frame.is_distinct or is_plain
+    shown = {Ref(ref.table, ref.column) for ref in frame.columns}
+    return frame.is_distinct or (bool(shown) and not frame.order and own.isdisjoint(shown))
 
 
 def add_order(select: exp.Select, limit: int | None, orders: list[exp.Ordered]) -> exp.Select:
-    if orders and select.args.get("distinct"):
-        select = order_distinct(select, orders)
-    for order in orders:
-        select = select.order_by(order, copy=False)
+    shown = [each.unalias() for each in select.selects]
+    hidden = [order for order in orders if order.this not in shown]
+    if hidden and select.args.get("distinct"):
+        # DISTINCT can only be ordered by what is shown: group by the shown columns instead.
+        select.set("distinct", None)
+        select = select.group_by(*shown, copy=False)
+        for order in hidden:
+            order.set("this", (exp.Max if order.args.get("desc") else exp.Min)(this=order.this))
+    select = select.order_by(*orders, copy=False) if orders else select
     return select.limit(limit, copy=False) if limit is not None else select
 
 
@@ -180,21 +190,8 @@ def keep_ties(select: exp.Select, limit: int, orders: list[exp.Ordered]) -> exp.
     rank = exp.Window(this=exp.Rank(), order=exp.Order(expressions=orders))
     select.set("distinct", None)
     inner = select.select(exp.alias_(rank, PLACE, quoted=True), copy=False)
-    outer = exp.select(*(exp.column(name, table="ranked", quoted=True) for name in names)).distinct()
-    place = exp.LTE(this=exp.column(PLACE, table="ranked", quoted=True), expression=exp.Literal.number(limit))
-    return outer.from_(inner.subquery("ranked")).where(place)
-
-
-def order_distinct(select: exp.Select, orders: list[exp.Ordered]) -> exp.Select:
-    """DISTINCT can only be ordered by what is shown: group by the shown columns instead."""
-    shown = [each.unalias() for each in select.selects]
-    if all(order.this in shown for order in orders):
-        return select
-    select.set("distinct", None)
-    for order in orders:
-        if order.this not in shown:
-            order.set("this", (exp.Max if order.args.get("desc") else exp.Min)(this=order.this))
-    return select.group_by(*shown, copy=False)
+    outer = exp.select(*(column_expression(name, "ranked") for name in names)).distinct()
+    return outer.from_(inner.subquery("ranked")).where(column_expression(PLACE, "ranked") <= limit)
 
 
 def unique_names(columns: Sequence[exp.Expr]) -> list[exp.Expr]:
@@ -203,10 +200,12 @@ def unique_names(columns: Sequence[exp.Expr]) -> list[exp.Expr]:
     made: list[exp.Expr] = []
     for each in columns:
         name = each.alias_or_name
-        seen[name.lower()] = seen.get(name.lower(), 0) + 1
-        again = seen[name.lower()] > 1
-        made.append(exp.alias_(each.unalias(), f"{name} {seen[name.lower()]}", quoted=True) if again else each)
+        count = seen[name.lower()] = seen.get(name.lower(), 0) + 1
+        made.append(exp.alias_(each.unalias(), f"{name} {count}", quoted=True) if count > 1 else each)
     return made
+
+
+# Columns and groups --------------------------------------------------------------------------------------------------
 
 
 def table_expression(table: str, alias: str) -> exp.Expr:
@@ -217,21 +216,6 @@ def table_expression(table: str, alias: str) -> exp.Expr:
 
 def column_expression(column: str, alias: str) -> exp.Expr:
     return exp.column(column, table=alias, quoted=True)
-
-
-def trimmed(index: SchemaIndex, table: str, column: str, alias: str) -> exp.Expr:
-    made = column_expression(column, alias)
-    return exp.Trim(this=made) if index.column(table, column).needs_trim else made
-
-
-def make_join(index: SchemaIndex, step: Step, source: str, target: str, kind: str = "INNER") -> exp.Join:
-    join = step.join
-    near, far = (join.columns, join.to_columns) if step.is_forward else (join.to_columns, join.columns)
-    parts = [
-        exp.EQ(this=trimmed(index, step.source, a, source), expression=trimmed(index, step.target, b, target))
-        for a, b in zip(near, far, strict=True)
-    ]
-    return exp.Join(this=table_expression(step.target, target), on=exp.and_(*parts), kind=kind)
 
 
 def ref_expression(ref: Ref, query: Query) -> exp.Expr:
@@ -259,10 +243,25 @@ def number_expression(ref: Ref, query: Query) -> exp.Expr:
     return exp.cast(made, "DOUBLE") if query.index.column_of(ref).is_numeric_text else made
 
 
-def label_expressions(table: str, alias: str, index: SchemaIndex) -> list[exp.Expr]:
-    info = index.tables[table]
-    names = info.label or info.key or tuple(info.columns)[:1]
-    return [column_expression(name, alias) for name in names]
+def shown_columns(refs: Sequence[Ref], query: Query) -> list[exp.Expr]:
+    """Return the columns; a row itself is shown by its label."""
+    return [made for ref in refs for made in group_expressions(Group(ref), query)]
+
+
+def group_expressions(group: Group, query: Query) -> list[exp.Expr]:
+    """Return what a group is shown by; rows are shown by their label."""
+    ref = group.of
+    if group.grain:
+        return [grain_expression(moment_expression(ref, query), group.grain, query.index.dialect)]
+    if ref.column or ref.expression:
+        return [ref_expression(ref, query)]
+    info, alias = query.index.tables[ref.table], query.reach(ref.table, ref.via)
+    return [column_expression(name, alias) for name in info.label or info.key or tuple(info.columns)[:1]]
+
+
+def key_expressions(ref: Ref, query: Query) -> list[exp.Expr]:
+    alias = query.reach(ref.table, ref.via)
+    return [column_expression(name, alias) for name in query.index.tables[ref.table].key]
 
 
 def grouped_columns(frame: Frame, query: Query) -> tuple[list[exp.Expr], list[exp.Expr]]:
@@ -283,21 +282,7 @@ def grouped_columns(frame: Frame, query: Query) -> tuple[list[exp.Expr], list[ex
             shown += [] if group.of.table in {ref.table for ref in frame.columns} else made
             shown += [each for each in own if frame.having and each not in shown]
             keys += own
-    keys += [each for each in labels if each not in keys]
-    return shown, [each.unalias() for each in keys]
-
-
-def key_expressions(ref: Ref, query: Query) -> list[exp.Expr]:
-    alias = query.reach(ref.table, ref.via)
-    return [column_expression(name, alias) for name in query.index.tables[ref.table].key]
-
-
-def group_expressions(group: Group, query: Query) -> list[exp.Expr]:
-    if group.grain:
-        return [grain_expression(moment_expression(group.of, query), group.grain, query.index.dialect)]
-    if group.of.column or group.of.expression:
-        return [ref_expression(group.of, query)]
-    return label_expressions(group.of.table, query.reach(group.of.table, group.of.via), query.index)
+    return shown, [each.unalias() for each in (*keys, *labels)]
 
 
 def moment_expression(ref: Ref, query: Query) -> exp.Expr:
@@ -311,20 +296,19 @@ def grain_expression(moment: exp.Expr, grain: str, dialect: str) -> exp.Expr:
     if grain == "week" and dialect == "mysql":  # sqlglot would write %V, which begins weeks on Sunday
         return exp.Anonymous(this="DATE_FORMAT", expressions=[moment, exp.Literal.string("%x-%v")])
     if grain == "week" and dialect != "sqlite":  # ISO weeks, which do not end with the year; older SQLite has none
-        return exp.TimeToStr(this=moment, format=exp.Literal.string("%G-%V"))
+        return format_moment(moment, "%G-%V")
     if grain == "weekday" and dialect == "postgres":
         return exp.cast(exp.Extract(this=exp.var("DOW"), expression=moment), "TEXT")
     if grain != "quarter":
-        return exp.TimeToStr(this=moment, format=exp.Literal.string(FORMATS[grain]))
-    year = exp.TimeToStr(this=moment, format=exp.Literal.string("%Y"))
-    month = exp.cast(exp.TimeToStr(this=moment.copy(), format=exp.Literal.string("%m")), "INT")
-    number = exp.cast(
-        exp.IntDiv(
-            this=exp.paren(exp.Add(this=month, expression=exp.Literal.number(2))), expression=exp.Literal.number(3)
-        ),
-        "TEXT",
-    )
-    return exp.DPipe(this=exp.DPipe(this=year, expression=exp.Literal.string("-Q")), expression=number)
+        return format_moment(moment, FORMATS[grain])
+    months = exp.paren(exp.cast(format_moment(moment, "%m"), "INT") + 2)
+    number = exp.cast(exp.IntDiv(this=months, expression=exp.Literal.number(3)), "TEXT")
+    year = exp.DPipe(this=format_moment(moment, "%Y"), expression=exp.Literal.string("-Q"))
+    return exp.DPipe(this=year, expression=number)
+
+
+def format_moment(moment: exp.Expr, pattern: str) -> exp.Expr:
+    return exp.TimeToStr(this=moment.copy(), format=exp.Literal.string(pattern))
 
 
 def listed_columns(frame: Frame, query: Query) -> list[exp.Expr]:
@@ -336,7 +320,7 @@ def listed_columns(frame: Frame, query: Query) -> list[exp.Expr]:
     shown = shown_columns(row_refs(frame.subject, query.index, asked), query)
     query.is_optional = True
     for join in find_parents(frame.subject, query):
-        shown[1:1] = label_expressions(join.to, query.reach(join.to), query.index)
+        shown[1:1] = shown_columns([Ref(join.to)], query)
     query.is_optional = False
     return shown
 
@@ -359,20 +343,17 @@ def row_refs(table: str, index: SchemaIndex, asked: Sequence[Ref] = ()) -> tuple
     return tuple(Ref(table, name) for name in names)[:MAX_LISTED] or tuple(Ref(table, name) for name in info.columns)
 
 
-def shown_columns(refs: Sequence[Ref], query: Query) -> list[exp.Expr]:
-    """Return the columns; a row itself is shown by its label."""
-    shown: list[exp.Expr] = []
-    for ref in refs:
-        if ref.column or ref.expression:
-            shown.append(ref_expression(ref, query))
-        else:
-            shown += label_expressions(ref.table, query.reach(ref.table, ref.via), query.index)
-    return shown
+# Figures -------------------------------------------------------------------------------------------------------------
 
 
 def metric_expression(metric: Metric, query: Query) -> exp.Expr:
     made = aggregate_expression(metric, query)
-    return divide_by_groups(made, metric.per, query) if metric.per else made
+    if metric.per is None:
+        return made
+    of = metric.per.of
+    keys = group_expressions(metric.per, query) if metric.per.grain or of.column else key_expressions(of, query)
+    count = exp.Count(this=exp.Distinct(expressions=keys[:1]))
+    return exp.Literal.number("1.0") * made / count
 
 
 def aggregate_expression(metric: Metric, query: Query) -> exp.Expr:
@@ -387,85 +368,64 @@ def aggregate_expression(metric: Metric, query: Query) -> exp.Expr:
         return exp.Count(this=exp.Distinct(expressions=[made]) if metric.aggregate == "count_distinct" else made)
     if is_doubled and metric.aggregate in ("sum", "avg"):
         raise CannotRender(f"{metric.of.table} would be counted more than once")
-    return AGGREGATES[metric.aggregate](this=number_expression(metric.of, query))
+    return exp.func(metric.aggregate, number_expression(metric.of, query))
 
 
 def compute(metric: Metric, made: exp.Expr, frame: Frame, query: Query) -> exp.Expr:
-    """Return the metric as asked: itself, its share of the total in percent, or its growth in percent."""
-    if metric.compute == "growth":
-        return growth(made, frame, query)
-    if metric.compute == "rate":
-        return rate(metric, made, query)
-    if metric.compute == "change":
-        return change(metric, query)
+    """Return the metric as asked: itself, or in percent its share of the total, its growth since the row before, the
+    part of it that some rows have, or its change from the second period of the part to the first."""
+    part = metric.part or Part()
     if metric.compute == "share":
         return percentage(made, exp.Window(this=exp.Sum(this=made.copy())), query)
+    if metric.compute == "growth":
+        before = find_before(made, frame, query)
+        return percentage(made - before, nonzero(before), query)
+    if metric.compute == "rate":
+        conditions = [condition_expression(each, query) for each in part.filters]
+        conditions += [existence_expression(each, query) for each in part.existence]
+        return percentage(sum_where(exp.and_(*conditions), metric, query), nonzero(made), query)
+    if metric.compute == "change":
+        later, earlier = (sum_where(period_expression(each, query), metric, query) for each in part.periods)
+        return percentage(later - earlier, nonzero(earlier), query)
     return made
 
 
-def change(metric: Metric, query: Query) -> exp.Expr:
-    """Return the change from the second period of the part to the first, in percent."""
-    periods = metric.part.periods if metric.part else ()
-    amount = number_expression(metric.of, query) if metric.aggregate == "sum" else exp.Literal.number(1)
-    later, earlier = (
-        exp.Sum(this=exp.Case().when(period_expression(each, query), amount.copy()).else_(exp.Literal.number(0)))
-        for each in periods
-    )
-    whole = exp.Nullif(this=earlier, expression=exp.Literal.number(0))
-    return percentage(exp.paren(exp.Sub(this=later, expression=earlier.copy())), whole, query)
-
-
-def rate(metric: Metric, made: exp.Expr, query: Query) -> exp.Expr:
-    """Return how much of the figure the rows of the part have, in percent."""
-    part = metric.part or Part()
-    conditions = [guarded_filter(each, query) for each in part.filters]
-    conditions += [existence_expression(each, query) for each in part.existence]
-    amount = number_expression(metric.of, query) if metric.aggregate == "sum" else exp.Literal.number(1)
-    case = exp.Case().when(exp.and_(*conditions), amount).else_(exp.Literal.number(0))
-    return percentage(exp.Sum(this=case), exp.Nullif(this=made, expression=exp.Literal.number(0)), query)
-
-
-def divide_by_groups(made: exp.Expr, group: Group, query: Query) -> exp.Expr:
-    """Return the figure divided by the number of different groups."""
-    keys = group_expressions(group, query) if group.grain or group.of.column else key_expressions(group.of, query)
-    count = exp.Count(this=exp.Distinct(expressions=keys[:1]))
-    return exp.Div(this=exp.Mul(this=exp.Literal.number("1.0"), expression=made), expression=count)
-
-
-def percentage(part: exp.Expr, whole: exp.Expr, query: Query) -> exp.Expr:
-    """Return the part in percent of the whole, with two decimals. PostgreSQL rounds decimals only, to a number of
-    digits."""
-    share: exp.Expr = exp.Div(this=exp.Mul(this=exp.Literal.number("100.0"), expression=part), expression=whole)
-    if query.index.dialect == "postgres":
-        share = exp.cast(share, "DECIMAL")
-    return exp.Round(this=share, decimals=exp.Literal.number(2))
-
-
-def growth(made: exp.Expr, frame: Frame, query: Query) -> exp.Expr:
-    """Return the change since the period before, in percent, within each of the other groups."""
+def find_before(made: exp.Expr, frame: Frame, query: Query) -> exp.Expr:
+    """Return the figure of the period before, within each of the other groups."""
     moments = [group_expressions(each, query)[0] for each in frame.groups if each.grain]
     others = [part for each in frame.groups if not each.grain for part in group_expressions(each, query)]
     if not moments:
         raise CannotRender("growth needs a period to group by")
     order = exp.Order(expressions=[exp.Ordered(this=moments[0])])
-    before = exp.Window(this=exp.Lag(this=made.copy()), partition_by=others, order=order)
-    change = exp.paren(exp.Sub(this=made, expression=before))
-    return percentage(change, exp.Nullif(this=before.copy(), expression=exp.Literal.number(0)), query)
+    return exp.Window(this=exp.Lag(this=made.copy()), partition_by=others, order=order)
+
+
+def sum_where(condition: exp.Expr, metric: Metric, query: Query) -> exp.Expr:
+    """Return the sum, or the number, of the rows that meet a condition."""
+    amount = number_expression(metric.of, query) if metric.aggregate == "sum" else exp.Literal.number(1)
+    return exp.Sum(this=exp.case().when(condition, amount).else_("0"))
+
+
+def nonzero(whole: exp.Expr) -> exp.Expr:
+    return exp.Nullif(this=whole.copy(), expression=exp.Literal.number(0))
+
+
+def percentage(part: exp.Expr, whole: exp.Expr, query: Query) -> exp.Expr:
+    """Return the part in percent of the whole, with two decimals. PostgreSQL rounds decimals only, to a number of
+    digits."""
+    share: exp.Expr = exp.Literal.number("100.0") * part / whole
+    if query.index.dialect == "postgres":
+        share = exp.cast(share, "DECIMAL")
+    return exp.Round(this=share, decimals=exp.Literal.number(2))
 
 
 def metric_title(metric: Metric) -> str:
-    words = {"count": "count", "count_distinct": "count", "sum": "total", "avg": "average", "min": "min", "max": "max"}
     name = metric.of.name or metric.of.column or ("" if metric.aggregate.startswith("count") else "amount")
     is_said = metric.aggregate == "sum" and "total" in split_name(name)
-    title = name if is_said else f"{words[metric.aggregate]} {name}".strip()
+    title = name if is_said else f"{TITLES[metric.aggregate]} {name}".strip()
     if metric.per:
         title = f"{title} per {metric.per.grain or metric.per.of.column or metric.per.of.table}"
-    return {
-        "share": f"{title} %",
-        "growth": f"{title} growth %",
-        "rate": f"{title} %",
-        "change": f"{title} growth %",
-    }.get(metric.compute, title)
+    return COMPUTED_TITLES.get(metric.compute, "{}").format(title)
 
 
 def order_expression(order: Order, frame: Frame, metrics: list[exp.Expr], query: Query) -> exp.Ordered:
@@ -479,71 +439,11 @@ def order_expression(order: Order, frame: Frame, metrics: list[exp.Expr], query:
         raise CannotRender("nothing to order by")
     # Rows without a value come first in an ascending order, and would win a superlative.
     if order.by == "column" and frame.limit is not None and not order.is_descending:
-        query.wheres.append(exp.Not(this=exp.Is(this=made.copy(), expression=exp.Null())))
+        query.wheres.append(made.is_(exp.null()).not_())
     return exp.Ordered(this=made, desc=order.is_descending, nulls_first=not order.is_descending)
 
 
-def having_expression(having: Having, query: Query) -> exp.Expr:
-    return comparison(metric_expression(having.metric, query), having.op, having.values, is_text=False)
-
-
-def literal(value: str, is_text: bool) -> exp.Expr:
-    return exp.Literal.string(value) if is_text else exp.Literal.number(value)
-
-
-def comparison(left: exp.Expr, op: str, values: tuple[str, ...], *, is_text: bool) -> exp.Expr:
-    if op in ("is null", "not null"):
-        missing = exp.Is(this=left, expression=exp.Null())
-        return missing if op == "is null" else exp.Not(this=missing)
-    if op == "between" and len(values) == 2:
-        return exp.Between(this=left, low=literal(values[0], is_text), high=literal(values[1], is_text))
-    if op in ("in", "not in"):
-        made = exp.In(this=left, expressions=[literal(value, is_text) for value in values])
-        return made if op == "in" else exp.Not(this=made)
-    if op not in COMPARISONS or not values:
-        raise CannotRender(f"no comparison {op}")
-    return COMPARISONS[op](this=left, expression=literal(values[0], is_text))
-
-
-def filter_expression(each: Filter, query: Query) -> exp.Expr:
-    alias = query.reach(each.of.table, each.of.via)
-    if each.op in ("where", "not where"):
-        made = exp.paren(qualified(each.values[0], alias, query.index))
-        return made if each.op == "where" else exp.Not(this=made)
-    if each.op in ("> average", "< average"):
-        table = Query(query.index, each.of.table, "_all")
-        mean = exp.select(
-            exp.Avg(this=number_expression(Ref(each.of.table, each.of.column, each.of.expression), table))
-        )
-        inner = mean.from_(table_expression(each.of.table, table.alias)).subquery()
-        return COMPARISONS[each.op[0]](this=number_expression(each.of, query), expression=inner)
-    if not each.is_text:
-        return comparison(number_expression(each.of, query), each.op, each.values, is_text=False)
-    left = trimmed(query.index, each.of.table, each.of.column, alias)
-    if each.op in ("contains", "starts", "ends", "not contains"):
-        return like_expression(left, each)
-    return comparison(left, each.op, each.values, is_text=True)
-
-
-def like_expression(left: exp.Expr, each: Filter) -> exp.Expr:
-    text = each.values[0].lower().replace("%", "")
-    pattern = {"starts": f"{text}%", "ends": f"%{text}"}.get(each.op, f"%{text}%")
-    made = exp.Like(this=exp.Lower(this=left), expression=exp.Literal.string(pattern))
-    return exp.Not(this=made) if each.op == "not contains" else made
-
-
-def period_expression(period: Period, query: Query) -> exp.Expr:
-    moment = ref_expression(period.of, query)
-    parts = []
-    for start, end in period.ranges:
-        bounds: list[exp.Expr] = []
-        if start:
-            bounds.append(exp.GTE(this=moment.copy(), expression=exp.Literal.string(start)))
-        if end:
-            bounds.append(exp.LT(this=moment.copy(), expression=exp.Literal.string(end)))
-        parts.append(exp.and_(*bounds))
-    made = exp.or_(*parts) if len(parts) > 1 else parts[0]
-    return exp.Not(this=exp.paren(made)) if period.is_negated else made
+# Conditions ----------------------------------------------------------------------------------------------------------
 
 
 def where_expressions(frame: Frame, query: Query) -> list[exp.Expr]:
@@ -551,74 +451,81 @@ def where_expressions(frame: Frame, query: Query) -> list[exp.Expr]:
     made: list[exp.Expr] = []
     either: dict[int, list[exp.Expr]] = {}
     for each in frame.filters:
-        condition = guarded_filter(each, query)
-        if each.either:
-            either.setdefault(each.either, []).append(condition)
-        else:
-            made.append(condition)
-    made += [exp.paren(exp.or_(*parts)) for parts in either.values()]
-    made += [guarded_period(each, query) for each in frame.periods]
-    made += [existence_expression(each, query) for each in frame.existence]
-    return made
+        (either.setdefault(each.either, []) if each.either else made).append(condition_expression(each, query))
+    made += [exp.or_(*parts) for parts in either.values()]
+    made += [condition_expression(each, query) for each in frame.periods]
+    return made + [existence_expression(each, query) for each in frame.existence]
 
 
-def is_joined_or_forward(ref: Ref, query: Query) -> bool:
-    path = query.index.joins.path(query.base, ref.table, ref.via)
-    return (ref.table, ref.via) in query.aliases or path is None or is_many_to_one(path)
+def condition_expression(each: Filter | Period, query: Query) -> exp.Expr:
+    """Return a condition on the row, or on related rows where there may be several."""
+    of, joins = each.of, query.index.joins
+    is_joined = (of.table, of.via) in query.aliases or joins.path(query.base, of.table, of.via) is None
+    if not is_joined and not joins.belongs(query.base, of.table, of.via):
+        return existence_expression(Existence.of_condition(each), query)
+    return period_expression(each, query) if isinstance(each, Period) else filter_expression(each, query)
 
 
-def guarded_filter(each: Filter, query: Query) -> exp.Expr:
-    if is_joined_or_forward(each.of, query):
-        return filter_expression(each, query)
-    return existence_expression(Existence(each.of.table, filters=(each,)), query)
+def having_expression(having: Having, query: Query) -> exp.Expr:
+    return compare(metric_expression(having.metric, query), having.op, having.values, is_text=False)
 
 
-def guarded_period(each: Period, query: Query) -> exp.Expr:
-    if is_joined_or_forward(each.of, query):
-        return period_expression(each, query)
-    return existence_expression(Existence(each.of.table, periods=(each,)), query)
+def compare(left: exp.Expr, op: str, values: Sequence[str], *, is_text: bool) -> exp.Expr:
+    if op in OPPOSITES:
+        return compare(left, OPPOSITES[op], values, is_text=is_text).not_()
+    if op in PATTERNS:
+        return exp.Lower(this=left).like(PATTERNS[op].format(values[0].lower().replace("%", "")))
+    if op not in COMPARISONS or len(values) < VALUES.get(op, 1):
+        raise CannotRender(f"no comparison {op}")
+    literal = exp.Literal.string if is_text else exp.Literal.number
+    return COMPARISONS[op](left, [literal(value) for value in values])
+
+
+def filter_expression(each: Filter, query: Query) -> exp.Expr:
+    of = each.of
+    alias = query.reach(of.table, of.via)
+    if each.op in ("where", "not where"):
+        made = exp.paren(qualified(each.values[0], alias, query.index))
+        return made if each.op == "where" else made.not_()
+    if each.op in ("> average", "< average"):
+        everyone = Query(query.index, of.table, "_all")
+        mean = everyone.select([exp.Avg(this=number_expression(Ref(of.table, of.column, of.expression), everyone))])
+        return COMPARISONS[each.op[0]](number_expression(of, query), [mean.subquery()])
+    left = query.trimmed(of.table, of.column, alias) if each.is_text else number_expression(of, query)
+    return compare(left, each.op, each.values, is_text=each.is_text)
+
+
+def period_expression(period: Period, query: Query) -> exp.Expr:
+    moment = ref_expression(period.of, query)
+    parts = []
+    for start, end in period.ranges:
+        bounds: list[exp.Expr] = [moment >= exp.Literal.string(start)] if start else []
+        bounds += [moment < exp.Literal.string(end)] if end else []
+        parts.append(exp.and_(*bounds))
+    made = exp.or_(*parts)
+    return made.not_() if period.is_negated else made
 
 
 def existence_expression(existence: Existence, query: Query) -> exp.Expr:
-    """Return `key IN (SELECT ...)` over the related rows."""
+    """Return `key IN (SELECT ...)` over the related rows; with `on`, rows that share its value with such a row."""
     if existence.on is not None:
-        return same_column_expression(existence, query)
-    path = query.index.joins.path(query.base, existence.table, existence.via)
-    if not path:
-        raise CannotRender(f"{query.base} is not connected with {existence.table}")
-    first = path[0]
-    outer = first.join.columns if first.is_forward else first.join.to_columns
-    inner = first.join.to_columns if first.is_forward else first.join.columns
-    if len(outer) != 1:
-        raise CannotRender("keys of several columns are not compared")
-    sub = Query(query.index, first.target, query.tag + "_in")
-    for step in path[1:]:
-        sub.follow_step(step)
-    key = trimmed(query.index, first.target, inner[0], sub.alias)
-    made = inner_select(existence, sub, key)
-    left = trimmed(query.index, query.base, outer[0], query.alias)
-    found = exp.In(this=left, query=made.subquery())
-    return exp.Not(this=found) if existence.is_negated else found
-
-
-def inner_select(existence: Existence, sub: Query, key: exp.Expr) -> exp.Select:
+        sub = Query(query.index, existence.table, query.tag + "_in")
+        left = ref_expression(existence.on, query)
+        key = ref_expression(Ref(existence.on.table, existence.on.column), sub)
+    else:
+        path = query.path(existence.table, existence.via)
+        near, far = path[0].columns if path else ((), ())
+        if len(near) != 1:
+            raise CannotRender("keys of no or several columns are not compared")
+        sub = Query(query.index, path[0].target, query.tag + "_in")
+        sub.follow(path[1:])
+        left = query.trimmed(query.base, near[0], query.alias)
+        key = sub.trimmed(path[0].target, far[0], sub.alias)
     sub.wheres += [filter_expression(each, sub) for each in existence.filters]
     sub.wheres += [period_expression(each, sub) for each in existence.periods]
     # NOT IN is never true beside a missing key.
-    if existence.is_negated:
-        sub.wheres.append(exp.Not(this=exp.Is(this=key.copy(), expression=exp.Null())))
-    if existence.having is None:
-        return sub.select([key])
-    counted = having_expression(existence.having, sub)
-    return sub.select([key]).group_by(key.copy(), copy=False).having(counted, copy=False)
-
-
-def same_column_expression(existence: Existence, query: Query) -> exp.Expr:
-    """Return `column IN (SELECT column ...)`: rows that share a value with a row that meets the conditions."""
-    if existence.on is None:
-        raise CannotRender("no column to compare")
-    sub = Query(query.index, existence.table, query.tag + "_in")
-    key = ref_expression(Ref(existence.on.table, existence.on.column), sub)
-    made = inner_select(existence, sub, key)
-    found = exp.In(this=ref_expression(existence.on, query), query=made.subquery())
-    return exp.Not(this=found) if existence.is_negated else found
+    sub.wheres += [key.is_(exp.null()).not_()] if existence.is_negated else []
+    having = [having_expression(existence.having, sub)] if existence.having else []
+    made = sub.select([key]).group_by(*([key] if having else [])).having(*having)
+    found = left.isin(query=made)
+    return found.not_() if existence.is_negated else found

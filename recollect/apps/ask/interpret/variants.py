@@ -14,7 +14,6 @@ from recollect.apps.ask.interpret.render import base_table, row_refs
 from recollect.apps.ask.interpret.work import Work, make_ref
 
 Variant = tuple[Frame, list[Feature]]
-POSITIVE: dict[str, Op] = {"!=": "=", "not in": "in", "not contains": "contains"}
 LISTED: dict[str, Op] = {"=": "in", "!=": "not in", "in": "in", "not in": "not in"}
 MOST_KEYS = 3
 
@@ -122,13 +121,9 @@ def split_both(frame: Frame, ref: Ref, found: Sequence[Filter]) -> Frame:
     """Each condition is met by a row of its own: two existence conditions."""
     shown = next((each for each in frame.columns if each.column), None)
     on = shown if shown and shown.table == ref.table else None
-    split = [Existence(ref.table, each.op == "!=", (make_positive(each),), on=on) for each in found]
+    split = [replace(Existence.of_condition(each), on=on) for each in found]
     rest = tuple(each for each in frame.filters if each.of != ref)
     return replace(frame, filters=rest, existence=(*frame.existence, *split), is_distinct=True)
-
-
-def make_positive(each: Filter) -> Filter:
-    return replace(each, op=POSITIVE.get(each.op, each.op))
 
 
 # Conditions on related rows ------------------------------------------------------------------------------------------
@@ -149,7 +144,7 @@ def place_conditions(frame: Frame, index: SchemaIndex) -> Frame:
     conditions: tuple[Filter | Period, ...] = (*frame.filters, *frame.periods)
     for each in conditions:
         if not is_direct(each):
-            existence = add_existence(existence, index, base, make_existence(each))
+            existence = add_existence(existence, index, base, Existence.of_condition(each))
     filters, periods = tuple(filter(is_direct, frame.filters)), tuple(filter(is_direct, frame.periods))
     return replace(frame, filters=filters, periods=periods, existence=existence)
 
@@ -162,15 +157,6 @@ def list_rows(frame: Frame, index: SchemaIndex) -> Frame | None:
     totals = tuple(Existence(each.metric.of.table, having=each) for each in frame.having)
     rows = Frame(frame.subject, filters=frame.filters, periods=frame.periods, existence=(*totals, *frame.existence))
     return place_conditions(rows, index) if totals else rows
-
-
-def make_existence(each: Filter | Period) -> Existence:
-    """Return the condition that a related row meets this; one that excludes is met if no row has what it excludes."""
-    if isinstance(each, Period):
-        return Existence(each.of.table, each.is_negated, periods=(replace(each, is_negated=False),))
-    is_negated = each.op in POSITIVE and not each.either
-    inner = make_positive(each) if is_negated else replace(each, either=0)
-    return Existence(each.of.table, is_negated, (inner,))
 
 
 def add_existence(
