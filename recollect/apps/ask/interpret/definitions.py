@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from recollect.apps.ask.interpret.frame import Frame, Period
 from recollect.apps.ask.interpret.link import Linked, Vocabulary, Word, find_table, link_names, link_question
-from recollect.apps.ask.interpret.periods import UNITS, span_until_today
+from recollect.apps.ask.interpret.periods import UNITS, until_today
 from recollect.apps.ask.interpret.variants import list_rows
 from recollect.apps.ask.interpret.words import find_operators, tokenize
 from recollect.apps.ask.interpret.work import Draft
@@ -80,8 +80,8 @@ def is_whole(reading: Reading, readings: Sequence[Reading]) -> bool:
 def conditions_of(frame: Frame, linked: Linked) -> Frame | None:
     """Return the conditions on rows. A figure of each year ("annual spend") is that of the last year."""
     units = [group for group in frame.groups if group.grain in UNITS.values()]
-    spans = ((group, span_until_today(0, 0, linked.today, UNITS[group.grain], 1, "")) for group in units)
-    periods = [Period(group.of, span.start.isoformat(), span.end.isoformat()) for group, span in spans]
+    spans = ((group, until_today(linked.today, UNITS[group.grain], 1)) for group in units)
+    periods = [Period(group.of, start.isoformat(), end.isoformat()) for group, (start, end, _) in spans]
     groups = tuple(group for group in frame.groups if group not in units)
     return list_rows(replace(frame, groups=groups, periods=(*frame.periods, *periods)), linked.index)
 
