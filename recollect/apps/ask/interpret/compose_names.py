@@ -31,17 +31,12 @@ class Name:
 
     state: State
     link: Link
-    linked: Linked
+    info: ColumnInfo
+    is_measure: bool
+    is_below: bool  # a figure of rows that belong to the rows named before
     features: list[Feature]
     changes: dict[str, Any]
-
-    @property
-    def info(self) -> ColumnInfo:
-        return self.linked.index.column_of(self.link.target)
-
-    @property
-    def is_measure(self) -> bool:
-        return self.linked.index.is_measure(self.link.target)
+    is_elsewhere: bool = False  # another table than the rows named beside it
 
     @property
     def rows(self) -> Target:
@@ -52,6 +47,11 @@ class Name:
     def is_expression(self) -> bool:
         """Whether it is a figure that no single column holds."""
         return self.link.kind == "measure"
+
+    @property
+    def place(self) -> list[Feature]:
+        """What speaks against showing it where it stands."""
+        return [("shown_in_where", 1.0)] if self.state.in_where else []
 
     @property
     def opened(self) -> dict[str, Any]:
@@ -70,6 +70,9 @@ class Name:
         is_descending = self.state.superlative.startswith(("desc", "last"))
         return self.fact("superlative", aggregate, is_descending=is_descending, number=self.state.limit, **details)
 
+    def order(self, aggregate: str = "", **details: Any) -> Fact:
+        return self.fact("order", aggregate, is_descending=self.state.order == "desc", **details)
+
     def move(self, fact: Fact | None, *features: Feature, **changes: Any) -> State:
         return self.state.move(self.link.end, *self.features, *features, fact=fact, **{**self.changes, **changes})
 
@@ -85,10 +88,10 @@ def apply_entity(state: State, link: Link, linked: Linked) -> Iterator[State]:
     changes: dict[str, Any] = {"entity": link.target.table, "used": add_use(state, link), "junction": ""}
     if link.score <= GUESSED:
         changes["skipped"] = (*state.skipped, link.start)
-    name = Name(state, link, linked, name_features(link), changes)
+    is_amount = "much" in {token.lower for token in linked.tokens[: link.start]}
+    name = Name(state, link, NO_COLUMN, is_amount, False, name_features(link), changes)
     if state.counts:
-        count = name.fact("metric", "count", target=name.rows)
-        yield name.move(count, counts=False, last_aggregates=("count",))
+        yield from count_entity(name)
         return
     for read in ENTITY_READINGS:
         yield from read(name)
@@ -100,6 +103,22 @@ def apply_entity(state: State, link: Link, linked: Linked) -> Iterator[State]:
     # A negation that reaches past a noun rarely means what comes after it.
     past = [("operator_past_noun", 1.0)] if state.negates else []
     yield name.move(mention, *past, *([("by_not_group", 3.0)] if state.groups or is_coordinated(state) else []))
+
+
+def count_entity(name: Name) -> Iterator[State]:
+    """`number of X`: a figure, or what the rows are ordered or limited by."""
+    state = name.state
+    changes: dict[str, Any] = {"counts": False, "last_aggregates": ("count",)}
+    if state.aggregates == ("avg",):
+        # "the average number of orders" is a number of orders per something
+        yield name.move(name.fact("metric", "per", target=name.rows), **changes, aggregates=())
+        return
+    if state.order:
+        yield name.move(name.order("count", target=name.rows), **changes, order="")
+        return
+    if state.superlative:
+        yield name.move(name.top("count", target=name.rows), **changes, superlative="", numbers=())
+    yield name.move(name.fact("metric", "count", target=name.rows), **changes)
 
 
 def compare_count(name: Name) -> Iterator[State]:
@@ -130,9 +149,8 @@ def require_absence(name: Name) -> Iterator[State]:
 
 
 def count_total(name: Name) -> Iterator[State]:
-    """`total orders` is their number, "how much" is none."""
-    is_amount = any(token.lower == "much" for token in name.linked.tokens[: name.link.start])
-    if name.state.aggregates == ("sum",) and not is_amount:
+    """`total orders` is their number."""
+    if name.state.aggregates == ("sum",) and not name.is_measure:
         yield name.move(name.fact("metric", "count", target=name.rows), ("counted_total", 1.0), aggregates=())
     if name.state.aggregates == ("avg",):
         yield name.move(name.fact("metric", "per", target=name.rows), ("counted_total", 1.0), aggregates=())
@@ -146,7 +164,10 @@ ENTITY_READINGS: tuple[Reading, ...] = (
 def apply_column(state: State, link: Link, linked: Linked) -> Iterator[State]:
     features = [*name_features(link), *owner_features(state, link, linked), *figure_features(state, link)]
     changes = {"used": add_use(state, link), "junction": "", "waits": False}
-    name = Name(state, link, linked, features, changes)
+    info, is_measure = linked.index.column_of(link.target), linked.index.is_measure(link.target)
+    is_below = bool(state.entity) and is_figure_of(state.entity, link, linked)
+    is_elsewhere = link.target.table not in linked.tables_at(link.end) | {state.entity}
+    name = Name(state, link, info, is_measure, is_below, features, changes, is_elsewhere=is_elsewhere)
     found = [following for read in COLUMN_READINGS for following in read(name)]
     yield from found
     if not found or state.negates or state.superlative or is_coordinated(state):
@@ -198,7 +219,7 @@ def count_column(name: Name) -> Iterator[State]:
         yield from require_flag(name)
         return
     if name.state.order:
-        yield name.move(name.fact("order", is_descending=name.state.order == "desc"), counts=False, order="")
+        yield name.move(name.order(), counts=False, order="")
         return
     # "How many units" adds them up, "how many different prices" does not.
     is_distinct = any(fact.kind == "distinct" for fact in name.state.facts)
@@ -211,7 +232,6 @@ def count_column(name: Name) -> Iterator[State]:
 
 
 def aggregate_column(name: Name) -> Iterator[State]:
-    """`average price`: a figure; what it is ordered, ranked or compared by waits for the whole question."""
     state = name.state
     is_repeated = state.junction == "and" and state.last_aggregates != ("count",)
     aggregates = state.aggregates or (state.last_aggregates if is_repeated else ())
@@ -219,9 +239,30 @@ def aggregate_column(name: Name) -> Iterator[State]:
         return
     if name.figure == "count":  # a number of rows is neither added up nor averaged
         aggregates = ("count",)
-    facts = tuple(name.fact("metric", each) for each in aggregates)
-    changes: dict[str, Any] = {"aggregates": (), "last_aggregates": aggregates, **name.opened}
-    yield name.move(None, *measure_features(name, aggregates), facts=(*state.facts, *facts), **changes)
+    extra = measure_features(name, aggregates)
+    changes: dict[str, Any] = {"aggregates": (), "last_aggregates": aggregates}
+    if len(aggregates) > 1:
+        facts = tuple(name.fact("metric", each) for each in aggregates)
+        yield name.move(None, *extra, **changes, facts=(*state.facts, *facts))
+        return
+    for fact, more in place_aggregate(name, aggregates[0]):
+        yield name.move(fact, *extra, **changes, **more)
+
+
+def place_aggregate(name: Name, aggregate: str) -> Iterator[tuple[Fact, dict[str, Any]]]:
+    """Yield what an aggregated column is used for: to order, rank or compare, else as a figure."""
+    state = name.state
+    if state.order:
+        yield name.order(aggregate), {"order": ""}
+    elif state.superlative:
+        yield name.top(aggregate), {"superlative": "", "groups": False, "numbers": ()}
+    elif state.compare and state.numbers:
+        yield name.fact("having", aggregate, op=state.compare, values=state.values), {"compare": "", "numbers": ()}
+    else:
+        if state.in_where and aggregate in ("max", "min"):
+            top = name.fact("superlative", is_descending=aggregate == "max", number=state.limit)
+            yield top, {"numbers": ()}
+        yield name.fact("metric", aggregate), name.opened
 
 
 def measure_features(name: Name, aggregates: tuple[str, ...]) -> list[Feature]:
@@ -229,13 +270,13 @@ def measure_features(name: Name, aggregates: tuple[str, ...]) -> list[Feature]:
     info, is_extreme = name.info, set(aggregates) <= {"min", "max"}
     if info.is_key:
         return [("key_as_measure", 1.0)]
-    is_fine = info is NO_COLUMN or info.is_number or (is_extreme and info.role == "moment")
+    is_fine = info is NO_COLUMN or (is_extreme if info.role == "moment" else info.is_number)
     return [] if is_fine else [("text_as_measure", 0.4 if is_extreme else 1.0)]
 
 
 def order_by_column(name: Name) -> Iterator[State]:
     if name.state.order and not is_pending_figure(name.state):
-        yield name.move(name.fact("order", is_descending=name.state.order == "desc"), order="")
+        yield name.move(name.order(), order="")
 
 
 def rank_by_column(name: Name) -> Iterator[State]:
@@ -248,10 +289,14 @@ def rank_by_column(name: Name) -> Iterator[State]:
     total = name.top(name.figure, in_where=state.in_where)
     if name.is_measure:
         yield name.move(total, *extra, **changes)
+        if state.last.kind == "grain":
+            return  # "best month for sales": the months are ranked, not the single sales
     yield name.move(replace(total, aggregate=""), *extra, **changes)
     if not state.numbers and not state.in_where:
         # "Which orders have the highest amount" asks for the orders, "the highest order amount" does not.
-        is_about_rows = any(fact.kind == "entity" and fact.at < name.link.start - 1 for fact in state.facts)
+        is_about_rows = any(
+            fact.kind == "entity" and not fact.in_where and fact.at < name.link.start - 1 for fact in state.facts
+        )
         doubt = ("superlative_as_aggregate", 4.0 if is_about_rows else 0.0)
         yield name.move(name.fact("metric", "max" if total.is_descending else "min"), *extra, doubt, **changes)
     if name.info.role == "dimension":
@@ -264,7 +309,7 @@ def superlative_features(name: Name) -> list[Feature]:
     if info.is_number and info.is_key:
         return [("key_as_measure", 1.0)]
     is_latest = info.role == "moment" and name.state.superlative in ("last", "first")
-    is_ranked = info is NO_COLUMN or is_latest or info.is_number
+    is_ranked = info is NO_COLUMN or is_latest or info.role == "measure" or (info.is_number and info.role != "moment")
     return [] if is_ranked else [("superlative_of_text", 1.0)]
 
 
@@ -278,7 +323,7 @@ def compare_column(name: Name) -> Iterator[State]:
         yield name.move(replace(condition, values=()), compare="")
     elif state.numbers:
         yield name.move(condition, *number_features(name.info, state.numbers), compare="", numbers=())
-        if state.entity and is_figure_of(state.entity, name.link, name.linked):
+        if name.is_below:
             # "artists with more than 50 in sales": all of their sales together
             having = name.fact(
                 "having", name.figure, op=state.compare, values=state.values, is_negated=bool(state.negates)
@@ -321,32 +366,35 @@ def sum_measure(name: Name) -> Iterator[State]:
     # "Sale amount", "units sold" and "how many units did we sell" have one figure, not two.
     is_second = not state.junction and any(fact.kind == "metric" for fact in state.facts)
     extra = [
-        ("shown_in_where", float(state.in_where)), ("second_figure", float(is_second)),
-        ("column_summed", float(is_exact)),
-    ]  # fmt: skip
+        *name.place,
+        *([("second_figure", 1.0)] if is_second else []),
+        *([("column_summed", 1.0)] if is_exact else []),
+    ]
     aggregate = link.target.aggregate or "sum"
     yield name.move(name.fact("metric", aggregate, in_where=state.in_where), *extra, **name.opened)
     if state.entity and link.target.table != state.entity and not is_exact:
-        # "tracks that were never sold": a verb that stands for rows of another table
-        yield name.move(name.fact("exists", target=name.rows, is_negated=bool(state.negates)), negates=0)
+        # "tracks that were never sold": a verb that stands for rows of another table, and names no figure
+        is_named = any(feature == "named_figure" for feature, _ in name.features)
+        exists = name.fact("exists", target=name.rows, is_negated=bool(state.negates))
+        yield name.move(exists, ("named_figure", -1.0 if is_named else 0.0), negates=0)
 
 
 def show_column(name: Name) -> Iterator[State]:
-    state, info = name.state, name.info
+    state, extra = name.state, name.place
     if name.is_expression:
         return
-    extra = [
-        ("shown_in_where", float(state.in_where)),
-        ("foreign_key_shown", float(info.role == "foreign" and info.type != "text")),
-        ("measure_listed", float(name.is_measure and name.link.score < 1)),
-        ("flag_shown", float(bool(info.yes))),
-    ]
+    if name.info.role == "foreign" and name.info.type != "text":
+        extra.append(("foreign_key_shown", 1.0))
+    if name.is_measure and name.link.score < 1:
+        extra.append(("measure_listed", 1.0))
+    if name.info.yes:
+        extra.append(("flag_shown", 1.0))
     show = name.fact("show", in_where=state.in_where, junction=state.junction, role=state.role)
     yield name.move(show, *extra, **name.opened)
 
 
 def require_missing(name: Name) -> Iterator[State]:
-    if name.state.negates and name.info is not NO_COLUMN and not name.info.yes:
+    if name.state.negates and not name.is_expression and not name.info.yes:
         yield name.move(name.fact("filter", op="is null"), negates=0)
 
 
@@ -355,8 +403,7 @@ def require_flag(name: Name) -> Iterator[State]:
     if name.info.yes:
         flag = name.fact("filter", op="=" if len(name.info.yes) == 1 else "in", values=name.info.yes,
                          is_text=name.info.type == "text", is_negated=bool(name.state.negates))  # fmt: skip
-        near = name.linked.tables_at(name.link.end) | {name.state.entity}
-        yield name.move(flag, ("flag_elsewhere", float(name.link.target.table not in near)), negates=0)
+        yield name.move(flag, ("flag_elsewhere", float(name.is_elsewhere)), negates=0)
 
 
 def repeat_condition(name: Name) -> Iterator[State]:

@@ -30,6 +30,9 @@ def apply_operator(state: State, link: Link, linked: Linked) -> Iterator[State]:
     # "Last year" is a period, not the last row by year.
     if any(each.kind == "period" and each.end > link.end for each in linked.links_at(link.start)):
         features.append(("period_split", 1.0))
+    # "The first order of" a customer sorts nothing.
+    if operator.kind == "order" and linked.tokens[link.end - 1].lower == "of" and linked.tables_at(link.start):
+        features.append(("noun_number", 1.0))
     for changes in OPERATORS[operator.kind](state, link, operator.value, linked):
         extra = changes.pop("features", ())
         yield state.move(link.end, *features, *extra, **changes)
@@ -46,6 +49,11 @@ def leave_where(state: State, link: Link, linked: Linked) -> dict[str, Any]:
 
 def on_select(state: State, link: Link, value: str, linked: Linked) -> Changes:
     yield {"in_where": False, "open": None} if is_clause_start(state, link, linked) else {}
+
+
+def on_when(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    if is_clause_start(state, link, linked):
+        yield {"fact": Fact("when", link.start), "in_where": False}
 
 
 def on_where(state: State, link: Link, value: str, linked: Linked) -> Changes:
@@ -70,12 +78,12 @@ def on_aggregate(state: State, link: Link, value: str, linked: Linked) -> Change
         yield {}
         return
     yield {"aggregates": (*state.aggregates, value), **leave_where(state, link, linked)}
-    last = state.last
-    if value == "avg" and last.kind == "metric" and last.aggregate == "sum" and not state.junction:
+    last, is_free = state.last, not (state.junction or state.last_aggregates)
+    if value == "avg" and is_free and last.kind == "metric" and last.aggregate == "sum" and last.target == state.open:
         # "What does a visit cost on average": the figure was named before.
         yield {"facts": state.facts[:-1], "fact": replace(last, aggregate="avg")}
     # "in total" after a condition or a figure: the figure is a sum.
-    if value == "sum" and last.kind in ("metric", "having"):
+    if value == "sum" and state.last.kind in ("metric", "having"):
         yield {}
 
 
@@ -84,10 +92,27 @@ def on_superlative(state: State, link: Link, value: str, linked: Linked) -> Chan
     is_other = state.superlative[:1] not in ("", value[0])
     value = state.superlative if state.superlative.startswith(f"{value}:") else value
     yield {"superlative": value, "compare": "", "groups": False, "features": (("left_over", 1.0),) if is_other else ()}
+    if value in ("desc", "asc") and is_ranked(state, link, linked):
+        # "spent the most": what is ranked was named before
+        last = state.last
+        top = replace(Fact("superlative", link.start, last.target, last.aggregate), is_descending=value == "desc")
+        yield {"facts": state.facts[:-1], "fact": replace(top, number=state.limit), "numbers": (), **NO_COLUMN}
+    if value in ("last", "first") and state.open is not None and linked.index.column_of(state.open).is_when:
+        # "hired last": the date was named before
+        top = Fact("superlative", link.start, state.open, is_descending=value == "last", in_where=True)
+        yield {"facts": without_shown(state, state.open), "fact": top, **NO_COLUMN}
+
+
+def is_ranked(state: State, link: Link, linked: Linked) -> bool:
+    """Whether a measure was named just before the superlative."""
+    last = state.last
+    is_named = last.kind in ("metric", "show") and last.target == state.open and link.start - state.open_at <= 3
+    return is_named and linked.index.is_measure(last.target)
 
 
 def on_compare(state: State, link: Link, value: str, linked: Linked) -> Changes:
-    yield {"compare": value}
+    if not state.numbers:
+        yield {"compare": value}
 
 
 def on_zero(state: State, link: Link, value: str, linked: Linked) -> Changes:
@@ -96,8 +121,11 @@ def on_zero(state: State, link: Link, value: str, linked: Linked) -> Changes:
 
 def on_postfix(state: State, link: Link, value: str, linked: Linked) -> Changes:
     """`4 or more`: the comparison comes after its number."""
+    last = state.last
     if state.numbers and not state.compare:
         yield {"compare": value, "in_where": True}
+    if last.is_equal_number:
+        yield {"facts": state.facts[:-1], "fact": replace(last, op=value, is_negated=False, junction="")}
 
 
 def on_average(state: State, link: Link, value: str, linked: Linked) -> Changes:
@@ -112,15 +140,18 @@ def on_order(state: State, link: Link, value: str, linked: Linked) -> Changes:
     last = state.last
     if value != "by" and last.kind == "order":
         yield {"facts": state.facts[:-1], "fact": replace(last, is_descending=value == "desc")}
-    yield {"order": value, "in_where": True}
+    is_known = value == "by" and state.order
+    yield {"order": state.order if is_known else value, "in_where": True}
 
 
 def on_group(state: State, link: Link, value: str, linked: Linked) -> Changes:
     if value != "by":
         yield {"groups": True}
-        return
-    yield {"groups": True, "in_where": True}
-    yield {"in_where": True, "features": (("by_not_group", doubt_by(link.end, linked)),)}
+    elif state.order:
+        yield {}
+    else:
+        yield {"groups": True, "in_where": True}
+        yield {"in_where": True, "features": (("by_not_group", doubt_by(link.end, linked)),)}
 
 
 def doubt_by(at: int, linked: Linked) -> float:
@@ -152,7 +183,7 @@ def on_missing(state: State, link: Link, value: str, linked: Linked) -> Changes:
 def on_grain(state: State, link: Link, value: str, linked: Linked) -> Changes:
     """A bare "month" or "year" only groups after "by", "each" or a superlative."""
     is_bare = link.end - link.start == 1 and linked.tokens[link.start].lower in BARE_GRAINS
-    is_expected = state.groups or state.superlative or is_coordinated(state)
+    is_expected = state.groups or state.superlative or state.counts or is_coordinated(state)
     if is_expected or not is_bare:
         said = "".join(token.lower for token in linked.tokens[link.start : link.end])
         names_unit = value != "month" or "month" in said or "月" in said
@@ -175,7 +206,7 @@ def change_nothing(state: State, link: Link, value: str, linked: Linked) -> Chan
 
 
 OPERATORS: dict[str, Handler] = {
-    "select": on_select, "where": on_where, "count": on_count, "aggregate": on_aggregate,
+    "select": on_select, "when": on_when, "where": on_where, "count": on_count, "aggregate": on_aggregate,
     "superlative": on_superlative, "adjective": on_superlative, "compare": on_compare, "postfix": on_postfix,
     "average": on_average, "order": on_order, "group": on_group, "negate": on_negate, "junction": on_junction,
     "like": on_like, "missing": on_missing, "grain": on_grain, "versus": on_versus, "distinct": add_fact,

@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from recollect.apps.ask.interpret.index import NO_COLUMN, NOWHERE, ColumnInfo, Target
-from recollect.apps.ask.interpret.link import Link, Linked
-from recollect.apps.ask.interpret.operands import is_same_column, span_features, without_shown
+from recollect.apps.ask.interpret.link import CLEAR, Link, Linked
+from recollect.apps.ask.interpret.operands import is_same_column, lead_word, span_features, without_shown
 from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.state import Fact, State, write_number
-from recollect.apps.ask.interpret.words import find_operators
+from recollect.apps.ask.interpret.words import find_operators, stem_word
 
 NEAR_VALUE, NEAR_NUMBER = 4, 6  # words between a column and its value
 CERTAIN = 0.9  # score from which a definition is no guess
+PLACES = frozenset(map(stem_word, ("city", "town", "place", "location", "region", "county", "state", "country")))
 LIMITS = range(1, 1000)  # numbers that can say how many rows are wanted
 
 
 def apply_value(state: State, link: Link, linked: Linked) -> Iterator[State]:
     target = link.target
     features = [("imperfect_value", 1 - link.score), *span_features(link), *beside_features(state, link, linked)]
+    role, extra = match_role(state, target, linked)
     values = link.spellings or (link.value,)
     op = state.like or ("in" if len(values) > 1 else "=")
-    fact = Fact("filter", link.start, target, op=op, values=values, text=link.value, role=state.role,
+    fact = Fact("filter", link.start, target, op=op, values=values, text=link.value, role=role,
                 is_negated=bool(state.negates) or is_coordinated_negation(state, target), junction=state.junction,
                 in_where=state.in_where)  # fmt: skip
+    facts = [fact]
+    if link.second is not None:
+        last_name = replace(fact, target=link.second, values=(link.second_value,), text=link.second_value, op="=")
+        facts.append(replace(last_name, junction="", in_where=False))
     is_answered = state.open is not None and state.open.table == target.table
     yield state.move(
-        link.end, *features, facts=without_shown(state, target), fact=fact, negates=0, role="", like="",
+        link.end, *features, *extra, facts=(*without_shown(state, target), *facts), negates=0, role="", like="",
         used=(*state.used, (link.start, link.end, target)), junction="", open=None,
         waits=state.waits and not is_answered,
     )  # fmt: skip
@@ -46,7 +53,7 @@ def beside_features(state: State, link: Link, linked: Linked) -> list[Feature]:
     is_measured = state.last.kind == "metric" and state.last.target == state.open
     if state.open is not None and link.start - state.open_at <= NEAR_VALUE and not is_measured:
         return [("column_beside_value", 1.0)] if is_same_column(state.open, target) else []
-    if is_alternative(state, target):
+    if is_alternative(state, target) or is_column_after(link, linked):
         return [("column_beside_value", 0.8)]
     return [("value_of_mentioned_table", 1.0)] if is_of_mentioned_table(state, link, linked) else []
 
@@ -64,6 +71,22 @@ def is_alternative(state: State, target: Target) -> bool:
     return bool(previous and state.junction) and is_same_column(previous[-1], target)
 
 
+def is_column_after(link: Link, linked: Linked) -> bool:
+    """Whether the value's column is named after it: "rock genre"."""
+    return any(
+        each.kind == "column" and each.score > CLEAR and is_same_column(each.target, link.target)
+        for each in linked.links_at(link.end)
+    )
+
+
+def match_role(state: State, target: Target, linked: Linked) -> tuple[str, list[Feature]]:
+    """Match a waiting role word ("depart") with the column, or pass it on to the join that reaches its table."""
+    concepts = linked.index.column_of(target).concepts & linked.index.roles
+    if not state.role or not concepts:
+        return state.role, []
+    return "", [("role_matched", 1.0)] if state.role in concepts else []
+
+
 def apply_number(state: State, link: Link, linked: Linked) -> Iterator[State]:
     number = link.number or 0.0
     is_limit = number in LIMITS and not state.numbers and not state.compare
@@ -71,6 +94,10 @@ def apply_number(state: State, link: Link, linked: Linked) -> Iterator[State]:
         yield from compare_open(state, link, linked)
     if is_limit or state.compare not in ("", "> average", "< average"):
         yield state.move(link.end, numbers=(*state.numbers, number))
+    if state.junction and state.last.is_equal_number and not state.superlative:
+        # Alternatives of the condition before: "grade 9 or 10".
+        again = replace(state.last, at=link.start, values=(write_number(number),), junction=state.junction)
+        yield state.move(link.end, fact=again, junction="")
 
 
 def compare_open(state: State, link: Link, linked: Linked) -> Iterator[State]:
@@ -152,13 +179,16 @@ def apply_definition(state: State, link: Link, linked: Linked) -> Iterator[State
 
 
 def apply_role(state: State, link: Link, linked: Linked) -> Iterator[State]:
-    yield state.move(link.end, role=link.value, in_where=True)
+    is_weak = linked.tokens[link.start].lower in ("from", "to", "into")
+    if not is_weak or not state.role:
+        yield state.move(link.end, role=link.value, in_where=True)
 
 
 def apply_text(state: State, link: Link, linked: Linked) -> Iterator[State]:
     """A quotation that is no known value: a pattern, or a value of the column named before it."""
     features = [] if state.like else [("unknown_text", 1.0)]
-    target = state.open or label_target(state.entity, linked)
+    place = find_place(state.entity, linked) if lead_word(linked, link.start) in ("from", "in", "at") else None
+    target = state.open or place or label_target(state.entity, linked)
     if linked.index.column_of(target).type != "text":
         return
     fact = Fact("filter", link.start, target, op=state.like or "=", values=(link.text,), is_negated=bool(state.negates),
@@ -166,6 +196,14 @@ def apply_text(state: State, link: Link, linked: Linked) -> Iterator[State]:
     is_named = state.last.kind == "show" and state.last.target == target and state.last.in_where
     facts = state.facts[:-1] if is_named else state.facts
     yield state.move(link.end, *features, facts=facts, fact=fact, like="", negates=0, junction="", waits=False)
+
+
+def find_place(table: str, linked: Linked) -> Target | None:
+    """Return the column that says where a row of the table is from."""
+    info = linked.index.tables.get(table)
+    columns = info.columns.values() if info else ()
+    found = (each for each in columns if each.type == "text" and not each.is_key and not PLACES.isdisjoint(each.words))
+    return next((Target("column", table, each.name) for each in found), None)
 
 
 def label_target(table: str, linked: Linked) -> Target:

@@ -243,7 +243,7 @@ def group_by_entity_before(work: Work) -> None:
         is_owner = not fact.in_figure and fact.lead != "of" and fact.target.table not in taken
         if is_owner and fact.at < figure_at:
             work.groups.append(Group(make_ref(fact.target, work.index)))
-            work.note("plain_beside_aggregate", 0.1 if work.state.groups or work.state.superlative else 0.7)
+            work.note("plain_beside_aggregate", 0.1 if work.state.groups else 0.7)
             return
 
 

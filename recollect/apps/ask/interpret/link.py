@@ -30,6 +30,7 @@ from recollect.apps.ask.interpret.words import (
     Phrase,
     Token,
     find_operators,
+    is_abbreviation,
     load_concepts,
     longest_operator,
     stem_phrase,
@@ -49,6 +50,7 @@ NAMING = VALUES | {"entity", "column", "measure", "definition"}
 CLEAR = 0.8  # score above which a name is clear
 GOOD = 0.9  # score from which nothing else needs to be looked up
 JOINED = 6  # letters above which a single word may be two of a name
+MIN_ABBREVIATED, ABBREVIATED = 3, 0.9  # letters of an abbreviation, and how alike it and its word are
 PAID, DUE = frozenset(map(stem_word, ("paid", "settled", "payment"))), frozenset(("due", "deadlin", "expect"))
 ENDS = draft.ENDINGS | frozenset(map(stem_word, ("done", "solved", "inactive")))
 STATES, STATE = {"open": ENDS, "owed": PAID}, 0.93  # columns that say what has become of a row; score of such a word
@@ -105,6 +107,8 @@ class Link:
     target: Target = NOWHERE
     value: str = ""
     spellings: tuple[str, ...] = ()  # of the value in the data, where there are several
+    second: Target | None = None  # the last name, where a person is named by two columns
+    second_value: str = ""
     operator: Operator | None = None
     period: Span | None = None
     number: float | None = None
@@ -268,11 +272,13 @@ def compare_words(one: str, other: str) -> float:
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
     shorter, longer = sorted((len(one), len(other)))
     is_related = shared >= max(PREFIX, 0.7 * shorter) and (shared >= 0.6 * longer or shared == shorter)
+    if not is_related and len(one) >= MIN_ABBREVIATED and is_abbreviation(one, other):
+        return ABBREVIATED
     return shared / longer if is_related else 0.0
 
 
 def link_values(tokens: Sequence[Token], index: SchemaIndex, values: ValueIndex) -> Iterator[Link]:
-    """Link values of the data."""
+    """Link values of the data; a first name followed by a last name of the same table is one link."""
     found: dict[int, list[Link]] = {}
     for at in range(len(tokens)):
         for end, entry, is_exact in values.match(tokens, at):
@@ -282,6 +288,10 @@ def link_values(tokens: Sequence[Token], index: SchemaIndex, values: ValueIndex)
             if link.score > 0:
                 found.setdefault(at, []).append(link)
         yield from join_spellings(found.get(at, ()))
+    pairs = ((first, last) for links in found.values() for first in links for last in found.get(first.end, ()))
+    for first, last in pairs:
+        if is_person(first, last, index):
+            yield replace(first, end=last.end, score=1.0, second=last.target, second_value=last.value)
 
 
 def link_words_of_values(tokens: Sequence[Token], found: Sequence[Link], values: ValueIndex) -> Iterator[Link]:
@@ -330,6 +340,12 @@ def word_strength(token: Token, is_kind: bool) -> float:
     if len(token.lower) == 1:
         return 0.5
     return 1.0 if token.is_capital or is_kind else 0.8
+
+
+def is_person(first: Link, last: Link, index: SchemaIndex) -> bool:
+    label = index.tables[first.target.table].label
+    is_one_table = first.target.table == last.target.table
+    return is_one_table and len(label) == 2 and {first.target.column, last.target.column} == set(label)
 
 
 def link_numbers(tokens: Sequence[Token]) -> Iterator[Link]:

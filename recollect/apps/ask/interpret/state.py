@@ -79,8 +79,7 @@ class State:
         """Return the state after reading up to `at`; `fact` is added to the facts."""
         if fact is not None:
             changes["facts"] = (*changes.get("facts", self.facts), fact)
-        found = tuple(each for each in features if each[1])
-        return replace(self, at=at, score=self.score + score(found), features=self.features + found, **changes)
+        return replace(self, at=at, score=self.score + score(features), features=self.features + features, **changes)
 
     @property
     def last(self) -> Fact:
