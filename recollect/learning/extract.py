@@ -26,7 +26,9 @@ from recollect.learning.gates import (
 from recollect.learning.rulebook import Order, Rule, Rulebook, compile_pattern
 from recollect.learning.worth import Statement, Worth, judge_statement, list_statements
 from recollect.recall.sentences import sentences
+from recollect.recall.word_lists import FIRST_PERSON
 from recollect.values.memory import DEFINES, Category, Command, Extraction, Fact, Rejection, Span
+from recollect.values.text import is_cjk
 
 HEDGED = 0.7  # what "I think" leaves of the confidence
 AFFIRMED = ("identity", "preference", "fact")  # elsewhere a negation is the point: "never use emojis"
@@ -161,7 +163,9 @@ SHORT_CORRECTION = 40  # characters of "No, that's wrong.", which speaks of the 
 TOLD = 0.95  # confidence of what the user told to remember
 NOTE_IMPORTANCE = 0.6
 STATED = "statement"  # the rule of what is kept as it was said
-WORTHY = 0.7  # probability from which a statement is kept
+WORTHY = 0.75  # probability from which a statement is kept
+BY_TOPIC = ("instruction", "preference")  # kinds of statements that have topics
+FIRST_WORDS = 3  # of a part of a sentence, in which its subject stands
 SURE_KIND = 0.5  # of its kind, from which it is more than a fact
 STATED_IMPORTANCE, STANDING_IMPORTANCE = 0.4, 0.6
 SHORTEST_STATEMENT, LONGEST_STATEMENT = 4, 300  # characters
@@ -260,6 +264,8 @@ class TurnReader:
             return
         clauses = gate_clauses(self.text[slice(*span)], book)
         for statement in list_statements(clauses, span[0], [fact.span for fact in self.facts]):
+            if statement.span[0] > span[0] and not begins_anew(self.text[slice(*statement.span)]):
+                continue  # the rest of a sentence that was closed or taken up to here
             made = keep_statement(self.text, self.said, statement, book)
             if made is not None:
                 self.facts.append(made)
@@ -297,6 +303,12 @@ def keep_statement(text: str, said: str, statement: Statement, book: Rulebook) -
     )
 
 
+def begins_anew(part: str) -> bool:
+    """Return whether a part of a sentence has a subject of its own: the user, or what is theirs, soon after it begins.
+    Chinese often leaves it out."""
+    return is_cjk(part) or FIRST_PERSON.search(" ".join(part.split()[:FIRST_WORDS])) is not None
+
+
 def name_statement(worth: Worth, said: str, book: Rulebook) -> tuple[Category, str]:
     """Return category and key of a statement: the key is its topic, or the category. One about a term is known by the
     term, if that is in quotation marks."""
@@ -306,7 +318,7 @@ def name_statement(worth: Worth, said: str, book: Rulebook) -> tuple[Category, s
         term = next((found[0][1:-1] for found in QUOTATION.finditer(said) if is_term(found[0][1:-1])), "").casefold()
         category: Category = "instruction" if worth.kind == "terminology" else "fact"
         return (category, f"definition:{term}") if term else ("fact", "fact")
-    return cast(Category, worth.kind), (worth.kind == "instruction" and find_topic(said, book)) or worth.kind
+    return cast(Category, worth.kind), (worth.kind in BY_TOPIC and find_topic(said, book)) or worth.kind
 
 
 def mark_explicit(fact: Fact) -> Fact:
