@@ -34,6 +34,7 @@ CUES = ("ends", "changes", "corrects", "happened")
 MOST_CHARS = 2_000  # of a message that is compared
 LIKELY = 0.12  # probability from which a statement may be outdated
 AS_LIKELY = 0.5  # of the highest probability: of several such changes of one statement the last holds
+SURELY = 0.5  # probability from which a statement ends
 NAMED = 0.5  # share of the words of a memory that a message must name to end it
 SOON = 3  # messages: how far back one corrects, or speaks of somebody without a name
 # Relevance to the question up to which two messages without a common word differ in matter, and from which not.
@@ -145,9 +146,10 @@ def blank_cues(text: str, book: Rulebook) -> str:
 
 
 def list_topic_words(text: str) -> frozenset[str]:
-    """Return the words that say what a statement is about; of Chinese also single characters, because a word is often
-    shortened to one."""
-    words = frozenset(word for word in lexemes(text, without=REQUEST_WORDS | COMMON) if word not in COMMON)
+    """Return the words that say what a statement is about, which numbers do not; of Chinese also single characters,
+    because a word is often shortened to one."""
+    found = lexemes(text, without=REQUEST_WORDS | COMMON)
+    words = frozenset(word for word in found if word not in COMMON and not word.isdigit())
     return words | (frozenset(CJK_CHARACTER.findall(text)) - CJK_COMMON if is_cjk(text) else frozenset())
 
 
@@ -308,7 +310,17 @@ def has_change_cue(message: str) -> bool:
 
 
 def find_ended(message: str, known: Sequence[Memory]) -> list[Memory]:
-    """Return the memories that a message ends; of several todos only the one that it names best."""
+    """Return the memories that a message ends; of several todos only the one that it names best. A statement that was
+    kept as it was said ends as well if the message probably changes it."""
+    stated = [memory for memory in known if memory.key == memory.kind and memory.kind != "todo"]
+    changes = find_outdated([*(memory.value for memory in stated), message])
+    changed = {change.message for change in changes if change.by == len(stated) and change.probability >= SURELY}
+    replaced = [memory for place, memory in enumerate(stated) if place in changed]
+    return replaced + [memory for memory in find_named(message, known) if memory not in replaced]
+
+
+def find_named(message: str, known: Sequence[Memory]) -> list[Memory]:
+    """Return the memories of which a message names at least a part and says that they ended."""
     scored = [(memory, rate_naming(message, memory.value)) for memory in known]
     ended = [(memory, score) for memory, score in scored if score >= NAMED]
     best = max((score for memory, score in ended if memory.kind == "todo"), default=0.0)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
-from recollect.learning.changes import LIKELY, cut_to_change, find_outdated, find_successor
+from recollect.learning.changes import LIKELY, cut_to_change, find_ended, find_outdated, find_successor
 from recollect.recall.answer_ranking import Relevance
+from recollect.values.memory import Memory
+from recollect.values.scope import MemoryId, uuid7
 
 CHANGED = (
     ("I work at the bakery on Quay Street", "I left the bakery, now I drive a tram for the city"),
@@ -106,3 +110,18 @@ def test_only_what_is_over_is_cut_from_a_quotation(text: str, old: str, shown: s
 def test_pronoun_never_takes_the_place_of_a_value() -> None:
     assert find_successor("I'm not vegetarian any more, I eat fish now", "vegetarian") is None
     assert find_successor("left Barclays and joined Monzo", "Barclays") == "Monzo"
+
+
+def remembered(statement: str) -> Memory:
+    at = datetime(2026, 1, 5, tzinfo=UTC)
+    return Memory(MemoryId(uuid7()), "fact", "fact", statement, 0.9, 0.4, "inferred", "rules", "active", at)
+
+
+def test_a_statement_ends_if_a_message_on_the_same_matter_changes_it() -> None:
+    known = [
+        remembered("my physio is on Tuesdays at 5"),
+        remembered("our pottery course has 6 evenings"),
+        remembered("We keep the boat keys with Mr Adeyemi"),
+    ]
+    assert find_ended("physio moved to Thursdays at 6", known) == known[:1]
+    assert find_ended("I had physio and it was fine", known) == []
