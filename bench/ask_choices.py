@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gzip
 import json
 import sqlite3
 import sys
@@ -61,8 +62,12 @@ def list_databases(name: str, scratch: Path) -> Iterator[Database]:
     questions = [json.loads(line) for line in (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
     for db in dict.fromkeys(each["db"] for each in questions):
         path = scratch / f"{db}.sqlite"
+        packed = folder / f"{db}.sql.gz"
+        if packed.exists():
+            (scratch / f"{db}.sql").write_bytes(gzip.decompress(packed.read_bytes()))
+        given = scorer.connect(scratch if packed.exists() else folder, db)
         with sqlite3.connect(path) as target:
-            scorer.connect(folder, db).backup(target)
+            given.backup(target)
         yield Database(db, path, None, tuple(each["question"] for each in questions if each["db"] == db))
 
 
