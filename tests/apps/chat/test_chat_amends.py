@@ -186,3 +186,12 @@ async def test_sold_thing_is_replaced_by_the_new_one_and_nothing_else_is(
     assert "Hannah teaches physics" in sister.response
     assert "Kia" not in sister.response
     assert brother.response == ENGLISH.unknown
+
+
+async def test_a_statement_that_a_later_one_changes_is_no_longer_known(
+    assistant: Assistant, memory: Engine, alex: Scope
+) -> None:
+    await said(assistant, alex, "my physio is on Tuesdays at 5", "our cat Pip only eats tuna")
+    await said(assistant, alex, "physio moved to Thursdays at 6")
+
+    assert await values(memory, alex) == {"physio moved to Thursdays at 6", "our cat Pip only eats tuna"}
