@@ -17,7 +17,7 @@ from recollect.apps.ask.interpret.rank import WEIGHTS, Feature, confidence, scor
 CHOICES = 4
 CLOSE = 1.0  # score by which a rival reading must be worse
 NEAR = 2.0  # score within which another definition of the figure makes an answer less sure
-FAR = 5.0  # score by which a reading is too much worse to be offered
+FAR = 3.0  # score by which a reading is too much worse to be offered
 SAME = 0.15  # score within which another definition fits as well
 ANSWER, SURE, ASSUME = 0.9, 0.78, 0.62  # by measurement: below SURE only plain readings are right often enough
 # The most that may speak against a plain reading; against the only one, its joins aside.
@@ -80,11 +80,14 @@ def decide(candidates: Sequence[Candidate], results: Mapping[str, Result]) -> De
 
 
 def list_choices(groups: Sequence[Candidate]) -> list[Candidate]:
-    """Return the best few candidates. One that leaves out more words than the best, or is much worse, is no choice."""
+    """Return the best few candidates. One that leaves out more words than the best, or is much worse, is no choice;
+    nor is a change of a reading that was only offered, unless the question looks like one."""
     best = groups[0]
     able = [
-        each for each in groups[1:] if len(each.unexplained) <= len(best.unexplained) and best.score - each.score < FAR
-    ]
+        each for each in groups[1:]
+        if len(each.unexplained) <= len(best.unexplained) and best.score - each.score < FAR
+        and (best.changed or ("follow_unsure", 1.0) not in each.features)
+    ]  # fmt: skip
     return [best, *able[: CHOICES - 1]]
 
 

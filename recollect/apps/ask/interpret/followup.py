@@ -25,7 +25,6 @@ from recollect.apps.ask.interpret.work import Draft, Work, make_ref, negate
 
 WIDTH = 25
 SHORT, MEDIUM = 4, 7  # words of a typical follow-up
-UNSURE = 0.25  # cue of a short question that may as well be complete
 QUESTION_WORDS = frozenset(("how", "what", "which", "who", "list", "show"))
 ADDING = frozenset(("too", "also", "plus", "with"))
 REPLACING = frozenset(("instead", "rather", "换成", "改成"))
@@ -113,13 +112,11 @@ def follow_up(linked: Linked, last: Frame) -> list[Draft]:
 
 
 def make_draft(change: Change, linked: Linked) -> Draft:
-    cue, points, asks = cue_strength(linked.tokens)
+    cue, points = cue_strength(linked.tokens)
     named = change.work.tables("entity", "show", "metric")
-    # A few words that name rows or a figure of their own may be a complete question; more of them, or a question word
-    # before them, are one.
+    # Words that name rows or a figure of their own are a complete question.
     is_complete = named and not points and len(linked.tokens) > 1
-    strength = min(cue, UNSURE if len(linked.tokens) <= SHORT and not asks else 0.0) if is_complete else cue
-    is_cued = ("follow_cue", strength) if strength > 0 else ("follow_without_cue", 1.0)
+    is_cued = ("follow_cue", cue) if cue > 0 and not is_complete else ("follow_without_cue", 1.0)
     unused = ("table_unused", float(len(named - change.frame.tables)))
     unsure = ("follow_unsure", float(not linked.is_last_sure))
     features = (*change.state.features, *change.features, is_cued, unused, unsure)
@@ -133,15 +130,15 @@ def points_back(tokens: Sequence[Token]) -> bool:
     return is_group or any(token.lower in PRONOUNS for token in tokens)
 
 
-def cue_strength(tokens: Sequence[Token]) -> tuple[float, bool, bool]:
-    """Return how much the question looks like a follow-up (short, without a verb of its own), whether it has a pointing
-    word, and whether it begins with a question word."""
+def cue_strength(tokens: Sequence[Token]) -> tuple[float, bool]:
+    """Return how much the question looks like a follow-up (short, without a verb of its own), and whether it has a
+    pointing word."""
     pointing = [(start, end) for start, end in token_spans(tokens) if is_pointing(tokens[start:end], start == 0)]
     # "What about" asks nothing by itself.
     is_opener = any(start == 0 and end > 1 for start, end in pointing)
     asks = not is_opener and any(token.lower in QUESTION_WORDS for token in tokens[:2])
     brevity = 1.0 if len(tokens) <= SHORT else 0.5 if len(tokens) <= MEDIUM else 0.0
-    return bool(pointing) + brevity - 0.5 * asks, bool(pointing), asks
+    return bool(pointing) + brevity - 0.5 * asks, bool(pointing)
 
 
 def token_spans(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
