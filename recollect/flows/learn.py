@@ -26,7 +26,7 @@ from recollect.store.memories import Holder, Known, Lookup
 from recollect.store.work import advance_statement, move_learned
 from recollect.threads import run_in_thread
 from recollect.values.conversation import Turn
-from recollect.values.memory import Evidence, Extraction, Rejection
+from recollect.values.memory import Evidence, Extraction, Memory, Rejection
 from recollect.values.work import Job
 
 PAGE = 200  # turns the rules read in one go
@@ -169,10 +169,17 @@ async def find_changes(deps: Dependencies, job: Job, turns: Sequence[Turn], new:
             before = [said for said in [*new, *made] if (said.turn or 0) < (turn.index or 0)]
             here = [said for said in new if said.turn == turn.index]
             active = [memory for memory in [*known, *reconcile((), before).put] if memory.status == "active"]
+            active = [memory for memory in active if not is_taught_by(turn, memory)]
             made += build_changes(job, turn, active, here)
         return made
 
     return await run_in_thread(compare)
+
+
+def is_taught_by(turn: Turn, memory: Memory) -> bool:
+    """Return whether a message gives the meaning that a memory has: "VIP means customers with sales over 1000"."""
+    is_meaning = memory.kind in ("definition", "terminology")
+    return is_meaning and set(lexemes(f"{memory.key} {memory.value}")) <= set(lexemes(turn.text))
 
 
 async def write_learned(

@@ -12,7 +12,11 @@ from recollect.values.text import stem_term
 # Words around a term that are not part of it: "actually, active now means ...".
 ASIDE = re.compile(r"^(?:actually|now|from now on|so|well)\b[, ]*|[, ]*\b(?:now|from now on|again)$", re.IGNORECASE)
 
-EQUATION = re.compile(r"(?:an? |the |our )?(?P<term>\w[\w -]{0,60}?)\s*[=＝]\s*(?P<meaning>[^=].+)", re.IGNORECASE)
+EQUATION = re.compile(
+    r"(?:an? |the |our )?(?:(?P<term>\w[\w -]{0,60}?)\s*[=＝]\s*(?P<meaning>[^=].+)"
+    r"|(?P<year>(?:fiscal|financial) year|fy|财年|财政年度)\s*(?P<bounds>\S.*))",
+    re.IGNORECASE,
+)
 
 
 def find_definition(text: str) -> tuple[str, str] | None:
@@ -25,9 +29,11 @@ def find_definition(text: str) -> tuple[str, str] | None:
 
 
 def find_definition_in_fact(fact: str) -> tuple[str, str] | None:
-    """Return the term and the meaning of a fact, which may also be an equation: "active user = logged in lately"."""
+    """Return the term and the meaning of a fact, which may also be an equation ("active user = logged in lately") or
+    say when a fiscal year begins or ends."""
     equation = EQUATION.fullmatch(fact.strip().rstrip(".。"))
-    return find_definition(fact) or ((equation["term"], equation["meaning"]) if equation else None)
+    said = (equation["term"] or equation["year"], equation["meaning"] or equation["bounds"]) if equation else None
+    return find_definition(fact) or said
 
 
 def list_defined_terms(kind: MemoryKind, key: str, value: str) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from recollect.apps.ask.interpret import Candidate, Decision, Linked, SchemaInde
 from recollect.apps.ask.interpret.explain import plural
 from recollect.apps.ask.interpret.index import TableInfo
 from recollect.apps.ask.interpret.joins import is_many_to_one
+from recollect.apps.ask.interpret.periods import FISCAL_YEAR, is_fiscal_word
 from recollect.apps.ask.interpret.words import Token, split_name, stem_word
 from recollect.apps.ask.question import find_category
 from recollect.apps.ask.semantic.catalog import Column
@@ -37,6 +38,7 @@ KINDS = {
     "quantitative": ("measures", "children", "values"),
     "state": ("values", "moments", "children"),
 }
+FISCAL_STARTS = ("starts in January", "starts in April", "starts in July", "starts in October")
 OTHER_KINDS = ("values", "measures", "moments", "children")
 
 
@@ -56,6 +58,8 @@ def find_vague_word(decision: Decision, linked: Linked) -> tuple[str, int]:
     if decision.kind != "choices" or not word:
         return word, 0
     is_taught = any(word.casefold() in each.names for each in linked.vocabulary.words)
+    if is_fiscal_word(word):
+        return word, len(FISCAL_STARTS)
     if is_taught or find_category(word) in KINDS:
         return word, MAX_SUGGESTED
     return word, MAX_GUESSED if describes_rows(word, decision.candidates[0], linked.tokens) else 0
@@ -72,7 +76,9 @@ def describes_rows(word: str, candidate: Candidate, tokens: Sequence[Token]) -> 
 def suggest_meanings(word: str, subject: str, linked: Linked) -> list[Suggestion]:
     """Return interpretations of the question, each with another meaning of the word."""
     found = list[Suggestion]()
-    for meaning in islice(list_phrases(word, find_category(word), subject, linked.index), MAX_TRIED):
+    word = FISCAL_YEAR if is_fiscal_word(word) else word
+    phrases = list_phrases(word, find_category(word), subject, linked.index)
+    for meaning in FISCAL_STARTS if is_fiscal_word(word) else islice(phrases, MAX_TRIED):
         taught = Word((word.casefold(),), "session", table=subject, meaning=meaning)
         words = replace(linked.vocabulary, words=(taught, *linked.vocabulary.words))
         again = link_question(linked.question, linked.index, words, today=linked.today, last=linked.last)
@@ -83,6 +89,8 @@ def suggest_meanings(word: str, subject: str, linked: Linked) -> list[Suggestion
 
 
 def uses_definition(candidate: Candidate, word: str) -> bool:
+    if is_fiscal_word(word):
+        return any(is_fiscal_word(each.text) for each in candidate.frame.periods)
     return any(text.casefold() == word.casefold() for text in candidate.assumptions) and candidate.frame.conditions > 0
 
 

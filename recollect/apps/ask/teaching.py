@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from recollect.apps.ask.corrections import Change, Correction, compare_queries
 from recollect.apps.ask.corrections.lessons import draw_lessons
 from recollect.apps.ask.inquiry import Inquiry
-from recollect.apps.ask.interpret import SchemaIndex
+from recollect.apps.ask.interpret import SchemaIndex, Word, link_question
+from recollect.apps.ask.interpret.definitions import find_head, read_meaning
 from recollect.apps.ask.interpret.link import CLEAR, link_names, link_operators, link_values, named_targets
+from recollect.apps.ask.interpret.periods import find_fiscal_start
 from recollect.apps.ask.interpret.words import Token, stem_phrase, tokenize
 from recollect.apps.ask.patterns import Pattern, check_pattern, fill_examples, shape_of
 from recollect.apps.ask.question import Answer, Choice, Learned, find_category
@@ -28,7 +30,7 @@ from recollect.apps.ask.vocabulary import (
     write_arithmetic,
 )  # fmt: skip
 from recollect.errors import InvalidInput
-from recollect.learning.definitions import find_definition
+from recollect.learning.definitions import find_definition, find_definition_in_fact
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
 from recollect.values.memory import Memory, MemoryKind
 from recollect.values.resolution import Resolution
@@ -80,6 +82,8 @@ def find_taught_meaning(inquiry: Inquiry) -> tuple[str, str] | None:
         return (called["said"], f"refers to {meant}") if named_targets(meant, index) else None
     if found := find_definition(text):
         return found
+    if (said := find_definition_in_fact(text)) and find_fiscal_start(said[1]):
+        return said
     said = EQUATION.match(text)
     if said is None or not defines(said["term"], said["sign"], said["meaning"], index):
         return None
@@ -97,8 +101,16 @@ def defines(term: str, sign: str | None, meaning: str, index: SchemaIndex) -> bo
     if sign in COLONS:
         return bool(meant) and has_new_word(tokens, index)
     # The rows that are meant come first in English, and last in Chinese.
-    rows = [(link.start, link.end - len(said)) for link in meant if link.kind == "entity"]
-    return said[0].lower in POINTERS or any(0 in ends for ends in rows)
+    is_last = any(link.kind == "entity" and link.end == len(said) for link in meant)
+    is_rows = said[0].lower in POINTERS or is_last or bool(find_head(meaning, index))
+    is_new = not named_targets(term, index) and not is_value(tokens, index)
+    return is_rows or (is_new and is_condition(meaning, index))
+
+
+def is_condition(text: str, index: SchemaIndex) -> bool:
+    """Return whether several words are a condition on some rows: "tier gold"."""
+    fragments = read_meaning(Word(("",), meaning=text), link_question("", index))
+    return len(tokenize(text)) > 1 and any(score == 1 for _, score in fragments)
 
 
 def is_term(tokens: Sequence[Token], index: SchemaIndex) -> bool:
@@ -118,7 +130,9 @@ def is_value(said: Sequence[Token], index: SchemaIndex) -> bool:
 def has_new_word(tokens: Sequence[Token], index: SchemaIndex) -> bool:
     """Return whether a word is vague, or nothing in the database is called so. Otherwise what comes before a colon may
     be a heading."""
-    names = (*link_names(tokens, index), *link_values(tokens, index, index.values))
+    names = [
+        link for link in (*link_names(tokens, index), *link_values(tokens, index, index.values)) if link.score > CLEAR
+    ]
     known = {at for link in names for at in range(link.start, link.end)}
     return any(at not in known or find_category(token.lower) != "unknown" for at, token in enumerate(tokens))
 

@@ -16,7 +16,8 @@ from sqlglot import exp
 from recollect.apps.ask.interpret import Candidate, DefaultFilter, SchemaIndex, Vocabulary, Word, link_question, propose
 from recollect.apps.ask.interpret.frame import Frame, Metric
 from recollect.apps.ask.interpret.index import Target
-from recollect.apps.ask.interpret.link import CLEAR, Tier, link_names, named_targets
+from recollect.apps.ask.interpret.link import CLEAR, Tier, link_names, named_targets, starts_year
+from recollect.apps.ask.interpret.periods import FISCAL_YEAR, is_fiscal_word
 from recollect.apps.ask.interpret.words import split_name, stem_phrase, tokenize
 from recollect.apps.ask.question import Assumption, Scalar, SessionContext, get_data
 from recollect.apps.ask.semantic.catalog import Catalog, Column, Table
@@ -119,7 +120,9 @@ def list_terms(question: str, most: int) -> list[str]:
     words = question.split()
     runs = [" ".join(words[at : at + n]).strip(EDGES) for n in range(1, 5) for at in range(len(words) - n + 1)]
     by_stem = {stem_term(run): run for run in reversed(runs)}
-    return [by_stem.get(stem, stem) for stem in terms_in(question)[:most]]
+    found = [by_stem.get(stem, stem) for stem in terms_in(question)[:most]]
+    # However the fiscal year is abbreviated.
+    return [*found, *([FISCAL_YEAR] if is_fiscal_word(question) else [])]
 
 
 # Words ---------------------------------------------------------------------------------------------------------------
@@ -389,6 +392,8 @@ def list_assumptions(taught: Taught, candidate: Candidate) -> list[Assumption]:
 def is_used(word: Word, candidate: Candidate) -> bool:
     """Return whether an interpretation has read a taught word, and uses its table."""
     read = {stem_phrase(text) for text in (*dict(candidate.links), *candidate.assumptions)}
+    if starts_year(word):
+        return any(is_fiscal_word(each.text) for each in candidate.frame.periods)
     return word.table in ("", *candidate.frame.tables) and not read.isdisjoint(map(stem_phrase, word.names))
 
 

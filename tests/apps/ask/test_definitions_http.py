@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from recollect import Scope, connect_sync
 from recollect.apps.ask.sample import make_sample
+from recollect.settings import Settings
 from tests.apps.ask.asking_door import SALES, Door
 
 ACTIVE = "How many active customers are there?"
@@ -59,6 +61,23 @@ def count(sample: Path, sql: str) -> int:
             "SELECT COUNT(*) FROM (SELECT o.customer_id FROM sales s JOIN orders o ON o.id = s.order_id"
             " WHERE s.sale_date >= date('now', '-1 year') GROUP BY o.customer_id HAVING SUM(s.amount) > 10000)",
         ),
+        ("VIP is a customer with lifetime value over 5000", "How many VIPs are there?", WEALTHY),
+        (
+            "big spender = customers who spent more than 5000 in total",
+            "How many big spenders are there?",
+            "SELECT COUNT(*) FROM (SELECT o.customer_id FROM sales s JOIN orders o ON o.id = s.order_id"
+            " GROUP BY o.customer_id HAVING SUM(s.amount) > 5000)",
+        ),
+        (
+            "premium is tier gold",
+            "How many premium customers are there?",
+            "SELECT COUNT(*) FROM customers WHERE tier = 'gold'",
+        ),
+        (
+            "our fiscal year ends June 30",
+            "Total sales in FY2025",
+            "SELECT SUM(amount) FROM sales WHERE sale_date >= '2024-07-01' AND sale_date < '2025-07-01'",
+        ),
         (
             "loyal means those with more than 5 orders",
             "How many loyal customers are there?",
@@ -82,9 +101,13 @@ def count(sample: Path, sql: str) -> int:
         ("AOV means average sales amount", "AOV in 2024", "SELECT AVG(amount) FROM sales WHERE sale_date LIKE '2024%'"),
     ],
 )
-def test_what_a_message_defines_is_used(door: Door, sample: Path, message: str, question: str, sql: str) -> None:
+def test_what_a_message_defines_is_used(
+    door: Door, settings: Settings, sample: Path, message: str, question: str, sql: str
+) -> None:
     [learned] = door.ask(message)["learned"]
     assert learned["scope"] == "user"
+    with connect_sync(settings, worker=False) as memory:
+        memory.settle(Scope("john"))  # what is learned from the message in the background leaves the meaning as it is
     assert int(door.figure(question)) == count(sample, sql)
 
 
@@ -280,3 +303,18 @@ def test_a_meaning_about_the_database_that_cannot_be_read_is_asked_about(door: D
     for choice in answer["clarifications"][0]["choices"]:
         body = {"clarification_id": answer["clarifications"][0]["id"], "choice": choice["id"], "user_id": "john"}
         assert door.post(f"{SALES}/text2sql/clarify", **body)["sql"]
+
+
+def test_a_fiscal_year_that_the_project_knows_is_used(door: Door, sample: Path) -> None:
+    door.post("/api/projects/default/knowledge", fact="Fiscal year ends June 30", category="business_rule")
+    told = door.sql("Total sales in fiscal year 2025")
+    assert [each["term"] for each in told["assumptions"]] == ["fiscal year"]
+    period = "sale_date >= '2024-07-01' AND sale_date < '2025-07-01'"
+    assert int(next(iter(told["rows"][0].values()))) == count(sample, f"SELECT SUM(amount) FROM sales WHERE {period}")
+
+
+def test_an_unknown_fiscal_year_is_asked_about(door: Door) -> None:
+    [asked] = door.sql("Total sales this fiscal year")["clarifications"]
+    chosen = door.post(f"{SALES}/text2sql/clarify", user_id="john", clarification_id=asked["id"], choice="3")
+    assert [(each["term"], each["meaning"]) for each in chosen["learned"]] == [("fiscal year", "starts in July")]
+    assert not door.sql("Total sales last fiscal year")["needs_clarification"]

@@ -7,6 +7,7 @@ finish.py turns them into frames.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from recollect.apps.ask.interpret.compose_names import apply_column, apply_entity
 from recollect.apps.ask.interpret.compose_operators import STRUCTURE, apply_operator, doubt_by
@@ -18,6 +19,7 @@ from recollect.apps.ask.interpret.compose_values import (
     apply_text,
     apply_value,
 )
+from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import Link, Linked
 from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.state import State
@@ -103,8 +105,19 @@ def skipped_word(kinds: Mapping[str, str], at: int, linked: Linked) -> Iterator[
         yield "skip_taught", 1.0
 
 
+def apply_taught(state: State, link: Link, linked: Linked) -> Iterator[State]:
+    """A taught word is a condition; where the rows that it describes are not named, it names them too: "our VIPs"."""
+    for defined in apply_definition(state, link, linked):
+        yield defined
+        subject = link.fragment.subject if link.fragment else ""
+        if subject and subject != state.entity and subject not in linked.tables_at(link.end):
+            yield from apply_entity(
+                defined, replace(link, kind="entity", score=1.0, tier=0, target=Target("entity", subject)), linked
+            )
+
+
 APPLY: dict[str, Apply] = {
     "entity": apply_entity, "column": apply_column, "measure": apply_column, "value": apply_value,
-    "number": apply_number, "period": apply_period, "definition": apply_definition, "operator": apply_operator,
+    "number": apply_number, "period": apply_period, "definition": apply_taught, "operator": apply_operator,
     "role": apply_role, "text": apply_text,
 }  # fmt: skip

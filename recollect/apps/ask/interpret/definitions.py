@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from recollect.apps.ask.interpret.frame import Frame, Period
-from recollect.apps.ask.interpret.link import Linked, Vocabulary, Word, find_table, link_names, link_question
+from recollect.apps.ask.interpret.index import SchemaIndex
+from recollect.apps.ask.interpret.link import CLEAR, Linked, Vocabulary, Word, find_table, link_names, link_question
 from recollect.apps.ask.interpret.periods import UNITS, until_today
 from recollect.apps.ask.interpret.variants import list_rows
-from recollect.apps.ask.interpret.words import find_operators, tokenize
+from recollect.apps.ask.interpret.words import Token, find_operators, tokenize
 from recollect.apps.ask.interpret.work import Draft
 
 WIDTH, MOST = 20, 3
@@ -29,8 +30,10 @@ class Reading:
 
 def read_meaning(word: Word, linked: Linked) -> list[tuple[Frame, float]]:
     """Return up to three condition frames for a taught meaning, each with a score; none if it has no conditions."""
-    table = find_table(word.table, linked.index) or subject_of(linked) or subject_of_meaning(word, linked)
-    readings = read_conditions(word.meaning, table, linked) if table else []
+    head = find_head(word.meaning, linked.index)
+    table = head or find_table(word.table, linked.index) or subject_of(linked) or subject_of_meaning(word, linked)
+    text = word.meaning if head else f"{linked.index.tables[table].title} {LEAD} {word.meaning}" if table else ""
+    readings = read_conditions(text, table, linked) if table else []
     found = dict.fromkeys((each.conditions for each in readings), 0.8)
     if readings and is_whole(readings[0], readings):
         found[readings[0].conditions] = 1.0
@@ -45,14 +48,28 @@ def is_question(message: str) -> bool:
     )
 
 
-def read_conditions(meaning: str, table: str, linked: Linked) -> list[Reading]:
-    """Return the readings of a meaning as conditions on the rows of a table, best first; none that leaves a word out,
+def find_head(meaning: str, index: SchemaIndex) -> str:
+    """Return the table that a meaning begins with, if it says more about its rows: "customers who spent over 100"."""
+    tokens = tokenize(meaning)
+    start = next((at for at in range(len(tokens)) if not is_glue(tokens[at])), 0)
+    heads = [
+        link for link in link_names(tokens, index)
+        if link.kind == "entity" and link.start == start and link.end < len(tokens) and link.score > CLEAR
+    ]  # fmt: skip
+    return max(heads, key=lambda link: (link.end, link.score)).target.table if heads else ""
+
+
+def is_glue(token: Token) -> bool:
+    return any(operator.kind == "glue" for operator in find_operators([token]))
+
+
+def read_conditions(text: str, table: str, linked: Linked) -> list[Reading]:
+    """Return the readings of a text as conditions on the rows of a table, best first; none that leaves a word out,
     because the rest may say something else."""
     from recollect.apps.ask.interpret.compose import compose
     from recollect.apps.ask.interpret.finish import finish
 
-    subject = linked.index.tables[table].title
-    inner = link_question(f"{subject} {LEAD} {meaning}", linked.index, Vocabulary(), today=linked.today)
+    inner = link_question(text, linked.index, Vocabulary(), today=linked.today)
     states = [state for state in compose(inner, WIDTH) if not state.skipped]
     drafts = [draft for state in states for draft in finish(state, inner) if draft.frame.subject == table]
     drafts.sort(key=lambda draft: -draft.score)

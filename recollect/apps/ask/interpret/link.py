@@ -23,7 +23,7 @@ from recollect.apps.ask.interpret.index import (
     measure_target,
     plain_name,
 )
-from recollect.apps.ask.interpret.periods import Span, find_periods
+from recollect.apps.ask.interpret.periods import Span, find_fiscal_start, find_periods, is_fiscal_word
 from recollect.apps.ask.interpret.values import FoundValue, ValueIndex
 from recollect.apps.ask.interpret.words import (
     Operator,
@@ -159,8 +159,9 @@ def link_question(
     tokens = tokenize(question)
     linked = Linked(question, tokens, index, vocabulary=vocabulary, today=day, last=last, is_last_sure=is_last_sure)
     known = index.values.with_values(values)
+    spans_of_time = find_periods(tokens, day, find_anchor(last), find_fiscal_month(vocabulary))
     found: list[Link] = [
-        *(Link(s.first, s.last, "period", period=s, text=s.text) for s in find_periods(tokens, day, find_anchor(last))),
+        *(Link(each.first, each.last, "period", period=each, text=each.text) for each in spans_of_time),
         *link_names(tokens, index),
         *link_values(tokens, index, known),
         *link_numbers(tokens),
@@ -180,6 +181,17 @@ def link_question(
         links.sort(key=lambda link: (-link.tier, -link.end, -link.score))
     linked.lookups = find_lookups(found) if not values else ()
     return linked
+
+
+def find_fiscal_month(vocabulary: Vocabulary) -> int:
+    """Return the month in which the fiscal year begins, as the highest tier says; 0 if nobody has said it."""
+    taught = [each for each in vocabulary.words if starts_year(each)]
+    return find_fiscal_start(max(taught, key=lambda each: TIERS[each.tier]).meaning) if taught else 0
+
+
+def starts_year(word: Word) -> bool:
+    """Whether a taught word says when a fiscal year begins."""
+    return any(map(is_fiscal_word, word.names)) and find_fiscal_start(word.meaning) > 0
 
 
 def find_anchor(last: Frame | None) -> date | None:
@@ -424,6 +436,7 @@ def find_lookups(found: Sequence[Link]) -> tuple[str, ...]:
 def link_words(tokens: Sequence[Token], linked: Linked) -> Iterator[Link]:
     """Link taught words and definitions of the semantic model."""
     taught = [*linked.vocabulary.words, *glossary(linked.index)]
+    taught = [each for each in taught if not starts_year(each)]
     by_stems: dict[Phrase, list[Word]] = {}
     for word in taught:
         for name in word.names:

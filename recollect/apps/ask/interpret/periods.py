@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Literal
 
-from recollect.apps.ask.interpret.words import HAN, Token, read_number
+from recollect.apps.ask.interpret.words import HAN, Token, read_number, tokenize
 
 Unit = Literal["day", "week", "month", "quarter", "half", "year"]
 MONTHS = {
@@ -37,6 +37,9 @@ RELATIVE: dict[str, tuple[Unit, int]] = {
     "上个月": ("month", -1), "上月": ("month", -1), "本季度": ("quarter", 0), "上季度": ("quarter", -1),
     "上个季度": ("quarter", -1), "本周": ("week", 0), "上周": ("week", -1),
 }  # fmt: skip
+FISCAL_YEAR = "fiscal year"
+FISCAL = ("fiscal", "financial", "fy", "财", "财政")  # before a year or a quarter that begins in a taught month
+SHORT_FISCAL = re.compile(r"fy(?:20)?(\d\d)")
 AMBIGUOUS = ("may", "mar")  # months only with a capital, at the beginning, or beside a number
 YEAR = re.compile(r"(19|20)\d\d")
 
@@ -64,6 +67,11 @@ class Clock:
     today: date
     year: int | None
     anchor: date | None
+
+    def shift(self, months: int) -> Clock:
+        """Return the clock of a calendar that is some months ahead."""
+        anchor = shift_day(self.anchor, months) if self.anchor else None
+        return Clock(shift_day(self.today, months), self.year, anchor)
 
 
 def add_months(day: date, months: int) -> date:
@@ -97,6 +105,10 @@ def same_day(day: date, month: date) -> date:
     return min(month + timedelta(days=day.day - 1), add_months(month, 1) - timedelta(days=1))
 
 
+def shift_day(day: date, months: int) -> date:
+    return same_day(day, add_months(day.replace(day=1), months))
+
+
 def until_today(today: date, unit: Unit, count: int) -> Range:
     """Return the last so many units, counted back from today, today included."""
     is_short = unit in ("day", "week")
@@ -104,17 +116,57 @@ def until_today(today: date, unit: Unit, count: int) -> Range:
     return start, today + timedelta(days=1), "day"
 
 
-def find_periods(tokens: Sequence[Token], today: date, anchor: date | None = None) -> list[Span]:
+def find_periods(
+    tokens: Sequence[Token], today: date, anchor: date | None = None, fiscal_start: int = 0
+) -> list[Span]:  # fmt: skip
     """Return every period named in the tokens. The only year of the question completes a bare month or quarter, else
-    that of `anchor`, the start of the period asked about before, from which "the year before" is counted."""
+    that of `anchor`, the start of the period asked about before, from which "the year before" is counted.
+    `fiscal_start` is the month in which a fiscal year begins, which has the number of the year in which it ends; 0 if
+    that is not known."""
     years = {int(token.lower) for token in tokens if YEAR.fullmatch(token.lower)}
     clock = Clock(today, years.pop() if len(years) == 1 else anchor.year if anchor else None, anchor)
-    return [span for at, token in enumerate(tokens) if not token.quote for span in read_periods(tokens, at, clock)]
+    starts = [at for at, token in enumerate(tokens) if not token.quote]
+    found = [span for at in starts for span in read_periods(tokens, at, clock)]
+    if not fiscal_start or not any(is_fiscal(token) for token in tokens):
+        return found
+    ahead = (13 - fiscal_start) % 12
+    fiscal = [span for at in starts for span in read_periods(tokens, at, clock.shift(ahead), spell_fiscal)]
+    named = [span for span in fiscal if span.unit in LENGTHS and any(map(is_fiscal, tokens[span.first : span.last]))]
+    return found + [replace(each, start=add_months(each.start, -ahead), end=add_months(each.end, -ahead))
+                    for each in named]  # fmt: skip
 
 
-def read_periods(tokens: Sequence[Token], at: int, clock: Clock) -> Iterator[Span]:
+def is_fiscal(token: Token) -> bool:
+    return token.lower in FISCAL or bool(SHORT_FISCAL.fullmatch(token.lower))
+
+
+def spell_fiscal(token: Token) -> str:
+    """Return the word as it is in a plain year: "" for "fiscal", 2025 for "FY25"."""
+    return "" if token.lower in FISCAL else SHORT_FISCAL.sub(r"20\1", token.lower)
+
+
+def spell_plain(token: Token) -> str:
+    return token.lower
+
+
+def is_fiscal_word(text: str) -> bool:
+    return any(map(is_fiscal, tokenize(text)))
+
+
+def find_fiscal_start(meaning: str) -> int:
+    """Return the month in which a year begins that "starts in April" or "ends June 30"; 0 if the text does not say."""
+    found = FISCAL_START.search(meaning.casefold())
+    if not found:
+        return 0
+    month = MONTHS.get(found["month"] or "") or int(found["number"] or found["last"] or 0)
+    return (month % 12 + 1 if found["end"] or found["last"] else month) if month <= 12 else 0
+
+
+def read_periods(
+    tokens: Sequence[Token], at: int, clock: Clock, spell: Callable[[Token], str] = spell_plain
+) -> Iterator[Span]:  # fmt: skip
     """Yield the periods whose words begin with a token."""
-    text, ends = join_tokens(tokens, at)
+    text, ends = join_tokens(tokens, at, spell)
     for pattern, read in READERS:
         match = pattern.match(text)
         if match is None or match.end() not in ends:
@@ -128,15 +180,19 @@ def read_periods(tokens: Sequence[Token], at: int, clock: Clock) -> Iterator[Spa
                 yield Span(at, last, start, end, unit, " ".join(token.text for token in tokens[at:last]), op)
 
 
-def join_tokens(tokens: Sequence[Token], first: int) -> tuple[str, dict[int, int]]:
+def join_tokens(
+    tokens: Sequence[Token], first: int, spell: Callable[[Token], str]
+) -> tuple[str, dict[int, int]]:  # fmt: skip
     """Return the next words as a text, and the token that ends at each of its positions. Chinese has no blanks."""
     text, ends = "", dict[int, int]()
     for at, token in enumerate(tokens[first : first + 9], first):
+        word = spell(token)
         beside = tokens[max(at - 1, 0) : at + 2]
         is_verb = token.lower in AMBIGUOUS and at > 0 and not token.is_capital and not any(map(is_number, beside))
-        is_chinese = bool(re.match(f"[{HAN}]", token.lower) or re.search(f"[{HAN}]$", text))
-        text += ("" if is_chinese or not text else " ") + ("_" if is_verb else "") + token.lower
-        ends[len(text)] = at + 1
+        is_chinese = bool(re.match(f"[{HAN}]", word) or re.search(f"[{HAN}]$", text))
+        if word:
+            text += ("" if is_chinese or not text else " ") + ("_" if is_verb else "") + word
+            ends[len(text)] = at + 1
     return text, ends
 
 
@@ -200,6 +256,10 @@ def either(words: Mapping[str, object]) -> str:
 MONTH = either(MONTHS)
 ENGLISH_UNIT = "(?P<unit>day|week|month|quarter|year)s?"
 CHINESE_UNIT = "个?(?P<unit>天|日|周|月|季度|年)"
+FISCAL_START = re.compile(
+    rf"\b(?:(?:start|begin|run)(?:s|ning|ing)?|(?P<end>end(?:s|ing)?))\b[^.;]*?\b(?P<month>{MONTH})\b"
+    r"|(?P<number>\d{1,2})月[^月]{0,5}?(?:开始|起)|(?P<last>\d{1,2})月[^月]{0,5}?(?:结束|止)"
+)
 CHINESE_NUMBER = "[0-9]+|[一二两三四五六七八九十]+"
 WHEN = rf"(?:(?:of|in) )?(?:(?P<year>(?:19|20)\d\d)|(?P<near_year>{either(NEAR)}) year)"
 DAY = r"(?P<day>\d\d?)(?:st|nd|rd|th)?"
@@ -215,7 +275,7 @@ READERS: list[tuple[re.Pattern[str], Callable[[Part, Clock], Range]]] = [
         (rf"(?:q(?P<quarter>[1-4])|h(?P<half>[12]))(?: {WHEN})?", read_date),
         (rf"(?P<quarter>{either(ORDINALS)}) quarter(?: {WHEN})?", read_date),
         (rf"(?P<half>{either(ORDINALS)}) half(?: {WHEN})?", read_date),
-        (r"(?P<year>(?:19|20)\d\d)年?", read_date),
+        (r"(?:year )?(?P<year>(?:19|20)\d\d)年?", read_date),
         (rf"(?P<relative>{either(RELATIVE)})", read_relative),
         (rf"(?P<near>{either(NEAR)}) {ENGLISH_UNIT}", read_near),
         (rf"(?:over the )?(?:last|past|previous|within|in|for|over) (?P<count>\w+) {ENGLISH_UNIT}", read_until_now),
