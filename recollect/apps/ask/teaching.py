@@ -82,8 +82,8 @@ def find_taught_meaning(inquiry: Inquiry) -> tuple[str, str] | None:
         return (called["said"], f"refers to {meant}") if named_targets(meant, index) else None
     if found := find_definition(text):
         return found
-    if (said := find_definition_in_fact(text)) and find_fiscal_start(said[1]):
-        return said
+    if (bounds := find_definition_in_fact(text)) and find_fiscal_start(bounds[1]):
+        return bounds
     said = EQUATION.match(text)
     if said is None or not defines(said["term"], said["sign"], said["meaning"], index):
         return None
