@@ -134,7 +134,7 @@ def rank_by_count(name: Name) -> Iterator[State]:
     """`the most orders`."""
     if name.state.superlative.removesuffix(ROWS) in ("desc", "asc"):
         top = name.top("count", target=name.rows, in_where=name.state.in_where)
-        has_ranked = any(fact.kind in ("show", "entity", "group") for fact in name.state.facts)
+        has_ranked = any(fact.kind in ("show", "entity", "group", "grain") for fact in name.state.facts)
         yield name.move(top, *([] if has_ranked else [("ranked_nothing", 1.0)]), superlative="", numbers=())
 
 
@@ -224,7 +224,7 @@ def count_column(name: Name) -> Iterator[State]:
     # "How many units" adds them up, "how many different prices" does not.
     is_distinct = any(fact.kind == "distinct" for fact in name.state.facts)
     doubt, strong = ("count_then_column", 1.0), ("count_then_column", 2.0)
-    is_unlikely = name.is_measure and not is_distinct
+    is_unlikely = (name.is_measure or name.info.role == "moment") and not is_distinct
     yield name.move(name.fact("metric", "count_distinct"), strong if is_unlikely else doubt, counts=False)
     if name.is_measure:
         yield name.move(name.fact("metric", "sum"), *([strong] if is_distinct else []), counts=False)

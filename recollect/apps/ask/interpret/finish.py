@@ -544,9 +544,15 @@ def count_resolved(work: Work) -> int:
         state.groups and work.groups,
         state.counts and (work.metrics or (state.order and work.order)),
         state.compare == "between" and work.periods,
-        state.aggregates and any(metric.per for metric in work.metrics),
+        state.aggregates and repeats_aggregate(work),
     )
     return sum(map(bool, (*ordered, *others)))
+
+
+def repeats_aggregate(work: Work) -> bool:
+    """Whether the figures already are what the waiting aggregates ask for: "how many in total", "days on average"."""
+    said = {"sum" if each.aggregate == "count" else each.aggregate for each in work.metrics}
+    return bool(work.metrics) and (set(work.state.aggregates) <= said or any(each.per for each in work.metrics))
 
 
 def add_absence(work: Work) -> bool:

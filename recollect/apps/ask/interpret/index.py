@@ -199,6 +199,8 @@ class SchemaIndex:
                 self.add_entity(entity)
         for target, name, score in self.column_names():
             self.add_name(target, name, score)
+            # "Service category" is the category of services.
+            self.put((*stem_phrase(self.tables[target.table].title), *stem_phrase(name)), target, score)
         for join in self.model.joins:
             self.add_role(join)
         self.add_figures()

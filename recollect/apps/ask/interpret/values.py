@@ -47,7 +47,7 @@ class ValueIndex:
 
     def add(self, values: Iterable[FoundValue]) -> None:
         for each in values:
-            words = tuple(token.lower for token in tokenize(each.value))
+            words = tuple(token.lower for token in tokenize(each.value.replace("_", " ")))
             if 0 < len(words) <= LONGEST:
                 stems = tuple(stem_word(word) for word in words)
                 entry = Entry(words, stems, each.table, each.column, each.value.strip())
