@@ -232,8 +232,10 @@ def find_nearest_moment(work: Work, base: str) -> Ref | None:
 
 def add_definitions(work: Work) -> None:
     """Add the conditions that taught words stand for."""
+    named = {work.subject, work.base, *(fact.target.table for fact in work.state.facts)}
     for fact in work.facts("define"):
         fragment = fact.fragment or Frame(work.subject)
+        work.note("definition_elsewhere", fragment.subject not in named)
         if fact.op:
             work.guess(fact.text)
             work.note("definition_unsure")

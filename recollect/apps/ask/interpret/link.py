@@ -24,7 +24,7 @@ from recollect.apps.ask.interpret.index import (
     plain_name,
 )
 from recollect.apps.ask.interpret.periods import Span, find_periods
-from recollect.apps.ask.interpret.values import FoundValue, ValueIndex
+from recollect.apps.ask.interpret.values import PLURAL, FoundValue, ValueIndex
 from recollect.apps.ask.interpret.words import (
     Operator,
     Phrase,
@@ -281,9 +281,9 @@ def link_values(tokens: Sequence[Token], index: SchemaIndex, values: ValueIndex)
     """Link values of the data; a first name followed by a last name of the same table is one link."""
     found: dict[int, list[Link]] = {}
     for at in range(len(tokens)):
-        for end, entry, is_exact in values.match(tokens, at):
+        for end, entry, difference in values.match(tokens, at):
             target = Target("column", entry.table, entry.column)
-            strength = value_score(tokens, at, end, is_exact, is_kind=index.column_of(target).sorts_rows)
+            strength = value_score(tokens, at, end, difference, is_kind=index.column_of(target).sorts_rows)
             link = Link(at, end, "value", strength, target=target, value=entry.value)
             if link.score > 0:
                 found.setdefault(at, []).append(link)
@@ -320,7 +320,7 @@ def join_spellings(links: Sequence[Link]) -> Iterator[Link]:
         yield replace(best, spellings=tuple(dict.fromkeys(link.value for link in same))) if len(same) > 1 else best
 
 
-def value_score(tokens: Sequence[Token], at: int, end: int, is_exact: bool, *, is_kind: bool) -> float:
+def value_score(tokens: Sequence[Token], at: int, end: int, difference: float, *, is_kind: bool) -> float:
     """An ordinary word is a weak value; a capital, quotes or several words make it a strong one, and so do columns that
     have a few values only. The length of the quotation must be that of the value."""
     span, first = tokens[at:end], tokens[at]
@@ -329,7 +329,8 @@ def value_score(tokens: Sequence[Token], at: int, end: int, is_exact: bool, *, i
         return 1.0 if inside == len(span) else 0.4
     if all(token.number is not None for token in span):
         return 0.0
-    return max(0.0, word_strength(first, is_kind) if len(span) == 1 else 1.0) - (0.0 if is_exact else 0.1)
+    strength = word_strength(first, is_kind) if len(span) == 1 else 1.0
+    return max(0.0, strength - (0.0 if is_kind and difference <= PLURAL else difference))
 
 
 def word_strength(token: Token, is_kind: bool) -> float:

@@ -21,6 +21,7 @@ WEIGHTS: Mapping[str, float] = {
     "operator": 0.3,
     "taught": 2.0,
     "column_beside_value": 1.6,
+    "column_beside_period": 1.0,
     "value_of_mentioned_table": 0.5,
     "unknown_text": -2.5,
     "role_matched": 1.5,
@@ -97,6 +98,7 @@ WEIGHTS: Mapping[str, float] = {
     "parallel_guessed": -0.6,
     "definition_missed": -6.0,
     "definition_unsure": -1.0,
+    "definition_elsewhere": -1.0,  # a state of rows that were not named
     # follow-ups
     "follow_cue": 1.2,
     "follow_without_cue": -1.6,
