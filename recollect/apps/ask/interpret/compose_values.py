@@ -158,7 +158,7 @@ def apply_period(state: State, link: Link, linked: Linked) -> Iterator[State]:
     between = linked.tokens[state.negates : link.start] if state.negates else ()
     is_past = any(all(each.kind != "where" for each in find_operators([token])) for token in between)
     past = [("operator_past_noun", 1.0)] if is_past else []
-    is_beside = is_named and link.start - state.open_at <= NEAR_VALUE
+    is_beside = is_named and not any(each.kind == "entity" and each.at > state.open_at for each in state.facts)
     features = [*period_features(link, linked), *past, ("column_beside_period", float(is_beside))]
     yield state.move(link.end, *features, fact=fact, **changes)
 

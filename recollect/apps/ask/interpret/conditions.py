@@ -232,10 +232,11 @@ def find_nearest_moment(work: Work, base: str) -> Ref | None:
 
 def add_definitions(work: Work) -> None:
     """Add the conditions that taught words stand for."""
-    named = {work.subject, work.base, *(fact.target.table for fact in work.state.facts)}
+    named = work.tables("entity", "metric", "having", "superlative") | {work.base}
     for fact in work.facts("define"):
         fragment = fact.fragment or Frame(work.subject)
-        work.note("definition_elsewhere", fragment.subject not in named)
+        is_near = fragment.subject in named
+        work.note("definition_elsewhere", 0 if fragment.subject == work.subject else 0.3 if is_near else 1)
         if fact.op:
             work.guess(fact.text)
             work.note("definition_unsure")

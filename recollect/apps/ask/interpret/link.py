@@ -54,7 +54,7 @@ MIN_ABBREVIATED, ABBREVIATED = 3, 0.9  # letters of an abbreviation, and how ali
 PAID, DUE = frozenset(map(stem_word, ("paid", "settled", "payment"))), frozenset(("due", "deadlin", "expect"))
 ENDS = draft.ENDINGS | frozenset(map(stem_word, ("done", "solved", "inactive")))
 STATES, STATE = {"open": ENDS, "owed": PAID}, 0.93  # columns that say what has become of a row; score of such a word
-WORD_OF_VALUE, MOST_SPELLINGS = 0.75, 20  # score of one word of values, and how many values may have it
+WORD_OF_VALUE, MOST_SPELLINGS = 0.75, 4  # score of one word of values, and how many values may have it
 GUESSED = 0.3  # score of rows that an unknown word may stand for
 MOST_GUESSED = 2
 PREFIX = 4  # letters that a shortened word must share with a name
@@ -302,12 +302,19 @@ def link_words_of_values(tokens: Sequence[Token], found: Sequence[Link], values:
         if at in explained or is_operator(token) or len(token.lower) < PREFIX - 1:
             continue
         for (table, column), same in values.last.get(token.stem, {}).items():
-            if len(same) <= MOST_SPELLINGS:
-                score = WORD_OF_VALUE + (0.1 if token.is_capital else 0.0)
-                target = Target("column", table, column)
-                yield Link(
-                    at, at + 1, "value", score, target=target, value=same[0], spellings=tuple(dict.fromkeys(same))
-                )
+            start, named = find_first_word(tokens, at, same)
+            if len(named) <= MOST_SPELLINGS:
+                score = WORD_OF_VALUE + (0.1 if token.is_capital else 0.0) + (0.1 if start < at else 0.0)
+                spellings = tuple(dict.fromkeys(named))
+                yield Link(start, at + 1, "value", score, target=Target("column", table, column), value=named[0],
+                           spellings=spellings)  # fmt: skip
+
+
+def find_first_word(tokens: Sequence[Token], at: int, values: Sequence[str]) -> tuple[int, Sequence[str]]:
+    """Return the word before the last one of a value that also begins it ("Dr Bevan"), and the values it begins."""
+    first = tokens[at - 1].lower if at and not tokens[at].mark else ""
+    begun = [each for each in values if first and each.lower().startswith(first + " ")]
+    return (at - 1, begun) if begun else (at, values)
 
 
 def join_spellings(links: Sequence[Link]) -> Iterator[Link]:
