@@ -365,13 +365,10 @@ def sum_measure(name: Name) -> Iterator[State]:
     is_exact = link.score >= 1 and not name.is_expression
     # "Sale amount", "units sold" and "how many units did we sell" have one figure, not two.
     is_second = not state.junction and any(fact.kind == "metric" for fact in state.facts)
-    extra = [
-        *name.place,
-        *([("second_figure", 1.0)] if is_second else []),
-        *([("column_summed", 1.0)] if is_exact else []),
-    ]
+    extra = [*name.place, *([("second_figure", 1.0)] if is_second else [])]
     aggregate = link.target.aggregate or "sum"
-    yield name.move(name.fact("metric", aggregate, in_where=state.in_where), *extra, **name.opened)
+    summed = name.fact("metric", aggregate, in_where=state.in_where, op="column" if is_exact else "")
+    yield name.move(summed, *extra, **name.opened)
     if state.entity and link.target.table != state.entity and not is_exact:
         # "tracks that were never sold": a verb that stands for rows of another table, and names no figure
         is_named = any(feature == "named_figure" for feature, _ in name.features)

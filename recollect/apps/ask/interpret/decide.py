@@ -26,6 +26,7 @@ PLAIN_COST, LONELY_COST = 1.5, 0.5
 DOUBTS = (
     "existence_of_mention", "owner_differs", "shown_off_entity", "mixed_tables", "open_unused", "imperfect_value",
     "contradiction", "parallel_guessed", "table_unused", "definition_unsure", "by_not_group",
+    "price_summed",
 )  # fmt: skip
 NEVER = ("group_by_row", "follow_unsure")  # features of readings that are only offered
 

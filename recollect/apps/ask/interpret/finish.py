@@ -146,10 +146,23 @@ def add_metrics(work: Work) -> None:
     work.groups = list(map(Group, work.refs("group")))
     metrics = zip(work.facts("metric"), work.refs("metric"), strict=True)
     work.metrics = [make_metric(work, fact, ref) for fact, ref in metrics]
+    note_summed(work)
     if work.groups and not work.metrics and not work.facts("superlative", "order", "show"):
         work.metrics.append(Metric("count", Ref(work.subject)))
         # "Orders by channel" can only be counted; without "by" the figure is a guess.
         work.note("default_aggregate", 1 if work.named_entities else 2)
+
+
+def note_summed(work: Work) -> None:
+    """A column that was named exactly is rather shown than added up, unless the figure is split. A single number without
+    rows that could be listed is rather added up."""
+    tokens, is_split = work.linked.tokens, bool(work.groups or work.facts("grain", "compute"))
+    is_alone = not work.facts("entity", "having", "superlative", "order", "distinct")
+    summed = [fact for fact in work.facts("metric") if fact.op == "column"]
+    work.note("column_summed", 0 if is_split else sum(not is_alone or tokens[fact.at].is_plural for fact in summed))
+    figures = [fact for fact in work.facts("show") if work.index.is_measure(fact.target)]
+    is_listed = is_alone and not is_split and not work.metrics and len(figures) == len(work.facts("show"))
+    work.note("measure_listed", 0.5 * (is_listed and any(not tokens[fact.at].is_plural for fact in figures)))
 
 
 def make_metric(work: Work, fact: Fact, ref: Ref) -> Metric:
@@ -325,10 +338,19 @@ def move_columns_to_groups(work: Work, metric: Metric) -> None:
     if work.groups:
         return
     owner = next((fact.target for fact in work.named_entities if fact.target.table != metric.of.table), None)
+    owner = owner or find_kind_of_rows(work, metric)
     if owner is not None and {ref.table for ref in work.columns} <= {owner.table}:
         work.groups = [Group(make_ref(owner, work.index))]
     else:
         work.groups, work.columns = [Group(ref) for ref in work.columns], []
+
+
+def find_kind_of_rows(work: Work, metric: Metric) -> Target | None:
+    """Return the rows that a value names before a figure of rows below them: "which vet has the most visits"."""
+    index = work.index
+    kinds = [fact.target for fact in work.facts("filter") if index.column_of(fact.target).sorts_rows]
+    above = [each.table for each in kinds if index.joins.is_below(metric.of.table, each.table)]
+    return Target("entity", above[0]) if above and not work.columns else None
 
 
 def resolve_superlative(work: Work, number: int | None) -> None:
@@ -402,7 +424,11 @@ def find_metric(metrics: Sequence[Metric], ref: Ref) -> int | None:
 def order_by_figure(work: Work) -> None:
     """`highest first`, `in ascending order of count`: order by the figure there is, by the count, or by what is
     shown."""
-    is_descending = work.state.order == "desc"
+    direction, _, concept = work.state.order.partition(":")
+    is_descending = direction in ("desc", "last")
+    if not work.metrics and (concept or direction in ("last", "first")):
+        order_by_concept(work, concept, is_descending) if concept else order_by_date(work, is_descending)
+        return
     if work.state.counts and work.columns and not work.metrics:
         work.groups, work.columns = list(map(Group, work.columns)), []
         work.metrics.append(Metric("count", Ref(work.subject)))

@@ -43,6 +43,7 @@ Tier = Literal["schema", "glossary", "project", "user", "session"]
 TIERS: dict[Tier, int] = {"schema": 0, "glossary": 1, "project": 2, "user": 3, "session": 4}
 LinkKind = Literal["entity", "column", "measure", "value", "period", "number", "definition", "operator", "role", "text"]
 LONGEST_SPAN = 6
+RANKING = ("superlative", "adjective")
 TIMES = (["times"], ["次"])
 WHO = ("who", "whom", "whose", "谁")
 VALUES = frozenset(("value", "period"))
@@ -371,6 +372,9 @@ def link_operators(tokens: Sequence[Token], index: SchemaIndex) -> Iterator[Link
         for operator in find_operators(tokens[start:end]):
             if operator.kind != "glue" or end > start + 1:
                 yield Link(start, end, "operator", operator=operator)
+            if operator.kind in RANKING and [each.lower for each in tokens[end : end + 1]] == ["first"]:
+                # "Biggest first", "oldest first"
+                yield Link(start, end + 1, "operator", operator=Operator("order", operator.value))
         for concept in concepts.get(stems, ()):
             if concept in index.roles:
                 yield Link(start, end, "role", value=concept)

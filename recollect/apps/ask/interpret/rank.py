@@ -40,6 +40,7 @@ WEIGHTS: Mapping[str, float] = {
     "ranked_nothing": -2.0,
     "measure_listed": -2.0,
     "column_summed": -1.2,
+    "price_summed": -0.6,
     "flag_shown": -1.0,
     "flag_elsewhere": -1.5,
     "absence_guessed": -1.0,

@@ -11,11 +11,14 @@ from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.joins import join_name
 from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.render import base_table, row_refs
+from recollect.apps.ask.interpret.words import stem_word
 from recollect.apps.ask.interpret.work import Work, make_ref
 
 Variant = tuple[Frame, list[Feature]]
 LISTED: dict[str, Op] = {"=": "in", "!=": "not in", "in": "in", "not in": "not in"}
 MOST_KEYS = 3
+UNIT_PRICES = frozenset(map(stem_word, ("price", "per", "rate", "unit", "hourly")))
+TOTALS = frozenset(map(stem_word, ("total", "amount")))
 
 
 def spread(frame: Frame, work: Work) -> Iterator[tuple[Frame, list[Feature], list[str]]]:
@@ -317,6 +320,12 @@ def count_strays(frame: Frame, base: str, work: Work) -> int:
     return strays
 
 
+def sums_prices(frame: Frame, base: str, work: Work) -> bool:
+    """Whether what a single piece costs is added up."""
+    summed = (work.index.column_of(each.of).words for each in frame.metrics if each.aggregate == "sum")
+    return any(TOTALS.isdisjoint(words) and not UNIT_PRICES.isdisjoint(words) for words in summed)
+
+
 def named_tables(work: Work) -> set[str]:
     """Return the tables that were named themselves, or whose measure was."""
     facts = work.facts("entity", "metric", "superlative", "having", "group", "exists")
@@ -334,5 +343,5 @@ def has_twin(ref: Ref, tables: set[str], index: SchemaIndex) -> bool:
 SHAPES: dict[str, Callable[[Frame, str, Work], float]] = {
     "join": count_joins, "other_owner": count_strays, "default_label": shows_label,
     "group_by_row": is_grouped_by_row, "fan_out_join": count_fan_outs, "repeated_rows": repeats_rows,
-    "single_rows": count_single_rows, "counted_by_name": counts_named_rows,
+    "single_rows": count_single_rows, "price_summed": sums_prices, "counted_by_name": counts_named_rows,
 }  # fmt: skip

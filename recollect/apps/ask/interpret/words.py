@@ -28,7 +28,8 @@ QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|“([^”]+)”|‘([^’]+)�
 CONTRACTION = re.compile(r"\b(\w+?)(n['’]t)\b", re.I)
 POSSESSIVE = re.compile(r"(?<=\w)['’]s\b", re.I)
 CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
-IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman", "ca": "can", "wo": "will"}
+IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman", "ca": "can", "wo": "will",
+             "rating": "score", "ratings": "score"}  # fmt: skip
 NUMBERS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
     "eleven": 11, "twelve": 12, "single": 1, "twice": 2, "dozen": 12, "twenty": 20, "fifty": 50, "hundred": 100,
@@ -54,6 +55,10 @@ class Token:
     def is_letter(self) -> bool:
         """Whether it is a single capital, which is a name: "A customers" are some of them."""
         return self.is_capital and len(self.text) == 1 and self.text != "I"
+
+    @property
+    def is_plural(self) -> bool:
+        return self.lower != self.stem and self.lower.endswith("s")
 
     @property
     def is_strong(self) -> bool:
