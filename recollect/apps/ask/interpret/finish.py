@@ -154,8 +154,8 @@ def add_metrics(work: Work) -> None:
 
 
 def note_summed(work: Work) -> None:
-    """A column that was named exactly is rather shown than added up, unless the figure is split. A single number without
-    rows that could be listed is rather added up."""
+    """A column that was named exactly is rather shown than added up, unless the figure is split. A number that is named
+    without rows is rather added up."""
     tokens, is_split = work.linked.tokens, bool(work.groups or work.facts("grain", "compute"))
     is_alone = not work.facts("entity", "having", "superlative", "order", "distinct")
     summed = [fact for fact in work.facts("metric") if fact.op == "column"]

@@ -1,7 +1,7 @@
 """Words of a question: tokens, stems, split identifiers and the operator tables.
 
 Chinese text is cut into single characters, so that the same span matching serves both languages. The tables are data
-(operators_en.toml, operators_zh.toml): kind -> value -> phrases.
+(operators.toml): kind -> value -> phrases.
 """
 
 from __future__ import annotations
@@ -165,16 +165,14 @@ def load_common_words() -> frozenset[str]:
 
 
 @cache
-def load_table(language: str) -> Mapping[str, Mapping[str, list[str]]]:
-    text = (files(__package__) / f"operators_{language}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+def load_tables() -> Mapping[str, Mapping[str, list[str]]]:
+    return tomllib.loads((files(__package__) / "operators.toml").read_text(encoding="utf-8"))
 
 
 def table_rows(kind: str) -> Iterable[tuple[str, str]]:
-    """Yield (value, phrase) of a kind, in both languages."""
-    for language in ("en", "zh"):
-        for value, phrases in load_table(language).get(kind, {}).items():
-            yield from ((value, phrase) for phrase in phrases)
+    """Yield (value, phrase) of a kind."""
+    for value, phrases in load_tables()[kind].items():
+        yield from ((value, phrase) for phrase in phrases)
 
 
 @cache
@@ -182,10 +180,8 @@ def load_operators() -> tuple[Mapping[Phrase, tuple[Operator, ...]], Mapping[Phr
     """Return the operators by the stems of their phrase, and those that are matched as written."""
     stems: dict[Phrase, tuple[Operator, ...]] = {}
     written: dict[Phrase, tuple[Operator, ...]] = {}
-    # In the order of the files: of two operators with the same phrase, the first is preferred.
-    kinds = dict.fromkeys(
-        kind for language in ("en", "zh") for kind in load_table(language) if kind not in ("concept", "common")
-    )
+    # In the order of the file: of two operators with the same phrase, the first is preferred.
+    kinds = [kind for kind in load_tables() if kind not in ("concept", "common")]
     rows = [(Operator(kind, value), phrase) for kind in kinds for value, phrase in table_rows(kind)]
     for operator, phrase in rows:
         is_literal, key = make_key(operator.kind, phrase)
