@@ -28,6 +28,7 @@ DOUBTS = (
     "contradiction", "parallel_guessed", "table_unused", "definition_unsure", "by_not_group",
     "price_summed",
 )  # fmt: skip
+LOST = ("skip_negation", "period_split")  # features of readings that say something else than the question
 NEVER = ("group_by_row", "follow_unsure")  # features of readings that are only offered
 
 Kind = Literal["answer", "assume", "choices", "unclear"]
@@ -83,10 +84,13 @@ def decide(candidates: Sequence[Candidate], results: Mapping[str, Result]) -> De
 def list_choices(groups: Sequence[Candidate]) -> list[Candidate]:
     """Return the best few candidates. One that leaves out more words than the best, or is much worse, is no choice."""
     best = groups[0]
-    able = [
-        each for each in groups[1:] if len(each.unexplained) <= len(best.unexplained) and best.score - each.score < FAR
-    ]
+    able = [each for each in groups[1:] if count_lost(each) <= count_lost(best) and best.score - each.score < FAR]
     return [best, *able[: CHOICES - 1]]
+
+
+def count_lost(each: Candidate) -> float:
+    """Return how many words a reading leaves out, and negations or parts of dates."""
+    return len(each.unexplained) + sum(amount for name, amount in each.features if name in LOST)
 
 
 def list_rivals(groups: Sequence[Candidate]) -> list[Candidate]:

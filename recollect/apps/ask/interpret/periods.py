@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Literal
 
@@ -109,7 +109,13 @@ def find_periods(tokens: Sequence[Token], today: date, anchor: date | None = Non
     that of `anchor`, the start of the period asked about before, from which "the year before" is counted."""
     years = {int(token.lower) for token in tokens if YEAR.fullmatch(token.lower)}
     clock = Clock(today, years.pop() if len(years) == 1 else anchor.year if anchor else None, anchor)
-    return [span for at, token in enumerate(tokens) if not token.quote for span in read_periods(tokens, at, clock)]
+    found: list[Span] = []
+    for at, token in enumerate(tokens):
+        made = list(read_periods(tokens, at, clock)) if not token.quote else []
+        found += made
+        if made:  # "last month and the month before"
+            clock = replace(clock, anchor=max(made, key=lambda span: span.last).start)
+    return found
 
 
 def read_periods(tokens: Sequence[Token], at: int, clock: Clock) -> Iterator[Span]:
