@@ -38,7 +38,7 @@ def imply_figures(work: Work) -> Iterator[Implied]:
     """Yield the reading itself, or one for each figure that it may mean."""
     state, kind = work.state, find_need(work)
     options = list(list_options(work, kind))[:MOST] if kind else []
-    if not options or kind == "maybe":
+    if not options:
         yield Implied(state)
     for n, (target, aggregate) in enumerate(options):
         # A row that is worth something is ranked by that; what occurs most often is counted; revenue is revenue.

@@ -45,7 +45,6 @@ WEIGHTS: Mapping[str, float] = {
     "flag_shown": -1.0,
     "flag_elsewhere": -1.5,
     "absence_guessed": -1.0,
-    "average_of_totals": -0.3,
     "second_figure": -1.5,
     "counted_total": -1.2,  # "total sales" is seldom the number of sales
     "named_figure": 1.5,  # the model calls a figure so
