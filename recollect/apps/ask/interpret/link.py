@@ -449,14 +449,19 @@ def link_states(tokens: Sequence[Token], index: SchemaIndex, today: date) -> Ite
     """Link words that say what has become of a row: "unpaid", "outstanding", "open", "overdue"."""
     columns = [column for info in index.tables.values() for column in info.columns.values()]
     for start, end, _ in spans(tokens, 2):
-        words = tokens[start:end]
-        state = next((each.value for each in find_operators(words) if each.kind == "state"), "")
-        is_lack = len(words) == 1 and words[0].lower.startswith("un") and not state
-        lacks = stem_word(words[0].lower[2:]) if is_lack else ""
-        score, text = 1.0 if lacks or state == "owed" else STATE, " ".join(each.text for each in words)
-        for column in columns if state or lacks else ():
-            if found := find_state(column, state, lacks, index, today):
+        state, lack = read_state(tokens[start:end])
+        text = " ".join(each.text for each in tokens[start:end])
+        for column in columns if state or lack else ():
+            if found := find_state(column, state, lack, index, today):
+                score = 1.0 if lack or state == "owed" else STATE
                 yield Link(start, end, "definition", score, fragment=found, text=text)
+
+
+def read_state(words: Sequence[Token]) -> tuple[str, str]:
+    """Return the state that words name, or the stem of what is lacking: "unpaid" rows lack "paid"."""
+    state = next((each.value for each in find_operators(words) if each.kind == "state"), "")
+    is_lack = len(words) == 1 and words[0].lower.startswith("un") and not state
+    return state, stem_word(words[0].lower[2:]) if is_lack else ""
 
 
 def find_state(column: ColumnInfo, state: str, lacks: str, index: SchemaIndex, today: date) -> Frame | None:

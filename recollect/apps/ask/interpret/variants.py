@@ -46,17 +46,24 @@ def definition_variants(frame: Frame, work: Work) -> Iterator[Variant]:
 
 def without_void_rows(frame: Frame, work: Work) -> Frame:
     """Leave out cancelled rows where amounts are added up and the question says nothing about them."""
-    index, base = work.index, base_table(frame, work.index)
-    amounts = {(ref.table, ref.column, ref.expression) for ref in (make_ref(each, index) for each in index.figures)}
-    summed = [each.of for each in frame.metrics if each.aggregate in ("sum", "avg")]
-    if not summed or any((ref.table, ref.column, ref.expression) not in amounts for ref in summed):
-        return frame
-    parents = [join.to for join in index.model.joins if join.table == base and not index.tables[base].main_moment]
-    void = next((index.void[table] for table in (base, *parents) if table in index.void), None)
+    void = find_void_rows(base_table(frame, work.index), work.index) if adds_up_amounts(frame, work.index) else None
     asked = {(fact.target.table, fact.target.column) for fact in work.state.facts}
     if void is None or (void.of.table, void.of.column) in asked:
         return frame
     return replace(frame, filters=(*frame.filters, replace(void, is_default=True)))
+
+
+def adds_up_amounts(frame: Frame, index: SchemaIndex) -> bool:
+    amounts = {(each.table, each.column, each.expression) for each in index.figures}
+    summed = [each.of for each in frame.metrics if each.aggregate in ("sum", "avg")]
+    return bool(summed) and all((ref.table, ref.column, ref.expression) in amounts for ref in summed)
+
+
+def find_void_rows(table: str, index: SchemaIndex) -> Filter | None:
+    """Return the condition that leaves out the cancelled rows of a table, or of the dated rows that it belongs to."""
+    is_dated = bool(index.tables[table].main_moment)
+    parents = [] if is_dated else [join.to for join in index.model.joins if join.table == table]
+    return next((index.void[each] for each in (table, *parents) if each in index.void), None)
 
 
 def with_other_moment(frame: Frame, work: Work) -> Frame:
