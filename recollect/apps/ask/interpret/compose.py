@@ -86,6 +86,8 @@ def skipped_operator(kinds: Mapping[str, str], at: int, linked: Linked) -> Featu
         return "skip_operator", 1.0
     if kinds.get("glue") == "light":
         return "skip_light", 1.0
+    if "negate" in kinds:
+        return "skip_negation", 1.0
     return "skip_operator", 0.0 if set(kinds) & STRUCTURE else 1.5 if "group" in kinds else 1.0
 
 

@@ -134,7 +134,7 @@ def rank_by_count(name: Name) -> Iterator[State]:
     """`the most orders`."""
     if name.state.superlative.removesuffix(ROWS) in ("desc", "asc"):
         top = name.top("count", target=name.rows, in_where=name.state.in_where)
-        has_ranked = any(fact.kind in ("show", "entity", "group") for fact in name.state.facts)
+        has_ranked = any(fact.kind in ("show", "entity", "group", "grain") for fact in name.state.facts)
         yield name.move(top, *([] if has_ranked else [("ranked_nothing", 1.0)]), superlative="", numbers=())
 
 
@@ -224,7 +224,7 @@ def count_column(name: Name) -> Iterator[State]:
     # "How many units" adds them up, "how many different prices" does not.
     is_distinct = any(fact.kind == "distinct" for fact in name.state.facts)
     doubt, strong = ("count_then_column", 1.0), ("count_then_column", 2.0)
-    is_unlikely = name.is_measure and not is_distinct
+    is_unlikely = (name.is_measure or name.info.role == "moment") and not is_distinct
     yield name.move(name.fact("metric", "count_distinct"), strong if is_unlikely else doubt, counts=False)
     if name.is_measure:
         yield name.move(name.fact("metric", "sum"), *([strong] if is_distinct else []), counts=False)
@@ -365,13 +365,10 @@ def sum_measure(name: Name) -> Iterator[State]:
     is_exact = link.score >= 1 and not name.is_expression
     # "Sale amount", "units sold" and "how many units did we sell" have one figure, not two.
     is_second = not state.junction and any(fact.kind == "metric" for fact in state.facts)
-    extra = [
-        *name.place,
-        *([("second_figure", 1.0)] if is_second else []),
-        *([("column_summed", 1.0)] if is_exact else []),
-    ]
+    extra = [*name.place, *([("second_figure", 1.0)] if is_second else [])]
     aggregate = link.target.aggregate or "sum"
-    yield name.move(name.fact("metric", aggregate, in_where=state.in_where), *extra, **name.opened)
+    summed = name.fact("metric", aggregate, in_where=state.in_where, op="column" if is_exact else "")
+    yield name.move(summed, *extra, **name.opened)
     if state.entity and link.target.table != state.entity and not is_exact:
         # "tracks that were never sold": a verb that stands for rows of another table, and names no figure
         is_named = any(feature == "named_figure" for feature, _ in name.features)

@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, cast
 
+from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import CLEAR, Link, Linked
 from recollect.apps.ask.interpret.operands import is_coordinated, without_shown
+from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.state import Fact, FactKind, State
 from recollect.apps.ask.interpret.words import find_operators
 
@@ -62,7 +64,9 @@ def on_where(state: State, link: Link, value: str, linked: Linked) -> Changes:
 
 
 def on_count(state: State, link: Link, value: str, linked: Linked) -> Changes:
-    features = (("noun_number", 1.0),) if is_noun_number(link, linked) else ()
+    features: tuple[Feature, ...] = (("noun_number", 1.0),) if is_noun_number(link, linked) else ()
+    # "How many dogs and how many cats": the first number is lost.
+    features += (("left_over", 1.0),) if state.counts else ()
     yield {"counts": True, "features": features, **leave_where(state, link, linked)}
 
 
@@ -167,6 +171,10 @@ def on_negate(state: State, link: Link, value: str, linked: Linked) -> Changes:
 
 
 def on_junction(state: State, link: Link, value: str, linked: Linked) -> Changes:
+    if state.counts and state.entity:
+        # "Orders by region, count and amount": the rows are counted, and something else is asked for as well.
+        counted = Fact("metric", link.start, Target("entity", state.entity), "count")
+        yield {"fact": counted, "junction": value, "counts": False}
     yield {"fact": Fact("both", link.start)} if value == "both" else {"junction": value}
 
 

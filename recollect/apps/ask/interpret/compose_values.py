@@ -144,7 +144,7 @@ def apply_period(state: State, link: Link, linked: Linked) -> Iterator[State]:
     kinds = {fact.kind for fact in state.facts}
     # Periods that are compared are alternatives, whatever stands between them.
     junction = "and" if {"compare", "period"} <= kinds else state.junction
-    is_compared = state.compare and not state.numbers  # "more than 3 orders in 2024" compares the orders
+    is_compared = bool(state.compare) and not state.numbers  # "more than 3 orders in 2024" compares the orders
     op = (state.compare if is_compared else "") or (link.period.op if link.period else "")
     fact = Fact("period", link.start, target, op=op, text=link.text, junction=junction,
                 is_negated=bool(state.negates), span=link.period)  # fmt: skip
@@ -154,11 +154,16 @@ def apply_period(state: State, link: Link, linked: Linked) -> Iterator[State]:
         "compare": "" if is_compared and state.compare != "between" else state.compare,
         "waits": state.waits and not is_named,
     }  # fmt: skip
-    # "not sold in 2025" excludes no year: the negation belongs to what stands between.
+    is_beside = is_named and not any(each.kind == "entity" and each.at > state.open_at for each in state.facts)
+    features = [*period_features(link, linked), *negation_features(state, link, linked)]
+    yield state.move(link.end, *features, ("column_beside_period", float(is_beside)), fact=fact, **changes)
+
+
+def negation_features(state: State, link: Link, linked: Linked) -> list[Feature]:
+    """`not sold in 2025` excludes no year: the negation belongs to what stands between."""
     between = linked.tokens[state.negates : link.start] if state.negates else ()
     is_past = any(all(each.kind != "where" for each in find_operators([token])) for token in between)
-    past = [("operator_past_noun", 1.0)] if is_past else []
-    yield state.move(link.end, *period_features(link, linked), *past, fact=fact, **changes)
+    return [("operator_past_noun", 1.0)] if is_past else []
 
 
 def period_features(link: Link, linked: Linked) -> list[Feature]:

@@ -50,18 +50,21 @@ def add_having(work: Work, fact: Fact) -> None:
     """Add a condition on a count or a sum: of the related rows of each subject, or of each group."""
     ref = make_ref(fact.target, work.index)
     having = Having(Metric(fact.aggregate, ref), negate(fact.op, fact.is_negated), fact.values)
-    is_bare = not (work.columns or work.metrics or work.groups or work.order or work.having)
-    if is_bare and not ref.via and work.index.joins.is_below(ref.table, work.subject):
+    if says_nothing_else(work) and not ref.via and work.index.joins.is_below(ref.table, work.subject):
         # "Customers who spent over 1000" are shown with what they spent.
         work.groups, work.metrics, work.having = [Group(Ref(work.subject))], [having.metric], [having]
     elif is_of_rows(work) and is_fan_out(work, ref):
         work.existence.append(Existence(ref.table, having=having, via=ref.via))
-    elif work.metrics or work.groups or work.columns:
+    elif not (work.metrics or work.groups or work.columns):
+        work.note("left_over")
+    else:
         if not work.metrics and not work.groups:
             work.groups, work.columns = [Group(each) for each in work.columns], []
         work.having.append(having)
-    else:
-        work.note("left_over")
+
+
+def says_nothing_else(work: Work) -> bool:
+    return not (work.columns or work.metrics or work.groups or work.order or work.having)
 
 
 def is_of_rows(work: Work) -> bool:
@@ -232,8 +235,11 @@ def find_nearest_moment(work: Work, base: str) -> Ref | None:
 
 def add_definitions(work: Work) -> None:
     """Add the conditions that taught words stand for."""
+    named = work.tables("entity", "metric", "having", "superlative") | {work.base}
     for fact in work.facts("define"):
         fragment = fact.fragment or Frame(work.subject)
+        is_near = fragment.subject in named
+        work.note("definition_elsewhere", 0 if fragment.subject == work.subject else 0.3 if is_near else 1)
         if fact.op:
             work.guess(fact.text)
             work.note("definition_unsure")

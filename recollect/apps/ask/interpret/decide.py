@@ -26,7 +26,9 @@ PLAIN_COST, LONELY_COST = 1.5, 0.5
 DOUBTS = (
     "existence_of_mention", "owner_differs", "shown_off_entity", "mixed_tables", "open_unused", "imperfect_value",
     "contradiction", "parallel_guessed", "table_unused", "definition_unsure", "by_not_group",
+    "price_summed",
 )  # fmt: skip
+LOST = ("skip_negation", "period_split")  # features of readings that say something else than the question
 NEVER = ("group_by_row", "follow_unsure")  # features of readings that are only offered
 
 Kind = Literal["answer", "assume", "choices", "unclear"]
@@ -85,10 +87,15 @@ def list_choices(groups: Sequence[Candidate]) -> list[Candidate]:
     best = groups[0]
     able = [
         each for each in groups[1:]
-        if len(each.unexplained) <= len(best.unexplained) and best.score - each.score < FAR
+        if count_lost(each) <= count_lost(best) and best.score - each.score < FAR
         and (best.changed or ("follow_unsure", 1.0) not in each.features)
     ]  # fmt: skip
     return [best, *able[: CHOICES - 1]]
+
+
+def count_lost(each: Candidate) -> float:
+    """Return how many words a reading leaves out, and negations or parts of dates."""
+    return len(each.unexplained) + sum(amount for name, amount in each.features if name in LOST)
 
 
 def list_rivals(groups: Sequence[Candidate]) -> list[Candidate]:

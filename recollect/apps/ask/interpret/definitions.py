@@ -3,7 +3,7 @@ composing that reads questions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from recollect.apps.ask.interpret.frame import Frame, Period
@@ -30,14 +30,25 @@ class Reading:
 
 def read_meaning(word: Word, linked: Linked) -> list[tuple[Frame, float]]:
     """Return up to three condition frames for a taught meaning, each with a score; none if it has no conditions."""
-    head = find_head(word.meaning, linked.index)
-    table = head or find_table(word.table, linked.index) or subject_of(linked) or subject_of_meaning(word, linked)
-    text = word.meaning if head else f"{linked.index.tables[table].title} {LEAD} {word.meaning}" if table else ""
-    readings = read_conditions(text, table, linked) if table else []
+    made = [read_conditions(text, table, linked) for table, text in list_phrasings(word, linked)]
+    readings = next((each for each in made if each and is_whole(each[0], each)), next(filter(None, made), []))
     found = dict.fromkeys((each.conditions for each in readings), 0.8)
     if readings and is_whole(readings[0], readings):
         found[readings[0].conditions] = 1.0
     return list(found.items())[:MOST]
+
+
+def list_phrasings(word: Word, linked: Linked) -> Iterator[tuple[str, str]]:
+    """Yield the tables whose rows a meaning may describe, each with the meaning in a form that can be read: "ordered
+    lately" is about the rows of the question, "customers who spent over 100" names its rows itself."""
+    titles = {name: table.title for name, table in linked.index.tables.items()}
+    named = find_table(word.table, linked.index) or subject_of(linked)
+    if named:
+        yield named, f"{titles[named]} {LEAD} {word.meaning}"
+    if head := find_head(word.meaning, linked.index):
+        yield head, word.meaning
+    if not named and (other := subject_of_meaning(word, linked)):
+        yield other, f"{titles[other]} {LEAD} {word.meaning}"
 
 
 def is_question(message: str) -> bool:

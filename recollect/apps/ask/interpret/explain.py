@@ -17,9 +17,11 @@ from recollect.apps.ask.interpret.index import SchemaIndex
 from recollect.apps.ask.interpret.words import is_chinese, split_name
 from recollect.apps.ask.semantic.model import Dimension, Moment
 
-TITLES: Mapping[str, Mapping[str, str]] = tomllib.loads(
-    (files(__package__) / "titles.toml").read_text(encoding="utf-8")
-)
+ROWS: Mapping[str, list[str]] = tomllib.loads((files(__package__) / "titles.toml").read_text(encoding="utf-8"))
+TITLES: Mapping[str, Mapping[str, str]] = {
+    language: {key: texts[n] for key, texts in ROWS.items() if n < len(texts)}
+    for n, language in enumerate(("en", "zh"))
+}
 ENGLISH = TITLES["en"]
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
           "December")  # fmt: skip

@@ -7,15 +7,15 @@ named, and "both" as one condition or two are separate drafts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import partial
 from typing import cast
 
 from recollect.apps.ask.interpret import schema_roles
 from recollect.apps.ask.interpret.conditions import add_conditions, add_definitions, add_having, find_moment
 from recollect.apps.ask.interpret.frame import (
-    Compute,
     Existence,
     Filter,
     Frame,
@@ -31,7 +31,6 @@ from recollect.apps.ask.interpret.implied import CLEAR, imply_figures, imply_peo
 from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import score
-from recollect.apps.ask.interpret.render import reaches_all
 from recollect.apps.ask.interpret.state import Fact, State
 from recollect.apps.ask.interpret.variants import spread
 from recollect.apps.ask.interpret.work import Draft, Work, is_identifying, make_ref, negate
@@ -48,60 +47,14 @@ def finish(state: State, linked: Linked) -> Iterator[Draft]:
             work.guesses += [person.guess] if person.guess else []
             work.note("figure_guessed", figure.cost)
             work.note("person_guessed", person.cost)
-            works = (replace_figure(work), average_totals(work), count_values(work), work) if work.subject else ()
-            for each in works:
-                if each is not None:
-                    yield from finish_work(each)
+            if work.subject:
+                yield from finish_work(work)
 
 
 def start_work(state: State, linked: Linked) -> Work:
     work = Work(linked, state)
     work.subject = find_subject(work)
     return work
-
-
-def replace_figure(work: Work) -> Work | None:
-    """Return the reading with another figure of money, where the one in the question cannot be split as asked: what was
-    sold of a category is recorded in the order lines, not in the order."""
-    summed = [fact for fact in work.facts("metric", "superlative") if fact.aggregate == "sum"]
-    figures = work.index.figures
-    if len(summed) != 1 or summed[0].target not in figures:
-        return None
-    own = summed[0].target.table
-    named = {fact.target.table for fact in work.named_entities}
-    parts = (named | work.tables("group", "filter")) - {own}
-    able = [target for target in figures if reaches_all(target.table, parts, work.index)]
-    if not able or reaches_all(own, parts, work.index):
-        return None
-    facts = tuple(replace(each, target=able[0]) if each == summed[0] else each for each in work.state.facts)
-    return start_work(replace(work.state, facts=facts), work.linked)
-
-
-def average_totals(work: Work) -> Work | None:
-    """Return the reading of "average revenue per customer" as one figure: all revenue by the number of customers. What
-    a row is worth ("average order value per year") is rather averaged for each group."""
-    averaged = [fact for fact in work.facts("metric") if fact.aggregate == "avg" and not fact.target.per]
-    grouped = [*work.facts("grain"), *(fact for fact in work.facts("group") if not fact.target.column)]
-    if len(averaged) != 1 or not grouped or averaged[0].target not in work.index.figures:
-        return None
-    facts = tuple(replace(each, aggregate="per") if each == averaged[0] else each for each in work.state.facts)
-    made = Work(work.linked, replace(work.state, facts=facts), work.subject)
-    words = [token.lower for token in work.linked.tokens[max(0, grouped[0].at - 1) : grouped[0].at + 1]]
-    is_total = all(end - start == 1 for start, end, target in work.state.used if target == averaged[0].target)
-    made.note("average_of_totals", -1.0 if is_total and "per" in words else 3.0)
-    return made
-
-
-def count_values(work: Work) -> Work | None:
-    """Return the reading of a column that stands alone as its breakdown: how often each reason occurs."""
-    shown = [fact for fact in work.state.facts if fact.kind == "show"]
-    is_dimension = len(shown) == 1 and work.index.column_of(shown[0].target).role == "dimension"
-    if not is_dimension or work.facts(
-        "entity", "metric", "group", "superlative", "order", "having", "exists", "distinct"
-    ):
-        return None
-    facts = tuple(replace(each, kind="group") if each == shown[0] else each for each in work.state.facts)
-    return Work(work.linked, replace(work.state, facts=facts), work.subject)
 
 
 def finish_work(work: Work) -> Iterator[Draft]:
@@ -124,32 +77,52 @@ def says_something(frame: Frame, work: Work) -> bool:
 
 
 def find_subject(work: Work) -> str:
-    """Return the table that the question is about."""
+    """Return the table that the question is about: what is counted, else what was named first."""
     counted = [fact for fact in work.facts("metric") if fact.aggregate == "count"]
+    first = [*counted, *work.named_entities, *find_grouped_values(work)]
     later = [*work.facts("show", "metric", "group", "superlative"), *work.facts("entity", "having", "filter", "order")]
-    # "No-shows per vet" are rows of the table that has no-shows.
-    groups, joins = work.tables("group"), work.index.joins
-    valued = [fact for fact in work.facts("filter") if any(joins.is_below(fact.target.table, each) for each in groups)]
-    is_listed = bool(work.facts("metric", "show", "superlative"))
-    first = [*counted, *work.named_entities, *([] if is_listed else valued)]
     tables = [fact.target.table for fact in (*first, *later)]
     tables += [fact.fragment.subject for fact in work.facts("define") if fact.fragment]
-    subject = tables[0] if tables else ""
-    # "No-shows" that are a kind of appointment are appointments.
-    is_kind = (
-        bool(subject) and not first and subject in work.tables("filter") and schema_roles.is_kind(subject, work.index)
-    )
-    return next(iter(list_children(subject, work.index)), subject) if is_kind else subject
+    return tables[0] if first else find_rows_of_kind(tables[0], work) if tables else ""
+
+
+def find_grouped_values(work: Work) -> list[Fact]:
+    """Return the values of rows below the groups: "no-shows per vet" are rows of the table that has no-shows."""
+    if work.facts("metric", "show", "superlative"):
+        return []
+    groups, joins = work.tables("group"), work.index.joins
+    return [fact for fact in work.facts("filter") if any(joins.is_below(fact.target.table, each) for each in groups)]
+
+
+def find_rows_of_kind(table: str, work: Work) -> str:
+    """Return the rows that have a kind that was named: "no-shows" that are a kind of appointment are appointments."""
+    is_kind = table in work.tables("filter") and schema_roles.is_kind(table, work.index)
+    return next(iter(list_children(table, work.index)), table) if is_kind else table
 
 
 def add_metrics(work: Work) -> None:
     work.groups = list(map(Group, work.refs("group")))
     metrics = zip(work.facts("metric"), work.refs("metric"), strict=True)
     work.metrics = [make_metric(work, fact, ref) for fact, ref in metrics]
+    note_summed(work)
     if work.groups and not work.metrics and not work.facts("superlative", "order", "show"):
         work.metrics.append(Metric("count", Ref(work.subject)))
         # "Orders by channel" can only be counted; without "by" the figure is a guess.
         work.note("default_aggregate", 1 if work.named_entities else 2)
+
+
+def note_summed(work: Work) -> None:
+    """A column that was named exactly is rather shown than added up, unless the figure is split. A number that is named
+    without rows is rather added up."""
+    tokens, index = work.linked.tokens, work.index
+    if work.groups or work.facts("grain", "compute"):
+        return
+    is_alone = not work.facts("entity", "having", "superlative", "order", "distinct")
+    summed = [fact for fact in work.facts("metric") if fact.op == "column"]
+    work.note("column_summed", sum(not is_alone or tokens[fact.at].is_plural for fact in summed))
+    shown = work.facts("show") if is_alone and not work.metrics else []
+    is_figure = all(index.is_measure(fact.target) for fact in shown)
+    work.note("measure_listed", 0.5 * (is_figure and any(not tokens[fact.at].is_plural for fact in shown)))
 
 
 def make_metric(work: Work, fact: Fact, ref: Ref) -> Metric:
@@ -190,12 +163,8 @@ def add_arrivals(work: Work) -> None:
 def add_shown(work: Work) -> None:
     """Choose the columns to show: those in the question, and the names of the rows beside them."""
     for ref in work.refs("show"):
-        if is_date_of_figure(ref, work):
-            continue
-        if work.metrics and ref.table not in {group.of.table for group in work.groups if not group.of.column}:
-            group_by_shown(work, ref)
-        else:
-            work.columns.append(ref)
+        if not is_date_of_figure(ref, work):
+            show_column(work, ref)
     note_shown_tables(work)
     if work.metrics:
         group_by_entity_before(work)
@@ -204,6 +173,13 @@ def add_shown(work: Work) -> None:
     own = {Ref(work.subject), *(Ref(work.subject, name) for name in work.index.tables[work.subject].label)}
     if work.columns and work.linked.asks_who and own.isdisjoint(work.columns):
         work.columns.insert(0, Ref(work.subject))
+
+
+def show_column(work: Work, ref: Ref) -> None:
+    if work.metrics and ref.table not in {group.of.table for group in work.groups if not group.of.column}:
+        group_by_shown(work, ref)
+    else:
+        work.columns.append(ref)
 
 
 def is_date_of_figure(ref: Ref, work: Work) -> bool:
@@ -325,10 +301,19 @@ def move_columns_to_groups(work: Work, metric: Metric) -> None:
     if work.groups:
         return
     owner = next((fact.target for fact in work.named_entities if fact.target.table != metric.of.table), None)
+    owner = owner or find_kind_of_rows(work, metric)
     if owner is not None and {ref.table for ref in work.columns} <= {owner.table}:
         work.groups = [Group(make_ref(owner, work.index))]
     else:
         work.groups, work.columns = [Group(ref) for ref in work.columns], []
+
+
+def find_kind_of_rows(work: Work, metric: Metric) -> Target | None:
+    """Return the rows that a value names before a figure of rows below them: "which vet has the most visits"."""
+    index = work.index
+    kinds = [fact.target for fact in work.facts("filter") if index.column_of(fact.target).sorts_rows]
+    above = [each.table for each in kinds if index.joins.is_below(metric.of.table, each.table)]
+    return Target("entity", above[0]) if above and not work.columns else None
 
 
 def resolve_superlative(work: Work, number: int | None) -> None:
@@ -400,9 +385,20 @@ def find_metric(metrics: Sequence[Metric], ref: Ref) -> int | None:
 
 
 def order_by_figure(work: Work) -> None:
-    """`highest first`, `in ascending order of count`: order by the figure there is, by the count, or by what is
-    shown."""
-    is_descending = work.state.order == "desc"
+    """`highest first`, `oldest first`, `in ascending order of count`: order by the figure there is, by the count, by a
+    column of the adjective's concept, or by what is shown."""
+    direction, _, concept = work.state.order.partition(":")
+    is_descending = direction in ("desc", "last")
+    if concept and not work.metrics:
+        order_by_concept(work, concept, is_descending)
+    elif direction in ("last", "first") and not work.metrics:
+        order_by_date(work, is_descending)
+    else:
+        order_by_shown(work, is_descending)
+    work.note("left_over", not work.order)
+
+
+def order_by_shown(work: Work, is_descending: bool) -> None:
     if work.state.counts and work.columns and not work.metrics:
         work.groups, work.columns = list(map(Group, work.columns)), []
         work.metrics.append(Metric("count", Ref(work.subject)))
@@ -412,46 +408,60 @@ def order_by_figure(work: Work) -> None:
         work.order.append(Order("metric", 0, is_descending))
     elif shown:
         work.order.append(Order("column", is_descending=is_descending, of=shown))
-    work.note("left_over", not work.order)
 
 
 def add_compute(work: Work) -> None:
     """Shares and growth change how the first figure is shown."""
     for fact in work.facts("compute"):
-        if fact.text in ("fastest", "slowest"):
-            work.note("left_over", not rank_by_change(work, is_descending=fact.text == "fastest"))
-            work.set_limit(work.state.limit)
-        elif fact.text == "growth" and is_since_last_year(work):
-            work.periods = []
-            rank_by_change(work, is_descending=True)
-        elif fact.text not in ("share", "rate") or not add_rate(work, fact.text):
-            is_share = fact.text == "share"
-            is_possible = (
-                has_parts(work) if is_share else fact.text == "growth" and bool(work.metrics) and has_grain(work)
-            )
-            if is_possible:
-                figure = [] if is_share else [work.metrics[0]]
-                work.metrics = [*figure, replace(work.metrics[0], compute=cast(Compute, fact.text)), *work.metrics[1:]]
-            work.note("left_over", not is_possible)
+        work.note("left_over", not COMPUTES[fact.text](work))
 
 
-def rank_by_change(work: Work, *, is_descending: bool) -> bool:
-    """Rank groups by how much their figure grew since the year before, or since the period before the one named."""
+def add_share(work: Work) -> bool:
+    if add_rate(work, "share"):
+        return True
+    is_possible = bool(work.metrics and work.groups)  # there are groups to take shares of
+    if is_possible:
+        work.metrics[0] = replace(work.metrics[0], compute="share")
+    return is_possible
+
+
+def add_growth(work: Work) -> bool:
+    if is_since_last_year(work):
+        work.periods = []
+        return rank_by_change(work)
+    is_possible = bool(work.metrics) and has_grain(work)
+    if is_possible:
+        work.metrics.insert(1, replace(work.metrics[0], compute="growth"))
+    return is_possible
+
+
+def rank_by_growth(work: Work, *, is_descending: bool) -> bool:
+    is_possible = rank_by_change(work, is_descending=is_descending)
+    work.set_limit(work.state.limit)
+    return is_possible
+
+
+def rank_by_change(work: Work, *, is_descending: bool = True) -> bool:
+    """Rank groups by how much their figure grew; return whether there are a figure and a date."""
     moment = find_moment(work, work.base)
     if not work.metrics or moment is None:
         return False
-    given = [period for period in work.periods if period.start and period.end]
-    today = work.linked.today
-    start = date.fromisoformat(given[0].start or "") if given else date(today.year, 1, 1)
-    end = date.fromisoformat(given[0].end or "") if given else today + timedelta(days=1)
-    is_year = not given or (end - start).days > MOST_MONTHS
-    before, until = (shift_year(start), shift_year(end)) if is_year else (start - (end - start), start)
-    periods = tuple(Period(moment, a.isoformat(), b.isoformat()) for a, b in ((start, end), (before, until)))
+    periods = tuple(Period(moment, a.isoformat(), b.isoformat()) for a, b in find_compared_spans(work))
     move_columns_to_groups(work, work.metrics[0])
     work.groups = work.groups or [Group(Ref(work.subject))]
     work.metrics = [replace(work.metrics[0], compute="change", part=Part(periods=periods))]
     work.periods, work.order = [], [Order("metric", 0, is_descending)]
     return True
+
+
+def find_compared_spans(work: Work) -> tuple[tuple[date, date], tuple[date, date]]:
+    """Return this year and the same time of the year before; if a short period was named, that and the one before."""
+    given = [(each.start, each.end) for each in work.periods if each.start and each.end]
+    today = work.linked.today
+    start, end = map(date.fromisoformat, given[0]) if given else (date(today.year, 1, 1), today + timedelta(days=1))
+    if given and (end - start).days <= MOST_MONTHS:
+        return (start, end), (start - (end - start), start)
+    return (start, end), (shift_year(start), shift_year(end))
 
 
 def is_since_last_year(work: Work) -> bool:
@@ -465,27 +475,27 @@ def shift_year(day: date) -> date:
     return day.replace(year=day.year - 1, day=min(day.day, 28) if day.month == 2 else day.day)
 
 
-def has_parts(work: Work) -> bool:
-    """Return whether there are groups to take shares of."""
-    return bool(work.metrics and work.groups)
-
-
 def add_rate(work: Work, word: str) -> bool:
     """`what percentage of orders was cancelled`: the last condition says which part of the figure is meant."""
     is_split = word == "share" and any(not group.grain for group in work.groups)
-    if is_split or work.having or not (work.filters or work.existence):
-        return False
     first = work.metrics[0] if work.metrics else Metric("count", Ref(work.subject))
-    if first.aggregate not in ("count", "sum") or first.per:
+    if is_split or work.having or first.aggregate not in ("count", "sum") or first.per:
         return False
+    part = take_condition(work)
+    if part is not None:
+        work.metrics, work.columns = [replace(first, compute="rate", part=part)], []
+    return part is not None
+
+
+def take_condition(work: Work) -> Part | None:
+    """Take the last condition on rows out of the frame."""
     if work.existence:
-        part = Part(existence=(work.existence.pop(),))
-    else:
-        last = max(work.filters, key=lambda each: each[1].at)
-        work.filters.remove(last)
-        part = Part(filters=(last[0],))
-    work.metrics, work.columns = [replace(first, compute="rate", part=part)], []
-    return True
+        return Part(existence=(work.existence.pop(),))
+    if not work.filters:
+        return None
+    last = max(work.filters, key=lambda each: each[1].at)
+    work.filters.remove(last)
+    return Part(filters=(last[0],))
 
 
 def has_grain(work: Work) -> bool:
@@ -544,9 +554,15 @@ def count_resolved(work: Work) -> int:
         state.groups and work.groups,
         state.counts and (work.metrics or (state.order and work.order)),
         state.compare == "between" and work.periods,
-        state.aggregates and any(metric.per for metric in work.metrics),
+        state.aggregates and repeats_aggregate(work),
     )
     return sum(map(bool, (*ordered, *others)))
+
+
+def repeats_aggregate(work: Work) -> bool:
+    """Whether the figures already are what the waiting aggregates ask for: "how many in total", "days on average"."""
+    said = {"sum" if each.aggregate == "count" else each.aggregate for each in work.metrics}
+    return bool(work.metrics) and (set(work.state.aggregates) <= said or any(each.per for each in work.metrics))
 
 
 def add_absence(work: Work) -> bool:
@@ -561,7 +577,7 @@ def add_absence(work: Work) -> bool:
 def add_threshold(work: Work) -> int:
     """`invoices over 10`: a number without a column is compared with what a row is worth. `more than twice` says how
     often. Return the operators used."""
-    state, index = work.state, work.index
+    state = work.state
     is_count = all(fact.aggregate == "count" for fact in work.facts("metric"))
     if not is_count or not state.numbers or state.compare in ("", "> average", "< average"):
         return 0
@@ -572,15 +588,21 @@ def add_threshold(work: Work) -> int:
         return 0
     if target.per:
         add_having(work, compare_waiting(work, target, "sum"))
-        return 2
+    else:
+        compare_worth(work, target)
+    return 2
+
+
+def compare_worth(work: Work, target: Target) -> None:
+    """Compare what a row is worth with the number that waits, unless the number is a year."""
+    state = work.state
     links = (link for links in work.linked.links for link in links)
     work.note("number_for_period", any(link.kind == "period" and link.text in state.values for link in links))
     op = negate(state.compare, bool(state.negates))
     fact = Fact("filter", len(work.linked.tokens), target, op=op, values=state.values, is_text=False)
-    work.filters.append((Filter(make_ref(target, index), op, state.values, is_text=False), fact))
-    if index.figures[target] < CLEAR:
+    work.filters.append((Filter(make_ref(target, work.index), op, state.values, is_text=False), fact))
+    if work.index.figures[target] < CLEAR:
         work.guess(target.column or "amount")
-    return 2
 
 
 def find_worth(work: Work) -> Target | None:
@@ -619,3 +641,7 @@ STEPS = (
     add_metrics, add_shown, add_trailing_count, add_when, add_superlatives, add_orders, add_conditions,
     add_definitions, add_arrivals, add_compute, add_comparison, add_left_over,
 )  # fmt: skip
+COMPUTES: dict[str, Callable[[Work], bool]] = {
+    "share": add_share, "rate": partial(add_rate, word="rate"), "growth": add_growth,
+    "fastest": partial(rank_by_growth, is_descending=True), "slowest": partial(rank_by_growth, is_descending=False),
+}  # fmt: skip

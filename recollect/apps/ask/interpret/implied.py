@@ -38,7 +38,7 @@ def imply_figures(work: Work) -> Iterator[Implied]:
     """Yield the reading itself, or one for each figure that it may mean."""
     state, kind = work.state, find_need(work)
     options = list(list_options(work, kind))[:MOST] if kind else []
-    if not options or kind == "maybe":
+    if not options:
         yield Implied(state)
     for n, (target, aggregate) in enumerate(options):
         # A row that is worth something is ranked by that; what occurs most often is counted; revenue is revenue.
@@ -57,25 +57,29 @@ def is_revenue(work: Work, kind: str, target: Target) -> bool:
 
 def imply_people(work: Work) -> Iterator[Implied]:
     """Yield the reading of "who" with the people that the rows belong to: those who have not paid are customers."""
-    state, index = work.state, work.index
-    tables = [fact.target.table for fact in state.facts if fact.target.table]
-    tables += [fact.fragment.subject for fact in work.facts("define") if fact.fragment]
-    is_asked = work.linked.asks_who and not work.tables("entity").intersection(index.people)
-    near = [
-        (len(index.joins.path(tables[0], person) or ()), person)
-        for person in index.people
-        if is_asked and tables and index.joins.is_below(tables[0], person)
-    ]
-    if not near or tables[0] in index.people:
-        yield Implied(state)
-    # Who sells is staff. Otherwise the nearest are meant, and of these the first.
-    staff = {each.table for each in index.by_concept.get("person", {}) if each.kind == "entity"}
+    state, table = work.state, find_first_table(work)
+    is_named = not work.tables("entity").isdisjoint(work.index.people)
     is_sale = any(token.stem in SELLING for token in work.linked.tokens)
-    near.sort(key=lambda each: ((each[1] in staff) != is_sale, each[0]))
-    for n, (_, person) in enumerate(near[:MOST_PEOPLE]):
+    near = list_people(table, work.index, is_sale) if table and work.linked.asks_who and not is_named else []
+    if not near or table in work.index.people:
+        yield Implied(state)
+    for n, person in enumerate(near[:MOST_PEOPLE]):
         named = Fact("entity", -1, Target("entity", person))
         guess = "" if len(near) == 1 or is_sale else person
         yield Implied(replace(state, facts=(named, *state.facts)), guess, n * (4.0 if is_sale else 1.0))
+
+
+def find_first_table(work: Work) -> str:
+    tables = [fact.target.table for fact in work.state.facts if fact.target.table]
+    tables += [fact.fragment.subject for fact in work.facts("define") if fact.fragment]
+    return tables[0] if tables else ""
+
+
+def list_people(table: str, index: SchemaIndex, is_sale: bool) -> list[str]:
+    """Return the people that rows belong to: who sells is staff, otherwise the nearest are meant."""
+    staff = {each.table for each in index.by_concept.get("person", {}) if each.kind == "entity"}
+    people = [each for each in index.people if index.joins.is_below(table, each)]
+    return sorted(people, key=lambda each: ((each in staff) != is_sale, len(index.joins.path(table, each) or ())))
 
 
 def find_need(work: Work) -> str:
@@ -101,16 +105,22 @@ def computes_figure(work: Work) -> bool:
 
 def list_options(work: Work, kind: str) -> Iterator[tuple[Target, str]]:
     """Yield the figures that fit, each with its aggregate; without one, single rows are ranked by it."""
-    subject, index, concept = work.subject, work.index, work.state.superlative.partition(":")[2]
+    concept = work.state.superlative.partition(":")[2]
     aggregate = (work.state.aggregates or ("sum",))[0] if kind == "total" else "sum"
     is_row = kind == "rank" and not work.facts("show", "group", "grain")
     named = {fact.target.table for fact in work.named_entities}
     figures = list_figures(work, named | work.tables("group")) if concept != "rows" else []
-    yield from ((each, "" if is_row and each.table == subject else aggregate) for each in figures)
-    is_counted = concept == "rows" or not (index.figures or work.tables("entity") - {subject})
-    if kind == "rank" and subject and is_counted:
-        counted = [subject] if work.facts("show") else list_children(subject, index)
-        yield from ((Target("entity", table), "count") for table in counted)
+    yield from ((each, "" if is_row and each.table == work.subject else aggregate) for each in figures)
+    if kind == "rank":
+        yield from ((Target("entity", table), "count") for table in list_counted(work, concept))
+
+
+def list_counted(work: Work, concept: str) -> list[str]:
+    """Return the tables whose rows may be counted to rank others, where no amount of money ranks them."""
+    is_counted = concept == "rows" or not (work.index.figures or work.tables("entity") - {work.subject})
+    if not work.subject or not is_counted:
+        return []
+    return [work.subject] if work.facts("show") else list_children(work.subject, work.index)
 
 
 def list_figures(work: Work, parts: set[str]) -> list[Target]:

@@ -29,6 +29,7 @@ FIGURES = frozenset(("income", "money", "units", "price"))  # concepts of column
 KEY_WORDS = frozenset(("id", "uid", "key", "code", "pk", "uuid"))
 NUMBER_WORDS = KEY_WORDS | {"no", "nr", "num", "number"}
 TYPE_WORDS = frozenset(("date", "time", "at", "on", "dt", "timestamp"))  # say what a column holds, not what it means
+CONTENT_WORDS = tuple(map(stem_word, ("number", "address", "date", "time")))  # say what a column holds
 NAME_WORDS = ("name", "名称", "名字")
 VALUE_WORDS = ("value", "size", "total", "amount")
 PARTIAL = 0.8  # score up to which a table is only named in part
@@ -199,6 +200,10 @@ class SchemaIndex:
                 self.add_entity(entity)
         for target, name, score in self.column_names():
             self.add_name(target, name, score)
+            # "Service category" is the category of services.
+            self.put((*stem_phrase(self.tables[target.table].title), *stem_phrase(name)), target, score)
+            for word in CONTENT_WORDS:  # "phone number", "email address"
+                self.put((*stem_phrase(name), word), target, score - 0.05)
         for join in self.model.joins:
             self.add_role(join)
         self.add_figures()

@@ -24,7 +24,7 @@ from recollect.apps.ask.interpret.index import (
     plain_name,
 )
 from recollect.apps.ask.interpret.periods import Span, find_fiscal_start, find_periods, is_fiscal_word
-from recollect.apps.ask.interpret.values import FoundValue, ValueIndex
+from recollect.apps.ask.interpret.values import PLURAL, FoundValue, ValueIndex
 from recollect.apps.ask.interpret.words import (
     Operator,
     Phrase,
@@ -43,6 +43,7 @@ Tier = Literal["schema", "glossary", "project", "user", "session"]
 TIERS: dict[Tier, int] = {"schema": 0, "glossary": 1, "project": 2, "user": 3, "session": 4}
 LinkKind = Literal["entity", "column", "measure", "value", "period", "number", "definition", "operator", "role", "text"]
 LONGEST_SPAN = 6
+RANKING = ("superlative", "adjective")
 TIMES = (["times"], ["次"])
 WHO = ("who", "whom", "whose", "谁")
 VALUES = frozenset(("value", "period"))
@@ -54,7 +55,7 @@ MIN_ABBREVIATED, ABBREVIATED = 3, 0.9  # letters of an abbreviation, and how ali
 PAID, DUE = frozenset(map(stem_word, ("paid", "settled", "payment"))), frozenset(("due", "deadlin", "expect"))
 ENDS = draft.ENDINGS | frozenset(map(stem_word, ("done", "solved", "inactive")))
 STATES, STATE = {"open": ENDS, "owed": PAID}, 0.93  # columns that say what has become of a row; score of such a word
-WORD_OF_VALUE, MOST_SPELLINGS = 0.75, 20  # score of one word of values, and how many values may have it
+WORD_OF_VALUE, MOST_SPELLINGS = 0.75, 4  # score of one word of values, and how many values may have it
 GUESSED = 0.3  # score of rows that an unknown word may stand for
 MOST_GUESSED = 2
 PREFIX = 4  # letters that a shortened word must share with a name
@@ -293,9 +294,9 @@ def link_values(tokens: Sequence[Token], index: SchemaIndex, values: ValueIndex)
     """Link values of the data; a first name followed by a last name of the same table is one link."""
     found: dict[int, list[Link]] = {}
     for at in range(len(tokens)):
-        for end, entry, is_exact in values.match(tokens, at):
+        for end, entry, difference in values.match(tokens, at):
             target = Target("column", entry.table, entry.column)
-            strength = value_score(tokens, at, end, is_exact, is_kind=index.column_of(target).sorts_rows)
+            strength = value_score(tokens, at, end, difference, is_kind=index.column_of(target).sorts_rows)
             link = Link(at, end, "value", strength, target=target, value=entry.value)
             if link.score > 0:
                 found.setdefault(at, []).append(link)
@@ -314,12 +315,19 @@ def link_words_of_values(tokens: Sequence[Token], found: Sequence[Link], values:
         if at in explained or is_operator(token) or len(token.lower) < PREFIX - 1:
             continue
         for (table, column), same in values.last.get(token.stem, {}).items():
-            if len(same) <= MOST_SPELLINGS:
-                score = WORD_OF_VALUE + (0.1 if token.is_capital else 0.0)
-                target = Target("column", table, column)
-                yield Link(
-                    at, at + 1, "value", score, target=target, value=same[0], spellings=tuple(dict.fromkeys(same))
-                )
+            start, named = find_first_word(tokens, at, same)
+            if len(named) <= MOST_SPELLINGS:
+                score = WORD_OF_VALUE + (0.1 if token.is_capital else 0.0) + (0.1 if start < at else 0.0)
+                spellings = tuple(dict.fromkeys(named))
+                yield Link(start, at + 1, "value", score, target=Target("column", table, column), value=named[0],
+                           spellings=spellings)  # fmt: skip
+
+
+def find_first_word(tokens: Sequence[Token], at: int, values: Sequence[str]) -> tuple[int, Sequence[str]]:
+    """Return the word before the last one of a value that also begins it ("Dr Bevan"), and the values it begins."""
+    first = tokens[at - 1].lower if at and not tokens[at].mark else ""
+    begun = [each for each in values if first and each.lower().startswith(first + " ")]
+    return (at - 1, begun) if begun else (at, values)
 
 
 def join_spellings(links: Sequence[Link]) -> Iterator[Link]:
@@ -332,7 +340,7 @@ def join_spellings(links: Sequence[Link]) -> Iterator[Link]:
         yield replace(best, spellings=tuple(dict.fromkeys(link.value for link in same))) if len(same) > 1 else best
 
 
-def value_score(tokens: Sequence[Token], at: int, end: int, is_exact: bool, *, is_kind: bool) -> float:
+def value_score(tokens: Sequence[Token], at: int, end: int, difference: float, *, is_kind: bool) -> float:
     """An ordinary word is a weak value; a capital, quotes or several words make it a strong one, and so do columns that
     have a few values only. The length of the quotation must be that of the value."""
     span, first = tokens[at:end], tokens[at]
@@ -341,7 +349,8 @@ def value_score(tokens: Sequence[Token], at: int, end: int, is_exact: bool, *, i
         return 1.0 if inside == len(span) else 0.4
     if all(token.number is not None for token in span):
         return 0.0
-    return max(0.0, word_strength(first, is_kind) if len(span) == 1 else 1.0) - (0.0 if is_exact else 0.1)
+    strength = word_strength(first, is_kind) if len(span) == 1 else 1.0
+    return max(0.0, strength - (0.0 if is_kind and difference <= PLURAL else difference))
 
 
 def word_strength(token: Token, is_kind: bool) -> float:
@@ -375,6 +384,9 @@ def link_operators(tokens: Sequence[Token], index: SchemaIndex) -> Iterator[Link
         for operator in find_operators(tokens[start:end]):
             if operator.kind != "glue" or end > start + 1:
                 yield Link(start, end, "operator", operator=operator)
+            if operator.kind in RANKING and [each.lower for each in tokens[end : end + 1]] == ["first"]:
+                # "Biggest first", "oldest first"
+                yield Link(start, end + 1, "operator", operator=Operator("order", operator.value))
         for concept in concepts.get(stems, ()):
             if concept in index.roles:
                 yield Link(start, end, "role", value=concept)
@@ -450,14 +462,19 @@ def link_states(tokens: Sequence[Token], index: SchemaIndex, today: date) -> Ite
     """Link words that say what has become of a row: "unpaid", "outstanding", "open", "overdue"."""
     columns = [column for info in index.tables.values() for column in info.columns.values()]
     for start, end, _ in spans(tokens, 2):
-        words = tokens[start:end]
-        state = next((each.value for each in find_operators(words) if each.kind == "state"), "")
-        is_lack = len(words) == 1 and words[0].lower.startswith("un") and not state
-        lacks = stem_word(words[0].lower[2:]) if is_lack else ""
-        score, text = 1.0 if lacks or state == "owed" else STATE, " ".join(each.text for each in words)
-        for column in columns if state or lacks else ():
-            if found := find_state(column, state, lacks, index, today):
+        state, lack = read_state(tokens[start:end])
+        text = " ".join(each.text for each in tokens[start:end])
+        for column in columns if state or lack else ():
+            if found := find_state(column, state, lack, index, today):
+                score = 1.0 if lack or state == "owed" else STATE
                 yield Link(start, end, "definition", score, fragment=found, text=text)
+
+
+def read_state(words: Sequence[Token]) -> tuple[str, str]:
+    """Return the state that words name, or the stem of what is lacking: "unpaid" rows lack "paid"."""
+    state = next((each.value for each in find_operators(words) if each.kind == "state"), "")
+    is_lack = len(words) == 1 and words[0].lower.startswith("un") and not state
+    return state, stem_word(words[0].lower[2:]) if is_lack else ""
 
 
 def find_state(column: ColumnInfo, state: str, lacks: str, index: SchemaIndex, today: date) -> Frame | None:

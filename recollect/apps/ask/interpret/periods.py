@@ -125,15 +125,24 @@ def find_periods(
     that is not known."""
     years = {int(token.lower) for token in tokens if YEAR.fullmatch(token.lower)}
     clock = Clock(today, years.pop() if len(years) == 1 else anchor.year if anchor else None, anchor)
-    starts = [at for at, token in enumerate(tokens) if not token.quote]
-    found = [span for at in starts for span in read_periods(tokens, at, clock)]
-    if not fiscal_start or not any(is_fiscal(token) for token in tokens):
+    found = read_calendar(tokens, clock, spell_plain)
+    if not fiscal_start or not any(map(is_fiscal, tokens)):
         return found
     ahead = (13 - fiscal_start) % 12
-    fiscal = [span for at in starts for span in read_periods(tokens, at, clock.shift(ahead), spell_fiscal)]
+    fiscal = read_calendar(tokens, clock.shift(ahead), spell_fiscal)
     named = [span for span in fiscal if span.unit in LENGTHS and any(map(is_fiscal, tokens[span.first : span.last]))]
     return found + [replace(each, start=add_months(each.start, -ahead), end=add_months(each.end, -ahead))
                     for each in named]  # fmt: skip
+
+
+def read_calendar(tokens: Sequence[Token], clock: Clock, spell: Callable[[Token], str]) -> list[Span]:
+    found: list[Span] = []
+    for at, token in enumerate(tokens):
+        made = list(read_periods(tokens, at, clock, spell)) if not token.quote else []
+        found += made
+        if made:  # "last month and the month before"
+            clock = replace(clock, anchor=max(made, key=lambda span: span.last).start)
+    return found
 
 
 def is_fiscal(token: Token) -> bool:
@@ -163,7 +172,7 @@ def find_fiscal_start(meaning: str) -> int:
 
 
 def read_periods(
-    tokens: Sequence[Token], at: int, clock: Clock, spell: Callable[[Token], str] = spell_plain
+    tokens: Sequence[Token], at: int, clock: Clock, spell: Callable[[Token], str]
 ) -> Iterator[Span]:  # fmt: skip
     """Yield the periods whose words begin with a token."""
     text, ends = join_tokens(tokens, at, spell)

@@ -21,6 +21,7 @@ WEIGHTS: Mapping[str, float] = {
     "operator": 0.3,
     "taught": 2.0,
     "column_beside_value": 1.6,
+    "column_beside_period": 1.0,
     "value_of_mentioned_table": 0.5,
     "unknown_text": -2.5,
     "role_matched": 1.5,
@@ -30,6 +31,7 @@ WEIGHTS: Mapping[str, float] = {
     "skip_linkable": -0.9,
     "skip_light": -0.3,
     "skip_operator": -2.0,
+    "skip_negation": -2.0,
     "noun_number": -4.0,  # "flight number of" is no count
     "skip_beyond": -6.0,
     # operators
@@ -39,10 +41,10 @@ WEIGHTS: Mapping[str, float] = {
     "ranked_nothing": -2.0,
     "measure_listed": -2.0,
     "column_summed": -1.2,
+    "price_summed": -0.6,
     "flag_shown": -1.0,
     "flag_elsewhere": -1.5,
     "absence_guessed": -1.0,
-    "average_of_totals": -0.3,
     "second_figure": -1.5,
     "counted_total": -1.2,  # "total sales" is seldom the number of sales
     "named_figure": 1.5,  # the model calls a figure so
@@ -97,6 +99,7 @@ WEIGHTS: Mapping[str, float] = {
     "parallel_guessed": -0.6,
     "definition_missed": -6.0,
     "definition_unsure": -1.0,
+    "definition_elsewhere": -1.0,  # a state of rows that were not named
     # follow-ups
     "follow_cue": 1.2,
     "follow_without_cue": -1.6,

@@ -9,6 +9,7 @@ from recollect.apps.ask.interpret.words import Token, stem_word, tokenize
 from recollect.apps.ask.semantic.catalog import Catalog
 
 LONGEST = 8  # words in a value that can be named
+PLURAL, INFLECTED = 0.1, 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class ValueIndex:
 
     def add(self, values: Iterable[FoundValue]) -> None:
         for each in values:
-            words = tuple(token.lower for token in tokenize(each.value))
+            words = tuple(token.lower for token in tokenize(each.value.replace("_", " ")))
             if 0 < len(words) <= LONGEST:
                 stems = tuple(stem_word(word) for word in words)
                 entry = Entry(words, stems, each.table, each.column, each.value.strip())
@@ -64,14 +65,16 @@ class ValueIndex:
         made.last = self.last
         return made
 
-    def match(self, tokens: Sequence[Token], at: int) -> Iterator[tuple[int, Entry, bool]]:
-        """Yield (end, value, whether it is exact) for the values named from this token on."""
+    def match(self, tokens: Sequence[Token], at: int) -> Iterator[tuple[int, Entry, float]]:
+        """Yield (end, value, how much the words differ from it) for the values named from this token on."""
         for entry in self.entries.get(tokens[at].stem, ()):
-            end = at + len(entry.words)
-            if end > len(tokens):
-                continue
-            span = tokens[at:end]
-            if all(token.lower == word for token, word in zip(span, entry.words, strict=True)):
-                yield end, entry, True
-            elif all(token.stem == stem for token, stem in zip(span, entry.stems, strict=True)):
-                yield end, entry, False
+            span = tokens[at : at + len(entry.words)]
+            if tuple(token.stem for token in span) == entry.stems:
+                yield at + len(span), entry, max(map(compare_forms, (token.lower for token in span), entry.words))
+
+
+def compare_forms(word: str, other: str) -> float:
+    """Return how much two words of one stem differ: a plural is a form of the value, a verb ("opened") hardly."""
+    if word == other:
+        return 0.0
+    return PLURAL if word.endswith("s") or other.endswith("s") else INFLECTED

@@ -11,11 +11,14 @@ from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.joins import join_name
 from recollect.apps.ask.interpret.rank import Feature
 from recollect.apps.ask.interpret.render import base_table, row_refs
+from recollect.apps.ask.interpret.words import stem_word
 from recollect.apps.ask.interpret.work import Work, make_ref
 
 Variant = tuple[Frame, list[Feature]]
 LISTED: dict[str, Op] = {"=": "in", "!=": "not in", "in": "in", "not in": "not in"}
 MOST_KEYS = 3
+UNIT_PRICES = frozenset(map(stem_word, ("price", "per", "rate", "unit", "hourly")))
+TOTALS = frozenset(map(stem_word, ("total", "amount")))
 
 
 def spread(frame: Frame, work: Work) -> Iterator[tuple[Frame, list[Feature], list[str]]]:
@@ -43,17 +46,24 @@ def definition_variants(frame: Frame, work: Work) -> Iterator[Variant]:
 
 def without_void_rows(frame: Frame, work: Work) -> Frame:
     """Leave out cancelled rows where amounts are added up and the question says nothing about them."""
-    index, base = work.index, base_table(frame, work.index)
-    amounts = {(ref.table, ref.column, ref.expression) for ref in (make_ref(each, index) for each in index.figures)}
-    summed = [each.of for each in frame.metrics if each.aggregate in ("sum", "avg")]
-    if not summed or any((ref.table, ref.column, ref.expression) not in amounts for ref in summed):
-        return frame
-    parents = [join.to for join in index.model.joins if join.table == base and not index.tables[base].main_moment]
-    void = next((index.void[table] for table in (base, *parents) if table in index.void), None)
+    void = find_void_rows(base_table(frame, work.index), work.index) if adds_up_amounts(frame, work.index) else None
     asked = {(fact.target.table, fact.target.column) for fact in work.state.facts}
     if void is None or (void.of.table, void.of.column) in asked:
         return frame
     return replace(frame, filters=(*frame.filters, replace(void, is_default=True)))
+
+
+def adds_up_amounts(frame: Frame, index: SchemaIndex) -> bool:
+    amounts = {(each.table, each.column, each.expression) for each in index.figures}
+    summed = [each.of for each in frame.metrics if each.aggregate in ("sum", "avg")]
+    return bool(summed) and all((ref.table, ref.column, ref.expression) in amounts for ref in summed)
+
+
+def find_void_rows(table: str, index: SchemaIndex) -> Filter | None:
+    """Return the condition that leaves out the cancelled rows of a table, or of the dated rows that it belongs to."""
+    is_dated = bool(index.tables[table].main_moment)
+    parents = [] if is_dated else [join.to for join in index.model.joins if join.table == table]
+    return next((index.void[each] for each in (table, *parents) if each in index.void), None)
 
 
 def with_other_moment(frame: Frame, work: Work) -> Frame:
@@ -317,6 +327,12 @@ def count_strays(frame: Frame, base: str, work: Work) -> int:
     return strays
 
 
+def sums_prices(frame: Frame, base: str, work: Work) -> bool:
+    """Whether what a single piece costs is added up."""
+    summed = (work.index.column_of(each.of).words for each in frame.metrics if each.aggregate == "sum")
+    return any(TOTALS.isdisjoint(words) and not UNIT_PRICES.isdisjoint(words) for words in summed)
+
+
 def named_tables(work: Work) -> set[str]:
     """Return the tables that were named themselves, or whose measure was."""
     facts = work.facts("entity", "metric", "superlative", "having", "group", "exists")
@@ -334,5 +350,5 @@ def has_twin(ref: Ref, tables: set[str], index: SchemaIndex) -> bool:
 SHAPES: dict[str, Callable[[Frame, str, Work], float]] = {
     "join": count_joins, "other_owner": count_strays, "default_label": shows_label,
     "group_by_row": is_grouped_by_row, "fan_out_join": count_fan_outs, "repeated_rows": repeats_rows,
-    "single_rows": count_single_rows, "counted_by_name": counts_named_rows,
+    "single_rows": count_single_rows, "price_summed": sums_prices, "counted_by_name": counts_named_rows,
 }  # fmt: skip

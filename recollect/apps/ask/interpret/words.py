@@ -1,7 +1,7 @@
 """Words of a question: tokens, stems, split identifiers and the operator tables.
 
 Chinese text is cut into single characters, so that the same span matching serves both languages. The tables are data
-(operators_en.toml, operators_zh.toml): kind -> value -> phrases.
+(operators.toml): kind -> value -> phrases.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ QUOTED = re.compile(r"\"([^\"]+)\"|'([^']+)'(?!\w)|“([^”]+)”|‘([^’]+)�
 CONTRACTION = re.compile(r"\b(\w+?)(n['’]t)\b", re.I)
 POSSESSIVE = re.compile(r"(?<=\w)['’]s\b", re.I)
 CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
-IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman", "ca": "can", "wo": "will"}
+IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman", "ca": "can", "wo": "will",
+             "rating": "score", "ratings": "score"}  # fmt: skip
 NUMBERS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
     "eleven": 11, "twelve": 12, "single": 1, "twice": 2, "dozen": 12, "twenty": 20, "fifty": 50, "hundred": 100,
@@ -54,6 +55,10 @@ class Token:
     def is_letter(self) -> bool:
         """Whether it is a single capital, which is a name: "A customers" are some of them."""
         return self.is_capital and len(self.text) == 1 and self.text != "I"
+
+    @property
+    def is_plural(self) -> bool:
+        return self.lower != self.stem and self.lower.endswith("s")
 
     @property
     def is_strong(self) -> bool:
@@ -160,16 +165,14 @@ def load_common_words() -> frozenset[str]:
 
 
 @cache
-def load_table(language: str) -> Mapping[str, Mapping[str, list[str]]]:
-    text = (files(__package__) / f"operators_{language}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+def load_tables() -> Mapping[str, Mapping[str, list[str]]]:
+    return tomllib.loads((files(__package__) / "operators.toml").read_text(encoding="utf-8"))
 
 
 def table_rows(kind: str) -> Iterable[tuple[str, str]]:
-    """Yield (value, phrase) of a kind, in both languages."""
-    for language in ("en", "zh"):
-        for value, phrases in load_table(language).get(kind, {}).items():
-            yield from ((value, phrase) for phrase in phrases)
+    """Yield (value, phrase) of a kind."""
+    for value, phrases in load_tables()[kind].items():
+        yield from ((value, phrase) for phrase in phrases)
 
 
 @cache
@@ -177,10 +180,8 @@ def load_operators() -> tuple[Mapping[Phrase, tuple[Operator, ...]], Mapping[Phr
     """Return the operators by the stems of their phrase, and those that are matched as written."""
     stems: dict[Phrase, tuple[Operator, ...]] = {}
     written: dict[Phrase, tuple[Operator, ...]] = {}
-    # In the order of the files: of two operators with the same phrase, the first is preferred.
-    kinds = dict.fromkeys(
-        kind for language in ("en", "zh") for kind in load_table(language) if kind not in ("concept", "common")
-    )
+    # In the order of the file: of two operators with the same phrase, the first is preferred.
+    kinds = [kind for kind in load_tables() if kind not in ("concept", "common")]
     rows = [(Operator(kind, value), phrase) for kind in kinds for value, phrase in table_rows(kind)]
     for operator, phrase in rows:
         is_literal, key = make_key(operator.kind, phrase)

@@ -106,7 +106,7 @@ class Work:
         """Whether the rows named right after a superlative are in the plural: "our biggest customers"."""
         tokens, links = self.linked.tokens, self.linked.links
         named = {fact.at for fact in self.facts("entity") if 0 < fact.at < len(tokens)}
-        plural = {at for at in named if tokens[at].lower != tokens[at].stem and tokens[at].lower.endswith("s")}
+        plural = {at for at in named if tokens[at].is_plural}
         operators = (link for there in links for link in there if link.operator and link.operator.kind == "superlative")
         return any(link.end in plural for link in operators)
 

@@ -201,7 +201,7 @@ def name_amount(table: Table, column: Column) -> tuple[str, ...]:
 def find_line_totals(table: Table, catalog: Catalog) -> Iterator[Measure]:
     """Yield price times quantity where a table has both: what a line of an order is worth. Where another table has
     totals with a date, or the sales themselves, it is only called a line total."""
-    prices, quantities = find_numbers(table, PRICES), find_numbers(table, QUANTITIES)
+    prices, quantities = find_numbers(table, PRICES), find_numbers(table, QUANTITIES | find_units(table))
     has_total = any(TOTALS & set(split_name(each.name)) for each in table.columns)
     if len(quantities) != 1 or not prices or has_total:
         return
@@ -209,6 +209,14 @@ def find_line_totals(table: Table, catalog: Catalog) -> Iterator[Measure]:
     total = f"{quote_name(price)} * {quote_name(quantities[0])}{write_discount(table)}"
     others = [each for each in catalog.tables if each.name != table.name]
     yield Measure(table.name, total, ("line total",) if any(map(has_sales, others)) else ("sales", "revenue"))
+
+
+def find_units(table: Table) -> frozenset[str]:
+    """Return what the prices of a table are for one of: the price per tonne is multiplied with the tonnes."""
+    words = [split_name(name) for name in find_numbers(table, PRICES)]
+    units = {each[-1] for each in words if "per" in each}
+    columns = [split_name(each.name) for each in table.columns]
+    return frozenset(each[0] for each in columns if len(each) == 1 and {each[0], each[0].removesuffix("s")} & units)
 
 
 def has_sales(table: Table) -> bool:
