@@ -15,7 +15,7 @@ from recollect.apps.ask.interpret.compose import compose
 from recollect.apps.ask.interpret.conditions import add_definitions, find_moment, make_period, merge_periods
 from recollect.apps.ask.interpret.finish import compared_grain, make_metric
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Op, Order, Ref
-from recollect.apps.ask.interpret.link import Linked
+from recollect.apps.ask.interpret.link import PRONOUNS, Linked, find_pronouns
 from recollect.apps.ask.interpret.rank import Feature, score
 from recollect.apps.ask.interpret.render import base_table, row_refs
 from recollect.apps.ask.interpret.state import State
@@ -29,7 +29,6 @@ QUESTION_WORDS = frozenset(("how", "what", "which", "who", "list", "show"))
 ADDING = frozenset(("too", "also", "plus", "with"))
 REPLACING = frozenset(("instead", "rather", "换成", "改成"))
 THEM = frozenset((("of", "them"), ("of", "those"), ("of", "these")))
-PRONOUNS = frozenset(("they", "them", "these", "those", "their", "它们", "他们"))
 LISTING = frozenset(("who", "which", "哪些", "谁", "them", "those", "these", "list", "show", "它们", "他们"))
 
 
@@ -127,7 +126,7 @@ def make_draft(change: Change, linked: Linked) -> Draft:
 def points_back(tokens: Sequence[Token]) -> bool:
     """Whether a word stands for the rows of the last answer, or a few words only say how to group it."""
     is_group = len(tokens) <= SHORT and any(each.kind == "group" for each in find_operators(tokens[:1]))
-    return is_group or any(token.lower in PRONOUNS for token in tokens)
+    return is_group or bool(find_pronouns(tokens))
 
 
 def cue_strength(tokens: Sequence[Token]) -> tuple[float, bool]:
@@ -139,6 +138,11 @@ def cue_strength(tokens: Sequence[Token]) -> tuple[float, bool]:
     asks = not is_opener and any(token.lower in QUESTION_WORDS for token in tokens[:2])
     brevity = 1.0 if len(tokens) <= SHORT else 0.5 if len(tokens) <= MEDIUM else 0.0
     return bool(pointing) + brevity - 0.5 * asks, bool(pointing)
+
+
+def uses_last_rows(state: State) -> bool:
+    """Whether a pronoun was read as the rows of the last answer."""
+    return any(fact.kind == "define" and fact.text.casefold() in PRONOUNS for fact in state.facts)
 
 
 def token_spans(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
@@ -154,6 +158,8 @@ def is_pointing(tokens: Sequence[Token], is_first: bool) -> bool:
 
 def change_frame(state: State, last: Frame, linked: Linked) -> Change | None:
     """Return the last frame with the slots changed that the facts name; None if that is not possible."""
+    if uses_last_rows(state):
+        return None  # a question of its own about these rows
     change = Change(last, Work(linked, state, subject=last.subject))
     try:
         for apply in STEPS:

@@ -7,12 +7,14 @@ removes the links of lower tiers for the same words, so what a user taught alway
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import takewhile
 from typing import Literal
 
-from recollect.apps.ask.interpret.frame import Filter, Frame, Op, Period, Ref
+from recollect.apps.ask.interpret.explain import label_frame
+from recollect.apps.ask.interpret.frame import Filter, Frame, Group, Op, Period, Ref
 from recollect.apps.ask.interpret.index import (
     NO_COLUMN,
     NOWHERE,
@@ -24,6 +26,7 @@ from recollect.apps.ask.interpret.index import (
     plain_name,
 )
 from recollect.apps.ask.interpret.periods import Span, find_fiscal_start, find_periods, is_fiscal_word
+from recollect.apps.ask.interpret.render import CannotRender, render_keys
 from recollect.apps.ask.interpret.values import PLURAL, FoundValue, ValueIndex
 from recollect.apps.ask.interpret.words import (
     Operator,
@@ -45,6 +48,9 @@ LinkKind = Literal["entity", "column", "measure", "value", "period", "number", "
 LONGEST_SPAN = 6
 RANKING = ("superlative", "adjective")
 TIMES = (["times"], ["次"])
+PRONOUNS = frozenset(
+    ("they", "them", "these", "those", "their", "它们", "他们", "其中")
+)  # for the rows of the last answer
 WHO = ("who", "whom", "whose", "谁")
 VALUES = frozenset(("value", "period"))
 NAMING = VALUES | {"entity", "column", "measure", "definition"}
@@ -168,6 +174,7 @@ def link_question(
         *link_numbers(tokens),
         *without_contained(list(link_operators(tokens, index))),
         *link_words(tokens, linked),
+        *link_last_rows(linked),
     ]
     # A status of that name says it better.
     valued = {link.start for link in found if link.kind == "value" and link.end == link.start + 1}
@@ -456,6 +463,30 @@ def link_words(tokens: Sequence[Token], linked: Linked) -> Iterator[Link]:
     for start, end, stems in spans(tokens):
         for word in by_stems.get(stems, ()):
             yield from word_links(start, end, word, linked)
+
+
+def link_last_rows(linked: Linked) -> Iterator[Link]:
+    """Link "they" to the rows of the last answer, if it showed some of the rows only: "top 5 customers by sales"."""
+    last, index = linked.last, linked.index
+    pronouns = find_pronouns(linked.tokens)
+    if last is None or not pronouns or (last.limit is None and not last.having):
+        return
+    is_list = not last.metrics and not last.groups
+    table = last.subject if is_list else last.groups[0].of.table if len(last.groups) == 1 else ""
+    if not table or (not is_list and last.groups[0] != Group(Ref(table))):
+        return
+    label = label_frame(last, index, linked.question)
+    with suppress(CannotRender):
+        name = f"among {label[:1].lower()}{label[1:]}"
+        rows = Filter(Ref(table, name=name), "where", (render_keys(last, index, table),), is_text=False)
+        fragment = Frame(table, filters=(rows,))
+        yield from (Link(start, end, "definition", fragment=fragment, text=text) for start, end, text in pronouns)
+
+
+def find_pronouns(tokens: Sequence[Token]) -> list[tuple[int, int, str]]:
+    """Return the words that stand for the rows of the last answer, with their places."""
+    found = ((start, end, "".join(each.lower for each in tokens[start:end])) for start, end, _ in spans(tokens, 2))
+    return [each for each in found if each[2] in PRONOUNS]
 
 
 def link_states(tokens: Sequence[Token], index: SchemaIndex, today: date) -> Iterator[Link]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from recollect.apps.ask.interpret.compose import WIDTH, compose
 from recollect.apps.ask.interpret.finish import finish
+from recollect.apps.ask.interpret.followup import follow_up, points_back, uses_last_rows
 from recollect.apps.ask.interpret.frame import Filter, Frame, Period, Ref
 from recollect.apps.ask.interpret.index import SchemaIndex, Target
 from recollect.apps.ask.interpret.link import DefaultFilter, Linked, find_table
@@ -62,10 +63,8 @@ def propose(linked: Linked, *, width: int = WIDTH, most: int = RUN) -> list[Cand
     """Return up to `most` candidates with different SQL, best first."""
     drafts = [draft for state in compose(linked, width) for draft in finish(state, linked)]
     if linked.last is not None:
-        from recollect.apps.ask.interpret.followup import follow_up, points_back
-
         if points_back(linked.tokens):
-            drafts = [add_features(draft, ("follow_ignored", 1.0)) for draft in drafts]
+            drafts = list(map(refer_back, drafts))
         elif linked.last.metrics:
             drafts = [add_features(draft, ("figure_guessed", float(implies_figure(draft)))) for draft in drafts]
         drafts += follow_up(linked, linked.last)
@@ -77,6 +76,16 @@ def propose(linked: Linked, *, width: int = WIDTH, most: int = RUN) -> list[Cand
 def implies_figure(draft: Draft) -> bool:
     """Whether nobody named the figure: after an answer its figure is more likely meant than any other."""
     return any(name == "figure_guessed" and amount for name, amount in draft.features)
+
+
+def refer_back(draft: Draft) -> Draft:
+    """Return a reading of a question that points to the last answer, with what speaks against it: it ignores these
+    rows, or says nothing else about them."""
+    if not uses_last_rows(draft.state):
+        return add_features(draft, ("follow_ignored", 1.0))
+    frame = draft.frame
+    is_new = frame.conditions > 1 or frame.columns or frame.metrics or frame.groups or frame.order
+    return add_features(draft, ("repeats_last", float(not is_new)))
 
 
 def add_features(draft: Draft, *features: Feature) -> Draft:

@@ -104,6 +104,7 @@ WEIGHTS: Mapping[str, float] = {
     "follow_cue": 1.2,
     "follow_without_cue": -1.6,
     "follow_unsure": -0.1,  # nobody has taken the last reading yet
+    "repeats_last": -1.0,  # the rows of the last answer, and nothing more
     "follow_ignored": -2.0,  # "they" stands for the rows of the last answer
     # results
     "empty_result": -2.8,

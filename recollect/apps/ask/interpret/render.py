@@ -120,6 +120,16 @@ def render_frame(frame: Frame, index: SchemaIndex) -> str:
     return write_sql(build_query(frame, index), index.dialect, identify=True)
 
 
+def render_keys(frame: Frame, index: SchemaIndex, table: str) -> str:
+    """Return the condition that a row of the table is among those that the frame lists."""
+    key = index.tables[table].key
+    if len(key) != 1:
+        raise CannotRender(f"{table} has no key of one column")
+    # MySQL takes a LIMIT only in a subquery of its own.
+    listed = exp.select(column_expression(key[0], "listed")).from_(build_query(frame, index, table).subquery("listed"))
+    return write_sql(exp.column(key[0], quoted=True).isin(query=listed), index.dialect, identify=True)
+
+
 def base_table(frame: Frame, index: SchemaIndex) -> str:
     """Return the table whose rows are counted, summed or listed."""
     measured = (*frame.metrics, *(each.metric for each in frame.having))
@@ -134,7 +144,8 @@ def reaches_all(table: str, others: Iterable[str], index: SchemaIndex) -> bool:
     return all(index.joins.belongs(table, other) for other in others)
 
 
-def build_query(frame: Frame, index: SchemaIndex) -> exp.Select:
+def build_query(frame: Frame, index: SchemaIndex, keys_of: str = "") -> exp.Select:
+    """Return the query of a frame; with `keys_of` the keys of that table's rows are all that it shows."""
     query = Query(index, base_table(frame, index))
     is_grouped = bool(frame.metrics or frame.having)
     shown, keys = grouped_columns(frame, query) if is_grouped else (listed_columns(frame, query), [])
@@ -145,6 +156,8 @@ def build_query(frame: Frame, index: SchemaIndex) -> exp.Select:
     query.wheres += where_expressions(frame, query)
     pairs = zip(frame.metrics, metrics, strict=True)
     shown += [exp.alias_(compute(each, made, frame, query), metric_title(each), quoted=True) for each, made in pairs]
+    if keys_of:
+        shown = [column_expression(index.tables[keys_of].key[0], query.reach(keys_of))]
     select = query.select(unique_names(shown)).group_by(*dict.fromkeys(keys), copy=False)
     select = select.having(*havings, copy=False)
     if not is_grouped and (query.has_fan_out or repeats_values(frame, index)):

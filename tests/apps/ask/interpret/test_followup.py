@@ -106,3 +106,11 @@ def test_share_of_the_last_figures(shop: Shop, last: Frame) -> None:
     frame = shop.best("as a percentage", last).frame
     assert frame.metrics[0].compute == "share"
     assert frame.groups == last.groups
+
+
+def test_a_pronoun_means_the_rows_that_a_limit_left(shop: Shop) -> None:
+    top = shop.best("top 2 customers by total amount of orders").frame
+    assert names(shop.rows("list top 2 customers by total amount of orders")) == {"Ada", "Ben"}
+    for question in ("how many of them are from Germany?", "其中有多少来自Germany"):
+        assert shop.rows(question, top) == [(1,)]
+    assert names(shop.rows("show me their country", top)) <= {"Germany", "France"}
