@@ -13,7 +13,7 @@ from recollect.recall.sketch import quoted
 from recollect.store.database import Row, Statement, StorePart
 from recollect.store.memories import Lookup, as_memory, known_statement
 from recollect.store.terms import TermMeanings, as_term, meanings_statement, terms_statement
-from recollect.store.wire_format import VectorArray, Vectors, as_turn
+from recollect.store.wire_format import Vectors, as_turn, wrap_vector
 from recollect.store.work import as_episode
 from recollect.values.conversation import Episode, Turn, Window
 from recollect.values.memory import FACTS, Memory
@@ -77,7 +77,7 @@ class QuestionContextStore(StorePart):
             mine=_read_memories(rows.get("mine", ())),
             project=_read_memories(rows.get("project", ())),
             episodes=[(as_episode(row), row[12], row[13] or ()) for row in rows.get("episodes", ())],
-            overtaken=[_read_overtaken(row) for row in rows.get("overtaken", ())],
+            overtaken=[(row[:2], None if row[2] is None else row[2:4]) for row in rows.get("overtaken", ())],
             terms=[as_term(row) for row in rows.get("terms", ())],
             recent=recent,
             window=window,
@@ -89,11 +89,9 @@ class QuestionContextStore(StorePart):
         return [as_memory(row) for row in rows]
 
     async def read_briefing(self, scope: Scope, wanted: Brief, stems: Sequence[str], now: datetime) -> BriefingContext:
+        # The user's first: opening the project's scope closes the user's.
         statements = dict(
-            [
-                *_user_statements(scope.session, wanted, stems, now),
-                *_project_statements(scope.project_id, wanted, stems),
-            ]
+            _user_statements(scope.session, wanted, stems, now) + _project_statements(scope.project_id, wanted, stems)
         )
         results = await self._database.run(scope.id, *statements.values(), planned=False)
         rows = dict(zip(statements, results, strict=True))
@@ -161,7 +159,7 @@ def _episode_parameters(around: ContextLookup) -> dict[str, object]:
         "as_of": around.look.as_of,
         "words": " | ".join(quoted(word) for word in around.look.words),
         "lexemes": list(around.look.words),
-        "vector": None if around.vector is None else VectorArray(around.vector[None, :]),
+        "vector": wrap_vector(around.vector),
         "model": around.model,
         "limit": EPISODES,
     }
@@ -169,10 +167,6 @@ def _episode_parameters(around: ContextLookup) -> dict[str, object]:
 
 def _read_memories(rows: Sequence[Row]) -> list[tuple[Memory, Sequence[str]]]:
     return [(as_memory(row[:-1]), row[-1] or ()) for row in rows]
-
-
-def _read_overtaken(row: Row) -> Overtaken:
-    return (row[0], row[1]), None if row[2] is None else (row[2], row[3])
 
 
 def _user_statements(
@@ -191,7 +185,6 @@ def _user_statements(
 
 
 def _project_statements(project: ScopeId, wanted: Brief, stems: Sequence[str]) -> list[tuple[str, Statement]]:
-    """Return the project's statements, which follow the user's: opening the project's scope closes the user's."""
     shared = _standing_parameters(wanted) | {"scope": project, "kinds": [], "status": ["active"]}
     statements: list[tuple[str, Statement]] = [
         ("open", ("server.open_scope_to_write", {"scope": project})),

@@ -48,6 +48,11 @@ class VectorArray:
         self.vectors = vectors
 
 
+def wrap_vector(vector: Vectors | None) -> VectorArray | None:
+    """Return a vector as a parameter of a statement."""
+    return None if vector is None else VectorArray(vector[None, :])
+
+
 def to_row(value: Any) -> dict[str, Any]:
     """Return the fields of a dataclass by name. A statement takes the columns it needs and ignores the others."""
     names, read = _plan_row(type(value))  # type: ignore[arg-type]
