@@ -106,14 +106,20 @@ async def check_server(connection: Owner) -> None:
         )
 
 
+async def read_rows(connection: Owner, name: str) -> list[Any]:
+    """Return the rows of a named query."""
+    return await (await connection.execute(queries()[name])).fetchall()
+
+
 async def read_facts(connection: Owner) -> Any:
-    return await (await connection.execute(queries()["server.facts"])).fetchone()
+    [facts] = await read_rows(connection, "server.facts")
+    return facts
 
 
 async def read_status(connection: Owner) -> SchemaStatus:
     await connection.execute(SEARCH_PATH)
     facts = await read_facts(connection)
-    rows = await (await connection.execute(queries()["server.applied"])).fetchall() if facts.has_schema else []
+    rows = await read_rows(connection, "server.applied") if facts.has_schema else []
     known = {migration.version: migration.digest for migration in migrations()[1:]}
     applied = {row.version: row.digest for row in rows}
     return SchemaStatus(
@@ -187,8 +193,7 @@ async def apply(connection: Owner, migration: Migration) -> None:
 
 async def read_differences(connection: Owner) -> list[Difference]:
     """Return what is not as access.sql lists it: roles, owners, row-level security, policies, grants."""
-    found = await (await connection.execute(queries()["access.differences"])).fetchall()
-    return [Difference(row.kind, row.problem, row.remedy) for row in found]
+    return [Difference(*row) for row in await read_rows(connection, "access.differences")]
 
 
 async def repair_access(connection: Owner) -> list[Difference]:
@@ -203,7 +208,7 @@ async def repair_access(connection: Owner) -> list[Difference]:
                 # One by one: Citus passes on the text that it was sent, and takes one statement at a time.
                 for statement in (each.remedy or "").split("; "):
                     await connection.execute(statement.encode())
-    for row in await (await connection.execute(queries()["access.limits"])).fetchall():
+    for row in await read_rows(connection, "access.limits"):
         await connection.execute(row.remedy.encode())
     await connection.execute(SEARCH_PATH)
     return differences
@@ -215,7 +220,7 @@ PAUSE = 1.0  # seconds; statistics of connections that were just closed arrive w
 
 async def check_owner(connection: Owner) -> None:
     """Raise unless the connection may vacuum every table: PostgreSQL itself would only warn, and skip the table."""
-    facts = await _read_row(connection, "server.vacuuming")
+    [facts] = await read_rows(connection, "server.vacuuming")
     if facts.denied:
         raise InvalidSetting(
             "MEMORY_DB_ADMIN_CONNECTION_STRING",
@@ -225,23 +230,19 @@ async def check_owner(connection: Owner) -> None:
 
 async def vacuum_tables(connection: Owner) -> tuple[int, int]:
     """Vacuum every table of ours; return how many tables there are, and how many dead rows could not be removed."""
-    facts = await _read_row(connection, "server.vacuuming")
+    [facts] = await read_rows(connection, "server.vacuuming")
     names: list[sql.Composable] = [sql.Identifier("recollect", name) for name in facts.tables]
     # Also index entries of few rows, which a vacuum may leave: an index has the words of its columns.
     vacuum = sql.SQL("VACUUM (INDEX_CLEANUP ON) {}").format(sql.SQL(", ").join(names))
     await connection.execute(vacuum)
     for _ in range(TRIES - 1):
-        if not (await _read_row(connection, "server.dead_rows")).dead:
+        if not (await read_rows(connection, "server.dead_rows"))[0].dead:
             break
         await asyncio.sleep(PAUSE)
         await connection.execute(vacuum)
     if facts.can_checkpoint:
         await connection.execute("CHECKPOINT")
-    return len(facts.tables), (await _read_row(connection, "server.dead_rows")).dead
-
-
-async def _read_row(connection: Owner, name: str) -> Any:
-    return await (await connection.execute(queries()[name])).fetchone()
+    return len(facts.tables), (await read_rows(connection, "server.dead_rows"))[0].dead
 
 
 # The first table; the others follow it. It has a row per scope.
@@ -302,9 +303,9 @@ class Step:
 async def plan_distribution(connection: Owner, shards: int = SHARDS) -> list[Step]:
     """Return the statements that are still to be run; SchemaMismatch where the server cannot run them."""
     await connection.execute(SEARCH_PATH)
-    [facts] = await _read(connection, "distribute.facts")
+    [facts] = await read_rows(connection, "distribute.facts")
     refuse_unsuitable(facts)
-    placed = await _read(connection, "distribute.placed")
+    placed = await read_rows(connection, "distribute.placed")
     return build_plan(await read_schema(connection, {row.name for row in placed}, facts.has_logical_log), shards)
 
 
@@ -327,17 +328,13 @@ def refuse_unsuitable(facts: Any) -> None:
 
 async def read_schema(connection: Owner, placed: Set[str], has_logical_log: bool) -> Schema:
     return Schema(
-        tables=[Table(*row) for row in await _read(connection, "distribute.schema")],
-        references={row.name for row in await _read(connection, "distribute.references")},
-        functions=[row.name for row in await _read(connection, "distribute.functions")],
-        column_rights=[ColumnRight(*row) for row in await _read(connection, "distribute.column_rights")],
+        tables=[Table(*row) for row in await read_rows(connection, "distribute.schema")],
+        references={row.name for row in await read_rows(connection, "distribute.references")},
+        functions=[row.name for row in await read_rows(connection, "distribute.functions")],
+        column_rights=[ColumnRight(*row) for row in await read_rows(connection, "distribute.column_rights")],
         placed=placed,
         has_logical_log=has_logical_log,
     )
-
-
-async def _read(connection: Owner, name: str) -> list[Any]:
-    return await (await connection.execute(queries()[name])).fetchall()
 
 
 def build_plan(schema: Schema, shards: int = SHARDS) -> list[Step]:
@@ -349,9 +346,19 @@ def build_plan(schema: Schema, shards: int = SHARDS) -> list[Step]:
     dropped = find_references(scoped) - lost
     functions = sorted(set(schema.functions) - schema.placed)
     moving = [
-        *(distribute_function(name) for name in functions if not name.startswith(DELEGATED)),
-        *map(share_table, schema.left(is_scoped=False)),
-        *map(drop_reference, sorted(dropped)),
+        *(
+            Step(f"function {name}", f"SELECT create_distributed_function('recollect.{name}')")
+            for name in functions
+            if not name.startswith(DELEGATED)
+        ),
+        *(
+            Step(f"reference table {table.name}", f"SELECT create_reference_table('recollect.{table.name}')")
+            for table in schema.left(is_scoped=False)
+        ),
+        *(
+            Step(f"drop {name}", f"ALTER TABLE recollect.{REFERENCES[name][0]} DROP CONSTRAINT {name}")
+            for name in sorted(dropped)
+        ),
         *chain.from_iterable(distribute_table(table, shards, schema.has_logical_log) for table in scoped),
     ]
     finishing = [
@@ -363,26 +370,14 @@ def build_plan(schema: Schema, shards: int = SHARDS) -> list[Step]:
     return [*moving, *rights, *finishing]
 
 
-def distribute_function(name: str) -> Step:
-    return Step(f"function {name}", f"SELECT create_distributed_function('recollect.{name}')")
-
-
 def delegate_function(name: str) -> Step:
     arguments = f"'recollect.{name}', 'of_scope', colocate_with => 'recollect.{ANCHOR}'"
     return Step(f"delegate {name}", f"SELECT create_distributed_function({arguments})")
 
 
-def share_table(table: Table) -> Step:
-    return Step(f"reference table {table.name}", f"SELECT create_reference_table('recollect.{table.name}')")
-
-
 def grant_columns(right: ColumnRight) -> Step:
     grant = f"GRANT {right.name} ({right.columns}) ON recollect.{right.table} TO recollect_app"
     return Step(f"grant {right.name} on columns of {right.table}", grant)
-
-
-def drop_reference(name: str) -> Step:
-    return Step(f"drop {name}", f"ALTER TABLE recollect.{REFERENCES[name][0]} DROP CONSTRAINT {name}")
 
 
 def find_references(tables: Sequence[Table]) -> set[str]:

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID
 
-from recollect.learning.upkeep import Decay, IdleMemory, UpkeepLimits, compute_decay
+from recollect.learning.upkeep import IdleMemory, UpkeepLimits, compute_decay
 from recollect.store.database import Row, StorePart, Transaction
 from recollect.store.memories import audit_statement_of_all, write_audit
 from recollect.store.wire_format import encode_json, to_row
@@ -116,9 +116,14 @@ class UpkeepStore(StorePart):
             idle = limits.now - min(rule.period, rule.patience)
             rows = await transaction.rows("upkeep.idle", idle=idle, after=after, limit=limits.batch)
             fates = [(memory, compute_decay(memory, rule, limits.now)) for memory in (IdleMemory(*row) for row in rows)]
-            forgotten = [(m.id, m.kind, m.key, m.status) for m, f in fates if f.is_forgotten]
+            forgotten = [(m.id, m.kind, m.key, m.status) for m, then in fates if then.is_forgotten]
+            faded = [
+                {"id": m.id, "decayed": then.decayed, "at": then.at}
+                for m, then in fates
+                if then.at != m.decayed_at and not then.is_forgotten
+            ]
             return Faded(
-                decayed=await write_decay(transaction, fates),
+                decayed=await transaction.count("upkeep.decay", faded=encode_json(faded)) if faded else 0,
                 forgotten=await erase_memories(transaction, forgotten, "decayed away", limits.now),
                 last=rows[-1][0] if len(rows) == limits.batch else None,
             )
@@ -140,15 +145,6 @@ class UpkeepStore(StorePart):
 
     async def finish_task(self, task: str, then: datetime) -> None:
         await self._database.ask("upkeep.finish_errand", name=task, next=then)
-
-
-async def write_decay(transaction: Transaction, fates: Sequence[tuple[IdleMemory, Decay]]) -> int:
-    faded = [
-        {"id": memory.id, "decayed": then.decayed, "at": then.at}
-        for memory, then in fates
-        if then.at != memory.decayed_at and not then.is_forgotten
-    ]
-    return await transaction.count("upkeep.decay", faded=encode_json(faded)) if faded else 0
 
 
 async def erase_memories(transaction: Transaction, chosen: Sequence[Row], action: str, now: datetime) -> int:
