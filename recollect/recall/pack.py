@@ -99,9 +99,10 @@ def pack(recall: Recall, recent: Sequence[Turn]) -> Context:
     query = recall.query
     page, left_out = _Page(query.budget), list[LeftOut]()
     said = [build_turn_line(turn, query, recall.terms, "recent") for turn in recent]
+    facts = [hit for hit in recall.memories if hit.memory.kind not in DEFINES]
     shared = {
         "terms": build_term_lines(recall),
-        "known": build_known_lines(recall.memories),
+        "known": [build_line("known", hit.source, format_memory(hit), n) for n, hit in enumerate(facts)],
         "episodes": [build_episode_line(n, hit) for n, hit in enumerate(recall.episodes)],
     }
     rest = page.fill(shared["terms"], compute_share("terms", query.budget))
@@ -193,11 +194,6 @@ def mark_line(line: Line, hit: Hit) -> Line:
     note = "outdated" if any(part.is_sure for part in hit.outdated) else "maybe outdated"
     text = f"{line.text} ({note})"
     return replace(line, text=text, tokens=count_room(text, line.speaker))
-
-
-def build_known_lines(hits: Iterable[MemoryHit]) -> list[Line]:
-    facts = [hit for hit in hits if hit.memory.kind not in DEFINES]
-    return [build_line("known", hit.source, format_memory(hit), n) for n, hit in enumerate(facts)]
 
 
 def format_memory(hit: MemoryHit) -> str:
