@@ -6,17 +6,16 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, get_args
+from typing import Any
 from uuid import UUID
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.flows.dependencies import Dependencies
 from recollect.flows.documents import iter_chunks
-from recollect.values.audit import REQUEST_COLUMNS, Audit, Explanation, build_explanation
-from recollect.values.conversation import Conversation, Episode, Turn
-from recollect.values.lesson import Owner
+from recollect.values.audit import REQUEST_COLUMNS, Explanation, build_explanation
+from recollect.values.conversation import Conversation, Turn
 from recollect.values.memory import Memory
-from recollect.values.query import check_choice, check_range
+from recollect.values.query import check_range
 from recollect.values.scope import ConversationId, MemoryId, RequestId, Scope
 
 MAX_HISTORY = 1000
@@ -112,16 +111,6 @@ async def load_used_memories(deps: Dependencies, scope: Scope, used: Sequence[Ma
         ids = [MemoryId(UUID(hit["source"].removeprefix("memory:"))) for hit in used if hit["tier"] == tier]
         found += await deps.store.memories.load_histories(holder, ids) if ids else []
     return found
-
-
-async def list_episodes(deps: Dependencies, scope: Scope, limit: int) -> list[Episode]:
-    check_range("limit", limit, 1, MAX_HISTORY)
-    return await deps.store.episodes.list_episodes(scope.id, scope.session, limit)
-
-
-async def list_audit(deps: Dependencies, scope: Scope, owner: Owner) -> list[Audit]:
-    check_choice("owner", owner, get_args(Owner))
-    return await deps.store.memories.list_audit(scope.id if owner == "user" else scope.project_id)
 
 
 async def count_rejections(deps: Dependencies, scope: Scope) -> dict[str, int]:

@@ -7,8 +7,7 @@ One round trip reads everything about some terms, however many; values/resolutio
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -23,7 +22,7 @@ from recollect.values.audit import AuditEntry
 from recollect.values.data_source import DataSource, check_data_source
 from recollect.values.query import check_range
 from recollect.values.resolution import Brief, Briefing, Resolution, resolve_terms
-from recollect.values.scope import MemoryId, Scope
+from recollect.values.scope import Scope
 from recollect.values.sensitive_data import mask_text
 from recollect.values.term import (
     KINDS,
@@ -215,19 +214,6 @@ async def drop_data_source(deps: Dependencies, scope: Scope, name: str) -> None:
     await deps.store.data_sources.drop(scope.project_id, name, entry, deps.clock.now())
 
 
-async def count_askers(deps: Dependencies, scope: Scope, shape: str) -> int:
-    """Record who asked a question of this shape, of which only a digest is stored; return how many users have."""
-    digest = hashlib.sha256(shape.encode()).digest()
-    return await deps.store.data_sources.count_askers(scope.project_id, digest, scope.id, deps.clock.now())
-
-
-def count_use(deps: Dependencies, scope: Scope, memories: Iterable[MemoryId]) -> None:
-    """Count memories as used. Each id belongs to the user or to the project; the other scope counts nothing."""
-    noted = list(memories)
-    for holder in (scope.id, scope.project_id):
-        deps.usage.add(holder, noted)
-
-
 MOST_RESOLVED = 100
 MAX_TERM_CHARS = 200
 MAX_DEFINITIONS = 1_000
@@ -287,15 +273,15 @@ async def brief(deps: Dependencies, scope: Scope, wanted: Brief) -> Briefing:
         return Briefing(wanted.question, resolved=resolve_terms(asked, own, (), (), ()))
 
     stems = sorted({stem_name(term) for term in asked})
-    read = await deps.store.question_context.read_briefing(scope, wanted, stems, deps.clock.now())
+    read, told = await deps.store.question_context.read_briefing(scope, wanted, stems, deps.clock.now())
 
     previous = [turn.text for turn in read.turns if turn.role == "user"]
     alone = await rewrite_followup(deps.reasoner, wanted.question, previous)
     resolved, facts = None, read.facts
     if alone == wanted.question:
-        resolved = resolve_terms(asked, own, read.told.user, read.told.project, read.told.terms)
+        resolved = resolve_terms(asked, own, told.user, told.project, told.terms)
         count_resolution_use(deps, scope, resolved)
     elif wanted.facts and (words := lexemes(alone)):
         facts = await deps.store.question_context.find_facts(scope.project_id, words, wanted.facts)
     deps.usage.add(scope.project_id, [memory.id for memory in facts])
-    return Briefing(alone, read.turns, read.own, read.shared, resolved, read.is_summarized, facts)
+    return replace(read, standalone=alone, resolved=resolved, facts=facts)

@@ -165,13 +165,7 @@ def build_statements(holder: Holder, version: int, learned: Learned, now: dateti
     if changed:
         changed = [*advance_statements(holder, version, now), *changed]
     tally = [("tally.add", {"reason": reason, "count": count, "now": now}) for reason, count in learned.tally.items()]
-    entries = learned.audit_entries
-    audit = (
-        [audit_statement_of_all(entries, now)]
-        if changed and len(entries) > 1
-        else [audit_statement(entry, now) for entry in entries]
-    )
-    return [*changed, *tally, *audit]
+    return [*changed, *tally, *audit_statements(learned.audit_entries, now, has_holder=bool(changed))]
 
 
 def encode_memories(memories: Iterable[Memory]) -> str:
@@ -189,6 +183,12 @@ def advance_statements(holder: Holder, version: int, now: datetime) -> list[Stat
 
 def audit_statement(entry: AuditEntry, now: datetime) -> Statement:
     return "audit.add", {**to_row(entry), "detail": encode_json(entry.detail), "id": uuid7(), "now": now}
+
+
+def audit_statements(entries: Sequence[AuditEntry], now: datetime, *, has_holder: bool) -> list[Statement]:
+    if has_holder and len(entries) > 1:
+        return [audit_statement_of_all(entries, now)]
+    return [audit_statement(entry, now) for entry in entries]
 
 
 def audit_statement_of_all(entries: Sequence[AuditEntry], now: datetime) -> Statement:

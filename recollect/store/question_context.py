@@ -17,7 +17,7 @@ from recollect.store.wire_format import Vectors, as_turn, wrap_vector
 from recollect.store.work import as_episode
 from recollect.values.conversation import Episode, Turn, Window
 from recollect.values.memory import FACTS, Memory
-from recollect.values.resolution import Brief
+from recollect.values.resolution import Brief, Briefing
 from recollect.values.scope import Scope, ScopeId
 from recollect.values.term import Term
 
@@ -55,18 +55,6 @@ class ContextLookup:
     kept: Window | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BriefingContext:
-    """What is read for a briefing."""
-
-    turns: Sequence[Turn]
-    own: Sequence[Memory]
-    shared: Sequence[Memory]
-    told: TermMeanings
-    is_summarized: bool
-    facts: Sequence[Memory]
-
-
 class QuestionContextStore(StorePart):
     async def read(self, scope: ScopeId, project: ScopeId, around: ContextLookup) -> QuestionContext:
         wanted = dict(_statements(project, around))
@@ -88,7 +76,10 @@ class QuestionContextStore(StorePart):
         [rows] = await self._database.run(project, facts_statement(words, most), planned=False)
         return [as_memory(row) for row in rows]
 
-    async def read_briefing(self, scope: Scope, wanted: Brief, stems: Sequence[str], now: datetime) -> BriefingContext:
+    async def read_briefing(
+        self, scope: Scope, wanted: Brief, stems: Sequence[str], now: datetime
+    ) -> tuple[Briefing, TermMeanings]:
+        """Return the briefing without the meaning of its terms, and what may say it."""
         # The user's first: opening the project's scope closes the user's.
         statements = dict(
             _user_statements(scope.session, wanted, stems, now) + _project_statements(scope.project_id, wanted, stems)
@@ -97,14 +88,16 @@ class QuestionContextStore(StorePart):
         rows = dict(zip(statements, results, strict=True))
         lists = ("own", "shared", "mine", "ours", "facts")
         memories = {name: [as_memory(row) for row in rows.get(name, ())] for name in lists}
-        return BriefingContext(
+        briefing = Briefing(
+            wanted.question,
             turns=[as_turn(*row) for row in reversed(rows.get("turns", ()))],
             own=memories["own"],
             shared=memories["shared"],
-            told=TermMeanings(memories["mine"], memories["ours"], [as_term(row) for row in rows.get("terms", ())]),
             is_summarized=bool(rows.get("summary")),
             facts=memories["facts"],
         )
+        terms = [as_term(row) for row in rows.get("terms", ())]
+        return briefing, TermMeanings(memories["mine"], memories["ours"], terms)
 
 
 def _statements(project: ScopeId, around: ContextLookup) -> list[tuple[str, Statement]]:

@@ -14,14 +14,14 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID
 
-from recollect.learning.upkeep import IdleMemory, UpkeepLimits, compute_decay
+from recollect.learning.upkeep import Decay, IdleMemory, UpkeepLimits, compute_decay
 from recollect.store.database import Row, StorePart, Transaction
 from recollect.store.memories import audit_statement_of_all, write_audit
 from recollect.store.wire_format import encode_json, to_row
 from recollect.values.audit import AuditEntry
 from recollect.values.memory import is_single
 from recollect.values.report import LATENCY_STEPS, MOST_STORED, WEEKS, Day, ReportCounts, ScopeStorage, Totals, Week
-from recollect.values.scope import ConversationId, ScopeId, project_scope_id
+from recollect.values.scope import ConversationId, MemoryId, ScopeId, project_scope_id
 
 LOOKED_AT = 10_000  # rows of a page when looking for scopes
 HOLDERS = 1_000  # the same for holders, each of which has some hundred memories
@@ -117,13 +117,8 @@ class UpkeepStore(StorePart):
             rows = await transaction.rows("upkeep.idle", idle=idle, after=after, limit=limits.batch)
             fates = [(memory, compute_decay(memory, rule, limits.now)) for memory in (IdleMemory(*row) for row in rows)]
             forgotten = [(m.id, m.kind, m.key, m.status) for m, then in fates if then.is_forgotten]
-            faded = [
-                {"id": m.id, "decayed": then.decayed, "at": then.at}
-                for m, then in fates
-                if then.at != m.decayed_at and not then.is_forgotten
-            ]
             return Faded(
-                decayed=await transaction.count("upkeep.decay", faded=encode_json(faded)) if faded else 0,
+                decayed=await write_decay(transaction, fates),
                 forgotten=await erase_memories(transaction, forgotten, "decayed away", limits.now),
                 last=rows[-1][0] if len(rows) == limits.batch else None,
             )
@@ -147,6 +142,15 @@ class UpkeepStore(StorePart):
         await self._database.ask("upkeep.finish_errand", name=task, next=then)
 
 
+async def write_decay(transaction: Transaction, fates: Sequence[tuple[IdleMemory, Decay]]) -> int:
+    faded = [
+        {"id": memory.id, "decayed": then.decayed, "at": then.at}
+        for memory, then in fates
+        if then.at != memory.decayed_at and not then.is_forgotten
+    ]
+    return await transaction.count("upkeep.decay", faded=encode_json(faded)) if faded else 0
+
+
 async def erase_memories(transaction: Transaction, chosen: Sequence[Row], action: str, now: datetime) -> int:
     """Erase memories (id, kind, key, status) with their evidence and everything they replaced: otherwise the next
     statement about the key would restore an older value. Return how many were given."""
@@ -155,8 +159,7 @@ async def erase_memories(transaction: Transaction, chosen: Sequence[Row], action
     ids = [row[0] for row in chosen]
     replaced = await transaction.rows("upkeep.with_earlier", memories=ids)
     roots = {memory: root for root, memory in reversed(replaced)}  # of several, the first
-    # Of the active memories, those whose keys have one value at a time.
-    alone = {key: memory for memory, kind, key, status in chosen if status == "active" and is_single(kind, key)}
+    alone = find_single_values(chosen)
     said = await transaction.rows("upkeep.drop_evidence", memories=list(roots), keys=list(alone))
     await transaction.rows("memory.drop", memories=list(roots))
     evidence = Counter(alone[key] if memory is None else roots[memory] for memory, key in said)
@@ -168,6 +171,11 @@ async def erase_memories(transaction: Transaction, chosen: Sequence[Row], action
     name, parameters = audit_statement_of_all(entries, now)
     await transaction.rows(name, **parameters)
     return len(ids)
+
+
+def find_single_values(chosen: Sequence[Row]) -> dict[str, MemoryId]:
+    """Return the active memories whose keys have one value at a time, by key."""
+    return {key: memory for memory, kind, key, status in chosen if status == "active" and is_single(kind, key)}
 
 
 class ReportStore(StorePart):
