@@ -237,12 +237,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "float": partial(_read_number, float),
     "str": str,
 }
-_KINDS: dict[str, tuple[type, ...]] = {
-    "bool": (bool,),
-    "int": (int,),
-    "float": (int, float),
-    "str": (str, os.PathLike),
-}
+_KINDS: dict[str, tuple[type, ...]] = {"bool": (bool,), "int": (int,), "float": (int, float), "str": (str, os.PathLike)}
 
 
 def _check(f: Field[Any], name: str, value: Any, place: str = "") -> None:

@@ -26,7 +26,6 @@ from recollect.learning.upkeep import DecayRule, UpkeepLimits, UpkeepSummary
 from recollect.recall.fuse import TURNS
 from recollect.store.store import Store
 from recollect.store.upkeep import START, Old
-from recollect.values.document import DocumentId
 from recollect.values.memory import ALWAYS_ON
 from recollect.values.query import check_range
 from recollect.values.report import MAX_DAYS, Report, evaluate_report, get_period
@@ -65,14 +64,12 @@ async def settle_documents(deps: Dependencies, holder: ScopeId) -> None:
     """Read uploaded documents, or wait for the worker that does, unless a retry is scheduled."""
     for document in await deps.store.documents.list_work(holder, await get_document_model(deps)):
         for _ in range(READING_PATIENCE):
-            if await read_document(deps, holder, document) or not await is_being_read(deps, holder, document):
+            if await read_document(deps, holder, document):
+                break
+            found = await deps.store.documents.find(holder, document, "user")
+            if found is None or found.status != "processing":
                 break
             await asyncio.sleep(READING_PAUSE)
-
-
-async def is_being_read(deps: Dependencies, holder: ScopeId, document: DocumentId) -> bool:
-    found = await deps.store.documents.find(holder, document, "user")
-    return found is not None and found.status == "processing"
 
 
 log = logging.getLogger("recollect.upkeep")

@@ -20,7 +20,7 @@ from recollect.store.memories import Holder
 from recollect.store.terms import KnownTerms, term_statements
 from recollect.values.audit import AuditEntry
 from recollect.values.data_source import DataSource, check_data_source
-from recollect.values.query import check_range
+from recollect.values.query import check_choice, check_range
 from recollect.values.resolution import Brief, Briefing, Resolution, resolve_terms
 from recollect.values.scope import Scope
 from recollect.values.sensitive_data import mask_text
@@ -54,10 +54,7 @@ async def import_ontology(
     def decide(known: KnownTerms) -> TermChanges:
         return compare_terms(known.terms, wanted, replace_all=replace)
 
-    changes = await change_ontology(
-        deps, scope, "imported", "ontology", decide, lambda: deps.store.terms.load_all(scope.project_id)
-    )
-    return changes.report
+    return (await change_ontology(deps, scope, "imported", "ontology", None, decide)).report
 
 
 async def list_terms(
@@ -66,7 +63,8 @@ async def list_terms(
     if search is not None:
         search = check_text("search", search, MAX_NAME).strip()
     check_range("limit", limit, 1, MAX_TERMS)
-    return await deps.store.terms.list_terms(scope.project_id, search, check_kind(kind), limit)
+    check_choice("kind", kind, KINDS, optional=True)
+    return await deps.store.terms.list_terms(scope.project_id, search, kind, limit)
 
 
 async def put_term(deps: Dependencies, scope: Scope, term: Term) -> Term:
@@ -79,41 +77,26 @@ async def put_term(deps: Dependencies, scope: Scope, term: Term) -> Term:
             raise InvalidInput("term", f"the project has {known.count:,} terms, as many as it may; drop one first")
         return changes
 
-    await change_ontology(
-        deps, scope, "defined", wanted.ref, decide, lambda: deps.store.terms.load_name(scope.project_id, wanted.name)
-    )
+    await change_ontology(deps, scope, "defined", wanted.ref, wanted.name, decide)
     return wanted
 
 
 async def drop_term(deps: Dependencies, scope: Scope, name: str, kind: TermKind | None = None) -> None:
     """Remove a term: a table with its columns, a column with its values. `kind` is needed if several have this name."""
-    name, kind = check_text("name", name, MAX_NAME).strip(), check_kind(kind)
+    name = check_text("name", name, MAX_NAME).strip()
+    check_choice("kind", kind, KINDS, optional=True)
 
     def decide(known: KnownTerms) -> TermChanges:
         found = [term for term in known.terms if term.name == name and kind in (None, term.kind)]
-        owner = pick_only(name, found)
-        gone = [term for term in known.terms if is_part_of(term, owner)]
+        if not found:
+            raise NotFound(f"the ontology has no term {name!r}")
+        if len(found) > 1:
+            kinds = " and a ".join(term.kind for term in found)
+            raise InvalidInput("kind", f"{name!r} is a {kinds}; say which")
+        gone = [term for term in known.terms if is_part_of(term, found[0])]
         return TermChanges(drop=gone, report=ImportReport(removed=len(gone)))
 
-    subject = f"{kind or 'term'}:{name}"
-    await change_ontology(
-        deps, scope, "dropped", subject, decide, lambda: deps.store.terms.load_name(scope.project_id, name)
-    )
-
-
-def pick_only(name: str, found: list[Term]) -> Term:
-    if not found:
-        raise NotFound(f"the ontology has no term {name!r}")
-    if len(found) > 1:
-        kinds = " and a ".join(term.kind for term in found)
-        raise InvalidInput("kind", f"{name!r} is a {kinds}; say which")
-    return found[0]
-
-
-def check_kind(kind: TermKind | None) -> TermKind | None:
-    if kind is not None and kind not in KINDS:
-        raise InvalidInput("kind", f"{kind!r} is not one of {', '.join(KINDS)}")
-    return kind
+    await change_ontology(deps, scope, "dropped", f"{kind or 'term'}:{name}", name, decide)
 
 
 async def change_ontology(
@@ -121,18 +104,20 @@ async def change_ontology(
     scope: Scope,
     action: str,
     subject: str,
+    name: str | None,
     decide: Callable[[KnownTerms], TermChanges],
-    read: Callable[[], Awaitable[KnownTerms]],
 ) -> TermChanges:
-    """Decide on what is stored and write the changes; repeat if another writer was faster."""
+    """Decide on what is stored, of this name if one is given, and write the changes; repeat if another writer was
+    faster."""
     holder = Holder(scope.project_id, scope.project, None)
 
     async def change() -> TermChanges:
-        known = await read()
+        terms = deps.store.terms
+        known = await (terms.load_all(scope.project_id) if name is None else terms.load_name(scope.project_id, name))
         changes = decide(known)
         if changes.put or changes.drop:
             entry = AuditEntry(scope.user, action, subject, count_changes(changes.report))
-            await deps.store.terms.write(holder, known.version, changes, entry, deps.clock.now())
+            await terms.write(holder, known.version, changes, entry, deps.clock.now())
         return changes
 
     return await repeat_outdated(change)

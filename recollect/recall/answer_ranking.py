@@ -155,11 +155,7 @@ def rate_relevance(recall: Recall, hits: Sequence[Hit]) -> list[Relevance]:
     middle = median(totals) if totals else 0.0
     span = max(max(totals, default=0.0) - middle, LEAST_SPAN)
     return [
-        Relevance(
-            score=(total - middle) / span if each.subject >= 0 else -1.0,
-            covered=each.covered,
-            typed=each.typed,
-        )
+        Relevance(score=(total - middle) / span if each.subject >= 0 else -1.0, covered=each.covered, typed=each.typed)
         for total, each in zip(totals, features, strict=True)
     ]
 

@@ -145,12 +145,7 @@ def fill_rest(page: _Page, lines: Sequence[Line], episodes: Sequence[EpisodeHit]
 
 
 def fill_hits(
-    page: _Page,
-    hits: Iterable[Hit],
-    query: Query,
-    terms: Mapping[str, float],
-    shown: set[str],
-    left_out: list[LeftOut],
+    page: _Page, hits: Iterable[Hit], query: Query, terms: Mapping[str, float], shown: set[str], left_out: list[LeftOut]
 ) -> list[Line]:
     """Add the best turns while there is room, and return those that were too long."""
     used, too_long = 0, []

@@ -288,7 +288,8 @@ async def drop_schema(connection: Owner, force: bool) -> None:
         return
     await lift_row_security(connection)
     tables = [table for table in await read_columns(connection) if table not in NOT_DATA]
-    held = [table for table in tables if await has_rows(connection, table)]
+    find = "SELECT FROM {table} LIMIT 1"
+    held = [table for table in tables if (await connection.execute(table_statement(find, table))).rowcount > 0]
     if held and not force:
         raise Conflict(
             f"the database is not empty ({', '.join(held)}): restore into another one, or replace everything that is in"
@@ -296,11 +297,6 @@ async def drop_schema(connection: Owner, force: bool) -> None:
         )
     await connection.execute("DROP SCHEMA recollect CASCADE")
     await connection.execute(queries()["backup.row_security"], {"value": "on"})
-
-
-async def has_rows(connection: Owner, table: str) -> bool:
-    found = await connection.execute(table_statement("SELECT FROM {table} LIMIT 1", table))
-    return found.rowcount > 0
 
 
 async def lift_row_security(connection: Owner) -> None:
