@@ -183,7 +183,10 @@ def find_numbers(text: str) -> Iterator[Sensitive]:
             yield Sensitive("IBAN", match.start(), end)
     text = compile_pattern(load_patterns().harmless).sub(lambda match: "~" * len(match[0]), text)
     if ENOUGH_DIGITS.search(text):
-        yield from find_cards(text)
+        for start, end in find_unlabelled(text, load_patterns().card):
+            digits = re.sub(r"\D", "", text[start:end])
+            if compile_pattern(load_patterns().issued_cards).fullmatch(digits) and is_valid("luhn", digits):
+                yield Sensitive("card", start, end)
         yield from find_national_ids(text)
         yield from find_phones(text)
 
@@ -194,13 +197,6 @@ def find_iban_end(text: str, start: int) -> int | None:
     ends = range(longest.end() if longest else start, start + 14, -1)
     whole = (end for end in ends if not text[end : end + 1].isalnum() or not text[end : end + 1].isascii())
     return next((end for end in whole if is_valid("iban", text[start:end].rstrip())), None)
-
-
-def find_cards(text: str) -> Iterator[Sensitive]:
-    for start, end in find_unlabelled(text, load_patterns().card):
-        digits = re.sub(r"\D", "", text[start:end])
-        if compile_pattern(load_patterns().issued_cards).fullmatch(digits) and is_valid("luhn", digits):
-            yield Sensitive("card", start, end)
 
 
 def find_national_ids(text: str) -> Iterator[Sensitive]:
