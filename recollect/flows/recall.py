@@ -27,8 +27,7 @@ from recollect.recall.question_terms import terms_in
 from recollect.recall.rank import Choice, build_hits, choose, find_statements, is_question_itself
 from recollect.recall.spelling import SIMILAR, choose_spellings, find_unknown_words, swap_letters, with_spellings
 from recollect.store.memories import Lookup
-from recollect.store.question_context import ContextLookup, QuestionContext
-from recollect.store.store import Arms
+from recollect.store.question_context import Arms, ContextLookup, QuestionContext
 from recollect.threads import run_in_thread
 from recollect.values.conversation import Turn
 from recollect.values.query import (
@@ -91,17 +90,8 @@ async def search_memory(
         as_of=query.as_of,
         now=deps.clock.now(),
     )
-    sought = ContextLookup(
-        look=look,
-        vector=arms.vector,
-        model=arms.model,
-        session=arms.session,
-        current=scope.session,
-        recent=recent,
-        now=arms.now,
-        memories="memory" in query.kinds,
-        episodes="episode" in query.kinds,
-    )
+    has_memories, has_episodes = "memory" in query.kinds, "episode" in query.kinds
+    sought = ContextLookup(look, arms, scope.session, recent, has_memories, has_episodes)
 
     (found, fused, question), around = await asyncio.gather(
         score_turns(deps, scope, question, arms, Weights(recency=query.recency), query.exclude),
@@ -117,7 +107,7 @@ async def search_memory(
         query=query,
         hits=[replace(hit, rank=rank) for rank, hit in enumerate(others[:limit], 1)],
         found=choice.found,
-        counts={"bm25": choice.fts, "vector": choice.vectors, "trigram": choice.trigrams},
+        counts=choice.counts,
         scope_used=choice.scope_used,
         widened=choice.widened,
         path=choice.path,

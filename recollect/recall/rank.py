@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,9 +30,7 @@ NEAR = 0.25  # cosine from which the vector arm alone speaks for a turn
 class Choice:
     rows: Ints  # of the candidates, best first
     found: int
-    fts: int
-    vectors: int
-    trigrams: int
+    counts: Mapping[str, int]  # of turns that each arm found
     scope_used: Reached
     widened: str | None
     path: Path
@@ -89,9 +87,11 @@ def choose(
     return Choice(
         rows=best,
         found=len(rows),
-        fts=int((eligible & by_words).sum()),
-        vectors=int((eligible & by_meaning).sum()),
-        trigrams=count_respelt(eligible, fused, question),
+        counts={
+            "bm25": int((eligible & by_words).sum()),
+            "vector": int((eligible & by_meaning).sum()),
+            "trigram": count_respelt(eligible, fused, question),
+        },
         scope_used=reach,
         widened=widened,
         path=choose_path(best, by_words, by_meaning, bool(question.respelt)),

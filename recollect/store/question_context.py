@@ -13,7 +13,7 @@ from recollect.recall.sketch import quoted
 from recollect.store.database import Row, Statement, StorePart
 from recollect.store.memories import Lookup, as_memory, known_statement
 from recollect.store.terms import TermMeanings, as_term, meanings_statement, terms_statement
-from recollect.store.wire_format import Vectors, as_turn, wrap_vector
+from recollect.store.wire_format import Vectors, as_turn, to_row, wrap_vector
 from recollect.store.work import as_episode
 from recollect.values.conversation import Episode, Turn, Window
 from recollect.values.memory import FACTS, Memory
@@ -38,17 +38,26 @@ class QuestionContext:
 
 
 @dataclass(frozen=True, slots=True)
-class ContextLookup:
-    """What to read. `session` limits episodes; `recent` turns are read from the end of `current`, or for a cache
-    (`is_cached`) only those after what it `kept`."""
+class Arms:
+    """What the search arms look for; in one session, or in all."""
 
-    look: Lookup
+    terms: Sequence[str]
     vector: Vectors | None
     model: int | None
     session: str | None
+    as_of: datetime | None
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ContextLookup:
+    """What to read. `recent` turns are read from the end of the session `current`, or for a cache (`is_cached`) only
+    those after what it `kept`."""
+
+    look: Lookup
+    arms: Arms
     current: str | None
     recent: int
-    now: datetime
     memories: bool = True
     episodes: bool = True
     is_cached: bool = False
@@ -107,7 +116,7 @@ def _statements(project: ScopeId, around: ContextLookup) -> list[tuple[str, Stat
         statements.append(
             ("window", _window_statement(around))
             if around.is_cached
-            else ("recent", _recent_statement(around.current, around.recent, around.now))
+            else ("recent", _recent_statement(around.current, around.recent, around.arms.now))
         )
     if around.episodes:
         statements.append(("episodes", ("episode.score", _episode_parameters(around))))
@@ -134,7 +143,7 @@ def _window_statement(around: ContextLookup) -> Statement:
         "last": kept and kept.turns[-1].index,
         "at": kept and kept.turns[-1].at,
     }
-    return "turn.window", {"session": around.current, "limit": around.recent, "now": around.now, **known}
+    return "turn.window", {"session": around.current, "limit": around.recent, "now": around.arms.now, **known}
 
 
 def _build_window(rows: Sequence[Row], around: ContextLookup) -> Window | None:
@@ -148,12 +157,10 @@ def _build_window(rows: Sequence[Row], around: ContextLookup) -> Window | None:
 
 def _episode_parameters(around: ContextLookup) -> dict[str, object]:
     return {
-        "session": around.session,
-        "as_of": around.look.as_of,
+        **to_row(around.arms),
         "words": " | ".join(quoted(word) for word in around.look.words),
         "lexemes": list(around.look.words),
-        "vector": wrap_vector(around.vector),
-        "model": around.model,
+        "vector": wrap_vector(around.arms.vector),
         "limit": EPISODES,
     }
 

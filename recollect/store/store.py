@@ -18,7 +18,7 @@ from recollect.store.documents import ChunkStore, DocumentStore
 from recollect.store.erasure import ErasureStore, RedactionStore
 from recollect.store.keys import KeyStore
 from recollect.store.memories import MemoryStore
-from recollect.store.question_context import QuestionContextStore
+from recollect.store.question_context import Arms, QuestionContextStore
 from recollect.store.terms import DataSourceStore, TermStore
 from recollect.store.upkeep import ReportStore, UpkeepStore
 from recollect.store.wire_format import (
@@ -67,18 +67,6 @@ class Append:
     covered: bool  # nothing is left for the worker to embed
     now: datetime
     expires: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Arms:
-    """What the search arms look for."""
-
-    terms: Sequence[str]
-    vector: Vectors | None
-    model: int | None
-    session: str | None
-    as_of: datetime | None
-    now: datetime
 
 
 class Store:
