@@ -34,24 +34,21 @@ from recollect.store.backup import Manifest as Manifest
 from recollect.store.backup import Progress, ignore_progress, make_backup, restore_backup
 from recollect.store.connection import APP_ROLE, add_session_options, build_pooled_start
 from recollect.store.database import queries, translate_error
+from recollect.store.distribute import SHARDS, Step, plan_distribution, run_plan
 from recollect.store.embedded import attach
 from recollect.store.embedded import read_status as read_embedded_status
 from recollect.store.embedded_files import locate_site
 from recollect.store.migrate import (
     EXTENSIONS,
     OLDEST_SERVER,
-    SHARDS,
     Difference,
     Owner,
     SchemaStatus,
-    Step,
     check_owner,
     migrate_and_repair,
-    plan_distribution,
     read_differences,
     read_facts,
     read_status,
-    run_plan,
     vacuum_tables,
 )
 from recollect.values.scope import Scope, project_scope_id

@@ -1,13 +1,13 @@
-"""Engine: the public API. Each method checks its arguments and calls one function of flows/, or of
-the store if there is nothing to decide. Servers and applications
-use nothing below this module."""
+"""Engine: the public API. Each method checks its arguments and calls one function of flows/, or of the store if there
+is nothing to decide. Servers and applications use nothing below this module."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Any, overload
+from typing import Any, get_args, overload
 
 from recollect.deadline import Deadline, deadline
 from recollect.errors import InvalidInput
@@ -32,7 +32,7 @@ from recollect.values.document import ChunkHit, Document, DocumentId, DocumentQu
 from recollect.values.identity import ApiKey, Credentials, Grant, Identity, KeyId, NewKey
 from recollect.values.lesson import Lesson, Owner
 from recollect.values.memory import Memory, MemoryKind, Status
-from recollect.values.query import Context, Query, Recall
+from recollect.values.query import Context, Query, Recall, check_choice, check_range
 from recollect.values.report import Report
 from recollect.values.resolution import Brief, Briefing, Resolution
 from recollect.values.scope import MemoryId, RequestId, Scope, parse_id
@@ -169,7 +169,8 @@ class Engine:
 
     async def episodes(self, scope: Scope, *, limit: int = 100) -> list[Episode]:
         """Return the episodes of the scope's session, or of all the user's sessions, oldest first."""
-        return await _lookup.list_episodes(self._deps, as_scope(scope), limit)
+        check_range("limit", limit, 1, _lookup.MAX_HISTORY)
+        return await self._deps.store.episodes.list_episodes(as_scope(scope).id, scope.session, limit)
 
     async def mark(self, scope: Scope, ref: str, *, high_value: bool = True) -> None:
         """Mark the turn with this ref as high value: it ranks higher and is always embedded."""
@@ -199,7 +200,8 @@ class Engine:
     async def audit(self, scope: Scope, *, owner: Owner = "user") -> list[Audit]:
         """Return who changed or erased what, and when, without content. `owner` "project" returns the project's audit
         log."""
-        return await _lookup.list_audit(self._deps, as_scope(scope), owner)
+        check_choice("owner", owner, get_args(Owner))
+        return await self._deps.store.memories.list_audit(_teach.get_holder(as_scope(scope), owner).id)
 
     async def rejections(self, scope: Scope) -> dict[str, int]:
         """Return how many statements were not remembered, by reason."""
@@ -277,8 +279,10 @@ class Sources(VerbGroup):
         await _ontology.drop_data_source(self._deps, as_scope(scope), name)
 
     async def count_askers(self, scope: Scope, shape: str) -> int:
-        """Record that the user asked a question of this shape; return how many users of the project have."""
-        return await _ontology.count_askers(self._deps, as_scope(scope), shape)
+        """Record that the user asked a question of this shape, of which only a digest is stored; return how many users
+        of the project have."""
+        digest, now = hashlib.sha256(shape.encode()).digest(), self._deps.clock.now()
+        return await self._deps.store.data_sources.count_askers(as_scope(scope).project_id, digest, scope.id, now)
 
 
 class Documents(VerbGroup):
@@ -364,8 +368,10 @@ class Runtime(VerbGroup):
         return deadline(self._deps.settings.deadline, self._deps.breaker)
 
     async def count_use(self, scope: Scope, memories: Iterable[MemoryId]) -> None:
-        """Count these memories as used."""
-        _ontology.count_use(self._deps, as_scope(scope), memories)
+        """Count these memories of the user or the project as used."""
+        noted = list(memories)
+        for holder in (as_scope(scope).id, scope.project_id):
+            self._deps.usage.add(holder, noted)  # a scope counts nothing for an id of the other
 
     async def record_outcome(self, scope: Scope, request_id: RequestId | str, outcome: Outcome) -> None:
         """Add the outcome of a request, such as the model and its latency, to the request's metrics."""
@@ -404,9 +410,7 @@ def as_scope(scope: Scope) -> Scope:
 
 
 def as_query(query: Query | str) -> Query:
-    if isinstance(query, Query):
-        return query
-    return Query(query)
+    return query if isinstance(query, Query) else Query(query)
 
 
 def as_lesson(lesson: Lesson | str) -> Lesson:

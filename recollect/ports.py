@@ -9,12 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 from uuid import UUID
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
     from numpy.typing import NDArray
-
-    from recollect.values.document import Batch, Failure, Finished
 
 
 class Embedder(Protocol):
@@ -117,19 +113,6 @@ class Upstream(Protocol):
     async def send(self, method: str, path: str, body: bytes | None = None) -> UpstreamAnswer: ...
 
     async def close(self) -> None: ...
-
-
-class FileReader(Protocol):
-    """Reads uploaded files as blocks of text. Whatever a file contains, the worst outcome is a Failure."""
-
-    def glance(self, head: bytes, name: str) -> Failure | None:
-        """Return a Failure if the first bytes prove that the file cannot be read."""
-        ...
-
-    def read(self, path: Path, name: str) -> AsyncGenerator[Batch | Finished | Failure, None]:
-        """Yield batches and then Finished or Failure; after a Failure, drop the batches. Raises OSError if the file
-        cannot be opened. A caller that stops early closes the generator."""
-        ...
 
 
 class Clock(Protocol):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,29 +95,20 @@ def read_text(path: Path, variable: str) -> str:
 
 
 def read_env_file(path: Path | None) -> dict[str, SettingText]:
-    if path is None:
-        return {}
-    text = read_text(path, ENV_FILE)
-    return {name: SettingText(value, str(path), line) for name, value, line in iter_bindings(text, path)}
-
-
-def iter_bindings(text: str, path: Path) -> Iterator[tuple[str, str, int]]:
-    """Yield name, value and line of our variables in a .env file. A repeated name has its last value."""
-    position = 0
+    """Return our variables in a .env file. A repeated name has its last value."""
+    found: dict[str, SettingText] = {}
+    text, position = read_text(path, ENV_FILE) if path else "", 0
     while position < len(text):
         binding = BINDING.match(text, position)
         end = binding.end() if binding else (text.find("\n", position) + 1 or len(text) + 1) - 1
         if ours := OURS.match(text, position):
             line = text.count("\n", 0, position) + 1
-            if binding is None or is_broken(binding):
+            # A bare value with a quote first: a quoted one is not closed, or something follows it.
+            if binding is None or (binding["bare"] or "").lstrip().startswith(("'", '"')):
                 raise InvalidSetting(ours[1], f"{path}, line {line} is not NAME = value; look at its quotes")
-            yield binding["name"], read_value(binding), line
+            found[binding["name"]] = SettingText(read_value(binding), str(path), line)
         position = end + 1
-
-
-def is_broken(binding: re.Match[str]) -> bool:
-    """Return whether a quoted value is not closed, or something follows it."""
-    return binding["bare"] is not None and binding["bare"].lstrip().startswith(("'", '"'))
+    return found
 
 
 def read_value(binding: re.Match[str]) -> str:
@@ -138,7 +129,9 @@ def read_toml(path: Path | None, variables: Mapping[str, str]) -> dict[str, Sett
     text = read_text(path, CONFIG_FILE)
     found: dict[str, SettingText] = {}
     for key, value in parse_table(text, path).items():
-        at = SettingText(format_value(key, value), str(path), find_toml_line(text, key))
+        if not isinstance(value, str | bool | int | float):
+            raise InvalidSetting(key, f"must be a string, a number, true or false, got {type(value).__name__}")
+        at = SettingText(str(value), str(path), find_toml_line(text, key))
         name = variables.get(key, key)
         if name in found:
             raise InvalidSetting(name, f"it is there twice: {found[name].place} and {at.place}")
@@ -156,13 +149,6 @@ def parse_table(text: str, path: Path) -> Mapping[str, Any]:
     if not isinstance(table, dict):
         raise InvalidSetting(CONFIG_FILE, f"{path}: {TABLE} is not a table")
     return table
-
-
-def format_value(key: str, value: object) -> str:
-    """Return a TOML value as an environment variable would have it."""
-    if isinstance(value, str | bool | int | float):
-        return str(value)
-    raise InvalidSetting(key, f"must be a string, a number, true or false, got {type(value).__name__}")
 
 
 def find_toml_line(text: str, key: str) -> int | None:

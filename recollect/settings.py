@@ -194,10 +194,6 @@ def trace_settings(environ: Mapping[str, str] | None = None, **given: Any) -> Se
     return SettingsTrace(settings, found, [_describe_unknown(name, at, variables) for name, at in findings.unknown])
 
 
-def _format_place(at: SettingText | None) -> str:
-    return f" ({at.place})" if at and at.file else ""
-
-
 def _describe_unknown(name: str, at: SettingText, variables: Mapping[str, str]) -> str:
     from difflib import get_close_matches
 
@@ -211,7 +207,7 @@ def _describe_unknown(name: str, at: SettingText, variables: Mapping[str, str]) 
 
 
 def _read(f: Field[Any], found: SettingText) -> Any:
-    env, place = f.metadata["env"], _format_place(found)
+    env, place = f.metadata["env"], f" ({found.place})" if found.file else ""
     try:
         value = _READERS[str(f.type)](found.text.strip())
     except ValueError as error:
@@ -241,12 +237,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "float": partial(_read_number, float),
     "str": str,
 }
-_KINDS: dict[str, tuple[type, ...]] = {
-    "bool": (bool,),
-    "int": (int,),
-    "float": (int, float),
-    "str": (str, os.PathLike),
-}
+_KINDS: dict[str, tuple[type, ...]] = {"bool": (bool,), "int": (int,), "float": (int, float), "str": (str, os.PathLike)}
 
 
 def _check(f: Field[Any], name: str, value: Any, place: str = "") -> None:

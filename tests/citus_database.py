@@ -21,7 +21,8 @@ from psycopg.rows import namedtuple_row
 from psycopg.sql import SQL, Identifier
 
 from recollect.store.backup import ignore_progress
-from recollect.store.migrate import plan_distribution, prepare, run_plan
+from recollect.store.distribute import plan_distribution, run_plan
+from recollect.store.migrate import prepare
 
 CITUS = os.environ.get("RECOLLECT_TEST_CITUS", "")
 

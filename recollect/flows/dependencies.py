@@ -16,7 +16,7 @@ from recollect.deadline import Breaker
 from recollect.errors import QuotaExceeded, RecollectError
 from recollect.flows.embed import Embedding, Outages
 from recollect.flows.request_log import RequestLog, UsageCounter
-from recollect.ports import Clock, FileReader, Reasoner
+from recollect.ports import Clock, Reasoner
 from recollect.providers.jwt import TokenReader
 from recollect.settings import Settings
 from recollect.store.store import Store
@@ -26,6 +26,7 @@ from recollect.values.scope import ConversationId, Scope, ScopeId
 
 if TYPE_CHECKING:
     from recollect.flows.cache import TurnCache
+    from recollect.providers.files.reader import ConfinedReader
 
 FRESH_SECONDS = 60.0
 MOST_PROJECTS = 1_000  # whose usage is remembered
@@ -155,7 +156,7 @@ class Dependencies:
     usage: UsageCounter
     background_tasks: BackgroundTasks
     clock: Clock
-    files: FileReader
+    files: ConfinedReader
     quota: Quota
     tokens: TokenReader | None = None  # none: no JSON Web Tokens are accepted
     new_conversations: WakeUps[ConversationId] = field(default_factory=WakeUps)

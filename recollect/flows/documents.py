@@ -79,7 +79,9 @@ async def add_document(deps: Dependencies, scope: Scope, upload: Upload, owner: 
     holder = get_holder(scope, owner)
     with TemporaryFile() as file:
         size, digest = await spool_upload(upload, file)
-        refuse_unreadable(deps, upload, file)
+        file.seek(0)
+        if (failure := deps.files.glance(file.read(HEAD), upload.source)) is not None:
+            raise UnsupportedFile("upload", failure.sentence)
         await deps.quota.check(scope, Usage(document_bytes=size), is_shared=owner == "project")
         new = NewDocument(DocumentId(uuid7()), upload.title or upload.source, upload.source, scope.user, size, digest)
         entry = AuditEntry(get_actor(holder, scope), "added", f"document:{new.id}", {"size": size})
@@ -123,14 +125,6 @@ async def iter_file(path: os.PathLike[str]) -> AsyncIterator[bytes]:
                 yield piece
     except OSError as error:
         raise InvalidInput("parts", f"{os.fspath(path)!r} cannot be read: {error.strerror}") from error
-
-
-def refuse_unreadable(deps: Dependencies, upload: Upload, file: BinaryIO) -> None:
-    """Raise UnsupportedFile if the first bytes show that the file cannot be read."""
-    file.seek(0)
-    failure = deps.files.glance(file.read(HEAD), upload.source)
-    if failure is not None:
-        raise UnsupportedFile("upload", failure.sentence)
 
 
 def iter_pieces(file: BinaryIO) -> Iterator[bytes]:
@@ -231,7 +225,11 @@ async def search_documents(deps: Dependencies, scope: Scope, query: DocumentQuer
     holders = [(get_holder(scope, owner).id, owner) for owner in list_owners(query.owner)]
     only = cast("tuple[DocumentId, ...] | None", query.documents)
 
-    looked = await search_scopes(deps, holders, ChunkArms(question.lexemes, vector, model, only, CANDIDATES))
+    arms = ChunkArms(question.lexemes, vector, model, only, CANDIDATES)
+    candidates = await asyncio.gather(*(deps.store.chunks.search(holder, arms) for holder, _ in holders))
+    shelf = build_shelf(candidates)
+    words = score_words(shelf, unpack_postings(shelf, candidates), arms.terms)
+    looked = DocumentSearch(arms, holders, candidates, shelf, words)
     if misspelt := find_unheard(question, looked.words):
         question, looked = await search_similar_words(deps, looked, question, misspelt)
 
@@ -242,16 +240,6 @@ async def search_documents(deps: Dependencies, scope: Scope, query: DocumentQuer
     texts = await load_chunks(deps, looked, found.chunk[rows].tolist())
     keys = {row: looked.shelf.key(int(found.chunk[row])) for row in rows}
     return [build_hit(looked, found, row, question, texts[key]) for row, key in keys.items() if key in texts]
-
-
-async def search_scopes(
-    deps: Dependencies, holders: Sequence[tuple[ScopeId, Owner]], wanted: ChunkArms
-) -> DocumentSearch:
-    found = await asyncio.gather(*(deps.store.chunks.search(holder, wanted) for holder, _ in holders))
-    shelf = build_shelf(found)
-    return DocumentSearch(
-        wanted, holders, found, shelf, score_words(shelf, unpack_postings(shelf, found), wanted.terms)
-    )
 
 
 async def search_similar_words(

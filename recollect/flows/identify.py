@@ -45,7 +45,8 @@ async def identify(deps: Dependencies, credentials: Credentials | None) -> Ident
     """Return who calls; raise Unauthorized if that is not certain. If the store does not answer, recent answers are
     used (store/keys.py)."""
     with deadline(deps.settings.deadline, deps.breaker):
-        if not await is_sign_in_required(deps):
+        is_required = deps.tokens is not None or deps.settings.auth == "required" or await deps.store.keys.has_any()
+        if not is_required:
             return LOCAL
         if credentials is None:
             raise Unauthorized(WHO)
@@ -56,13 +57,6 @@ async def identify(deps: Dependencies, credentials: Credentials | None) -> Ident
     if credentials.scheme == "basic":
         return _identify_by_basic(key, credentials.user or "")
     return Identity(key.role, key.project, key.user, key.name, key.id)
-
-
-async def is_sign_in_required(deps: Dependencies) -> bool:
-    """Return whether callers must authenticate."""
-    if deps.tokens is not None or deps.settings.auth == "required":
-        return True
-    return await deps.store.keys.has_any()
 
 
 async def _identify_by_token(deps: Dependencies, token: str) -> Identity:

@@ -6,17 +6,16 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, get_args
+from typing import Any
 from uuid import UUID
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.flows.dependencies import Dependencies
 from recollect.flows.documents import iter_chunks
-from recollect.values.audit import REQUEST_COLUMNS, Audit, Explanation, build_explanation
-from recollect.values.conversation import Conversation, Episode, Turn
-from recollect.values.lesson import Owner
+from recollect.values.audit import REQUEST_COLUMNS, Explanation, build_explanation
+from recollect.values.conversation import Conversation, Turn
 from recollect.values.memory import Memory
-from recollect.values.query import check_choice, check_range
+from recollect.values.query import check_range
 from recollect.values.scope import ConversationId, MemoryId, RequestId, Scope
 
 MAX_HISTORY = 1000
@@ -29,8 +28,7 @@ async def read_history(deps: Dependencies, scope: Scope, limit: int, before: int
     if scope.session is None:
         raise InvalidInput("session", "is required; name the session whose history to read")
     check_range("limit", limit, 1, MAX_HISTORY)
-    if before is not None:
-        check_range("before", before, 0, MAX_INDEX)
+    check_range("before", before, 0, MAX_INDEX, optional=True)
     turns = await deps.store.read_recent(scope.id, scope.session, limit, deps.clock.now(), before)
     if not turns and await deps.store.find_conversation(scope.id, scope.session, deps.clock.now()) is None:
         raise NotFound(f"user {scope.user!r} has no session {scope.session!r}")
@@ -56,42 +54,38 @@ async def export_user(deps: Dependencies, scope: Scope) -> AsyncIterator[str]:
     evidence, documents, requests, rejections and the audit log."""
     await deps.request_log.flush()
     for conversation in await deps.store.list_all_conversations(scope.id):
-        yield _format_line("conversation", asdict(conversation))
+        yield _format_line("conversation", conversation)
         async for turn in deps.store.iter_turns(scope.id, conversation):
-            yield _format_line("turn", asdict(turn))
-    async for line in export_known(deps, scope):
-        yield line
+            yield _format_line("turn", turn)
+    for episode in await deps.store.episodes.list_episodes(scope.id, None, EVERYTHING):
+        yield _format_line("episode", episode)
+    for memory in await deps.store.memories.list_memories(scope.id, limit=EVERYTHING):
+        yield _format_line("memory", memory, memory_kind=memory.kind)
+    for said in await deps.store.memories.list_evidence(scope.id):
+        yield _format_line("evidence", said, memory_kind=said.kind)
     async for line in export_documents(deps, scope):
         yield line
     for row in await deps.store.list_requests(scope.id):
-        yield _format_line("request", dict(zip(REQUEST_COLUMNS, row, strict=True)))
+        yield _format_line("request", **dict(zip(REQUEST_COLUMNS, row, strict=True)))
     for day, reason, count in await deps.store.memories.list_tally(scope.id):
-        yield _format_line("rejection", {"day": day, "reason": reason, "count": count})
+        yield _format_line("rejection", day=day, reason=reason, count=count)
     for entry in await deps.store.memories.list_audit(scope.id):
-        yield _format_line("audit", asdict(entry))
-
-
-async def export_known(deps: Dependencies, scope: Scope) -> AsyncIterator[str]:
-    """Yield the user's episodes, memories and evidence."""
-    for episode in await deps.store.episodes.list_episodes(scope.id, None, EVERYTHING):
-        yield _format_line("episode", asdict(episode))
-    for memory in await deps.store.memories.list_memories(scope.id, limit=EVERYTHING):
-        yield _format_line("memory", {"memory_kind": memory.kind, **asdict(memory)})
-    for said in await deps.store.memories.list_evidence(scope.id):
-        yield _format_line("evidence", {"memory_kind": said.kind, **asdict(said)})
+        yield _format_line("audit", entry)
 
 
 async def export_documents(deps: Dependencies, scope: Scope) -> AsyncIterator[str]:
     """Yield the user's own documents with their text; documents of the project are not part of it."""
     for document in await deps.store.documents.list_documents(scope.id, "user", None, EVERYTHING, None):
-        yield _format_line("document", asdict(document))
+        yield _format_line("document", document)
         if document.status == "processed":
             async for chunk in iter_chunks(deps, scope.id, document.id):
-                yield _format_line("chunk", {"document": document.id, **asdict(chunk)})
+                yield _format_line("chunk", chunk, document=document.id)
 
 
-def _format_line(kind: str, values: dict[str, Any]) -> str:
-    return json.dumps({**values, "kind": kind}, default=str, ensure_ascii=False)
+def _format_line(kind: str, value: Any = None, /, **more: Any) -> str:
+    """Return a line with the fields of a dataclass, or with others, or both."""
+    values = {**more, **(asdict(value) if value else {}), "kind": kind}
+    return json.dumps(values, default=str, ensure_ascii=False)
 
 
 async def explain_request(deps: Dependencies, scope: Scope, request_id: RequestId) -> Explanation:
@@ -112,16 +106,6 @@ async def load_used_memories(deps: Dependencies, scope: Scope, used: Sequence[Ma
         ids = [MemoryId(UUID(hit["source"].removeprefix("memory:"))) for hit in used if hit["tier"] == tier]
         found += await deps.store.memories.load_histories(holder, ids) if ids else []
     return found
-
-
-async def list_episodes(deps: Dependencies, scope: Scope, limit: int) -> list[Episode]:
-    check_range("limit", limit, 1, MAX_HISTORY)
-    return await deps.store.episodes.list_episodes(scope.id, scope.session, limit)
-
-
-async def list_audit(deps: Dependencies, scope: Scope, owner: Owner) -> list[Audit]:
-    check_choice("owner", owner, get_args(Owner))
-    return await deps.store.memories.list_audit(scope.id if owner == "user" else scope.project_id)
 
 
 async def count_rejections(deps: Dependencies, scope: Scope) -> dict[str, int]:

@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import asdict, fields
 from datetime import timedelta
+from functools import partial
+from typing import get_args
 
 from recollect.errors import RecollectError, StoreUnavailable
 from recollect.flows.dependencies import Dependencies
@@ -23,8 +25,7 @@ from recollect.flows.read_document import get_document_model, read_document
 from recollect.learning.upkeep import DecayRule, UpkeepLimits, UpkeepSummary
 from recollect.recall.fuse import TURNS
 from recollect.store.store import Store
-from recollect.store.upkeep import START
-from recollect.values.document import DocumentId
+from recollect.store.upkeep import START, Old
 from recollect.values.memory import ALWAYS_ON
 from recollect.values.query import check_range
 from recollect.values.report import MAX_DAYS, Report, evaluate_report, get_period
@@ -63,14 +64,12 @@ async def settle_documents(deps: Dependencies, holder: ScopeId) -> None:
     """Read uploaded documents, or wait for the worker that does, unless a retry is scheduled."""
     for document in await deps.store.documents.list_work(holder, await get_document_model(deps)):
         for _ in range(READING_PATIENCE):
-            if await read_document(deps, holder, document) or not await is_being_read(deps, holder, document):
+            if await read_document(deps, holder, document):
+                break
+            found = await deps.store.documents.find(holder, document, "user")
+            if found is None or found.status != "processing":
                 break
             await asyncio.sleep(READING_PAUSE)
-
-
-async def is_being_read(deps: Dependencies, holder: ScopeId, document: DocumentId) -> bool:
-    found = await deps.store.documents.find(holder, document, "user")
-    return found is not None and found.status == "processing"
 
 
 log = logging.getLogger("recollect.upkeep")
@@ -85,10 +84,11 @@ async def run_upkeep(deps: Dependencies) -> UpkeepSummary:
     store = deps.store.upkeep
     await work.each(store.find_expired_scopes(limits), work.expire)
     await work.each(store.find_memory_scopes(limits), work.tidy_memories)
-    await work.each(store.find_request_scopes(limits), work.drop_requests)
-    await work.each(store.find_key_scopes(limits), work.drop_keys)
+    for what in get_args(Old):
+        await work.each(store.find_old(what, limits), partial(work.drain, what, partial(store.drop_old, what)))
     await store.finish_task(TASK, limits.now + timedelta(hours=deps.settings.cleanup_hours))
-    return work.build_summary()
+    counts = {f.name: work.counts[f.name] for f in fields(UpkeepSummary) if f.name != "rows"}
+    return UpkeepSummary(rows=dict(work.rows), **counts)
 
 
 def build_limits(deps: Dependencies) -> UpkeepLimits:
@@ -119,8 +119,8 @@ class UpkeepRound:
         self._deps = deps
         self._store = deps.store.upkeep
         self._limits = limits
-        self._counts: Counter[str] = Counter()
-        self._rows: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
+        self.rows: Counter[str] = Counter()
 
     async def each(self, scopes: AsyncIterator[ScopeId], do: Callable[[ScopeId], Awaitable[None]]) -> None:
         """Process each scope. A failing scope is postponed; only a database that does not answer ends the round."""
@@ -131,7 +131,7 @@ class UpkeepRound:
                 raise
             except RecollectError as error:
                 log.warning("upkeep of scope %s failed and is retried in the next round: %s", scope, error)
-                self._counts["put_off"] += 1
+                self.counts["put_off"] += 1
 
     async def expire(self, scope: ScopeId) -> None:
         after = START
@@ -142,8 +142,8 @@ class UpkeepRound:
                     await derive(self._deps, scope, conversation)
                 rows = await self._store.expire(scope, conversation, self._limits.now)
                 if rows is not None:
-                    self._rows.update(rows)
-                    self._counts["conversations"] += 1
+                    self.rows.update(rows)
+                    self.counts["conversations"] += 1
             self._deps.large_scopes.discard(scope)
             after = found[-1][0]
 
@@ -151,31 +151,21 @@ class UpkeepRound:
         after = START
         while True:
             faded = await self._store.decay_memories(scope, self._limits, after)
-            self._counts["decayed"] += faded.decayed
-            self._counts["decayed_away"] += faded.forgotten
+            self.counts["decayed"] += faded.decayed
+            self.counts["decayed_away"] += faded.forgotten
             if faded.last is None:
                 break
             after = faded.last
-        await self._drain("outlived", self._store.drop_ended, scope)
-        await self._drain("pruned", self._store.prune, scope)
+        await self.drain("outlived", partial(self._store.drop_memories, "outlived"), scope)
+        await self.drain("pruned", partial(self._store.drop_memories, "pruned"), scope)
 
-    async def drop_requests(self, scope: ScopeId) -> None:
-        await self._drain("requests", self._store.drop_requests, scope)
-
-    async def drop_keys(self, scope: ScopeId) -> None:
-        await self._drain("keys", self._store.drop_keys, scope)
-
-    async def _drain(self, what: str, some: Callable[[ScopeId, UpkeepLimits], Awaitable[int]], scope: ScopeId) -> None:
+    async def drain(self, what: str, some: Callable[[ScopeId, UpkeepLimits], Awaitable[int]], scope: ScopeId) -> None:
         """Repeat a step until a batch is not full."""
         while True:
             count = await some(scope, self._limits)
-            self._counts[what] += count
+            self.counts[what] += count
             if count < self._limits.batch:
                 return
-
-    def build_summary(self) -> UpkeepSummary:
-        counts = {f.name: self._counts[f.name] for f in fields(UpkeepSummary) if f.name != "rows"}
-        return UpkeepSummary(rows=dict(self._rows), **counts)
 
 
 MAX_SECONDS = 5.0  # a health check cannot wait as long as a request

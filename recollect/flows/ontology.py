@@ -7,8 +7,7 @@ One round trip reads everything about some terms, however many; values/resolutio
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -21,9 +20,9 @@ from recollect.store.memories import Holder
 from recollect.store.terms import KnownTerms, term_statements
 from recollect.values.audit import AuditEntry
 from recollect.values.data_source import DataSource, check_data_source
-from recollect.values.query import check_range
+from recollect.values.query import check_choice, check_range
 from recollect.values.resolution import Brief, Briefing, Resolution, resolve_terms
-from recollect.values.scope import MemoryId, Scope
+from recollect.values.scope import Scope
 from recollect.values.sensitive_data import mask_text
 from recollect.values.term import (
     KINDS,
@@ -55,10 +54,7 @@ async def import_ontology(
     def decide(known: KnownTerms) -> TermChanges:
         return compare_terms(known.terms, wanted, replace_all=replace)
 
-    changes = await change_ontology(
-        deps, scope, "imported", "ontology", decide, lambda: deps.store.terms.load_all(scope.project_id)
-    )
-    return changes.report
+    return (await change_ontology(deps, scope, "imported", "ontology", None, decide)).report
 
 
 async def list_terms(
@@ -67,7 +63,8 @@ async def list_terms(
     if search is not None:
         search = check_text("search", search, MAX_NAME).strip()
     check_range("limit", limit, 1, MAX_TERMS)
-    return await deps.store.terms.list_terms(scope.project_id, search, check_kind(kind), limit)
+    check_choice("kind", kind, KINDS, optional=True)
+    return await deps.store.terms.list_terms(scope.project_id, search, kind, limit)
 
 
 async def put_term(deps: Dependencies, scope: Scope, term: Term) -> Term:
@@ -80,41 +77,26 @@ async def put_term(deps: Dependencies, scope: Scope, term: Term) -> Term:
             raise InvalidInput("term", f"the project has {known.count:,} terms, as many as it may; drop one first")
         return changes
 
-    await change_ontology(
-        deps, scope, "defined", wanted.ref, decide, lambda: deps.store.terms.load_name(scope.project_id, wanted.name)
-    )
+    await change_ontology(deps, scope, "defined", wanted.ref, wanted.name, decide)
     return wanted
 
 
 async def drop_term(deps: Dependencies, scope: Scope, name: str, kind: TermKind | None = None) -> None:
     """Remove a term: a table with its columns, a column with its values. `kind` is needed if several have this name."""
-    name, kind = check_text("name", name, MAX_NAME).strip(), check_kind(kind)
+    name = check_text("name", name, MAX_NAME).strip()
+    check_choice("kind", kind, KINDS, optional=True)
 
     def decide(known: KnownTerms) -> TermChanges:
         found = [term for term in known.terms if term.name == name and kind in (None, term.kind)]
-        owner = pick_only(name, found)
-        gone = [term for term in known.terms if is_part_of(term, owner)]
+        if not found:
+            raise NotFound(f"the ontology has no term {name!r}")
+        if len(found) > 1:
+            kinds = " and a ".join(term.kind for term in found)
+            raise InvalidInput("kind", f"{name!r} is a {kinds}; say which")
+        gone = [term for term in known.terms if is_part_of(term, found[0])]
         return TermChanges(drop=gone, report=ImportReport(removed=len(gone)))
 
-    subject = f"{kind or 'term'}:{name}"
-    await change_ontology(
-        deps, scope, "dropped", subject, decide, lambda: deps.store.terms.load_name(scope.project_id, name)
-    )
-
-
-def pick_only(name: str, found: list[Term]) -> Term:
-    if not found:
-        raise NotFound(f"the ontology has no term {name!r}")
-    if len(found) > 1:
-        kinds = " and a ".join(term.kind for term in found)
-        raise InvalidInput("kind", f"{name!r} is a {kinds}; say which")
-    return found[0]
-
-
-def check_kind(kind: TermKind | None) -> TermKind | None:
-    if kind is not None and kind not in KINDS:
-        raise InvalidInput("kind", f"{kind!r} is not one of {', '.join(KINDS)}")
-    return kind
+    await change_ontology(deps, scope, "dropped", f"{kind or 'term'}:{name}", name, decide)
 
 
 async def change_ontology(
@@ -122,18 +104,20 @@ async def change_ontology(
     scope: Scope,
     action: str,
     subject: str,
+    name: str | None,
     decide: Callable[[KnownTerms], TermChanges],
-    read: Callable[[], Awaitable[KnownTerms]],
 ) -> TermChanges:
-    """Decide on what is stored and write the changes; repeat if another writer was faster."""
+    """Decide on what is stored, of this name if one is given, and write the changes; repeat if another writer was
+    faster."""
     holder = Holder(scope.project_id, scope.project, None)
 
     async def change() -> TermChanges:
-        known = await read()
+        terms = deps.store.terms
+        known = await (terms.load_all(scope.project_id) if name is None else terms.load_name(scope.project_id, name))
         changes = decide(known)
         if changes.put or changes.drop:
             entry = AuditEntry(scope.user, action, subject, count_changes(changes.report))
-            await deps.store.terms.write(holder, known.version, changes, entry, deps.clock.now())
+            await terms.write(holder, known.version, changes, entry, deps.clock.now())
         return changes
 
     return await repeat_outdated(change)
@@ -215,19 +199,6 @@ async def drop_data_source(deps: Dependencies, scope: Scope, name: str) -> None:
     await deps.store.data_sources.drop(scope.project_id, name, entry, deps.clock.now())
 
 
-async def count_askers(deps: Dependencies, scope: Scope, shape: str) -> int:
-    """Record who asked a question of this shape, of which only a digest is stored; return how many users have."""
-    digest = hashlib.sha256(shape.encode()).digest()
-    return await deps.store.data_sources.count_askers(scope.project_id, digest, scope.id, deps.clock.now())
-
-
-def count_use(deps: Dependencies, scope: Scope, memories: Iterable[MemoryId]) -> None:
-    """Count memories as used. Each id belongs to the user or to the project; the other scope counts nothing."""
-    noted = list(memories)
-    for holder in (scope.id, scope.project_id):
-        deps.usage.add(holder, noted)
-
-
 MOST_RESOLVED = 100
 MAX_TERM_CHARS = 200
 MAX_DEFINITIONS = 1_000
@@ -287,15 +258,15 @@ async def brief(deps: Dependencies, scope: Scope, wanted: Brief) -> Briefing:
         return Briefing(wanted.question, resolved=resolve_terms(asked, own, (), (), ()))
 
     stems = sorted({stem_name(term) for term in asked})
-    read = await deps.store.question_context.read_briefing(scope, wanted, stems, deps.clock.now())
+    read, told = await deps.store.question_context.read_briefing(scope, wanted, stems, deps.clock.now())
 
     previous = [turn.text for turn in read.turns if turn.role == "user"]
     alone = await rewrite_followup(deps.reasoner, wanted.question, previous)
     resolved, facts = None, read.facts
     if alone == wanted.question:
-        resolved = resolve_terms(asked, own, read.told.user, read.told.project, read.told.terms)
+        resolved = resolve_terms(asked, own, told.user, told.project, told.terms)
         count_resolution_use(deps, scope, resolved)
     elif wanted.facts and (words := lexemes(alone)):
         facts = await deps.store.question_context.find_facts(scope.project_id, words, wanted.facts)
     deps.usage.add(scope.project_id, [memory.id for memory in facts])
-    return Briefing(alone, read.turns, read.own, read.shared, resolved, read.is_summarized, facts)
+    return replace(read, standalone=alone, resolved=resolved, facts=facts)

@@ -23,16 +23,7 @@ from recollect.flows.embed import Vectors
 from recollect.recall.chunking import Packing
 from recollect.recall.document_rank import Run, count_chunk_words, get_embedded_text
 from recollect.store.documents import Page, Renewal, Totals
-from recollect.values.document import (
-    Batch,
-    Block,
-    Chunk,
-    DocumentFailure,
-    DocumentId,
-    DocumentJob,
-    Failure,
-    Finished,
-)
+from recollect.values.document import Batch, Chunk, DocumentFailure, DocumentId, DocumentJob, Failure, Finished
 from recollect.values.scope import ScopeId
 from recollect.values.sensitive_data import mask_text
 from recollect.values.work import get_retry_pause
@@ -140,7 +131,7 @@ class Indexing:
         blocks = batch.blocks
         if self.deps.settings.mask_sensitive:  # before chunks, words and vectors are made of them
             blocks = [replace(block, text=mask_text(block.text)) for block in blocks]
-        self.held += await asyncio.to_thread(cut_chunks, self.packing, blocks)
+        self.held += await asyncio.to_thread(lambda: [chunk for block in blocks for chunk in self.packing.take(block)])
         self.progress = min(ALMOST, batch.done / batch.total) if batch.total else 0.0
         while len(self.held) >= PAGE:
             await self.write(self.held[:PAGE])
@@ -149,15 +140,8 @@ class Indexing:
     async def finish(self, finished: Finished) -> None:
         self.held += self.packing.finish()
         await self.write(self.held, is_last=True)
-        totals = Totals(
-            finished.format,
-            self.pages,
-            self.chunks,
-            self.tokens,
-            self.words,
-            self.packing.at,
-            self.model or 0,
-        )
+        counted = (self.pages, self.chunks, self.tokens, self.words, self.packing.at)
+        totals = Totals(finished.format, *counted, self.model or 0)
         await self.deps.store.documents.finish(build_renewal(self.deps, self.job, self.progress), totals)
 
     async def write(self, chunks: Sequence[Chunk], is_last: bool = False) -> None:
@@ -183,10 +167,6 @@ class Indexing:
             self.model = None
             return None
         return vectors
-
-
-def cut_chunks(packing: Packing, blocks: Sequence[Block]) -> list[Chunk]:
-    return [chunk for block in blocks for chunk in packing.take(block)]
 
 
 def add_words(chunks: Sequence[Chunk], title: str, run: Run) -> None:

@@ -17,18 +17,17 @@ from recollect.flows.request_log import build_request_row
 from recollect.learning.asked_keys import find_asked_keys
 from recollect.learning.changes import find_outdated
 from recollect.learning.rules import rulebooks
-from recollect.recall.answer_ranking import Relevance, add_similarity, list_question_words, list_words, rate_relevance
+from recollect.recall.answer_ranking import add_similarity, list_question_words, list_words, rate_relevance
 from recollect.recall.bm25 import Candidates
 from recollect.recall.fuse import Fused, Weights, fuse, select_chapters
-from recollect.recall.memory_ranking import LEAST, score_episode, score_memories, select_episodes, select_relevant
+from recollect.recall.memory_ranking import LEAST, rank_episodes, score_memories, select_relevant
 from recollect.recall.pack import pack
 from recollect.recall.question import Question, analysed_part, read_question
 from recollect.recall.question_terms import terms_in
 from recollect.recall.rank import Choice, build_hits, choose, find_statements, is_question_itself
 from recollect.recall.spelling import SIMILAR, choose_spellings, find_unknown_words, swap_letters, with_spellings
 from recollect.store.memories import Lookup
-from recollect.store.question_context import ContextLookup, QuestionContext
-from recollect.store.store import Arms
+from recollect.store.question_context import Arms, ContextLookup, QuestionContext
 from recollect.threads import run_in_thread
 from recollect.values.conversation import Turn
 from recollect.values.query import (
@@ -91,7 +90,8 @@ async def search_memory(
         as_of=query.as_of,
         now=deps.clock.now(),
     )
-    sought = build_context_lookup(scope, query, look, arms, recent)
+    has_memories, has_episodes = "memory" in query.kinds, "episode" in query.kinds
+    sought = ContextLookup(look, arms, scope.session, recent, has_memories, has_episodes)
 
     (found, fused, question), around = await asyncio.gather(
         score_turns(deps, scope, question, arms, Weights(recency=query.recency), query.exclude),
@@ -107,7 +107,7 @@ async def search_memory(
         query=query,
         hits=[replace(hit, rank=rank) for rank, hit in enumerate(others[:limit], 1)],
         found=choice.found,
-        counts={"bm25": choice.fts, "vector": choice.vectors, "trigram": choice.trigrams},
+        counts=choice.counts,
         scope_used=choice.scope_used,
         widened=choice.widened,
         path=choice.path,
@@ -129,20 +129,6 @@ def analyze_query(query: Query, text: str) -> tuple[Question, Lookup]:
     )
 
 
-def build_context_lookup(scope: Scope, query: Query, look: Lookup, arms: Arms, recent: int) -> ContextLookup:
-    return ContextLookup(
-        look=look,
-        vector=arms.vector,
-        model=arms.model,
-        session=arms.session,
-        current=scope.session,
-        recent=recent,
-        now=arms.now,
-        memories="memory" in query.kinds,
-        episodes="episode" in query.kinds,
-    )
-
-
 def add_known(
     recall: Recall, around: QuestionContext, look: Lookup, question: Question, scope: Scope, for_context: bool
 ) -> Recall:
@@ -153,11 +139,8 @@ def add_known(
     ]
     memories = select_relevant(sorted(hits, key=lambda hit: -hit.score))
     if for_context:
-        memories += find_always_on(hits, memories)
-    episodes = [
-        score_episode(episode, "session" if episode.session == scope.session else "user", cosine, shared, question)
-        for episode, cosine, shared in around.episodes
-    ]
+        listed = {hit.memory.id for hit in memories}
+        memories += [hit for hit in hits if hit.memory.is_always_on and hit.memory.id not in listed]
     resolved = resolve_used(
         look.terms,
         recall.query.definitions,
@@ -165,13 +148,8 @@ def add_known(
         [memory for memory, _ in around.project],
         around.terms,
     )
-    return replace(recall, memories=memories, episodes=select_episodes(episodes), resolved=resolved)
-
-
-def find_always_on(hits: Sequence[MemoryHit], matching: Sequence[MemoryHit]) -> list[MemoryHit]:
-    """Return the important memories that are not among the matching ones."""
-    listed = {hit.memory.id for hit in matching}
-    return [hit for hit in hits if hit.memory.is_always_on and hit.memory.id not in listed]
+    episodes = rank_episodes(around.episodes, question, scope.session)
+    return replace(recall, memories=memories, episodes=episodes, resolved=resolved)
 
 
 async def load_turns(deps: Dependencies, scope: Scope, choice: Choice, found: Candidates) -> list[Turn]:
@@ -255,17 +233,15 @@ def mark_outdated(recall: Recall) -> list[Hit]:
     said = [hit for hit in recall.hits[:MOST_COMPARED] if hit.turn.role == "user" and hit.turn.at is not None]
     said.sort(key=lambda hit: (hit.turn.at, hit.turn.index))
     found: dict[str, list[Outdated]] = {}
-    for change in find_outdated([hit.text for hit in said], rate_hits(recall, said)):
+    relevance = rate_relevance(recall, said)
+    if not recall.query.fallback:
+        # In a context for a model all count as average: there only messages that share a word change each other,
+        # because a wrong mark on a fact is worse than none.
+        relevance = [replace(each, score=0.0) for each in relevance]
+    for change in find_outdated([hit.text for hit in said], relevance):
         mark = Outdated(change.statement, said[change.by].source, round(change.probability, 4))
         found.setdefault(said[change.message].source, []).append(mark)
     return [replace(hit, outdated=tuple(found.get(hit.source, ()))) for hit in recall.hits]
-
-
-def rate_hits(recall: Recall, said: Sequence[Hit]) -> list[Relevance]:
-    """Return how relevant the hits are. In a context for a model all count as average: there only messages that share
-    a word change each other, because a wrong mark on a fact is worse than none."""
-    relevance = rate_relevance(recall, said)
-    return relevance if recall.query.fallback else [replace(each, score=0.0) for each in relevance]
 
 
 def mark_memories(memories: Sequence[MemoryHit], hits: Sequence[Hit]) -> list[MemoryHit]:

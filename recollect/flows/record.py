@@ -152,7 +152,7 @@ def hash_request(scope: Scope, given: Sequence[TurnLike], said: Sequence[Turn]) 
     own_times = [turn.at if isinstance(turn, Turn) else None for turn in given]
     body = [
         (turn.role, turn.text, turn.speaker, str(at), dict(turn.data) if turn.data else None, turn.high_value)
-        for turn, at in zip((replace(turn) for turn in said), own_times, strict=True)
+        for turn, at in zip(said, own_times, strict=True)
     ]
     return hashlib.sha256(json.dumps([scope.session, body], sort_keys=True).encode()).digest()
 

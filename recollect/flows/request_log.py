@@ -81,12 +81,7 @@ class RequestLog(BackgroundWriter):
 
     async def record_outcome(self, scope: ScopeId, request: RequestId, outcome: Outcome) -> None:
         """Update the request's row, whether still buffered or already written."""
-        values = {
-            "model": outcome.model,
-            "latency_llm_ms": outcome.latency_ms,
-            "error_stage": outcome.error_stage,
-            "hits_used": outcome.hits_used,
-        }
+        values = {**build_outcome(outcome), "hits_used": outcome.hits_used}
         for owner, row in self._rows:
             if owner == scope and row["id"] == request:
                 row.update({name: value for name, value in values.items() if value is not None})
@@ -113,6 +108,10 @@ MOST_TRACED = 50  # hits
 MESSAGE = "message"  # the verb of a row for a message that needed no search
 
 
+def build_outcome(outcome: Outcome) -> dict[str, Any]:
+    return {"model": outcome.model, "latency_llm_ms": outcome.latency_ms, "error_stage": outcome.error_stage}
+
+
 def build_message_row(scope: Scope, text: str, now: datetime, outcome: Outcome) -> dict[str, Any]:
     """Return the row of a message that was answered without a search."""
     counts = ("fts_hits", "trgm_hits", "vector_hits", "hits_found", "hits_used", "context_items", "estimated_tokens")
@@ -129,9 +128,7 @@ def build_message_row(scope: Scope, text: str, now: datetime, outcome: Outcome) 
         "used_fallback": False,
         "retrieval_path": "none",
         "truncated": False,
-        "latency_llm_ms": outcome.latency_ms,
-        "model": outcome.model,
-        "error_stage": outcome.error_stage,
+        **build_outcome(outcome),
         "trace": msgspec.json.encode(EMPTY_TRACE).decode(),
     }
 
@@ -180,43 +177,23 @@ def build_trace(recall: Recall, context: Context | None) -> dict[str, Any]:
         "widened": recall.widened,
         "notes": recall.notes,
         "terms": {word: worth for word, worth in recall.terms.items() if word in own},
-        "hits": [trace_hit(hit, asked) for hit in recall.hits[:MOST_TRACED]],
-        "memories": [trace_memory(hit, asked) for hit in recall.memories[:MOST_TRACED]],
+        "hits": [trace_turn(hit, asked) for hit in recall.hits[:MOST_TRACED]],
+        "memories": [{**trace_hit(hit, asked), "asked": hit.is_asked} for hit in recall.memories[:MOST_TRACED]],
         "episodes": [hit.source for hit in recall.episodes],
-        **trace_context(context),
+        "packed": context and [line.source for line in context.lines],
+        "left_out": context and [[out.source, out.reason] for out in context.left_out],
     }
 
 
-def trace_context(context: Context | None) -> dict[str, Any]:
-    if context is None:
-        return {"packed": None, "left_out": None}
-    return {
-        "packed": [line.source for line in context.lines],
-        "left_out": [[out.source, out.reason] for out in context.left_out],
-    }
+def trace_turn(hit: Hit, asked: str) -> dict[str, Any]:
+    arms = {name: [arm.rank, arm.score] for name, arm in hit.arms.items()}
+    place = {"conversation": hit.conversation, "index": hit.turn.index}
+    return {**place, **trace_hit(hit, asked), "arms": arms, "parts": hit.parts}
 
 
-def trace_memory(hit: MemoryHit, asked: str) -> dict[str, Any]:
-    return {
-        "source": hit.source,
-        "tier": hit.tier,
-        "score": hit.score,
-        "words": [word for word in hit.words if word in asked],
-        "asked": hit.is_asked,
-    }
-
-
-def trace_hit(hit: Hit, asked: str) -> dict[str, Any]:
-    return {
-        "conversation": hit.conversation,
-        "index": hit.turn.index,
-        "source": hit.source,
-        "tier": hit.tier,
-        "score": hit.score,
-        "arms": {name: [arm.rank, arm.score] for name, arm in hit.arms.items()},
-        "parts": hit.parts,
-        "words": [word for word in hit.words if word in asked],
-    }
+def trace_hit(hit: Hit | MemoryHit, asked: str) -> dict[str, Any]:
+    words = [word for word in hit.words if word in asked]
+    return {"source": hit.source, "tier": hit.tier, "score": hit.score, "words": words}
 
 
 MAX_COUNTED = 10_000  # memories counted at a time; while there are so many, others go uncounted

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, get_args
-from uuid import UUID
+from typing import get_args
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.flows.change import Amend, Amendment, add_evidence, change_memories
@@ -41,25 +40,14 @@ async def learn(
             for lesson in owned.values()
         ]
 
-        changes = await write_lessons(deps, scope, holder, new, ending, now)
+        actor = get_actor(holder, scope)
+        if ending:
+            keys = list(dict.fromkeys(each.key for each in new))
+            changes = await change_memories(deps, holder, keys, end_and_add(ending, new, scope.user, now), actor=actor)
+        else:
+            changes = await add_evidence(deps, holder, new, actor=actor)
         learned |= dict(zip(owned, await load_supported(deps, holder, new, changes), strict=True))
     return [learned[place] for place in range(len(lessons))]
-
-
-async def write_lessons(
-    deps: Dependencies,
-    scope: Scope,
-    holder: Holder,
-    new: Sequence[Evidence],
-    ending: Collection[MemoryId],
-    now: datetime,
-) -> Changes:
-    """Add the evidence of lessons, and end memories in the same change."""
-    actor = get_actor(holder, scope)
-    if not ending:
-        return await add_evidence(deps, holder, new, actor=actor)
-    keys = list(dict.fromkeys(each.key for each in new))
-    return await change_memories(deps, holder, keys, end_and_add(ending, new, scope.user, now), actor=actor)
 
 
 def end_and_add(ending: Collection[MemoryId], new: Sequence[Evidence], author: str, now: datetime) -> Amend:
@@ -140,7 +128,10 @@ async def decide_proposal(deps: Dependencies, scope: Scope, memory: MemoryId, ap
     act: Act = "says" if approve else "refuses"
 
     def amend(known: Known) -> Amendment:
-        kept = [_apply_decision(said, memory, act, now) for said in known.evidence]
+        kept = [
+            replace(said, act=act, said_at=now) if said.memory == memory and said.act == "proposes" else said
+            for said in known.evidence
+        ]
         settle = {"memory": memory, "act": act, "now": now, "actor": scope.user}
         return Amendment((), kept, [("evidence.settle_proposal", settle)])
 
@@ -157,10 +148,12 @@ async def promote_memory(deps: Dependencies, scope: Scope, memory: MemoryId) -> 
         raise InvalidInput("memory", f"{memory} is {old.status}; only an active memory can be promoted")
     if old.kind == "identity":
         raise InvalidInput("memory", f"{memory} ({old.key}) is about one person and cannot be shared with the project")
+    # The project has it without the question that its author asked.
+    kept = {name: each for name, each in (old.data or {}).items() if name != "question" or old.kind in ABOUT_QUESTIONS}
     shared = replace(
         build_evidence_about(old, "says", scope.user, deps.clock.now()),
         source="manual",
-        data={**strip_question(old), "from": str(old.id)},
+        data={**kept, "from": str(old.id)},
     )
     project = get_holder(scope, "project")
     changes = await add_evidence(deps, project, [shared], actor=get_actor(project, scope))
@@ -168,14 +161,6 @@ async def promote_memory(deps: Dependencies, scope: Scope, memory: MemoryId) -> 
     await add_evidence(deps, holder, [ended], actor=get_actor(holder, scope))
     [made] = await load_supported(deps, project, [shared], changes)
     return made
-
-
-def strip_question(memory: Memory) -> dict[str, Any]:
-    """Return a memory's data as the project may have it, without the question that its author asked."""
-    kept = dict(memory.data or {})
-    if memory.kind not in ABOUT_QUESTIONS:
-        kept.pop("question", None)
-    return kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,8 +260,3 @@ async def load_supported(
     found = await deps.store.memories.find(holder.id, [linked[each.id] for each in said])
     made = {memory.id: memory for memory in found}
     return [made[linked[each.id]] for each in said]
-
-
-def _apply_decision(said: Evidence, memory: UUID, act: Act, now: datetime) -> Evidence:
-    is_meant = said.memory == memory and said.act == "proposes"
-    return replace(said, act=act, said_at=now) if is_meant else said

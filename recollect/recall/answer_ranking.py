@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,7 @@ class Confidence:
     unheard: float
 
 
+F = TypeVar("F", Features, Confidence)
 CONFIDENCE = Confidence(above=0.18, margin=0.51, typed=0.4, known=0.23, unheard=-0.26)
 CONFIDENCE_BIAS = -0.82
 
@@ -109,7 +110,7 @@ class Ranked:
 def rank_messages(recall: Recall, hits: Sequence[Hit]) -> list[Ranked]:
     """Return the hits, best first. All of `recall.hits` count as said beside them."""
     features = compute_features(recall, hits)
-    ranked = [Ranked(hit, weigh(each), each) for each, hit in zip(features, hits, strict=True)]
+    ranked = [Ranked(hit, weigh(WEIGHTS, each), each) for each, hit in zip(features, hits, strict=True)]
     wanted = read_wanted(spell_question(recall), find_subjects(recall)[0].names)
     ranked.sort(key=lambda each: -each.total)
     is_about_stranger = bool(wanted.people) and all(each.subject < 1 for each in features)
@@ -132,8 +133,7 @@ def read_confidence(totals: Sequence[float], best: Features) -> Confidence:
 
 
 def estimate(confidence: Confidence) -> float:
-    total = sum(getattr(CONFIDENCE, name) * getattr(confidence, name) for name in Confidence.__slots__)
-    return float(1 / (1 + math.exp(-(CONFIDENCE_BIAS + total))))
+    return 1 / (1 + math.exp(-(CONFIDENCE_BIAS + weigh(CONFIDENCE, confidence))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,21 +151,17 @@ UNKNOWN = Relevance(0.0)
 def rate_relevance(recall: Recall, hits: Sequence[Hit]) -> list[Relevance]:
     """Return how relevant each hit is to the question (see learning/changes.py)."""
     features = compute_features(recall, hits)
-    totals = [weigh(each) for each in features]
+    totals = [weigh(WEIGHTS, each) for each in features]
     middle = median(totals) if totals else 0.0
     span = max(max(totals, default=0.0) - middle, LEAST_SPAN)
     return [
-        Relevance(
-            score=(total - middle) / span if each.subject >= 0 else -1.0,
-            covered=each.covered,
-            typed=each.typed,
-        )
+        Relevance(score=(total - middle) / span if each.subject >= 0 else -1.0, covered=each.covered, typed=each.typed)
         for total, each in zip(totals, features, strict=True)
     ]
 
 
-def weigh(features: Features) -> float:
-    return float(sum(getattr(WEIGHTS, name) * getattr(features, name) for name in Features.__slots__))
+def weigh(weights: F, values: F) -> float:
+    return float(sum(getattr(weights, name) * getattr(values, name) for name in weights.__slots__))
 
 
 def compute_features(recall: Recall, hits: Sequence[Hit]) -> list[Features]:

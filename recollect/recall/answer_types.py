@@ -12,13 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from recollect.recall.word_lists import (
-    ASKS_WHEN,
-    CJK_NUMBER,
-    CLAUSE_BREAK,
-    FIRST_PERSON,
-    NUMBER_WORD,
-)
+from recollect.recall.word_lists import ASKS_WHEN, CJK_NUMBER, CLAUSE_BREAK, FIRST_PERSON, NUMBER_WORD
 from recollect.values.text import WORD, is_cjk
 
 NUMBER = re.compile(rf"\d|\b{NUMBER_WORD}\b|{CJK_NUMBER}", re.IGNORECASE)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -58,19 +57,13 @@ class Chapters:
 
 K1 = 1.2
 B = 0.75
-
-
-@cache
-def compute_folds() -> Floats:
-    """Return ts_rank of a single lexeme with weight 1, by its frequency: the sum of 1/j² over its positions, divided by
-    π²/6."""
-    j = np.arange(1, MAX_POSITIONS + 1)
-    return (np.cumsum(1 / j**2) / 1.64493406685).astype(np.float32)
+# ts_rank of a single lexeme with weight 1, by its frequency: the sum of 1/j² over its positions, divided by π²/6.
+FOLDS = (np.cumsum(1 / np.arange(1, MAX_POSITIONS + 1) ** 2) / 1.64493406685).astype(np.float32)
 
 
 def unfold_frequencies(folded: Floats) -> Floats:
     """Return the term frequencies behind values of ts_rank."""
-    counts = np.searchsorted(compute_folds(), folded - 4e-6) + 1
+    counts = np.searchsorted(FOLDS, folded - 4e-6) + 1
     return np.where(folded > 0, counts, 0).astype(np.float32)
 
 

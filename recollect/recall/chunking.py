@@ -70,7 +70,9 @@ class Packing:
         if block.kind == "heading" and self.is_half_full():
             yield from self.close(0, 0)
         start = self.at + len(before)
-        tokens = count_bounded(block.text, self.size) + len(before)
+        # Of a text longer than any chunk just more than `size`.
+        is_bounded = len(block.text) <= self.size * MAX_CHARS
+        tokens = (count_tokens(block.text) if is_bounded else self.size + 1) + len(before)
         if self.tokens + tokens <= self.size:
             self.hold(Piece(block.text, before, start, tokens, block, self.path, self.lead))
         elif tokens <= self.size and self.is_half_full():
@@ -180,11 +182,6 @@ def take_ending(piece: Piece, overlap: int) -> list[Piece]:
     at = find_tail(piece.text, overlap)
     text = piece.text[at:]
     return [Piece(text, "", piece.start + at, count_tokens(text), piece.block, piece.path, piece.lead)] if text else []
-
-
-def count_bounded(text: str, size: int) -> int:
-    """Return the tokens of the text; for one longer than any chunk just more than `size`."""
-    return count_tokens(text) if len(text) <= size * MAX_CHARS else size + 1
 
 
 def shorten(text: str, most: int) -> str:

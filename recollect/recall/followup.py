@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recollect.recall.lexemes import lexemes
-from recollect.recall.word_lists import MONTHS, REQUEST_WORDS, STOP_WORDS
+from recollect.recall.word_lists import MONTHS, REQUEST_WORDS, STOP_WORDS, split_list
 from recollect.values.text import is_cjk
 
 MAX_CHARS = 400  # a longer message, such as a pasted page, is no follow-up
@@ -22,11 +22,7 @@ MAX_WORDS, MAX_CHARS_ZH = 8, 14  # of a phrase
 MAX_OWN_WORDS = 3  # of a phrase, beside years, numbers and names: more are a topic of their own
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-SMALL_TALK = STOP_WORDS | _words("""
+SMALL_TALK = STOP_WORDS | split_list("""
     hi hello hey good morning afternoon evening night bye goodbye see thanks thank thx cheers ok okay sure yes yeah nope
     right great nice cool perfect wow fine hm oh well got sounds never mind please much lot go continue really come else
     anything kidding
@@ -56,7 +52,7 @@ OPENER_ZH = re.compile(
     re.DOTALL,
 )
 EXCLUDES_ZH = ("排除", "不包括", "不含", "除了")
-PREPOSITIONS = _words("""
+PREPOSITIONS = split_list("""
     in for on at of by from to with about during over near since until before after between within under against per via
     without except
 """)
@@ -69,7 +65,7 @@ MODIFIER = re.compile(
     re.IGNORECASE,
 )
 # A message with one of these is a sentence of its own.
-CLAUSE = _words("""
+CLAUSE = split_list("""
     i i'm i'd i'll i've we you he she it they is are was were be been am do does did has have had can could will would
     should shall may might must what which who whom whose when where why how if because let's that there here me us him
     them it's that's
@@ -77,7 +73,7 @@ CLAUSE = _words("""
 CLAUSE_ZH = re.compile(
     "[你您谁吗吧啥叫住]|什么|怎么|多少|几[个号点月年岁]|哪|为何|觉得|知道|应该|可以|能不|想|帮|请|话题|我该|喜欢"
 )
-COMMANDS = _words("""
+COMMANDS = split_list("""
     show list sort group plot filter compare count export explain describe summarize summarise write tell give find make
     translate create add help open send book set play search look check read call ask define delete draw
 """)
@@ -109,7 +105,7 @@ PRONOUN = re.compile(
     re.IGNORECASE,
 )
 PRONOUN_ZH = re.compile(r"(?:那么?|请问?|帮我|查一?下|看一?下|[，,\s])*[他她它]们?")
-ARTICLES = _words("the a an")
+ARTICLES = split_list("the a an")
 ONE = re.compile(r"(?:(?:the|a|an|this|that) )?([\w-]+) ones?", re.IGNORECASE)  # "the black one"
 # "it" that stands for nothing.
 EMPTY_IT = re.compile(
@@ -135,7 +131,9 @@ SUBJECT_ZH = re.compile(
 )
 PARTICLES_ZH = re.compile(r"[的地得在对于把就也是和跟从为了\s，,]+")
 # Words that only mark a follow-up: a model's rewrite need not keep them. English as stems.
-OPENING_WORDS = _words("instead ok okay now then too well again also pleas thank one year great so same do tri show")
+OPENING_WORDS = split_list(
+    "instead ok okay now then too well again also pleas thank one year great so same do tri show"
+)
 OPENING_ZH = re.compile(
     "换[成为]|改[成为]|如果是|要是|只[看要列]|仅看|只显示|同样|再?看看?|一下|的话|那么?|还有|[他她它]们?|怎么样|好的"
 )

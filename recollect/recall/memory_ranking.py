@@ -53,13 +53,16 @@ def select_relevant(hits: Iterable[MemoryHit]) -> list[MemoryHit]:
     return list(chosen.values())[:MAX_KNOWN]
 
 
-def select_episodes(hits: Iterable[EpisodeHit]) -> list[EpisodeHit]:
-    near = [hit for hit in hits if hit.words or (hit.cosine or 0.0) >= NEAR]
-    return sorted(near, key=lambda hit: -hit.score)[:MAX_EPISODES]
-
-
-def score_episode(
-    episode: Episode, tier: Tier, cosine: float | None, shared: Sequence[str], question: Question
-) -> EpisodeHit:
-    score = (cosine or 0.0) + len(shared) / max(len(question.lexemes), 1)
-    return EpisodeHit(episode, tier, round(score, 4), cosine, tuple(question.surface.get(w, w) for w in shared))
+def rank_episodes(
+    episodes: Iterable[tuple[Episode, float | None, Sequence[str]]], question: Question, session: str | None
+) -> list[EpisodeHit]:
+    """Return the relevant episodes, best first. They are given with their cosine and the lexemes they share with the
+    question."""
+    hits = []
+    for episode, cosine, shared in episodes:
+        if shared or (cosine or 0.0) >= NEAR:
+            score = (cosine or 0.0) + len(shared) / max(len(question.lexemes), 1)
+            words = tuple(question.surface.get(word, word) for word in shared)
+            tier: Tier = "session" if episode.session == session else "user"
+            hits.append(EpisodeHit(episode, tier, round(score, 4), cosine, words))
+    return sorted(hits, key=lambda hit: -hit.score)[:MAX_EPISODES]

@@ -99,9 +99,10 @@ def pack(recall: Recall, recent: Sequence[Turn]) -> Context:
     query = recall.query
     page, left_out = _Page(query.budget), list[LeftOut]()
     said = [build_turn_line(turn, query, recall.terms, "recent") for turn in recent]
+    facts = [hit for hit in recall.memories if hit.memory.kind not in DEFINES]
     shared = {
         "terms": build_term_lines(recall),
-        "known": build_known_lines(recall.memories),
+        "known": [build_line("known", hit.source, format_memory(hit), n) for n, hit in enumerate(facts)],
         "episodes": [build_episode_line(n, hit) for n, hit in enumerate(recall.episodes)],
     }
     rest = page.fill(shared["terms"], compute_share("terms", query.budget))
@@ -144,12 +145,7 @@ def fill_rest(page: _Page, lines: Sequence[Line], episodes: Sequence[EpisodeHit]
 
 
 def fill_hits(
-    page: _Page,
-    hits: Iterable[Hit],
-    query: Query,
-    terms: Mapping[str, float],
-    shown: set[str],
-    left_out: list[LeftOut],
+    page: _Page, hits: Iterable[Hit], query: Query, terms: Mapping[str, float], shown: set[str], left_out: list[LeftOut]
 ) -> list[Line]:
     """Add the best turns while there is room, and return those that were too long."""
     used, too_long = 0, []
@@ -193,11 +189,6 @@ def mark_line(line: Line, hit: Hit) -> Line:
     note = "outdated" if any(part.is_sure for part in hit.outdated) else "maybe outdated"
     text = f"{line.text} ({note})"
     return replace(line, text=text, tokens=count_room(text, line.speaker))
-
-
-def build_known_lines(hits: Iterable[MemoryHit]) -> list[Line]:
-    facts = [hit for hit in hits if hit.memory.kind not in DEFINES]
-    return [build_line("known", hit.source, format_memory(hit), n) for n, hit in enumerate(facts)]
 
 
 def format_memory(hit: MemoryHit) -> str:

@@ -26,18 +26,11 @@ def terms_in(question: str) -> list[str]:
 def list_runs(words: Sequence[str], stems: Sequence[str | None], length: int) -> Iterator[str]:
     """`stems` are those of the words; None for a Chinese run."""
     for word, stem in zip(words, stems, strict=True):
-        if stem is None:
-            yield from list_character_runs(word, length)
+        if stem is None and (length > 1 or len(word) == 1):  # a single character only if it stands alone
+            yield from (word[i : i + length] for i in range(len(word) - length + 1))
     if length <= MAX_WORDS:
         yield from list_word_runs(words, stems, length)
         yield from list_mixed_runs(words, length)
-
-
-def list_character_runs(run: str, length: int) -> list[str]:
-    """Return runs of characters; a single character only if it stands alone."""
-    if length == 1:
-        return [run] if len(run) == 1 else []
-    return [run[i : i + length] for i in range(len(run) - length + 1)]
 
 
 def list_word_runs(words: Sequence[str], stems: Sequence[str | None], length: int) -> Iterator[str]:

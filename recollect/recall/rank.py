@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,9 +30,7 @@ NEAR = 0.25  # cosine from which the vector arm alone speaks for a turn
 class Choice:
     rows: Ints  # of the candidates, best first
     found: int
-    fts: int
-    vectors: int
-    trigrams: int
+    counts: Mapping[str, int]  # of turns that each arm found
     scope_used: Reached
     widened: str | None
     path: Path
@@ -83,13 +81,17 @@ def choose(
         ranked = add_fallback(ranked, found, fused, query, within, overtaken, least)
     best = ranked[: limit + 1]
     if budget is not None:
-        best = best[: count_fitting(found.tokens[best], query.turn_chars, budget)]
+        # As many as may fill the budget, generously: some will not fit.
+        cost = np.minimum(found.tokens[best], query.turn_chars / CHARS_PER_TOKEN) + HEADER_TOKENS
+        best = best[: int(np.searchsorted(np.cumsum(cost), budget * 1.5)) + FEW]
     return Choice(
         rows=best,
         found=len(rows),
-        fts=int((eligible & by_words).sum()),
-        vectors=int((eligible & by_meaning).sum()),
-        trigrams=count_respelt(eligible, fused, question),
+        counts={
+            "bm25": int((eligible & by_words).sum()),
+            "vector": int((eligible & by_meaning).sum()),
+            "trigram": count_respelt(eligible, fused, question),
+        },
         scope_used=reach,
         widened=widened,
         path=choose_path(best, by_words, by_meaning, bool(question.respelt)),
@@ -119,17 +121,14 @@ def add_fallback(
     missing = (query.fallback if known else least) - known
     if missing <= 0:
         return ranked
-    others = within & ~find_excluded(found, (*query.exclude, *list_forgotten(found, overtaken)))
+    # Not those whose words the user asked to forget.
+    sessions = dict(zip(found.conversations, found.sessions, strict=True))
+    forgotten = [f"{sessions.get(turn[0])}#{turn[1]}" for turn, new in overtaken if new is None]
+    others = within & ~find_excluded(found, (*query.exclude, *forgotten))
     others[ranked] = False
     rest = np.flatnonzero(others)
     rest = rest[np.lexsort((-fused.total[rest], ~stated[rest]))]
     return np.concatenate([ranked, rest[:missing]])
-
-
-def list_forgotten(found: Candidates, overtaken: Sequence[Overtaken]) -> list[str]:
-    """Return the turns whose words the user asked to forget."""
-    sessions = dict(zip(found.conversations, found.sessions, strict=True))
-    return [f"{sessions.get(turn[0])}#{turn[1]}" for turn, new in overtaken if new is None]
 
 
 def put_current_first(ranked: Ints, found: Candidates, overtaken: Sequence[Overtaken]) -> Ints:
@@ -152,12 +151,6 @@ def put_current_first(ranked: Ints, found: Candidates, overtaken: Sequence[Overt
     keys[gone] = np.inf
     order = np.argsort(keys, kind="stable")
     return ranked[order][: int(np.isfinite(keys).sum())]
-
-
-def count_fitting(tokens: Floats, turn_chars: int, budget: int) -> int:
-    """Return how many of these turns may fill the budget, generously: some will not fit."""
-    cost = np.minimum(tokens, turn_chars / CHARS_PER_TOKEN) + HEADER_TOKENS
-    return int(np.searchsorted(np.cumsum(cost), budget * 1.5)) + FEW
 
 
 def choose_reach(

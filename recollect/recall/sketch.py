@@ -54,7 +54,11 @@ class Sketch:
 
 def sketch(turn: Turn) -> Sketch:
     found = lexemes(turn.text[:LEXICAL_CHARS])
-    found.update(list_heading_lexemes(turn))
+    # Speaker, year, month and day are found like words of the text.
+    if turn.speaker:
+        found += lexemes(turn.speaker)
+    if turn.at:
+        found += count_day_lexemes(turn.at.year, turn.at.month, turn.at.day)
     return Sketch(
         flags=flags(turn),
         tokens=count_tokens(turn.text[:TOKEN_CHARS]),
@@ -64,15 +68,9 @@ def sketch(turn: Turn) -> Sketch:
     )
 
 
-def list_heading_lexemes(turn: Turn) -> list[str]:
-    """Return speaker, year, month and day as lexemes, so that they are found like words of the text."""
-    day = list_day_lexemes(turn.at.year, turn.at.month, turn.at.day) if turn.at else ()
-    return [*(lexemes(turn.speaker).elements() if turn.speaker else ()), *day]
-
-
 @lru_cache(maxsize=1000)
-def list_day_lexemes(year: int, month: int, day: int) -> tuple[str, ...]:
-    return tuple(lexemes(f"{year} {MONTHS[month - 1]} {day}").elements())
+def count_day_lexemes(year: int, month: int, day: int) -> Counter[str]:
+    return lexemes(f"{year} {MONTHS[month - 1]} {day}")
 
 
 def flags(turn: Turn) -> int:
@@ -83,20 +81,16 @@ def flags(turn: Turn) -> int:
         """Return whether the user says something like this; the pattern runs only where one of its words is there."""
         return is_user and (cjk or not words.isdisjoint(vocabulary)) and pattern.search(start) is not None
 
+    is_dated = not words.isdisjoint(TIME_WORDS) or any(map(YEAR.fullmatch, words))
     found = {
         Flag.USER: is_user,
         Flag.ASKS: "?" in turn.text or "？" in turn.text,
-        Flag.TIME: says_when(start, words, cjk),
+        Flag.TIME: is_dated or (cjk and CJK_TIME.search(start) is not None),
         Flag.INSTRUCTION: states(INSTRUCTION_WORDS, STANDING_INSTRUCTION),
         Flag.PREFERENCE: states(PREFERENCE_WORDS, PREFERENCE),
         Flag.HIGH_VALUE: turn.high_value,
     }
     return sum(flag for flag, is_set in found.items() if is_set)
-
-
-def says_when(text: str, words: set[str], cjk: bool) -> bool:
-    is_dated = not words.isdisjoint(TIME_WORDS) or any(map(YEAR.fullmatch, words))
-    return is_dated or (cjk and CJK_TIME.search(text) is not None)
 
 
 def speaker_key(speaker: str | None) -> int:

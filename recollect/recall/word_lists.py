@@ -6,12 +6,12 @@ from __future__ import annotations
 import re
 
 
-def _words(text: str) -> frozenset[str]:
+def split_list(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 # "may" is not here: it is a month.
-STOP_WORDS = _words("""
+STOP_WORDS = split_list("""
     a an the and or but if of in on at to for from by with about as into than then so is are was were be been being am
     do does did doing done have has had having i me my mine myself we us our you your yours he him his she her hers it
     its they them their this that these those there here what which who whom whose when where why how can could would
@@ -20,7 +20,7 @@ STOP_WORDS = _words("""
 """)
 
 # Words about the conversation or the request itself; they would match every question ever recorded.
-REQUEST_WORDS = _words("""
+REQUEST_WORDS = split_list("""
     say said says tell told talk talked discuss discussed mention mentioned bring brought conversation conversations
     chat chats list order summary summarize summarise overview recap remember recall remind give show walk provide let
     know please different aspect aspects various item items thing things throughout across
@@ -100,7 +100,7 @@ ASKS_PAST = re.compile(
 
 # In a turn. Looking for a word in a set is many times cheaper than a pattern over the text, and every turn is looked
 # at: so the words come first, and a pattern runs only where one of its words is there, or a Chinese character.
-TIME_WORDS = _words("""
+TIME_WORDS = split_list("""
     yesterday today tonight tomorrow ago last next morning week weeks weekend weekends month months year years day days
     since recently january february march april june july august september october november december monday tuesday
     wednesday thursday friday saturday sunday
@@ -110,12 +110,12 @@ CJK_TIME = re.compile(
     r"昨天|今天|明天|后天|上周|下周|周[一二三四五六日末]|星期|月|\d+[号日点年]|[一二三四五六七八九十]点"
     r"|上午|下午|晚上|早上|去年|今年|明年"
 )
-INSTRUCTION_WORDS = _words("always never now future ask")
+INSTRUCTION_WORDS = split_list("always never now future ask")
 STANDING_INSTRUCTION = re.compile(
     r"^\W*(please )?(always|never|from now on|in future)\b|\b(when|whenever|if|every time|each time) i ask\b"
     r"|\bfrom now on\b|以后(请|都|不要)|每次(都|我)|从现在起|请(总是|始终|不要)"
 )
-PREFERENCE_WORDS = _words("""
+PREFERENCE_WORDS = split_list("""
     prefer preferred preference prefers rather like love enjoy hate dislike avoid favorite favourite instead
 """)
 PREFERENCE = re.compile(

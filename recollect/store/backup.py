@@ -39,6 +39,7 @@ from recollect.store.migrate import (
     owner_transaction,
     read_differences,
     read_facts,
+    read_rows,
     read_status,
     repair_access,
     start_schema,
@@ -121,7 +122,7 @@ async def show_everything(connection: Owner) -> None:
     status = await read_status(connection)
     if not status.applied:
         raise SchemaMismatch("there is nothing to back up: the database has no schema of Recollect")
-    [role] = await (await connection.execute(queries()["server.role"])).fetchall()
+    [role] = await read_rows(connection, "server.role")
     refuse_hidden_rows(role, status, await read_differences(connection))
     # Who bypasses row-level security gets an error where it would bind them after all. It binds the owner, whose
     # policies are in place.
@@ -157,7 +158,7 @@ async def write_archive(connection: Owner, archive: zipfile.ZipFile, progress: P
         tables.append(await write_rows(connection, archive, table, names))
         if tables[-1].rows != counts[table]:
             raise SchemaMismatch(f"{table} has {counts[table]} rows and {tables[-1].rows} were read: please report it")
-    sequences = await (await connection.execute(queries()["backup.sequences"])).fetchall()
+    sequences = await read_rows(connection, "backup.sequences")
     manifest = Manifest(
         format=FORMAT,
         made_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -173,8 +174,7 @@ async def write_archive(connection: Owner, archive: zipfile.ZipFile, progress: P
 
 
 async def read_columns(connection: Owner) -> dict[str, list[str]]:
-    found = await (await connection.execute(queries()["backup.columns"])).fetchall()
-    return {row.table_name: row.columns for row in found}
+    return {row.table_name: row.columns for row in await read_rows(connection, "backup.columns")}
 
 
 async def count_rows(connection: Owner, table: str) -> int:
@@ -288,7 +288,8 @@ async def drop_schema(connection: Owner, force: bool) -> None:
         return
     await lift_row_security(connection)
     tables = [table for table in await read_columns(connection) if table not in NOT_DATA]
-    held = [table for table in tables if await has_rows(connection, table)]
+    find = "SELECT FROM {table} LIMIT 1"
+    held = [table for table in tables if (await connection.execute(table_statement(find, table))).rowcount > 0]
     if held and not force:
         raise Conflict(
             f"the database is not empty ({', '.join(held)}): restore into another one, or replace everything that is in"
@@ -296,11 +297,6 @@ async def drop_schema(connection: Owner, force: bool) -> None:
         )
     await connection.execute("DROP SCHEMA recollect CASCADE")
     await connection.execute(queries()["backup.row_security"], {"value": "on"})
-
-
-async def has_rows(connection: Owner, table: str) -> bool:
-    found = await connection.execute(table_statement("SELECT FROM {table} LIMIT 1", table))
-    return found.rowcount > 0
 
 
 async def lift_row_security(connection: Owner) -> None:
@@ -346,6 +342,6 @@ async def load_rows(connection: Owner, path: Path, manifest: Manifest, progress:
 async def order_tables(connection: Owner, tables: Iterable[str]) -> list[str]:
     """Return the tables, each after those it refers to."""
     order: TopologicalSorter[str] = TopologicalSorter(dict.fromkeys(tables, ()))
-    for row in await (await connection.execute(queries()["backup.references"])).fetchall():
+    for row in await read_rows(connection, "backup.references"):
         order.add(row.table_name, row.needs)
     return list(order.static_order())

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 import select
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar, cast
 
@@ -40,16 +40,9 @@ KEEPALIVES = {
     "keepalives_interval": 3,
     "keepalives_count": 3,
 }
-POLLED = {
-    Wait.R: select.POLLIN,
-    Wait.W: select.POLLOUT,
-    Wait.RW: select.POLLIN | select.POLLOUT,
-}
-READY = {
-    select.POLLIN: Ready.R,
-    select.POLLOUT: Ready.W,
-    select.POLLIN | select.POLLOUT: Ready.RW,
-}
+BOTH = select.POLLIN | select.POLLOUT
+POLLED = {Wait.R: select.POLLIN, Wait.W: select.POLLOUT, Wait.RW: BOTH}
+READY = {select.POLLIN: Ready.R, select.POLLOUT: Ready.W, BOTH: Ready.RW}
 
 
 class EmbeddedServer:
@@ -93,15 +86,11 @@ def normalize_dsn(setting: str, dsn: str) -> str:
     except psycopg.ProgrammingError:
         # Not quoted: it may hold a password.
         raise InvalidSetting(setting, "is not a connection string (postgresql://user:password@host/database)") from None
-    return make_conninfo(dsn, **{**choose_timeouts(said), **said})
-
-
-def choose_timeouts(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return timeouts for a host that does not answer, as defaults of the DSN. Local sockets need only the first;
-    without a host, PGHOST may name one."""
+    # Local sockets need no keepalives; without a host, PGHOST may name one.
     hosts = str(said.get("host") or "").split(",")
     is_local = not said.get("hostaddr") and all(host.startswith(("/", "@")) for host in hosts)
-    return {"connect_timeout": CONNECT_SECONDS, **({} if is_local else KEEPALIVES)}
+    timeouts: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS, **({} if is_local else KEEPALIVES)}
+    return make_conninfo(dsn, **{**timeouts, **said})
 
 
 async def open_database(dsn: str, settings: Settings, server: EmbeddedServer | None = None) -> Database:
@@ -118,6 +107,9 @@ async def open_database(dsn: str, settings: Settings, server: EmbeddedServer | N
 async def open_pool(
     dsn: str, settings: Settings, connection_class: type[AsyncConnection[Row]], halfvec: TypeInfo, patience: float
 ) -> AsyncConnectionPool[Connection]:
+    async def configure(connection: Connection) -> None:
+        register_vectors(connection, halfvec)
+
     pool = AsyncConnectionPool(
         dsn,
         connection_class=connection_class,
@@ -125,7 +117,7 @@ async def open_pool(
         min_size=min(1, settings.pool_size),
         max_size=settings.pool_size + settings.max_overflow,
         timeout=patience,
-        configure=build_configure(halfvec),
+        configure=configure,
         open=False,
     )
     await pool.open()
@@ -190,10 +182,8 @@ async def inspect_server(dsn: str, setup: Sequence[Statement] = ()) -> tuple[Typ
             for name, parameters in setup:
                 await connection.execute(queries()[name], parameters)
             halfvec = await TypeInfo.fetch(connection, "halfvec")
-    except psycopg.errors.InsufficientPrivilege as error:
-        raise SchemaMismatch(f"the login may not act as {APP_ROLE}: GRANT {APP_ROLE} TO it") from error
-    except psycopg.OperationalError as error:
-        if "set role" in str(error):
+    except (psycopg.errors.InsufficientPrivilege, psycopg.OperationalError) as error:
+        if isinstance(error, psycopg.errors.InsufficientPrivilege) or "set role" in str(error):
             raise SchemaMismatch(f"the login may not act as {APP_ROLE}: GRANT {APP_ROLE} TO it") from error
         raise StoreUnavailable(f"PostgreSQL does not answer: {get_first_line(error)}") from error
     if role is None or role[1] or role[2]:
@@ -204,13 +194,6 @@ async def inspect_server(dsn: str, setup: Sequence[Statement] = ()) -> tuple[Typ
     if halfvec is None:
         raise SchemaMismatch("the type halfvec is not visible: create the extension vector (0.7 or later) in public")
     return halfvec, bool(role[3])
-
-
-def build_configure(halfvec: TypeInfo) -> Any:
-    async def configure(connection: Connection) -> None:
-        register_vectors(connection, halfvec)
-
-    return configure
 
 
 class EagerConnection(AsyncConnection[Row]):

@@ -16,11 +16,11 @@ import logging
 import re
 import select
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor
@@ -43,16 +43,12 @@ NOUNS = (
 @cache
 def queries() -> dict[str, bytes]:
     """Return every named query, as the driver wants it."""
-    folder = files("recollect.store")
-    return {
-        name: sql for noun in NOUNS for name, sql in _split_queries(noun, folder.joinpath(f"{noun}.sql").read_text())
-    }
-
-
-def _split_queries(noun: str, text: str) -> list[tuple[str, bytes]]:
-    _, *blocks = _NAME.split(text)
-    names, bodies = blocks[::2], blocks[1::2]
-    return [(f"{noun}.{name}", body.strip().rstrip(";").encode()) for name, body in zip(names, bodies, strict=True)]
+    found: dict[str, bytes] = {}
+    for noun in NOUNS:
+        _, *blocks = _NAME.split(files("recollect.store").joinpath(f"{noun}.sql").read_text())
+        for name, body in zip(blocks[::2], blocks[1::2], strict=True):
+            found[f"{noun}.{name}"] = body.strip().rstrip(";").encode()
+    return found
 
 
 log = logging.getLogger("recollect.store")
@@ -60,6 +56,7 @@ log = logging.getLogger("recollect.store")
 Statement: TypeAlias = tuple[str, Mapping[str, Any]]
 Row: TypeAlias = tuple[Any, ...]
 Connection: TypeAlias = AsyncConnection[Row]
+T = TypeVar("T")
 
 # The transaction was rolled back and can be retried: serialization failure, deadlock.
 ROLLED_BACK = ("40001", "40P01")
@@ -108,18 +105,12 @@ class Database:
     ) -> list[list[Row]]:
         """Run the statements in one transaction and one round trip; return the rows of each. A read that always uses a
         short key need not be `planned` again each time."""
-        opening: Statement = (choose_opening(write or not planned), {})
+        opening: Statement = ("server.open_scope_to_write" if write or not planned else "server.open_scope", {})
         if self._standby is not None and not write:
             rows = await self._read_from_standby(self._standby, scope, [opening, *statements])
             if rows is not None:
                 return rows[1:]
-        attempt = 0
-        while True:
-            attempt += 1
-            try:
-                return (await self._fetch(scope, [opening, *statements]))[1:]
-            except DRIVER_ERRORS as error:
-                await wait_to_repeat(error, attempt, write)
+        return (await repeat_lost(lambda: self._fetch(scope, [opening, *statements]), write))[1:]
 
     async def read(self, scope: ScopeId, name: str, /, **parameters: Any) -> list[Row]:
         """Run one statement that reads; return its rows."""
@@ -131,7 +122,7 @@ class Database:
         [rows] = await self.run(scope, (name, parameters), write=True)
         return rows
 
-    async def _fetch(self, scope: ScopeId, statements: Sequence[Statement]) -> list[list[Row]]:
+    async def _fetch(self, scope: ScopeId | None, statements: Sequence[Statement]) -> list[list[Row]]:
         async with self._connection() as connection:
             cursors = await self._run_pipeline(connection, statements, scope)
             return [await cursor.fetchall() if has_rows(cursor) else [] for cursor in cursors]
@@ -214,53 +205,36 @@ class Database:
             raise first
         return cursors[len(self._setup) :]
 
-    async def _run_alone(self, connection: Connection, name: str, parameters: Mapping[str, Any]) -> AsyncCursor[Row]:
-        if self._is_lone_enough:
-            return await self._open_cursor(connection, name).execute(queries()[name], parameters)
-        [cursor] = await self._run_pipeline(connection, [(name, parameters)], None)
-        return cursor
+    async def _fetch_alone(self, name: str, parameters: Mapping[str, Any]) -> list[Row]:
+        if not self._is_lone_enough:
+            return (await self._fetch(None, [(name, parameters)]))[0]
+        async with self._connection() as connection:
+            cursor = await self._open_cursor(connection, name).execute(queries()[name], parameters)
+            return await cursor.fetchall() if has_rows(cursor) else []
 
     async def write_one(self, scope: ScopeId, name: str, parameters: Mapping[str, Any]) -> list[Row]:
         """Run one statement that opens its scope itself; return its rows."""
-        attempt = 0
-        while True:
-            attempt += 1
-            try:
-                async with self._connection() as connection:
-                    cursor = await self._run_alone(connection, name, {"scope": scope, **parameters})
-                    return await cursor.fetchall()
-            except DRIVER_ERRORS as error:
-                await wait_to_repeat(error, attempt, write=True)
+        return await repeat_lost(lambda: self._fetch_alone(name, {"scope": scope, **parameters}), write=True)
 
     @asynccontextmanager
     async def transaction(self, scope: ScopeId) -> AsyncIterator[Transaction]:
         """Open a transaction of several round trips."""
-        try:
+        opening = "server.open_scope_to_write", {"scope": scope}
+        with translated_errors():
             async with self._connection() as connection, connection.transaction():
-                for name, parameters in (*self._setup, (choose_opening(write=True), {"scope": scope})):
+                for name, parameters in (*self._setup, opening):
                     await self._open_cursor(connection, name).execute(queries()[name], parameters)
                 yield Transaction(self, connection, scope)
-        except DRIVER_ERRORS as error:
-            raise translate_error(error) from error
 
     async def ask(self, name: str, /, **parameters: Any) -> list[Row]:
         """Run one statement outside any scope; row-level security hides all users' rows from it."""
-        try:
-            async with self._connection() as connection:
-                cursor = await self._run_alone(connection, name, parameters)
-                return await cursor.fetchall() if has_rows(cursor) else []
-        except DRIVER_ERRORS as error:
-            raise translate_error(error) from error
+        with translated_errors():
+            return await self._fetch_alone(name, parameters)
 
     async def ask_as_operator(self, name: str, /, **parameters: Any) -> list[Row]:
         """Run one statement as `recollect_operator`, which may read across scopes; return its rows."""
-        try:
-            async with self._connection() as connection:
-                statements = [("server.become_operator", {}), (name, parameters)]
-                _, cursor = await self._run_pipeline(connection, statements, None)
-                return await cursor.fetchall() if has_rows(cursor) else []
-        except DRIVER_ERRORS as error:
-            raise translate_error(error) from error
+        with translated_errors():
+            return (await self._fetch(None, [("server.become_operator", {}), (name, parameters)]))[1]
 
     def _open_cursor(self, connection: Connection, name: str) -> AsyncCursor[Row]:
         """Return a cursor for the named query, which is logged if the setting says so."""
@@ -297,16 +271,26 @@ class Transaction:
         """Return how many rows a statement changed."""
         return (await self._execute(name, parameters)).rowcount
 
+    async def delete(self, nouns: Iterable[str], name: str, /, **parameters: Any) -> dict[str, int]:
+        """Run the statement of this name of each noun, in order; return how many rows each deleted."""
+        return {noun: await self.count(f"{noun}.{name}", **parameters) for noun in nouns}
+
     async def _execute(self, name: str, parameters: Mapping[str, Any]) -> AsyncCursor[Row]:
         cursor = self._database._open_cursor(self._connection, name)
         return await cursor.execute(queries()[name], {"scope": self._scope, **parameters})
 
 
-async def wait_to_repeat(error: Exception, attempt: int, write: bool) -> None:
-    """Pause before the next attempt; raise the translated error if there is none, or if repeating is not safe."""
-    if attempt == TRIES or not can_repeat(error, write):
-        raise translate_error(error) from error
-    await asyncio.sleep(0.02 * attempt)
+async def repeat_lost(fetch: Callable[[], Awaitable[T]], write: bool) -> T:
+    """Return what `fetch` returns; try again after an error, a few times and if that is safe."""
+    for attempt in range(1, TRIES):
+        try:
+            return await fetch()
+        except DRIVER_ERRORS as error:
+            if not can_repeat(error, write):
+                raise translate_error(error) from error
+            await asyncio.sleep(0.02 * attempt)
+    with translated_errors():
+        return await fetch()
 
 
 def find_first_error(error: psycopg.Error) -> psycopg.Error:
@@ -322,10 +306,6 @@ def queue_command(connection: Connection, command: bytes) -> None:
     cursor for it would cost as much as a query; psycopg's `transaction()` waits for an answer in between."""
     for _ in connection._exec_command(command):
         raise RuntimeError("the connection is not in pipeline mode")
-
-
-def choose_opening(write: bool) -> str:
-    return "server.open_scope_to_write" if write else "server.open_scope"
 
 
 def has_rows(cursor: AsyncCursor[Row]) -> bool:
@@ -348,6 +328,15 @@ def is_hung_up(connection: Connection) -> bool:
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN | select.POLLHUP)
     return bool(poll.poll(0))
+
+
+@contextmanager
+def translated_errors() -> Iterator[None]:
+    """Raise the driver's errors as ours."""
+    try:
+        yield
+    except DRIVER_ERRORS as error:
+        raise translate_error(error) from error
 
 
 def translate_error(error: Exception) -> RecollectError:

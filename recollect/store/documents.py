@@ -18,7 +18,7 @@ from recollect.recall.document_rank import POSTING, Found, Run, Shelf
 from recollect.recall.spelling import beginnings, second_letters
 from recollect.store.database import Row, Statement, StorePart, Transaction
 from recollect.store.memories import write_audit
-from recollect.store.wire_format import VectorArray, Vectors, encode_json, to_row
+from recollect.store.wire_format import VectorArray, Vectors, encode_json, to_row, wrap_vector
 from recollect.values.audit import AuditEntry
 from recollect.values.document import (
     Chunk,
@@ -127,7 +127,7 @@ class DocumentStore(StorePart):
         async with self._database.transaction(scope) as transaction:
             if not await transaction.rows("document.lock_one", id=document):
                 return None
-            rows = {noun: await transaction.count(f"{noun}.delete_document", id=document) for noun in DOCUMENT_TABLES}
+            rows = await transaction.delete(DOCUMENT_TABLES, "delete_document", id=document)
             await write_audit(transaction, entry, now)
             return rows
 
@@ -135,8 +135,7 @@ class DocumentStore(StorePart):
 
     async def find_work(self, model: int | None, most: int) -> list[DocumentPlace]:
         """Return documents of any scope that are unread or lack the model's vectors."""
-        rows = await self._database.ask_as_operator("document.work", model=model, most=most)
-        return [(row[0], row[1]) for row in rows]
+        return await self._database.ask_as_operator("document.work", model=model, most=most)
 
     async def list_work(self, scope: ScopeId, model: int | None) -> list[DocumentId]:
         return [row[0] for row in await self._database.read(scope, "document.work_of_scope", model=model)]
@@ -201,7 +200,6 @@ DOCUMENT = np.dtype([("id", "V16"), ("number", ">i8"), ("chunks", ">i4"), ("word
 RUN = np.dtype([("document", ">i8"), ("first", ">i4"), ("bytes", ">i4")])
 MOST_LEXEMES = 3_000  # that a question with unknown words may walk over
 ChunkKey = tuple[DocumentId, int]
-Nearest = list[tuple[DocumentId, int, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,13 +224,8 @@ class ChunkArms:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return {
-            "terms": list(self.terms),
-            "vector": None if self.vector is None else VectorArray(self.vector[None, :]),
-            "model": self.model,
-            "documents": None if self.documents is None else list(self.documents),
-            "limit": self.limit,
-        }
+        lists = {"terms": list(self.terms), "documents": None if self.documents is None else list(self.documents)}
+        return {**to_row(self), **lists, "vector": wrap_vector(self.vector)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +234,7 @@ class ChunkCandidates:
 
     documents: bytes
     postings: Sequence[tuple[str, bytes, bytes]]
-    nearest: Nearest
+    nearest: Sequence[tuple[DocumentId, int, float]]
 
 
 class ChunkStore(StorePart):
@@ -284,8 +277,7 @@ class ChunkStore(StorePart):
         if arms.vector is not None:
             statements.append(("chunk_vector.nearest", parameters))
         documents, postings, *nearest = await self._database.run(scope, *statements)
-        near = [(row[0], row[1], row[2]) for row in nearest[0]] if nearest else []
-        return ChunkCandidates(documents[0][0] or b"", [(row[0], row[1], row[2]) for row in postings], near)
+        return ChunkCandidates(documents[0][0] or b"", postings, nearest[0] if nearest else [])
 
     async def find_similar_words(self, scope: ScopeId, words: Sequence[str], least: float) -> dict[str, str]:
         """Return, for each word that no document has, the most similar one that some document has."""
@@ -302,7 +294,7 @@ class ChunkStore(StorePart):
     async def add_words(self, scope: ScopeId, arms: ChunkArms, found: ChunkCandidates) -> ChunkCandidates:
         """Return the candidates with the postings of further terms."""
         rows = await self._database.read(scope, "posting.find", **arms.parameters)
-        return replace(found, postings=[*found.postings, *((row[0], row[1], row[2]) for row in rows)])
+        return replace(found, postings=[*found.postings, *rows])
 
     async def load_cosines(
         self, scope: ScopeId, keys: Sequence[ChunkKey], arms: ChunkArms, whole: bool
@@ -310,7 +302,11 @@ class ChunkStore(StorePart):
         """Return the cosine of some chunks to the question and, if asked for, their vectors."""
         listed = encode_json([{"d": document, "i": index} for document, index in keys])
         rows = await self._database.read(scope, "chunk_vector.of_chunks", **arms.parameters, keys=listed, whole=whole)
-        return {(row[0], row[1]): (row[2], _decode_vector(row[3])) for row in rows}
+        # The output of halfvec_send: a four-byte header, then the values.
+        return {
+            (document, index): (cosine, sent and np.frombuffer(sent, ">f2", offset=4).astype(np.float32))
+            for document, index, cosine, sent in rows
+        }
 
     async def load_chunks(
         self, scope: ScopeId, owner: Owner, keys: Sequence[ChunkKey]
@@ -370,11 +366,6 @@ def _concatenate(some: Sequence[Found]) -> Found:
 def _vector_statement(document: DocumentId, chunks: Sequence[Chunk], vectors: Vectors, model: int | None) -> Statement:
     places = [chunk.index for chunk in chunks]
     return "chunk_vector.add", {"id": document, "model": model, "places": places, "vectors": VectorArray(vectors)}
-
-
-def _decode_vector(sent: bytes | None) -> Floats | None:
-    """Decode the output of halfvec_send: a four-byte header, then the values."""
-    return None if sent is None else np.frombuffer(sent, ">f2", offset=4).astype(np.float32)
 
 
 def as_chunk(row: Row) -> Chunk:

@@ -52,6 +52,7 @@ from recollect.store.embedded_files import (
     refuse_unreachable,
     run,
     trim_log,
+    write_synced,
 )
 
 START_SECONDS = 300
@@ -140,7 +141,8 @@ def attach(home: Path, *, keep_running: bool = False) -> Attachment:
         make_root(site)
         with _hold_lock(site):
             trim_log(site.log)
-            seat = _take_seat(site)
+            seat, _ = tempfile.mkstemp(prefix=f"{os.getpid()}-", dir=site.users)
+            fcntl.flock(seat, fcntl.LOCK_EX)
             try:
                 server = _wait_until_ready(site) or _start(site)
                 if keep_running:
@@ -189,12 +191,6 @@ def _hold_lock(site: Site) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
-
-
-def _take_seat(site: Site) -> int:
-    seat, _ = tempfile.mkstemp(prefix=f"{os.getpid()}-", dir=site.users)
-    fcntl.flock(seat, fcntl.LOCK_EX)
-    return seat
 
 
 def _list_attached(site: Site, *, tidy: bool = False) -> tuple[int, ...]:
@@ -321,7 +317,11 @@ def write_settings(site: Site, *, restart_after_crash: bool) -> None:
         cache=memory // 2,
         restart="on" if restart_after_crash else "off",
     )
-    _write(site.data / "recollect.conf", settings)
+    path = site.data / "recollect.conf"
+    fresh = path.with_name(f"{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    write_synced(fresh, settings, os.O_CREAT | os.O_EXCL)
+    fresh.replace(path)
 
 
 def _measure_memory() -> int:
@@ -332,20 +332,12 @@ def _measure_memory() -> int:
     return memory // 2**20
 
 
-def _write(path: Path, text: str) -> None:
-    fresh = path.with_name(f"{path.name}.new")
-    fresh.unlink(missing_ok=True)
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
-
-
 def ensure_socket_folder(site: Site) -> Path:
     """Return a folder that only the server's user can enter, with a path short and plain enough for a socket."""
     folder = site.root / "socket"
-    if not _is_socket_path(folder):
+    # 103 bytes is the smallest limit among the systems we run on; commas would be read as a list of hosts.
+    is_plain = re.fullmatch(r"[^,'\"\\\x00-\x1f]+", str(folder)) is not None
+    if not is_plain or len(os.fsencode(folder / f".s.PGSQL.{PORT}")) > 103:
         digest = hashlib.sha256(os.fsencode(site.root)).hexdigest()[:12]
         folder = Path(f"/tmp/recollect-{site.uid}-{digest}")
     with contextlib.suppress(FileExistsError):
@@ -361,9 +353,3 @@ def ensure_socket_folder(site: Site) -> Path:
             "remove it and try again, or set RECOLLECT_HOME to another folder with a short path."
         )
     return folder
-
-
-def _is_socket_path(folder: Path) -> bool:
-    # 103 bytes is the smallest limit among the systems we run on; commas would be read as a list of hosts.
-    plain = re.fullmatch(r"[^,'\"\\\x00-\x1f]+", str(folder)) is not None
-    return plain and len(os.fsencode(folder / f".s.PGSQL.{PORT}")) <= 103

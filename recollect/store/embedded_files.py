@@ -57,7 +57,7 @@ ADVICE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Site:
     """The folder of one embedded server, and the user that runs it."""
 
@@ -65,33 +65,14 @@ class Site:
     uid: int
     gid: int
 
-    @property
-    def data(self) -> Path:
-        return self.root / MAJOR
-
-    @property
-    def log(self) -> Path:
-        return self.root / f"{MAJOR}.log"
-
-    @property
-    def alive(self) -> Path:
-        return self.root / f"{MAJOR}.alive"
-
-    @property
-    def lock(self) -> Path:
-        return self.root / "lock"
-
-    @property
-    def users(self) -> Path:
-        return self.root / "users"
-
-    @property
-    def keep_running(self) -> Path:
-        return self.root / "keep-running"
-
-    @property
-    def is_other_user(self) -> bool:
-        return self.uid != os.geteuid()
+    def __post_init__(self) -> None:
+        self.data = self.root / MAJOR
+        self.log = self.root / f"{MAJOR}.log"
+        self.alive = self.root / f"{MAJOR}.alive"
+        self.lock = self.root / "lock"
+        self.users = self.root / "users"
+        self.keep_running = self.root / "keep-running"
+        self.is_other_user = self.uid != os.geteuid()
 
 
 @contextlib.contextmanager
@@ -123,7 +104,13 @@ def locate_site(home: Path) -> Site:
 def _choose_account(data: Path) -> pwd.struct_passwd:
     # The data's owner stays in charge, also when a better account turns up later.
     if data.exists():
-        return _find_account(data.stat().st_uid)
+        uid = data.stat().st_uid
+        try:
+            return pwd.getpwuid(uid)
+        except KeyError:
+            raise EmbeddedServerFailed(
+                f"The data belongs to user id {uid}, which has no name here; chown -R it to the user who should run it."
+            ) from None
     for name in SERVER_ACCOUNTS:
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(name)
@@ -133,22 +120,18 @@ def _choose_account(data: Path) -> pwd.struct_passwd:
     )
 
 
-def _find_account(uid: int) -> pwd.struct_passwd:
-    try:
-        return pwd.getpwuid(uid)
-    except KeyError:
-        raise EmbeddedServerFailed(
-            f"The data belongs to user id {uid}, which has no name here; chown -R it to the user who should run it."
-        ) from None
-
-
 def make_root(site: Site) -> None:
     """Create the server's folder and `home` above it; refuse one that belongs to another user."""
     mode = 0o711 if site.is_other_user else 0o700
     for folder in (site.root.parent, site.root):
         _make_folder(folder, mode)
     for folder in (site.root.parent, site.root) if site.is_other_user else (site.root,):
-        _refuse_foreign(folder)
+        owner = folder.stat().st_uid
+        if owner != os.geteuid():
+            raise EmbeddedServerFailed(
+                f"{folder} belongs to {get_user_name(owner)}, not to {get_user_name(os.geteuid())}; "
+                "run Recollect as its owner, or set RECOLLECT_HOME to a folder of your own."
+            )
     _make_folder(site.users, 0o700)
 
 
@@ -157,15 +140,6 @@ def _make_folder(folder: Path, mode: int) -> None:
         return
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(mode)
-
-
-def _refuse_foreign(folder: Path) -> None:
-    owner = folder.stat().st_uid
-    if owner != os.geteuid():
-        raise EmbeddedServerFailed(
-            f"{folder} belongs to {get_user_name(owner)}, not to {get_user_name(os.geteuid())}; "
-            "run Recollect as its owner, or set RECOLLECT_HOME to a folder of your own."
-        )
 
 
 def get_user_name(uid: int) -> str:
@@ -302,17 +276,13 @@ def trim_log(log: Path) -> None:
 def ensure_data(site: Site, bin_folder: Path) -> None:
     """Make sure that a complete data folder of our version exists."""
     if not site.data.exists():
-        _refuse_other_version(site)
+        others = sorted(folder.name for folder in site.root.iterdir() if folder.name.isdigit() and folder.is_dir())
+        if others:
+            raise EmbeddedServerFailed(_describe_version(site.root / others[-1], others[-1]))
         _initialise(site, bin_folder)
     _refuse_unusable_data(site)
     if stat.S_IMODE(site.data.stat().st_mode) & 0o077 and not site.data.is_symlink():
         site.data.chmod(0o700)
-
-
-def _refuse_other_version(site: Site) -> None:
-    others = sorted(folder.name for folder in site.root.iterdir() if folder.name.isdigit() and folder.is_dir())
-    if others:
-        raise EmbeddedServerFailed(_describe_version(site.root / others[-1], others[-1]))
 
 
 def _describe_version(folder: Path, version: str) -> str:
@@ -345,9 +315,15 @@ def _initialise(site: Site, bin_folder: Path) -> None:
     try:
         os.chown(folder, site.uid, site.gid)
         _initdb(site, bin_folder, folder)
-        _append(folder / "postgresql.conf", "\ninclude_if_exists = 'recollect.conf'\n")
+        write_synced(
+            folder / "postgresql.conf", "\ninclude_if_exists = 'recollect.conf'\n", os.O_APPEND | os.O_NOFOLLOW
+        )
         folder.rename(site.data)
-        _sync(site.root)
+        handle = os.open(site.root, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -363,16 +339,9 @@ def _initdb(site: Site, bin_folder: Path, folder: Path) -> None:
         raise EmbeddedServerFailed(describe_failure(f"initdb could not make {site.data}", done.stdout))
 
 
-def _append(path: Path, text: str) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW), "a") as file:
+def write_synced(path: Path, text: str, how: int) -> None:
+    """Write a text to a file opened with these flags, and to the disk."""
+    with os.fdopen(os.open(path, os.O_WRONLY | how, 0o644), "w") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -25,15 +25,7 @@ from recollect.values.scope import ConversationId, MemoryId, ScopeId
 
 # In deletion order: requests before turns, by whose words they are found; conversations last: turns refer to them.
 CONVERSATION_TABLES = (
-    "request",
-    "embedding",
-    "chapter",
-    "sketch",
-    "turn",
-    "episode",
-    "evidence",
-    "idempotency",
-    "conversation",
+    *("request", "embedding", "chapter", "sketch", "turn", "episode", "evidence", "idempotency", "conversation"),
 )
 USER_TABLES = (*CONVERSATION_TABLES[:-1], "memory", "tally", "holder", *DOCUMENT_TABLES, "conversation")
 PSEUDONYM = "somebody"  # replaces the name of a forgotten person
@@ -60,10 +52,7 @@ class ErasureStore(StorePart):
             said = await transaction.rows("evidence.keys_of_conversation", conversation=conversation)
             taught = await transaction.rows("evidence.asked_in", conversation=conversation)
             keys = list(dict.fromkeys([*(key for (key,) in said), *(key for _, _, key in taught)]))
-            rows = {
-                noun: await transaction.count(f"{noun}.delete_one", conversation=conversation)
-                for noun in CONVERSATION_TABLES
-            }
+            rows = await transaction.delete(CONVERSATION_TABLES, "delete_one", conversation=conversation)
             rows["evidence"] += await _drop_questions(transaction, taught)
             rows["evidence"] += await _drop_quotations(transaction, keys)
             erased = await rebuild_memories(transaction, keys, rows, now)
@@ -93,7 +82,7 @@ class ErasureStore(StorePart):
         async with self._database.transaction(scope) as transaction:
             locked = [row[0] for row in await transaction.rows("conversation.lock_all")]
             await transaction.rows("document.lock_all")
-            rows = {noun: await transaction.count(f"{noun}.delete_all", conversations=locked) for noun in USER_TABLES}
+            rows = await transaction.delete(USER_TABLES, "delete_all", conversations=locked)
             await transaction.rows("audit.forget_actor", user=name, pseudonym=OWN_NAME)
             if any(rows.values()):
                 await write_audit(transaction, AuditEntry(actor, "forgot", "everything", {"rows": rows}), now)

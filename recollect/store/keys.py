@@ -82,18 +82,15 @@ class KeyStore(StorePart):
                 raise
             return seen
         found = ApiKey(*rows[0]) if rows else None
-        # Another task may have revoked it meanwhile: such an answer is used, but not cached.
-        if changes == self._changes:
-            self._remember(digest, found)
-        return found
-
-    def _remember(self, digest: bytes, found: ApiKey | None) -> None:
+        if changes != self._changes:
+            return found  # another task may have revoked it meanwhile: this answer is used, but not cached
         if found is not None:
             self._known.put(digest, found)
             self._seen.put(digest, found)
         else:
             self._unknown.put(digest, True)
             self._seen.drop(digest)
+        return found
 
     async def has_any(self) -> bool:
         """Return whether a key was ever created; once True it stays True."""

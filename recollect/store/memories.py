@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from recollect.learning.reconcile import TAIL, Changes, Order, Support, Tail
+from recollect.learning.reconcile import TAIL, Changes, Support, Tail
 from recollect.recall.lexemes import lexemes
 from recollect.recall.sketch import quoted, tsvector
 from recollect.store.database import Row, Statement, StorePart, Transaction
@@ -91,7 +91,11 @@ class MemoryStore(StorePart):
         )
 
         def build() -> Tail:
-            return Tail([as_supported(row) for row in active], {row[0]: as_order(row[1:]) for row in last})
+            orders = {
+                key: (said_at, conversation is None, str(conversation), turn or 0, str(id_))
+                for key, said_at, conversation, turn, id_ in last
+            }
+            return Tail([as_supported(row) for row in active], orders)
 
         tail = await run_in_thread(build) if len(active) > MANY else build()
         return version[0][0] if version else 0, tail
@@ -160,9 +164,7 @@ def build_statements(holder: Holder, version: int, learned: Learned, now: dateti
     changed = [statement for rows, statement in candidates if rows]
     if changed:
         changed = [*advance_statements(holder, version, now), *changed]
-    tally: list[Statement] = [
-        ("tally.add", {"reason": reason, "count": count, "now": now}) for reason, count in learned.tally.items()
-    ]
+    tally = [("tally.add", {"reason": reason, "count": count, "now": now}) for reason, count in learned.tally.items()]
     return [*changed, *tally, *audit_statements(learned.audit_entries, now, has_holder=bool(changed))]
 
 
@@ -229,8 +231,3 @@ def list_slots(said: Evidence) -> list[tuple[str, str]]:
 def as_supported(row: Row) -> tuple[Memory, Support]:
     last = MEMORY_COLUMNS + SUPPORT_COLUMNS
     return as_memory(row[:MEMORY_COLUMNS]), Support(Evidence(*row[last:]), *row[MEMORY_COLUMNS:last])
-
-
-def as_order(row: Row) -> Order:
-    said_at, conversation, turn, id_ = row
-    return said_at, conversation is None, str(conversation), turn or 0, str(id_)

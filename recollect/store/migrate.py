@@ -5,23 +5,17 @@ application never uses the owner's connection. Roles, grants and policies are li
 restores them after every migration and with `recollect db migrate`, because a restore under another owner loses them.
 `vacuum_tables` removes erased rows from disk: PostgreSQL keeps a deleted row on its page until a vacuum, and cannot
 remove what an open transaction may still see.
-
-`plan_distribution` and `run_plan` turn the schema of one server into one of a Citus cluster, while it is in use. Every
-table with a `scope_id` is distributed by it, all in one colocation group, so that a scope is on one node. Small tables
-that every node needs become reference tables. The plan is made of what is not done yet: it can be interrupted and
-repeated, and a later migration's new tables are distributed by running it again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence, Set
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import chain
 from typing import Any, TypeAlias
 
 import psycopg
@@ -106,14 +100,20 @@ async def check_server(connection: Owner) -> None:
         )
 
 
+async def read_rows(connection: Owner, name: str) -> list[Any]:
+    """Return the rows of a named query."""
+    return await (await connection.execute(queries()[name])).fetchall()
+
+
 async def read_facts(connection: Owner) -> Any:
-    return await (await connection.execute(queries()["server.facts"])).fetchone()
+    [facts] = await read_rows(connection, "server.facts")
+    return facts
 
 
 async def read_status(connection: Owner) -> SchemaStatus:
     await connection.execute(SEARCH_PATH)
     facts = await read_facts(connection)
-    rows = await (await connection.execute(queries()["server.applied"])).fetchall() if facts.has_schema else []
+    rows = await read_rows(connection, "server.applied") if facts.has_schema else []
     known = {migration.version: migration.digest for migration in migrations()[1:]}
     applied = {row.version: row.digest for row in rows}
     return SchemaStatus(
@@ -187,8 +187,7 @@ async def apply(connection: Owner, migration: Migration) -> None:
 
 async def read_differences(connection: Owner) -> list[Difference]:
     """Return what is not as access.sql lists it: roles, owners, row-level security, policies, grants."""
-    found = await (await connection.execute(queries()["access.differences"])).fetchall()
-    return [Difference(row.kind, row.problem, row.remedy) for row in found]
+    return [Difference(*row) for row in await read_rows(connection, "access.differences")]
 
 
 async def repair_access(connection: Owner) -> list[Difference]:
@@ -203,7 +202,7 @@ async def repair_access(connection: Owner) -> list[Difference]:
                 # One by one: Citus passes on the text that it was sent, and takes one statement at a time.
                 for statement in (each.remedy or "").split("; "):
                     await connection.execute(statement.encode())
-    for row in await (await connection.execute(queries()["access.limits"])).fetchall():
+    for row in await read_rows(connection, "access.limits"):
         await connection.execute(row.remedy.encode())
     await connection.execute(SEARCH_PATH)
     return differences
@@ -215,7 +214,7 @@ PAUSE = 1.0  # seconds; statistics of connections that were just closed arrive w
 
 async def check_owner(connection: Owner) -> None:
     """Raise unless the connection may vacuum every table: PostgreSQL itself would only warn, and skip the table."""
-    facts = await _read_row(connection, "server.vacuuming")
+    [facts] = await read_rows(connection, "server.vacuuming")
     if facts.denied:
         raise InvalidSetting(
             "MEMORY_DB_ADMIN_CONNECTION_STRING",
@@ -225,198 +224,16 @@ async def check_owner(connection: Owner) -> None:
 
 async def vacuum_tables(connection: Owner) -> tuple[int, int]:
     """Vacuum every table of ours; return how many tables there are, and how many dead rows could not be removed."""
-    facts = await _read_row(connection, "server.vacuuming")
+    [facts] = await read_rows(connection, "server.vacuuming")
     names: list[sql.Composable] = [sql.Identifier("recollect", name) for name in facts.tables]
     # Also index entries of few rows, which a vacuum may leave: an index has the words of its columns.
     vacuum = sql.SQL("VACUUM (INDEX_CLEANUP ON) {}").format(sql.SQL(", ").join(names))
     await connection.execute(vacuum)
     for _ in range(TRIES - 1):
-        if not (await _read_row(connection, "server.dead_rows")).dead:
+        if not (await read_rows(connection, "server.dead_rows"))[0].dead:
             break
         await asyncio.sleep(PAUSE)
         await connection.execute(vacuum)
     if facts.can_checkpoint:
         await connection.execute("CHECKPOINT")
-    return len(facts.tables), (await _read_row(connection, "server.dead_rows")).dead
-
-
-async def _read_row(connection: Owner, name: str) -> Any:
-    return await (await connection.execute(queries()[name])).fetchone()
-
-
-# The first table; the others follow it. It has a row per scope.
-ANCHOR = "holder"
-SHARDS = 128
-CLUSTER_SERVER = 180000  # earlier, Citus cannot plan our SQL functions, which have parameters
-# Runs whole on the node of its scope, its first argument, if it is a transaction of its own.
-DELEGATED = "append_turns"
-# Dropped before the tables are moved and added again after: said here, or an interrupted run would lose them.
-REFERENCES = {
-    "chunk_scope_id_document_id_fkey": ("chunk", "(scope_id, document_id)", "document(scope_id, id)"),
-    "document_part_scope_id_document_id_fkey": ("document_part", "(scope_id, document_id)", "document(scope_id, id)"),
-    "turn_scope_id_conversation_id_fkey": ("turn", "(scope_id, conversation_id)", "conversation(scope_id, id)"),
-}
-
-Progress = Callable[[str, int, int], None]  # the step, how many are done, all
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    name: str
-    is_scoped: bool
-    has_key: bool
-    is_empty: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnRight:
-    """A right of the application's role on some columns of a table."""
-
-    table: str
-    name: str
-    columns: str
-
-
-@dataclass(frozen=True, slots=True)
-class Schema:
-    """What the database has."""
-
-    tables: Sequence[Table]
-    references: Set[str]  # names of the foreign keys that exist
-    functions: Sequence[str]
-    column_rights: Sequence[ColumnRight]
-    placed: Set[str]  # tables and functions that the cluster has already
-    has_logical_log: bool
-
-    def left(self, *, is_scoped: bool) -> list[Table]:
-        """Return the tables that the cluster does not have yet."""
-        return [table for table in self.tables if table.name not in self.placed and table.is_scoped == is_scoped]
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    what: str
-    sql: str
-
-
-async def plan_distribution(connection: Owner, shards: int = SHARDS) -> list[Step]:
-    """Return the statements that are still to be run; SchemaMismatch where the server cannot run them."""
-    await connection.execute(SEARCH_PATH)
-    [facts] = await _read(connection, "distribute.facts")
-    refuse_unsuitable(facts)
-    placed = await _read(connection, "distribute.placed")
-    return build_plan(await read_schema(connection, {row.name for row in placed}, facts.has_logical_log), shards)
-
-
-def refuse_unsuitable(facts: Any) -> None:
-    """Raise unless the server is a coordinator that can distribute tables."""
-    if not facts.has_citus:
-        remedy = (
-            "run CREATE EXTENSION citus in this database and add the workers with citus_add_node"
-            if facts.can_have_citus
-            else "install Citus 14 or later on it and on its workers; one PostgreSQL server needs no distribution"
-        )
-        raise SchemaMismatch(f"the server has no extension citus: {remedy}")
-    if facts.version < CLUSTER_SERVER:
-        raise SchemaMismatch("a cluster needs PostgreSQL 18 or later on every node")
-    if facts.has_logical_log and facts.plugins and "citus" not in facts.plugins:
-        raise SchemaMismatch(
-            f"output_plugin_libraries is {facts.plugins!r}, so Citus cannot move tables in use: add citus to it"
-        )
-
-
-async def read_schema(connection: Owner, placed: Set[str], has_logical_log: bool) -> Schema:
-    return Schema(
-        tables=[Table(*row) for row in await _read(connection, "distribute.schema")],
-        references={row.name for row in await _read(connection, "distribute.references")},
-        functions=[row.name for row in await _read(connection, "distribute.functions")],
-        column_rights=[ColumnRight(*row) for row in await _read(connection, "distribute.column_rights")],
-        placed=placed,
-        has_logical_log=has_logical_log,
-    )
-
-
-async def _read(connection: Owner, name: str) -> list[Any]:
-    return await (await connection.execute(queries()[name])).fetchall()
-
-
-def build_plan(schema: Schema, shards: int = SHARDS) -> list[Step]:
-    """Return the steps in their order: functions, which policies need on every node; reference tables; tables of
-    scopes, without the references between them; rights on columns, which do not move with a table; the function that
-    follows these tables; and the references again."""
-    scoped = sorted(schema.left(is_scoped=True), key=lambda table: (table.name != ANCHOR, table.name))
-    lost = REFERENCES.keys() - schema.references
-    dropped = find_references(scoped) - lost
-    functions = sorted(set(schema.functions) - schema.placed)
-    moving = [
-        *(distribute_function(name) for name in functions if not name.startswith(DELEGATED)),
-        *map(share_table, schema.left(is_scoped=False)),
-        *map(drop_reference, sorted(dropped)),
-        *chain.from_iterable(distribute_table(table, shards, schema.has_logical_log) for table in scoped),
-    ]
-    finishing = [
-        *(delegate_function(name) for name in functions if name.startswith(DELEGATED)),
-        *map(add_reference, [*sorted(dropped), *sorted(lost)]),
-    ]
-    # Nothing shows whether the nodes have them: they are granted again as long as there is anything to do.
-    rights = map(grant_columns, schema.column_rights) if moving or finishing else ()
-    return [*moving, *rights, *finishing]
-
-
-def distribute_function(name: str) -> Step:
-    return Step(f"function {name}", f"SELECT create_distributed_function('recollect.{name}')")
-
-
-def delegate_function(name: str) -> Step:
-    arguments = f"'recollect.{name}', 'of_scope', colocate_with => 'recollect.{ANCHOR}'"
-    return Step(f"delegate {name}", f"SELECT create_distributed_function({arguments})")
-
-
-def share_table(table: Table) -> Step:
-    return Step(f"reference table {table.name}", f"SELECT create_reference_table('recollect.{table.name}')")
-
-
-def grant_columns(right: ColumnRight) -> Step:
-    grant = f"GRANT {right.name} ({right.columns}) ON recollect.{right.table} TO recollect_app"
-    return Step(f"grant {right.name} on columns of {right.table}", grant)
-
-
-def drop_reference(name: str) -> Step:
-    return Step(f"drop {name}", f"ALTER TABLE recollect.{REFERENCES[name][0]} DROP CONSTRAINT {name}")
-
-
-def find_references(tables: Sequence[Table]) -> set[str]:
-    """Return the foreign keys from or to some tables."""
-    moving = {table.name for table in tables}
-    return {name for name, (table, _, to) in REFERENCES.items() if moving & {table, to.split("(")[0]}}
-
-
-def add_reference(name: str) -> Step:
-    table, columns, to = REFERENCES[name]
-    added = f"ADD CONSTRAINT {name} FOREIGN KEY {columns} REFERENCES recollect.{to}"
-    return Step(f"add {name}", f"ALTER TABLE recollect.{table} {added}")
-
-
-def distribute_table(table: Table, shards: int, has_logical_log: bool) -> Iterator[Step]:
-    """Yield the steps that distribute a table: while it is in use, if it has rows and the server's log can be
-    decoded."""
-    concurrently = has_logical_log and not table.is_empty
-    function = "create_distributed_table_concurrently" if concurrently else "create_distributed_table"
-    where = (
-        f"shard_count => {shards}, colocate_with => 'none'"
-        if table.name == ANCHOR
-        else f"colocate_with => 'recollect.{ANCHOR}'"
-    )
-    # Without a key a deleted row is found by all its columns.
-    if concurrently and not table.has_key:
-        yield Step(f"identify rows of {table.name}", f"ALTER TABLE recollect.{table.name} REPLICA IDENTITY FULL")
-    yield Step(f"distribute {table.name}", f"SELECT {function}('recollect.{table.name}', 'scope_id', {where})")
-    if concurrently and not table.has_key:
-        yield Step(f"reset {table.name}", f"ALTER TABLE recollect.{table.name} REPLICA IDENTITY DEFAULT")
-
-
-async def run_plan(connection: Owner, steps: Sequence[Step], progress: Progress) -> None:
-    """Run the steps, each by itself: tables that are in use cannot be moved inside a transaction."""
-    for done, step in enumerate(steps):
-        progress(step.what, done, len(steps))
-        await connection.execute(step.sql.encode())
+    return len(facts.tables), (await read_rows(connection, "server.dead_rows"))[0].dead

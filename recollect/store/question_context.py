@@ -13,11 +13,11 @@ from recollect.recall.sketch import quoted
 from recollect.store.database import Row, Statement, StorePart
 from recollect.store.memories import Lookup, as_memory, known_statement
 from recollect.store.terms import TermMeanings, as_term, meanings_statement, terms_statement
-from recollect.store.wire_format import VectorArray, Vectors, as_turn
+from recollect.store.wire_format import Vectors, as_turn, to_row, wrap_vector
 from recollect.store.work import as_episode
 from recollect.values.conversation import Episode, Turn, Window
 from recollect.values.memory import FACTS, Memory
-from recollect.values.resolution import Brief
+from recollect.values.resolution import Brief, Briefing
 from recollect.values.scope import Scope, ScopeId
 from recollect.values.term import Term
 
@@ -38,33 +38,30 @@ class QuestionContext:
 
 
 @dataclass(frozen=True, slots=True)
-class ContextLookup:
-    """What to read. `session` limits episodes; `recent` turns are read from the end of `current`, or for a cache
-    (`is_cached`) only those after what it `kept`."""
+class Arms:
+    """What the search arms look for; in one session, or in all."""
 
-    look: Lookup
+    terms: Sequence[str]
     vector: Vectors | None
     model: int | None
     session: str | None
+    as_of: datetime | None
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ContextLookup:
+    """What to read. `recent` turns are read from the end of the session `current`, or for a cache (`is_cached`) only
+    those after what it `kept`."""
+
+    look: Lookup
+    arms: Arms
     current: str | None
     recent: int
-    now: datetime
     memories: bool = True
     episodes: bool = True
     is_cached: bool = False
     kept: Window | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BriefingContext:
-    """What is read for a briefing."""
-
-    turns: Sequence[Turn]
-    own: Sequence[Memory]
-    shared: Sequence[Memory]
-    told: TermMeanings
-    is_summarized: bool
-    facts: Sequence[Memory]
 
 
 class QuestionContextStore(StorePart):
@@ -77,7 +74,7 @@ class QuestionContextStore(StorePart):
             mine=_read_memories(rows.get("mine", ())),
             project=_read_memories(rows.get("project", ())),
             episodes=[(as_episode(row), row[12], row[13] or ()) for row in rows.get("episodes", ())],
-            overtaken=[_read_overtaken(row) for row in rows.get("overtaken", ())],
+            overtaken=[(row[:2], None if row[2] is None else row[2:4]) for row in rows.get("overtaken", ())],
             terms=[as_term(row) for row in rows.get("terms", ())],
             recent=recent,
             window=window,
@@ -88,25 +85,28 @@ class QuestionContextStore(StorePart):
         [rows] = await self._database.run(project, facts_statement(words, most), planned=False)
         return [as_memory(row) for row in rows]
 
-    async def read_briefing(self, scope: Scope, wanted: Brief, stems: Sequence[str], now: datetime) -> BriefingContext:
+    async def read_briefing(
+        self, scope: Scope, wanted: Brief, stems: Sequence[str], now: datetime
+    ) -> tuple[Briefing, TermMeanings]:
+        """Return the briefing without the meaning of its terms, and what may say it."""
+        # The user's first: opening the project's scope closes the user's.
         statements = dict(
-            [
-                *_user_statements(scope.session, wanted, stems, now),
-                *_project_statements(scope.project_id, wanted, stems),
-            ]
+            _user_statements(scope.session, wanted, stems, now) + _project_statements(scope.project_id, wanted, stems)
         )
         results = await self._database.run(scope.id, *statements.values(), planned=False)
         rows = dict(zip(statements, results, strict=True))
         lists = ("own", "shared", "mine", "ours", "facts")
         memories = {name: [as_memory(row) for row in rows.get(name, ())] for name in lists}
-        return BriefingContext(
+        briefing = Briefing(
+            wanted.question,
             turns=[as_turn(*row) for row in reversed(rows.get("turns", ()))],
             own=memories["own"],
             shared=memories["shared"],
-            told=TermMeanings(memories["mine"], memories["ours"], [as_term(row) for row in rows.get("terms", ())]),
             is_summarized=bool(rows.get("summary")),
             facts=memories["facts"],
         )
+        terms = [as_term(row) for row in rows.get("terms", ())]
+        return briefing, TermMeanings(memories["mine"], memories["ours"], terms)
 
 
 def _statements(project: ScopeId, around: ContextLookup) -> list[tuple[str, Statement]]:
@@ -116,7 +116,7 @@ def _statements(project: ScopeId, around: ContextLookup) -> list[tuple[str, Stat
         statements.append(
             ("window", _window_statement(around))
             if around.is_cached
-            else ("recent", _recent_statement(around.current, around.recent, around.now))
+            else ("recent", _recent_statement(around.current, around.recent, around.arms.now))
         )
     if around.episodes:
         statements.append(("episodes", ("episode.score", _episode_parameters(around))))
@@ -143,7 +143,7 @@ def _window_statement(around: ContextLookup) -> Statement:
         "last": kept and kept.turns[-1].index,
         "at": kept and kept.turns[-1].at,
     }
-    return "turn.window", {"session": around.current, "limit": around.recent, "now": around.now, **known}
+    return "turn.window", {"session": around.current, "limit": around.recent, "now": around.arms.now, **known}
 
 
 def _build_window(rows: Sequence[Row], around: ContextLookup) -> Window | None:
@@ -157,22 +157,16 @@ def _build_window(rows: Sequence[Row], around: ContextLookup) -> Window | None:
 
 def _episode_parameters(around: ContextLookup) -> dict[str, object]:
     return {
-        "session": around.session,
-        "as_of": around.look.as_of,
+        **to_row(around.arms),
         "words": " | ".join(quoted(word) for word in around.look.words),
         "lexemes": list(around.look.words),
-        "vector": None if around.vector is None else VectorArray(around.vector[None, :]),
-        "model": around.model,
+        "vector": wrap_vector(around.arms.vector),
         "limit": EPISODES,
     }
 
 
 def _read_memories(rows: Sequence[Row]) -> list[tuple[Memory, Sequence[str]]]:
     return [(as_memory(row[:-1]), row[-1] or ()) for row in rows]
-
-
-def _read_overtaken(row: Row) -> Overtaken:
-    return (row[0], row[1]), None if row[2] is None else (row[2], row[3])
 
 
 def _user_statements(
@@ -191,7 +185,6 @@ def _user_statements(
 
 
 def _project_statements(project: ScopeId, wanted: Brief, stems: Sequence[str]) -> list[tuple[str, Statement]]:
-    """Return the project's statements, which follow the user's: opening the project's scope closes the user's."""
     shared = _standing_parameters(wanted) | {"scope": project, "kinds": [], "status": ["active"]}
     statements: list[tuple[str, Statement]] = [
         ("open", ("server.open_scope_to_write", {"scope": project})),

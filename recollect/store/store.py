@@ -18,10 +18,18 @@ from recollect.store.documents import ChunkStore, DocumentStore
 from recollect.store.erasure import ErasureStore, RedactionStore
 from recollect.store.keys import KeyStore
 from recollect.store.memories import MemoryStore
-from recollect.store.question_context import QuestionContextStore
+from recollect.store.question_context import Arms, QuestionContextStore
 from recollect.store.terms import DataSourceStore, TermStore
 from recollect.store.upkeep import ReportStore, UpkeepStore
-from recollect.store.wire_format import VectorArray, Vectors, as_turn, unpack_candidates, unpack_chapters
+from recollect.store.wire_format import (
+    VectorArray,
+    Vectors,
+    as_turn,
+    to_row,
+    unpack_candidates,
+    unpack_chapters,
+    wrap_vector,
+)
 from recollect.store.work import EpisodeStore, WorkStore
 from recollect.threads import run_in_thread
 from recollect.values.conversation import Conversation, Recorded, Turn
@@ -59,34 +67,6 @@ class Append:
     covered: bool  # nothing is left for the worker to embed
     now: datetime
     expires: datetime | None
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of the conversation's row."""
-        return {
-            "project": self.project,
-            "user": self.user,
-            "session": self.session,
-            "name": self.name,
-            "conversation": self.conversation,
-            "count": len(self.turns),
-            "interactions": sum(turn.role == "user" for turn in self.turns),
-            "now": self.now,
-            "expires": self.expires,
-            "embedded_model": (self.model or 0) if self.covered else 0,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Arms:
-    """What the search arms look for."""
-
-    terms: Sequence[str]
-    vector: Vectors | None
-    model: int | None
-    session: str | None
-    as_of: datetime | None
-    now: datetime
 
 
 class Store:
@@ -190,10 +170,11 @@ class Store:
 
     async def score_chapters(self, scope: ScopeId, arms: Arms) -> tuple[Chapters, list[Run]]:
         """Return the chapters of a large scope, each scored as one document, and the runs of turns that have none."""
+        parameters = _score_parameters(arms)
         scored, uncovered = await self._database.run(
-            scope, ("chapter.score", _score_parameters(arms)), ("chapter.uncovered", _score_parameters(arms))
+            scope, ("chapter.score", parameters), ("chapter.uncovered", parameters)
         )
-        return unpack_chapters(scored[0][0], len(arms.terms)), [(row[0], row[1], row[2]) for row in uncovered]
+        return unpack_chapters(scored[0][0], len(arms.terms)), uncovered
 
     async def score_within(self, scope: ScopeId, arms: Arms, runs: Sequence[Run]) -> Candidates:
         """Score the turns within these runs."""
@@ -210,12 +191,10 @@ class Store:
     async def write_chapters(self, scope: ScopeId, conversation: ConversationId, turns: int) -> None:
         """Write chapters of `turns` turns each, up to the end of the conversation."""
         parameters = {"conversation": conversation, "turns": turns}
+        steps = ("conversation.lock", "chapter.drop_last", "chapter.write", "chapter.embed", "chapter.finish")
         async with self._database.transaction(scope) as transaction:
-            await transaction.rows("conversation.lock", **parameters)
-            await transaction.rows("chapter.drop_last", **parameters)
-            await transaction.rows("chapter.write", **parameters)
-            await transaction.rows("chapter.embed", **parameters)
-            await transaction.rows("chapter.finish", **parameters)
+            for step in steps:
+                await transaction.rows(step, **parameters)
 
     async def find_similar_words(
         self, scope: ScopeId, words: Sequence[str], unknown: Sequence[str], least: float
@@ -299,10 +278,8 @@ class Store:
     async def list_unembedded(
         self, scope: ScopeId, conversation: ConversationId, model: int, high_value: bool, limit: int
     ) -> list[Turn]:
-        wanted = {"high_value": high_value, "flag": int(Flag.HIGH_VALUE)}
-        rows = await self._database.read(
-            scope, "embedding.missing", conversation=conversation, model=model, limit=limit, **wanted
-        )
+        wanted = {"conversation": conversation, "model": model, "limit": limit, "high_value": high_value}
+        rows = await self._database.read(scope, "embedding.missing", **wanted, flag=int(Flag.HIGH_VALUE))
         return [as_turn("", *row) for row in rows]
 
     async def add_vectors(
@@ -358,8 +335,14 @@ def _append_parameters(new: Append) -> dict[str, Any]:
         }
         for i, (turn, sketch) in enumerate(zip(new.turns, new.sketches, strict=True))
     ]
-    vectors = VectorArray(new.vectors) if new.vectors is not None and place else None
-    return {**new.parameters, "turns": json.dumps(turns), "model": new.model, "vectors": vectors}
+    return {
+        **to_row(new),
+        "count": len(new.turns),
+        "interactions": sum(turn.role == "user" for turn in new.turns),
+        "embedded_model": (new.model or 0) if new.covered else 0,
+        "turns": json.dumps(turns),
+        "vectors": VectorArray(new.vectors) if new.vectors is not None and place else None,
+    }
 
 
 def _arm_statements(arms: Arms, query: str, parameters: dict[str, Any]) -> tuple[Statement, Statement]:
@@ -370,21 +353,10 @@ def _arm_statements(arms: Arms, query: str, parameters: dict[str, Any]) -> tuple
 
 def _build_candidates(known: list[Row], sketches: list[Row], cosines: list[Row], arms: Arms) -> Candidates:
     sessions = {ConversationId(row[0]): row[1] for row in known}
-    found = unpack_candidates(sessions, _read_packed(sketches), _read_packed(cosines), len(arms.terms))
+    found = unpack_candidates(sessions, sketches, cosines, len(arms.terms))
     redactions = {ConversationId(row[0]): row[3] for row in known if row[3]}
     return replace(found, redactions=redactions) if redactions else found
 
 
-def _read_packed(rows: list[Row]) -> list[tuple[ConversationId, bytes]]:
-    return [(row[0], row[1]) for row in rows]
-
-
 def _score_parameters(arms: Arms) -> dict[str, Any]:
-    return {
-        "terms": [quoted(term) for term in arms.terms],
-        "vector": None if arms.vector is None else VectorArray(arms.vector[None, :]),
-        "model": arms.model,
-        "session": arms.session,
-        "as_of": arms.as_of,
-        "now": arms.now,
-    }
+    return {**to_row(arms), "terms": [quoted(term) for term in arms.terms], "vector": wrap_vector(arms.vector)}

@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from recollect.learning.upkeep import Decay, IdleMemory, UpkeepLimits, compute_decay
 from recollect.store.database import Row, StorePart, Transaction
 from recollect.store.memories import audit_statement_of_all, write_audit
-from recollect.store.wire_format import encode_json
+from recollect.store.wire_format import encode_json, to_row
 from recollect.values.audit import AuditEntry
 from recollect.values.memory import is_single
 from recollect.values.report import LATENCY_STEPS, MOST_STORED, WEEKS, Day, ReportCounts, ScopeStorage, Totals, Week
@@ -26,6 +26,7 @@ from recollect.values.scope import ConversationId, MemoryId, ScopeId, project_sc
 LOOKED_AT = 10_000  # rows of a page when looking for scopes
 HOLDERS = 1_000  # the same for holders, each of which has some hundred memories
 START = UUID(int=0)
+Old = Literal["requests", "keys"]  # what is deleted once it is old; UpkeepLimits says when
 ACTOR = "upkeep"
 # Deleted with an expired conversation; memories learned from it stay.
 EXPIRING_TABLES = ("request", "embedding", "chapter", "sketch", "turn", "idempotency", "conversation")
@@ -57,11 +58,8 @@ class UpkeepStore(StorePart):
     def find_expired_scopes(self, limits: UpkeepLimits) -> AsyncIterator[ScopeId]:
         return self._walk("upkeep.find_expired", LOOKED_AT, {"now": limits.now})
 
-    def find_request_scopes(self, limits: UpkeepLimits) -> AsyncIterator[ScopeId]:
-        return self._walk("upkeep.find_old_requests", LOOKED_AT, {"before": limits.now - limits.requests})
-
-    def find_key_scopes(self, limits: UpkeepLimits) -> AsyncIterator[ScopeId]:
-        return self._walk("upkeep.find_old_keys", LOOKED_AT, {"before": limits.now - limits.keys})
+    def find_old(self, what: Old, limits: UpkeepLimits) -> AsyncIterator[ScopeId]:
+        return self._walk(f"upkeep.find_old_{what}", LOOKED_AT, {"before": limits.now - getattr(limits, what)})
 
     def find_memory_scopes(self, limits: UpkeepLimits) -> AsyncIterator[ScopeId]:
         parameters = {
@@ -89,30 +87,21 @@ class UpkeepStore(StorePart):
         self, scope: ScopeId, limits: UpkeepLimits, after: UUID
     ) -> list[tuple[ConversationId, bool]]:
         """Return expired conversations after an id, and whether something was still to be learned from each."""
-        rows = await self._database.read(scope, "upkeep.expired", now=limits.now, after=after, limit=limits.batch)
-        return [(row[0], row[1]) for row in rows]
+        return await self._database.read(scope, "upkeep.expired", now=limits.now, after=after, limit=limits.batch)
 
     async def expire(self, scope: ScopeId, conversation: ConversationId, now: datetime) -> dict[str, int] | None:
         """Erase an expired conversation; None if it is gone, or was continued."""
         async with self._database.transaction(scope) as transaction:
             if not await transaction.rows("upkeep.lock_expired", conversation=conversation, now=now):
                 return None
-            rows = {
-                noun: await transaction.count(f"{noun}.delete_one", conversation=conversation)
-                for noun in EXPIRING_TABLES
-            }
+            rows = await transaction.delete(EXPIRING_TABLES, "delete_one", conversation=conversation)
             await write_audit(transaction, AuditEntry(ACTOR, "expired", f"conversation:{conversation}", rows), now)
             return rows
 
-    async def drop_requests(self, scope: ScopeId, limits: UpkeepLimits) -> int:
+    async def drop_old(self, what: Old, scope: ScopeId, limits: UpkeepLimits) -> int:
         """Delete one batch; return its size."""
-        before = limits.now - limits.requests
-        [(gone,)] = await self._database.write(scope, "upkeep.drop_requests", before=before, limit=limits.batch)
-        return int(gone)
-
-    async def drop_keys(self, scope: ScopeId, limits: UpkeepLimits) -> int:
-        before = limits.now - limits.keys
-        [(gone,)] = await self._database.write(scope, "upkeep.drop_keys", before=before, limit=limits.batch)
+        before = limits.now - getattr(limits, what)
+        [(gone,)] = await self._database.write(scope, f"upkeep.drop_{what}", before=before, limit=limits.batch)
         return int(gone)
 
     # Memories
@@ -127,28 +116,21 @@ class UpkeepStore(StorePart):
             idle = limits.now - min(rule.period, rule.patience)
             rows = await transaction.rows("upkeep.idle", idle=idle, after=after, limit=limits.batch)
             fates = [(memory, compute_decay(memory, rule, limits.now)) for memory in (IdleMemory(*row) for row in rows)]
-            forgotten = [(m.id, m.kind, m.key, m.status) for m, f in fates if f.is_forgotten]
+            forgotten = [(m.id, m.kind, m.key, m.status) for m, then in fates if then.is_forgotten]
             return Faded(
                 decayed=await write_decay(transaction, fates),
                 forgotten=await erase_memories(transaction, forgotten, "decayed away", limits.now),
                 last=rows[-1][0] if len(rows) == limits.batch else None,
             )
 
-    async def drop_ended(self, scope: ScopeId, limits: UpkeepLimits) -> int:
-        """Delete one batch of outdated history."""
-        parameters = {"ended": limits.now - limits.history, "limit": limits.batch}
-        return await self._drop(scope, "upkeep.ended", parameters, "outlived", limits.now)
-
-    async def prune(self, scope: ScopeId, limits: UpkeepLimits) -> int:
-        """Delete one batch of minor memories beyond the limit."""
-        parameters = {"minor": limits.minor, "minor_most": limits.minor_most, "limit": limits.batch}
-        return await self._drop(scope, "upkeep.crowding", parameters, "pruned", limits.now)
-
-    async def _drop(self, scope: ScopeId, name: str, parameters: Mapping[str, Any], action: str, now: datetime) -> int:
+    async def drop_memories(self, action: Literal["outlived", "pruned"], scope: ScopeId, limits: UpkeepLimits) -> int:
+        """Delete one batch of outdated history, or of minor memories beyond the limit."""
+        name = {"outlived": "upkeep.ended", "pruned": "upkeep.crowding"}[action]
+        parameters = {**to_row(limits), "ended": limits.now - limits.history, "limit": limits.batch}
         async with self._database.transaction(scope) as transaction:
             if not await transaction.rows("upkeep.hold"):
                 return 0
-            return await erase_memories(transaction, await transaction.rows(name, **parameters), action, now)
+            return await erase_memories(transaction, await transaction.rows(name, **parameters), action, limits.now)
 
     # Scheduling
 

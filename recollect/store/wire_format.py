@@ -48,6 +48,11 @@ class VectorArray:
         self.vectors = vectors
 
 
+def wrap_vector(vector: Vectors | None) -> VectorArray | None:
+    """Return a vector as a parameter of a statement."""
+    return None if vector is None else VectorArray(vector[None, :])
+
+
 def to_row(value: Any) -> dict[str, Any]:
     """Return the fields of a dataclass by name. A statement takes the columns it needs and ignores the others."""
     names, read = _plan_row(type(value))  # type: ignore[arg-type]
@@ -97,16 +102,14 @@ def unpack_candidates(
     owner, records = _join_records(sketches, place, np.dtype([*SKETCH, ("frequencies", ">f4", (terms,))]))
     order = np.lexsort((records["turn"], owner))
     owner, records = owner[order], records[order]
+    integers: dict[str, Any] = {name: records[name].astype(np.int32) for name in ("turn", "flags", "speaker")}
+    floats: dict[str, Any] = {name: records[name].astype(np.float32) for name in ("tokens", "length", "distinct")}
     return Candidates(
         conversations=ids,
         sessions=list(conversations.values()),
         conversation=owner,
-        turn=records["turn"].astype(np.int32),
-        tokens=records["tokens"].astype(np.float32),
-        length=records["length"].astype(np.float32),
-        flags=records["flags"].astype(np.int32),
-        speaker=records["speaker"].astype(np.int32),
-        distinct=records["distinct"].astype(np.float32),
+        **integers,
+        **floats,
         said_at=(records["said_at"].astype(np.int64) + POSTGRES_EPOCH * 10**6) / 1e6,
         cosine=_align_cosines(owner, records["turn"], *_join_records(cosines, place, COSINE)),
         folded=records["frequencies"].astype(np.float32),

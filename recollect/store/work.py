@@ -22,8 +22,7 @@ class WorkStore(StorePart):
     async def find_work(self, model: int | None, most: int) -> list[Place]:
         """Return conversations of any scope that are behind their log, without locking them: another worker may see the
         same."""
-        rows = await self._database.ask_as_operator("work.find", model=model, most=most)
-        return [(row[0], row[1]) for row in rows]
+        return await self._database.ask_as_operator("work.find", model=model, most=most)
 
     async def list_work(self, scope: ScopeId, model: int | None) -> list[ConversationId]:
         return [row[0] for row in await self._database.read(scope, "work.of_scope", model=model)]
@@ -93,27 +92,14 @@ def seconds_since(moment: datetime | None, now: datetime) -> float:
 
 def release_statement(job: Job, model: int | None) -> Statement:
     """Return the statement that releases the lease, everything being done up to the job's turns."""
-    parameters = {
-        "conversation": job.conversation,
-        "model": model,
-        "turn_count": job.turns,
-        "rests": bool(job.resting),
-    }
-    return "work.release", parameters
+    rests = bool(job.resting)
+    return "work.release", {"conversation": job.conversation, "model": model, "turn_count": job.turns, "rests": rests}
 
 
 def advance_statement(before: Job, after: Job) -> Statement:
     """Return the statement that moves a job's positions, to be sent with what was learned."""
-    parameters = {
-        "conversation": before.conversation,
-        "learned": after.learned,
-        "reasoned": after.reasoned,
-        "episodes": after.episodes,
-        "learned_before": before.learned,
-        "reasoned_before": before.reasoned,
-        "episodes_before": before.episodes,
-    }
-    return "work.advance", parameters
+    stages = ("learned", "reasoned", "episodes")
+    return "work.advance", {**to_row(after), **{f"{name}_before": getattr(before, name) for name in stages}}
 
 
 def move_learned(job: Job, turn: int, also_reasoned: bool) -> Job:

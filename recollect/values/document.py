@@ -27,19 +27,9 @@ from recollect.values.text import check_text
 DocumentFormat = Literal["pdf", "docx", "pptx", "xlsx", "csv", "html", "markdown", "text"]
 BlockKind = Literal["heading", "paragraph", "row", "code", "list"]
 FailureReason = Literal[
-    "encrypted",
-    "scanned",
-    "corrupt",
-    "empty",
-    "too_large",
-    "too_large_unpacked",
-    "unsupported",
-    "macros",
-    "too_slow",
-    "too_much_memory",
-    "not_text",
-    "not_installed",
-]
+    "encrypted", "scanned", "corrupt", "empty", "too_large", "too_large_unpacked", "unsupported", "macros", "too_slow",
+    "too_much_memory", "not_text", "not_installed",
+]  # fmt: skip
 
 FAILURE_MESSAGES: dict[FailureReason, str] = {
     "encrypted": "The file is protected by a password. Remove the protection and upload it again.",

@@ -204,7 +204,10 @@ def read_identity(claims: Mapping[str, Any], names: ClaimNames) -> Identity:
     """Return the identity of a verified token. An unknown or missing role is that of a user."""
     user = _read_name(claims, names.user)
     project = _read_name(claims, names.project) if names.project else None
-    role = _choose_role(_find_claim(claims, names.role)) if names.role else "user"
+    claimed = _find_claim(claims, names.role) if names.role else None
+    said = claimed if isinstance(claimed, list) else [claimed]
+    by_might: tuple[Role, ...] = ("admin", "service", "data", "user")  # the most powerful of several counts
+    role: Role = next((role for role in by_might if role in said), "user")
     return Identity(role, project, user if role in ("user", "admin") else None, name=user)
 
 
@@ -224,13 +227,6 @@ def _find_claim(claims: Mapping[str, Any], name: str) -> Any:
     return _find_claim(inner, rest) if rest and isinstance(inner, Mapping) else None
 
 
-def _choose_role(claimed: object) -> Role:
-    """Return the most powerful of several roles."""
-    said = claimed if isinstance(claimed, list) else [claimed]
-    by_might: tuple[Role, ...] = ("admin", "service", "data", "user")
-    return next((role for role in by_might if role in said), "user")
-
-
 def choose_user(
     identity: Identity, source: UserSource, *, request: str | None = None, header: str | None = None
 ) -> str:
@@ -238,7 +234,11 @@ def choose_user(
     application names the user where `source` says: in the request, in the header, or ("token") in either."""
     said = {name for name in (request, header) if name}
     if identity.role not in ACTS_FOR_OTHERS:
-        return _require_own_user(identity, said)
+        if identity.user is None:
+            raise Forbidden(f"the role {identity.role} acts for no user; that takes the role user, service or admin")
+        if said - {identity.user}:
+            raise Forbidden("this identity acts for its own user only; to name another takes a service or admin key")
+        return identity.user
     if len(said) > 1:
         raise InvalidInput("user_id", "the request and X-User-Id name different users; name one")
     chosen = {"token": request or header or identity.user, "request": request, "header": header}[source]
@@ -246,14 +246,6 @@ def choose_user(
         where = {"token": "here or in X-User-Id", "request": "here", "header": "in X-User-Id"}[source]
         raise InvalidInput("user_id", f"this identity acts for many users; name one {where}")
     return chosen
-
-
-def _require_own_user(identity: Identity, said: set[str]) -> str:
-    if identity.user is None:
-        raise Forbidden(f"the role {identity.role} acts for no user; that takes the role user, service or admin")
-    if said - {identity.user}:
-        raise Forbidden("this identity acts for its own user only; to name another takes a service or admin key")
-    return identity.user
 
 
 def choose_project(identity: Identity, request: str | None, default: str) -> str:
@@ -336,19 +328,16 @@ def check_permission(identity: Identity, action: Action, scope: Scope | None) ->
     allowed = ALLOWED[action]
     if identity.role not in allowed and not (identity.role == "user" and "self" in allowed):
         raise Forbidden(f"{action} takes {_format_roles(allowed)}; this identity has the role {identity.role}")
-    if action not in OF_NOBODY:
+    if action not in OF_NOBODY and identity.project is not None:
         _check_project(identity, action, scope)
     if identity.role == "user" and "self" in allowed and (scope is None or scope.user != identity.user):
         raise Forbidden(f"{action} for another user takes {_format_roles(allowed - {'self'})}")
 
 
 def _check_project(identity: Identity, action: Action, scope: Scope | None) -> None:
-    if identity.project is None:
-        return
     if scope is None:
-        raise Forbidden(
-            f"{action} for all projects takes {_format_roles(ALLOWED[action] - {'self', 'user'})} of all projects"
-        )
+        some = _format_roles(ALLOWED[action] - {"self", "user"})
+        raise Forbidden(f"{action} for all projects takes {some} of all projects")
     if scope.project != identity.project:
         raise Forbidden(f"{action} in project {scope.project!r} takes an identity of that project")
 

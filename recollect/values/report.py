@@ -206,12 +206,7 @@ class Week:
 
 
 WEEK_COLUMNS = (
-    "week of",
-    "questions",
-    "clarifications",
-    "choices taken",
-    "corrections",
-    "asked again",
+    *("week of", "questions", "clarifications", "choices taken", "corrections", "asked again"),
     "of these answered at once",
 )
 
@@ -285,15 +280,20 @@ def evaluate_report(project: str, since: datetime, until: datetime, counted: Rep
     weeks = max((until.date() - since.date()).days + 1, 7) / 7
     totals, named = replace(counted.totals, weeks=weeks), counted.named
     triggers, goals = load_rules()
+    known, first = {day.day: day for day in counted.days}, since.date()
+    whole = [first + timedelta(days=n) for n in range((until.astimezone(UTC).date() - first).days + 1)]
+    # How many requests took less than each step, and no less than the one before.
+    steps = [*(f"< {step:,} ms" for step in LATENCY_STEPS), f"{LATENCY_STEPS[-1]:,} ms and more"]
+    latencies = named.get("latency", {})
     return Report(
         project=project,
         since=since,
         until=until,
         totals=totals,
-        days=fill_missing_days(counted.days, since.date(), until.astimezone(UTC).date()),
+        days=[known.get(day, Day(day)) for day in whole],
         paths=named.get("path", {}),
         errors=named.get("error", {}),
-        latencies=count_by_step(named.get("latency", {})),
+        latencies={name: latencies.get(str(n), 0) for n, name in enumerate(steps)},
         learned=named.get("learned", {}),
         rejected=named.get("rejected", {}),
         triggers=[measure_rule(rule, totals) for rule in triggers],
@@ -308,19 +308,6 @@ def hide_user_names(report: Report) -> Report:
     """Return the report for callers who may see counts but no names."""
     rows = [each if each.user is None else replace(each, user=f"user {each.scope.hex[:8]}") for each in report.storage]
     return replace(report, storage=rows)
-
-
-def fill_missing_days(days: Sequence[Day], first: date, last: date) -> list[Day]:
-    """Return all days, including those without requests."""
-    known = {day.day: day for day in days}
-    whole = [first + timedelta(days=n) for n in range((last - first).days + 1)]
-    return [known.get(day, Day(day)) for day in whole]
-
-
-def count_by_step(counts: Mapping[str, int]) -> dict[str, int]:
-    """Return how many requests took less than each step, and no less than the one before."""
-    names = [*(f"< {step:,} ms" for step in LATENCY_STEPS), f"{LATENCY_STEPS[-1]:,} ms and more"]
-    return {name: counts.get(str(n), 0) for n, name in enumerate(names)}
 
 
 def list_notes(totals: Totals) -> list[str]:

@@ -119,7 +119,10 @@ def resolve_term(
 ) -> Resolution:
     """Resolve one term, given the memories and ontology terms that it may mean."""
     stem = stem_name(term)
-    session = [Meaning("session", said, SESSION, "session") for said in find_definitions(term, definitions)]
+    # Matching definitions, exact spelling first; of several with one stem the last one given.
+    same = [(name, said) for name, said in reversed(list(definitions.items())) if stem_name(name) == stem]
+    same.sort(key=lambda pair: pair[0] != term)
+    session = [Meaning("session", said, SESSION, "session") for _, said in same]
     users = [build_memory_meaning("user", memory, memory.confidence) for memory in rank_memories(user_memories, stem)]
     projects = [build_memory_meaning("project", memory, PROJECT) for memory in rank_memories(project_memories, stem)]
     best, others = find_ontology_meanings(ontology_terms, term)
@@ -131,12 +134,6 @@ def resolve_term(
     first, rest = decided[0], (*decided[1:], *others)
     found = {each.name: getattr(first, each.name) for each in fields(Meaning)}
     return Resolution(term, **found, candidates=rest, why=explain_choice(first, rest))
-
-
-def find_definitions(term: str, definitions: Mapping[str, str]) -> list[str]:
-    """Return matching definitions, exact spelling first; of several with one stem the last one given."""
-    same = [(name, said) for name, said in reversed(list(definitions.items())) if stem_name(name) == stem_name(term)]
-    return [said for _, said in sorted(same, key=lambda pair: pair[0] != term)]
 
 
 def rank_memories(memories: Iterable[Memory], stem: str) -> list[Memory]:

@@ -136,7 +136,11 @@ def find_sensitive(text: str) -> list[Sensitive]:
     if "@" not in text and "＠" not in text and not ENOUGH_DIGITS.search(text):
         return []
     plain = text if text.isascii() else text.translate(PLAIN)
-    return drop_overlaps([*find_emails(plain), *find_numbers(plain)], len(text))
+    emails = compile_pattern(load_patterns().email).finditer(plain) if "@" in plain else ()
+    found = [Sensitive("e-mail", *match.span()) for match in emails]
+    for start, end in find_passages(plain):
+        found += [Sensitive(each.kind, start + each.start, start + each.end) for each in find_numbers(plain[start:end])]
+    return drop_overlaps(found, len(text))
 
 
 def mask_after_label(label: str, text: str) -> str:
@@ -162,19 +166,6 @@ def drop_overlaps(found: list[Sensitive], length: int) -> list[Sensitive]:
     return sorted(kept, key=lambda find: find.start)
 
 
-def find_emails(text: str) -> Iterator[Sensitive]:
-    if "@" in text:
-        yield from (
-            Sensitive("e-mail", *match.span()) for match in compile_pattern(load_patterns().email).finditer(text)
-        )
-
-
-def find_numbers(text: str) -> Iterator[Sensitive]:
-    for start, end in find_passages(text):
-        for find in find_numbers_in(text[start:end]):
-            yield Sensitive(find.kind, start + find.start, start + find.end)
-
-
 def find_passages(text: str) -> list[tuple[int, int]]:
     """Return the parts of the text that contain enough digits to be searched for numbers."""
     found: list[tuple[int, int]] = []
@@ -186,19 +177,18 @@ def find_passages(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def find_numbers_in(text: str) -> Iterator[Sensitive]:
-    yield from find_ibans(text)
-    text = compile_pattern(load_patterns().harmless).sub(lambda match: "~" * len(match[0]), text)
-    if ENOUGH_DIGITS.search(text):
-        yield from find_cards(text)
-        yield from find_national_ids(text)
-        yield from find_phones(text)
-
-
-def find_ibans(text: str) -> Iterator[Sensitive]:
+def find_numbers(text: str) -> Iterator[Sensitive]:
     for match in compile_pattern(rf"(?<![A-Za-z0-9_])(?={load_patterns().iban})").finditer(text):
         if end := find_iban_end(text, match.start()):
             yield Sensitive("IBAN", match.start(), end)
+    text = compile_pattern(load_patterns().harmless).sub(lambda match: "~" * len(match[0]), text)
+    if ENOUGH_DIGITS.search(text):
+        for start, end in find_unlabelled(text, load_patterns().card):
+            digits = re.sub(r"\D", "", text[start:end])
+            if compile_pattern(load_patterns().issued_cards).fullmatch(digits) and is_valid("luhn", digits):
+                yield Sensitive("card", start, end)
+        yield from find_national_ids(text)
+        yield from find_phones(text)
 
 
 def find_iban_end(text: str, start: int) -> int | None:
@@ -207,13 +197,6 @@ def find_iban_end(text: str, start: int) -> int | None:
     ends = range(longest.end() if longest else start, start + 14, -1)
     whole = (end for end in ends if not text[end : end + 1].isalnum() or not text[end : end + 1].isascii())
     return next((end for end in whole if is_valid("iban", text[start:end].rstrip())), None)
-
-
-def find_cards(text: str) -> Iterator[Sensitive]:
-    for start, end in find_unlabelled(text, load_patterns().card):
-        digits = re.sub(r"\D", "", text[start:end])
-        if compile_pattern(load_patterns().issued_cards).fullmatch(digits) and is_valid("luhn", digits):
-            yield Sensitive("card", start, end)
 
 
 def find_national_ids(text: str) -> Iterator[Sensitive]:
@@ -296,7 +279,8 @@ class MaskingFilter(logging.Filter):
         if super().filter(record):
             mask_message(record)
             mask_exception(record)
-            mask_extra(record)
+            for name in vars(record).keys() - USUAL:
+                setattr(record, name, mask_data(getattr(record, name), name))
         return True
 
 
@@ -329,11 +313,6 @@ def mask_exception(record: logging.LogRecord) -> None:
         record.exc_text = mask_text(record.exc_text)
     if record.stack_info:
         record.stack_info = mask_text(record.stack_info)
-
-
-def mask_extra(record: logging.LogRecord) -> None:
-    for name in vars(record).keys() - USUAL:
-        setattr(record, name, mask_data(getattr(record, name), name))
 
 
 MASKING = MaskingFilter()

@@ -160,8 +160,11 @@ def read_body(place: str, body: object, name: str) -> dict[str, Any]:
 
 
 def build_term(place: str, kind: TermKind, name: str, body: Mapping[str, Any], *where: str) -> Term:
-    refuse_misspelt(place, kind, body)
     own = {*DESCRIPTION, *SYNONYMS, *SQL, *NESTED.get(kind, ())}
+    known = [*own, "semantic_type", "base_table", "type", "joins"]
+    for key in body:
+        if key not in known and (near := get_close_matches(key.lower(), known, 1, 0.8)):
+            raise InvalidInput(f"{place}.{key}", f"did you mean {near[0]}?")
     sql = pick_one(place, body, SQL)
     term = Term(
         name=name,
@@ -173,13 +176,6 @@ def build_term(place: str, kind: TermKind, name: str, body: Mapping[str, Any], *
         | dict(zip(PLACE.get(kind, ()), where, strict=True)),
     )
     return check_term(place, term)
-
-
-def refuse_misspelt(place: str, kind: TermKind, body: Mapping[str, Any]) -> None:
-    known = [*DESCRIPTION, *SYNONYMS, *SQL, *NESTED.get(kind, ()), "semantic_type", "base_table", "type", "joins"]
-    for key in body:
-        if key not in known and (near := get_close_matches(key.lower(), known, 1, 0.8)):
-            raise InvalidInput(f"{place}.{key}", f"did you mean {near[0]}?")
 
 
 def pick_one(place: str, body: Mapping[str, Any], names: Sequence[str]) -> Any:

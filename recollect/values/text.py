@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recollect.errors import InvalidInput
 
@@ -79,18 +79,13 @@ def check_data(field: str, data: object, most_chars: int, levels: int = DEEPEST)
 
 def is_deeper(value: object, levels: int) -> bool:
     """Return whether mappings and lists are nested more than `levels` deep. The value has no cycles."""
-    level = [value]
-    for _ in range(levels):
-        level = [inner for each in level for inner in _list_children(each) if isinstance(inner, Mapping | list | tuple)]
+    level: list[Any] = [[value]]
+    for _ in range(levels + 1):
+        children = (inner for each in level for inner in (each.values() if isinstance(each, Mapping) else each))
+        level = [inner for inner in children if isinstance(inner, Mapping | list | tuple)]
         if not level:
             return False
     return True
-
-
-def _list_children(value: object) -> Iterable[object]:
-    if isinstance(value, Mapping):
-        return value.values()
-    return value if isinstance(value, list | tuple) else ()
 
 
 ARTICLES = frozenset(("a", "an", "the", "our", "my", "your", "their"))

@@ -22,7 +22,7 @@ from psycopg.rows import namedtuple_row
 from recollect import SchemaMismatch, admin
 from recollect.settings import Settings
 from recollect.store.connection import add_session_options, make_database
-from recollect.store.migrate import (
+from recollect.store.distribute import (
     ANCHOR,
     REFERENCES,
     Schema,

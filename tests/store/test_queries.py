@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import psycopg
 import pytest
@@ -18,6 +18,7 @@ from recollect.store.connection import format_session_options
 from recollect.store.database import NOUNS, queries
 from recollect.store.documents import DOCUMENT_TABLES
 from recollect.store.erasure import CONVERSATION_TABLES, STEPS, USER_TABLES
+from recollect.store.upkeep import Old
 
 PACKAGE = Path(recollect.__file__).parent
 SCOPED = (
@@ -65,6 +66,7 @@ def test_every_query_is_used() -> None:
     made = {f"{noun}.delete_one" for noun in CONVERSATION_TABLES} | {f"{noun}.delete_all" for noun in USER_TABLES}
     made |= {f"{noun}.delete_document" for noun in DOCUMENT_TABLES}
     made |= {f"redaction.{step}" for steps in STEPS.values() for step in steps}
+    made |= {f"upkeep.{step}_{what}" for step in ("find_old", "drop") for what in get_args(Old)}
     made |= {f"{noun}.{query}" for noun in ("sketch", "embedding") for query in ("score", "score_within")}
 
     assert [name for name in queries() if name not in made and f'"{name}"' not in source] == []

@@ -80,16 +80,11 @@ def quote_instead(found: Evidence, error: str, model_ms: int | None) -> Reply:
 def build_messages(
     question: str, hits: Sequence[ChunkHit], memories: Sequence[Recollection], history: Sequence[Turn], now: datetime
 ) -> list[Message]:
-    sources = "\n\n".join(take_fitting([format_passage(hit) for hit in hits], SOURCE_TOKENS)) or NO_SOURCES
-    known = (
-        "\n".join(take_fitting([f"- ({each.source}) {each.preview}" for each in memories], MEMORY_TOKENS)) or NO_MEMORY
-    )
-    system = render_prompt(
-        "documents",
-        date=f"{now:%A, %d %B %Y}",
-        sources=mark_data("sources", sources),
-        memory=mark_data("memory", known),
-    )
+    passages = take_fitting([format_passage(hit) for hit in hits], SOURCE_TOKENS)
+    known = take_fitting([f"- ({each.source}) {each.preview}" for each in memories], MEMORY_TOKENS)
+    sources = mark_data("sources", "\n\n".join(passages) or NO_SOURCES)
+    memory = mark_data("memory", "\n".join(known) or NO_MEMORY)
+    system = render_prompt("documents", date=f"{now:%A, %d %B %Y}", sources=sources, memory=memory)
     before = [Message("user" if turn.role == "user" else "assistant", truncate(turn.text)) for turn in history]
     return [Message("system", system), *before, Message("user", question)]
 

@@ -125,8 +125,19 @@ class Librarian:
         chosen = select_memories(memories, [hit.text for hit in hits], question.top_memories)
         found = Evidence(question.query, heard.standalone, hits, chosen, heard.history)
         reply = await make_reply(self._reasoner, found)
-        taken = round((time.perf_counter() - started) * 1000)
-        answer = await self._record_answer(heard, reply, build_answer(heard, found, reply, taken))
+        answer = Answered(
+            session=heard.scope.session or "",
+            answer=reply.text,
+            sources=tuple(make_source(hit, reply) for hit in found.hits),
+            memories=tuple(found.memories),
+            used_history_tokens=heard.tokens,
+            latency_ms=round((time.perf_counter() - started) * 1000),
+            model=reply.model,
+            refused=reply.refused,
+            standalone=heard.standalone,
+            error_stage=reply.error_stage,
+        )
+        answer = await self._record_answer(heard, reply, answer)
         await self._learn(heard.scope, answer)
         return answer
 
@@ -199,21 +210,6 @@ async def check_documents_exist(engine: Engine, scope: Scope, wanted: Sequence[D
         raise NotFound(
             f"neither user {scope.user!r} nor the project has document {', '.join(missing[:MAX_NAMED])}{more}"
         )
-
-
-def build_answer(heard: RecordedQuestion, found: Evidence, reply: Reply, taken: int) -> Answered:
-    return Answered(
-        session=heard.scope.session or "",
-        answer=reply.text,
-        sources=tuple(make_source(hit, reply) for hit in found.hits),
-        memories=tuple(found.memories),
-        used_history_tokens=heard.tokens,
-        latency_ms=taken,
-        model=reply.model,
-        refused=reply.refused,
-        standalone=heard.standalone,
-        error_stage=reply.error_stage,
-    )
 
 
 MEMORY_PAGE = 1000
@@ -291,17 +287,13 @@ async def restore_answer(reply: Turn, reader: Reader | None, memories: bool) -> 
     kept = [await restore_source(each, reader) for each in data["sources"]]
     known = [await reader.recollection(each) for each in data["memories"]] if reader and memories else []
     return Answered(
-        reply.session or "",
-        reply.text,
-        tuple(kept),
-        tuple(each for each in known if each is not None),
-        data["history_tokens"],
-        data["latency_ms"],
-        data["model"],
-        data["refused"],
-        data["standalone"],
-        reply.ref,
-        data["error_stage"],
+        session=reply.session or "",
+        answer=reply.text,
+        sources=tuple(kept),
+        memories=tuple(each for each in known if each is not None),
+        used_history_tokens=data["history_tokens"],
+        **{name: data[name] for name in ("latency_ms", "model", "refused", "standalone", "error_stage")},
+        ref=reply.ref,
     )
 
 

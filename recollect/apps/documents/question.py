@@ -39,8 +39,7 @@ class Question:
         check_range("top_k", self.top_k, 1, MAX_CHUNK_HITS)
         check_range("top_memories", self.top_memories, 0, MAX_MEMORIES)
         check_range("history_tokens", self.history_tokens, 0, MAX_BUDGET)
-        if self.mmr is not None:
-            check_range("mmr", self.mmr, 0, 1, whole=False)
+        check_range("mmr", self.mmr, 0, 1, whole=False, optional=True)
         if self.documents is not None:
             if len(self.documents) > MAX_DOCUMENTS:
                 raise InvalidInput("documents", f"at most {MAX_DOCUMENTS:,}")
@@ -124,15 +123,6 @@ def make_source(hit: ChunkHit, reply: Reply) -> Source:
     places = dict([reply.near] if reply.near else ()) | reply.places
     place = places.get(hit.source) or Place(chunk.start, chunk.end)
     page, page_end = chunk.pages(place.start, place.end)
-    return Source(
-        hit.document.id,
-        chunk.index,
-        page,
-        hit.score,
-        chunk.text[:PREVIEW_CHARS],
-        place.start,
-        place.end,
-        hit.source in reply.places,
-        chunk.start,
-        page_end,
-    )
+    is_cited, preview = hit.source in reply.places, chunk.text[:PREVIEW_CHARS]
+    found = (hit.document.id, chunk.index, page, hit.score, preview)
+    return Source(*found, place.start, place.end, is_cited, chunk.start, page_end)

@@ -107,18 +107,21 @@ def quote_answer(
     """Return the answer. `asked` is the user's own message if it differs from the question; its words count most."""
     question, asked = correct_spelling((question, asked or question), hits)
     if rows := find_extreme_rows(question, find_wanted_words(question), hits)[:MAX_QUOTES]:
-        lines = [f"{row.text.replace(ROW, '; ')} ({row.hit.source})" for row in rows]
-        return Reply("\n".join(lines), {row.hit.source: Place(row.start, row.end) for row in reversed(rows)})
+        return make_quotation([(row.hit, row.text.replace(ROW, "; "), Place(row.start, row.end)) for row in rows])
     judged = sorted(
         score_sentences(question, hits, asked),
         key=lambda each: (-round(each.share, 2), each.rank, each.names_after // FIRST_CHARS, each.place.start),
     )
-    chosen = select_quotes(judged)
-    if chosen:
-        lines = [f"{each.text} ({each.hit.source})" for each in chosen]
-        return Reply("\n".join(lines), {each.hit.source: each.place for each in reversed(chosen)})
+    if chosen := select_quotes(judged):
+        return make_quotation([(each.hit, each.text, each.place) for each in chosen])
     near = next((each for each in judged if each.share >= MIN_NEAR), None)
     return answer_from_memory(question, memories) or make_refusal(question, near, bool(hits))
+
+
+def make_quotation(quotes: Sequence[tuple[ChunkHit, str, Place]]) -> Reply:
+    """Return the answer of some quotes; of several from one passage it cites the place of the first."""
+    text = "\n".join(f"{said} ({hit.source})" for hit, said, _ in quotes)
+    return Reply(text, {hit.source: place for hit, _, place in reversed(quotes)})
 
 
 def correct_spelling(texts: Iterable[str], hits: Sequence[ChunkHit]) -> list[str]:

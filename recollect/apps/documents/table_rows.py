@@ -58,11 +58,6 @@ class FoundTable:
     def columns(self) -> list[str]:
         return list(dict.fromkeys(name for row in self.rows for name in row.cells))
 
-    def is_continued_by(self, row: Row) -> bool:
-        last = self.rows[-1]
-        is_next = row.hit.document.id == last.hit.document.id and row.start == last.end + 1
-        return is_next and not row.cells.keys().isdisjoint(self.columns)
-
 
 def find_extreme_rows(question: str, wanted: Sequence[str], hits: Sequence[ChunkHit]) -> list[Row]:
     """Return the rows with the largest or smallest value of the column that the question names. `wanted` are the words
@@ -79,10 +74,13 @@ def find_tables(hits: Sequence[ChunkHit]) -> list[FoundTable]:
     """Return the tables of the passages. Passages overlap: a row is taken once."""
     rows = {(row.hit.document.id, row.start): row for hit in hits for row in read_rows(hit)}
     tables: list[FoundTable] = []
-    for _, row in sorted(rows.items(), key=lambda each: (each[0][0].bytes, each[0][1])):
-        if not tables or not tables[-1].is_continued_by(row):
+    last: Row | None = None
+    for row in sorted(rows.values(), key=lambda row: (row.hit.document.id.bytes, row.start)):
+        is_next = last and row.hit.document.id == last.hit.document.id and row.start == last.end + 1
+        if not is_next or row.cells.keys().isdisjoint(tables[-1].columns):
             tables.append(FoundTable())
         tables[-1].rows.append(row)
+        last = row
     return tables
 
 

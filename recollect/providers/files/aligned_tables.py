@@ -6,7 +6,7 @@ The readers of PDF and plain text give each line with the places of its words (`
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
 
@@ -101,13 +101,12 @@ def is_aligned(rows: Sequence[Sequence[Cell]]) -> bool:
     """Return whether the last cells of most rows share a left edge, a right edge or a middle with another row's."""
     last = [row[-1] for row in rows]
     edges = ([c.left for c in last], [c.right for c in last], [(c.left + c.right) / 2 for c in last])
-    return max(map(count_aligned, edges)) >= MIN_ALIGNED * len(rows)
-
-
-def count_aligned(places: Iterable[float]) -> int:
-    """Return how many places are near one of them."""
-    ordered = sorted(places)
-    return max(bisect_right(ordered, place + ALIGNED) - bisect_left(ordered, place - ALIGNED) for place in ordered)
+    near = (
+        bisect_right(ordered, place + ALIGNED) - bisect_left(ordered, place - ALIGNED)
+        for ordered in map(sorted, edges)
+        for place in ordered
+    )
+    return max(near) >= MIN_ALIGNED * len(rows)
 
 
 def find_columns(rows: Sequence[Sequence[Cell]]) -> list[float]:

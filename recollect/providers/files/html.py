@@ -74,14 +74,9 @@ class Cell:
     rows: int = 1
     text: str = ""
 
-    @classmethod
-    def of(cls, tag: str, attributes: Mapping[str, str]) -> Cell:
-        columns, rows = (attributes.get(name, "") for name in ("colspan", "rowspan"))
-        return cls(tag == "th", read_span(columns), read_span(rows))
 
-
-def read_span(text: str) -> int:
-    return (min(int(text), MAX_SPAN) or 1) if text.isdecimal() else 1
+def read_span(text: str | None) -> int:
+    return (min(int(text), MAX_SPAN) or 1) if text and text.isdecimal() else 1
 
 
 def place_cells(row: list[Cell], above: dict[int, Cell]) -> list[str]:
@@ -120,7 +115,8 @@ class Page:
             self.in_style = tag == "style"
         elif tag in ("td", "th"):
             if self.row is not None:
-                self.row.append(Cell.of(tag, attributes))
+                columns, rows = map(read_span, map(attributes.get, ("colspan", "rowspan")))
+                self.row.append(Cell(tag == "th", columns, rows))
         elif tag == "br":
             self.texts.append("\n")
         elif tag in BREAKING:
@@ -170,15 +166,12 @@ class Page:
 
     def flush(self) -> None:
         if self.row is not None:
-            self.flush_row(self.row)
+            is_header = bool(self.row) and all(cell.is_header for cell in self.row)
+            if self.table is not None:
+                self.blocks += self.table.add(place_cells(self.row, self.above), names_columns=is_header)
+            self.row = None
         self.flush_text()
         self.kind, self.level = "paragraph", 0
-
-    def flush_row(self, row: list[Cell]) -> None:
-        is_header = bool(row) and all(cell.is_header for cell in row)
-        if self.table is not None:
-            self.blocks += self.table.add(place_cells(row, self.above), names_columns=is_header)
-        self.row = None
 
     def flush_text(self) -> None:
         text = "".join(self.texts)

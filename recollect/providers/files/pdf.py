@@ -157,7 +157,8 @@ class Titles:
 
 def build_page_blocks(lines: list[Line], titles: Titles, page: int) -> Iterator[Block]:
     titles.read(lines)
-    layout = Layout.of(lines)
+    steps = [step for one, two in pairwise(lines) if (step := one.bottom - two.bottom) > 0]
+    layout = Layout(max((len(line.text) for line in lines), default=0), median_low(steps) if steps else 0.0)
     for part in split_tables(lines):
         if isinstance(part[0], Line):
             yield from build_text_blocks(part, layout, titles, page)
@@ -171,17 +172,12 @@ def build_text_blocks(lines: list[Line], layout: Layout, titles: Titles, page: i
     for line in lines:
         level = titles.level(line, page)
         if held and (level != before or layout.starts_paragraph(held[-1], line)):
-            yield make_block(held, before, page)
+            yield Block(join_lines(held), "heading" if before else "paragraph", before, page)
             held = []
         held.append(line)
         before = level
     if held:
-        yield make_block(held, before, page)
-
-
-def make_block(lines: list[Line], level: int, page: int) -> Block:
-    text = join_lines([line.text for line in lines])
-    return Block(text, "heading" if level else "paragraph", level, page)
+        yield Block(join_lines(held), "heading" if before else "paragraph", before, page)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +187,6 @@ class Layout:
     length: int  # of the longest line
     step: float  # from one line to the next
 
-    @classmethod
-    def of(cls, lines: list[Line]) -> Layout:
-        steps = [step for one, two in pairwise(lines) if (step := one.bottom - two.bottom) > 0]
-        return cls(max((len(line.text) for line in lines), default=0), median_low(steps) if steps else 0.0)
-
     def starts_paragraph(self, line: Line, after: Line) -> bool:
         """Whether `after` begins a paragraph: a list item, or a line after a wide gap or a short end of a sentence."""
         is_gap = line.bottom - after.bottom > self.step * GAP
@@ -203,10 +194,10 @@ class Layout:
         return is_gap or is_early or ITEM.match(after.text) is not None
 
 
-def join_lines(lines: list[str]) -> str:
+def join_lines(lines: list[Line]) -> str:
     """Return the lines as one, with words that were hyphenated at a line end put together."""
     parts: list[str] = []
-    for line in lines:
+    for line in (line.text for line in lines):
         if parts and HYPHEN.search(parts[-1]):
             parts[-1] = parts[-1][:-1]
         elif parts:

@@ -1,4 +1,4 @@
-"""Reading of uploaded files in another process. `ConfinedReader` is the adapter of the port FileReader.
+"""Reading of uploaded files in another process. Whatever a file contains, the worst outcome is a Failure.
 
     async with aclosing(ConfinedReader().read(path, "report.pdf")) as items:
         async for item in items:

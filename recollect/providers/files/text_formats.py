@@ -192,10 +192,8 @@ class MarkdownPage:
             yield from self.take_text(line)
 
     def take_code(self, line: str) -> Iterator[Block]:
-        if line.strip().startswith(self.fence) and not line.strip().strip(self.fence[0]):
-            yield from self.flush()
-        else:
-            yield from self.add(line)
+        is_end = line.strip().startswith(self.fence) and not line.strip().strip(self.fence[0])
+        return self.flush() if is_end else self.add(line)
 
     def take_text(self, line: str) -> Iterator[Block]:
         is_table_ruler = "|" in line and "-" in line and not line.strip("|-: \t")
