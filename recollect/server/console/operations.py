@@ -18,6 +18,7 @@ from starlette.responses import Response
 
 from recollect.apps.reports import SIGNS, draw_charts, draw_gauge
 from recollect.errors import InvalidInput, InvalidSetting
+from recollect.server.console.handlers import Pages, Values
 from recollect.server.console.render import redirect, render_page
 from recollect.server.console.visit import Visit
 from recollect.settings import Settings, SettingsTrace, format_setting, trace_settings
@@ -33,17 +34,21 @@ from recollect.values.report import (
 )
 from recollect.values.work import LONGEST_LAG
 
+pages = Pages()
 PERIODS = (7, 30, 90)
 
 
-async def show_health(visit: Visit) -> Response:
+@pages.get("/health", "health.html")
+async def show_health(visit: Visit, days: str = "7") -> Values:
     """Show the page also while the store is down; only the report is left out then."""
-    scope, days = visit.scope("report"), visit.query("days", "7")
+    scope = visit.scope("report")
     if days not in map(str, PERIODS):
         raise InvalidInput("days", f"must be one of 7, 30 or 90, got {days!r}")
     health = await visit.engine.health()
     report = await visit.engine.report(scope, days=int(days)) if health.store == "ok" else None
-    values: dict[str, Any] = {
+    # Drawing takes some tenths of a second.
+    formatted = await asyncio.to_thread(format_report, visit, report) if report else {}
+    return {
         "days": int(days),
         "periods": PERIODS,
         "health": health,
@@ -52,14 +57,18 @@ async def show_health(visit: Visit) -> Response:
         "longest_lag": LONGEST_LAG,
         "request_days": visit.caller.settings.request_days,
         "report": report,
+        **formatted,
     }
-    # Drawing takes some tenths of a second.
-    formatted = await asyncio.to_thread(format_report, visit, report) if report else {}
-    return render_page(visit, "health.html", values | formatted)
 
 
-def format_report(visit: Visit, report: Report) -> dict[str, Any]:
+def format_report(visit: Visit, report: Report) -> Values:
     named = report if visit.caller.can("audit") else hide_user_names(report)
+
+    def draw_gauge_chart(gauge: Gauge) -> Markup:
+        """Return a chart as unescaped HTML, as `charts` are. It is safe only for charts: apps/reports builds them from
+        numbers and fixed tags and escapes every name."""
+        return Markup(draw_gauge(gauge.value, gauge.limit, gauge.verdict in ("over", "under")))
+
     return {
         "charts": {title: Markup(chart) for title, chart in draw_charts(report).items()},
         "draw_gauge": draw_gauge_chart,
@@ -72,12 +81,7 @@ def format_report(visit: Visit, report: Report) -> dict[str, Any]:
     }
 
 
-def draw_gauge_chart(gauge: Gauge) -> Markup:
-    """Return a chart as unescaped HTML, as `charts` are. It is safe only for charts: apps/reports builds them from
-    numbers and fixed tags and escapes every name."""
-    return Markup(draw_gauge(gauge.value, gauge.limit, gauge.verdict in ("over", "under")))
-
-
+@pages.post("/health/retry")
 async def retry_failed(visit: Visit) -> Response:
     visit.caller.check("work")
     await visit.engine.runtime.retry_work()
@@ -91,35 +95,30 @@ CREDENTIALS = re.compile(r"://[^/@\s]*@")
 URL_QUERY = re.compile(r"\?\S*")
 
 
-async def show_settings(visit: Visit) -> Response:
+@pages.get("/settings")
+async def show_settings(visit: Visit, find: str = "", changed: str = "") -> Response:
     visit.scope("work")
     if not visit.is_global_admin:
         return render_page(visit, "settings.html", {"is_closed": True}, 403)
     in_force = visit.caller.settings
-    reading = read_origins(in_force)
+    try:  # read the settings again for their origin; a file that became invalid is only a warning
+        reading = trace_settings()
+    except InvalidSetting as error:
+        warning = f"{error}. This process keeps the settings it started with; the next start will fail."
+        reading = SettingsTrace(in_force, {}, [warning])
     rows = [describe_setting(each, in_force, reading) for each in fields(Settings)]
-    search, only_changed = visit.query("find").strip(), bool(visit.query("changed"))
-    words = search.lower().split()
+    words = find.lower().split()
     found = [row for row in rows if all(word in row["searched"] for word in words)]
     values = {
         "is_closed": False,
-        "search": search,
-        "only_changed": only_changed,
-        "rows": [row for row in found if row["is_changed"] or not only_changed],
+        "search": find.strip(),
+        "only_changed": bool(changed),
+        "rows": [row for row in found if row["is_changed"] or not changed],
         "count": len(rows),
         "changed": sum(row["is_changed"] for row in rows),
         "warnings": reading.warnings,
     }
     return render_page(visit, "settings.html", values)
-
-
-def read_origins(in_force: Settings) -> SettingsTrace:
-    """Read the settings again for their origin. A file that became invalid is only a warning."""
-    try:
-        return trace_settings()
-    except InvalidSetting as error:
-        warning = f"{error}. This process keeps the settings it started with; the next start will fail."
-        return SettingsTrace(in_force, {}, [warning])
 
 
 def describe_setting(each: Field[Any], in_force: Settings, reading: SettingsTrace) -> dict[str, Any]:
@@ -146,7 +145,3 @@ def mask_setting(value: object) -> str:
     """Return a value as text, without credentials and tokens in addresses."""
     text = format_setting(value)
     return URL_QUERY.sub("?…", CREDENTIALS.sub("://***@", mask_dsn(text))) if "://" in text else text
-
-
-GET_ROUTES = {"/health": show_health, "/settings": show_settings}
-POST_ROUTES = {"/health/retry": retry_failed}
