@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import base64
 import json as json_module  # `json` is an option
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from recollect.apps.ask.analyst import Analyst
     from recollect.apps.ask.question import Answer
     from recollect.apps.ask.source_registry import OpenSource, SourceRegistry
-    from recollect.apps.ask.sources.running import Rows
 
 DEFAULT_ROWS = 100
 CSV_ROWS = 10_000
@@ -144,17 +143,6 @@ def show_answer(answer: Answer) -> None:
         if any(each.choices for each in answer.clarifications):
             print_note("Answer with a number or in your own words.")
         return
-    show_details(answer)
-    if answer.rows is not None and answer.rows.rows:
-        show_rows(answer.rows, answer.headers, answer.title)
-    else:
-        print_text(answer.text)
-    for question in answer.related:
-        print_note(f"next: {question}")
-
-
-def show_details(answer: Answer) -> None:
-    """Print what was learned, the SQL and what it rests on."""
     for lesson in answer.learned:
         print_note(f"learned: {lesson.term} {lesson.meaning} (undo: recollect memory forget {lesson.id})")
     print_note(answer.sql)
@@ -164,16 +152,21 @@ def show_details(answer: Answer) -> None:
         print_note(f"assumed: {each.term} = {each.meaning} ({each.source}, {each.confidence:.2f})", "yellow")
     for note in answer.notes:
         print_note(note, "yellow")
+    show_rows(answer)
+    for question in answer.related:
+        print_note(f"next: {question}")
 
 
-def show_rows(result: Rows, headers: Sequence[str], title: str) -> None:
+def show_rows(answer: Answer) -> None:
     from recollect.apps.ask.wording import describe_row_count, format_cell
 
-    print_text(title)
-    table = make_table(*(headers or result.columns))
-    for row in result.rows[:SHOWN_ROWS]:
-        table.add_row(*(format_cell(value) for value in row))
-    stdout_console().print(table)
+    result = answer.rows
+    if result is None or not result.rows:
+        print_text(answer.text)
+        return
+    print_text(answer.title)
+    rows = (map(format_cell, row) for row in result.rows[:SHOWN_ROWS])
+    stdout_console().print(make_table(*(answer.headers or result.columns), rows=rows))
     if cut := describe_row_count(result, SHOWN_ROWS):
         print_note(cut)
 
@@ -189,31 +182,31 @@ async def choose_source(asking: Conversation, rest: str) -> None:
 async def correct_answer(asking: Conversation, sql: str) -> bool:
     from recollect.apps.ask import teaching
 
-    last = asking.last
-    if last is None or not last.sql:
-        print_note("there is no SQL to correct yet", "yellow")
-        return True
-    if not sql:
+    if (done := read_last(asking, "correct")) and not sql:
         return False
-    done = (last.source, "admin", last.question, last.sql)
-    taught = await teaching.correct(asking.analyst, asking.scope, *done, sql)
-    if taught.correction.equivalent:
-        print_text("Both queries are equivalent: nothing to learn; the answer counts as correct.")
-    for memory in taught.memories:
-        print_text(f"learned ({memory.kind}): {memory.key}: {memory.value}")
+    if done:
+        taught = await teaching.correct(asking.analyst, asking.scope, *done, sql)
+        if taught.correction.equivalent:
+            print_text("Both queries are equivalent: nothing to learn; the answer counts as correct.")
+        for memory in taught.memories:
+            print_text(f"learned ({memory.kind}): {memory.key}: {memory.value}")
     return True
 
 
-async def rate_answer(good: bool, asking: Conversation, rest: str) -> bool:
+async def rate_answer(good: bool, asking: Conversation, rest: str) -> None:
     from recollect.apps.ask import teaching
 
-    last = asking.last
-    if last is None or not last.sql:
-        print_note("there is no SQL to rate yet", "yellow")
-        return True
-    await teaching.rate(asking.analyst, asking.scope, last.source, "admin", last.question, last.sql, good=good)
-    print_text("Saved: the same question gets this SQL." if good else "Noted: this SQL will not be used again.")
-    return True
+    if done := read_last(asking, "rate"):
+        await teaching.rate(asking.analyst, asking.scope, *done, good=good)
+        print_text("Saved: the same question gets this SQL." if good else "Noted: this SQL will not be used again.")
+
+
+def read_last(asking: Conversation, verb: str) -> tuple[str, str, str, str] | None:
+    """Return the database, the role, the question and the SQL of the last answer, if it has SQL."""
+    if asking.last is None or not asking.last.sql:
+        print_note(f"there is no SQL to {verb} yet", "yellow")
+        return None
+    return asking.last.source, "admin", asking.last.question, asking.last.sql
 
 
 async def define_word(asking: Conversation, definition: str) -> bool:
@@ -253,13 +246,8 @@ async def open_sources() -> AsyncIterator[SourceRegistry]:
 
 
 def describe_source(source: DataSource) -> dict[str, Any]:
-    return {
-        "name": source.name,
-        "address": source.masked_dsn,
-        "dialect": source.dialect,
-        "fingerprint": source.fingerprint,
-        "updated_at": source.updated_at,
-    }
+    shown = {name: getattr(source, name) for name in ("name", "dialect", "fingerprint", "updated_at")}
+    return {**shown, "address": source.masked_dsn}
 
 
 show_sources = show_list(

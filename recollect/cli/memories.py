@@ -18,7 +18,6 @@ import typer
 from recollect.cli.options import QUERY, SCOPE, SESSION_SCOPE, Command, confirm, echo, print_with
 from recollect.cli.output import make_text, read_text, replace_control_chars, stderr_console, stdout_console
 from recollect.cli.tables import (
-    describe_context,
     make_explanation_tree,
     shorten,
     show_list,
@@ -276,5 +275,7 @@ def show_context(packed: Context) -> None:
     else:
         console.print("Nothing is remembered about it.")
     show_notes(console, packed.recall)
-    for line in describe_context(packed):
+    left_out = f", {len(packed.left_out)} left out" if packed.left_out else ""
+    facts = f"{packed.tokens} of {packed.recall.query.budget} tokens, {len(packed.lines)} lines{left_out}"
+    for line in (facts, f"request {packed.request_id}"):
         console.print(make_text(line, "dim"), soft_wrap=True)
