@@ -30,6 +30,7 @@ from recollect.flows.maintain import run_upkeep
 from recollect.learning.upkeep import UpkeepSummary
 from recollect.ports import SystemClock
 from recollect.settings import Settings
+from recollect.store import migrate as migrations
 from recollect.store.backup import Manifest as Manifest
 from recollect.store.backup import Progress, ignore_progress, make_backup, restore_backup
 from recollect.store.connection import APP_ROLE, add_session_options, build_pooled_start
@@ -37,23 +38,7 @@ from recollect.store.database import queries, translate_error
 from recollect.store.embedded import attach
 from recollect.store.embedded import read_status as read_embedded_status
 from recollect.store.embedded_files import locate_site
-from recollect.store.migrate import (
-    EXTENSIONS,
-    OLDEST_SERVER,
-    SHARDS,
-    Difference,
-    Owner,
-    SchemaStatus,
-    Step,
-    check_owner,
-    migrate_and_repair,
-    plan_distribution,
-    read_differences,
-    read_facts,
-    read_status,
-    run_plan,
-    vacuum_tables,
-)
+from recollect.store.migrate import EXTENSIONS, OLDEST_SERVER, SHARDS, Difference, Owner, SchemaStatus, Step
 from recollect.values.scope import Scope, project_scope_id
 from recollect.values.work import WorkStatus
 from recollect.worker import DocumentWorker, Worker, run_until
@@ -109,7 +94,7 @@ async def database_status(settings: Settings) -> DatabaseStatus:
     async with AsyncExitStack() as stack:
         owner_dsn, _, _ = await find_server(stack, settings)
         owner = await stack.enter_async_context(open_connection(owner_dsn))
-        schema = await read_status(owner)
+        schema = await migrations.read_status(owner)
         extensions = await fetch_rows(owner, "server.extensions")
     parameters = conninfo_to_dict(owner_dsn).items()
     shown = {name: str(value) for name, value in parameters if name not in HIDDEN_PARAMETERS}
@@ -150,7 +135,7 @@ async def migrate(settings: Settings) -> Migrated:
         owner_dsn, _, _ = await find_server(stack, settings)
         async with open_connection(owner_dsn):
             pass  # raises one clear error if the server does not answer
-        before, repaired = await migrate_and_repair(owner_dsn)
+        before, repaired = await migrations.migrate_and_repair(owner_dsn)
     applied = tuple(f"{migration.version:04} {migration.name}" for migration in before.pending)
     # Migrations create grants and policies themselves, so repairs next to them are not reported.
     return Migrated(applied, () if applied else tuple(f"{each.kind}: {each.problem}" for each in repaired))
@@ -176,14 +161,14 @@ async def check_purge(settings: Settings) -> None:
     """Raise InvalidSetting if these settings do not allow a purge. On the embedded server they always do."""
     if settings.dsn:
         async with connect_owner(settings) as owner:
-            await check_owner(owner)
+            await migrations.check_owner(owner)
 
 
 async def purge(settings: Settings) -> Purged:
     """Vacuum all tables as their owner, so that erased rows are gone from the database files."""
     async with connect_owner(settings) as owner:
-        await check_owner(owner)
-        return Purged(*await vacuum_tables(owner))
+        await migrations.check_owner(owner)
+        return Purged(*await migrations.vacuum_tables(owner))
 
 
 async def distribute(
@@ -191,9 +176,9 @@ async def distribute(
 ) -> list[Step]:
     """Distribute the tables over a Citus cluster; return the steps, which a dry run only lists."""
     async with connect_owner(settings) as owner:
-        steps = await plan_distribution(owner, shards)
+        steps = await migrations.plan_distribution(owner, shards)
         if not dry_run:
-            await run_plan(owner, steps, progress)
+            await migrations.run_plan(owner, steps, progress)
         return steps
 
 
@@ -283,10 +268,10 @@ async def check(settings: Settings, scope: Scope | None = None) -> list[Check]:
     async with AsyncExitStack() as stack:
         owner_dsn, app_dsn, _ = await find_server(stack, settings)
         async with open_connection(owner_dsn) as owner:
-            facts = await read_facts(owner)
-            schema = await read_status(owner)
+            facts = await migrations.read_facts(owner)
+            schema = await migrations.read_status(owner)
             tables = await fetch_rows(owner, "server.tables")
-            differences = await read_differences(owner) if schema.applied and not schema.pending else []
+            differences = await migrations.read_differences(owner) if schema.applied and not schema.pending else []
         checks = check_release(facts, schema)
         if schema.applied and not schema.pending:
             checks.append(check_access("roles", differences, "recollect_app, recollect_operator"))

@@ -25,22 +25,24 @@ app = typer.Typer(help="Show, migrate, check, back up, restore and distribute th
 
 
 def show_database_status(console: Console, status: DatabaseStatus) -> None:
-    schema = "none" if status.schema_version is None else f"version {status.schema_version}"
-    if status.newer:
-        schema += ", from a newer release: `pip install --upgrade recollect`"
-    elif status.pending:
-        schema += f"; run `recollect db migrate` to apply {', '.join(status.pending)}"
-    else:
-        schema += ", up to date"
     facts = {
         "embedded": status.embedded and describe_embedded(status.embedded),
         "home": status.embedded and status.embedded.home,
         "connection": status.connection,
         "server": status.server and f"PostgreSQL {status.server}",
         "extensions": ", ".join(f"{name} {version}" for name, version in status.extensions.items()),
-        "schema": status.server and schema,
+        "schema": status.server and describe_schema(status),
     }
     console.print(make_fact_table({name: fact for name, fact in facts.items() if fact}))
+
+
+def describe_schema(status: DatabaseStatus) -> str:
+    version = "none" if status.schema_version is None else f"version {status.schema_version}"
+    if status.newer:
+        return f"{version}, from a newer release: `pip install --upgrade recollect`"
+    if status.pending:
+        return f"{version}; run `recollect db migrate` to apply {', '.join(status.pending)}"
+    return f"{version}, up to date"
 
 
 def describe_embedded(embedded: Embedded) -> str:

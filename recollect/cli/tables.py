@@ -113,15 +113,9 @@ def format_origin(memory: Memory) -> str:
 
 def show_recall(console: Console, recall: Recall) -> None:
     if recall.memories or recall.episodes or recall.resolved:
-        known = [
-            *(("term", e.source or "", e.tier, f"{e.term}: {e.meaning}", e.why) for e in recall.resolved),
-            *((e.memory.kind, format_origin(e.memory), e.tier, e.text, e.why) for e in recall.memories),
-            *(("episode", e.source, e.tier, e.text, e.why) for e in recall.episodes),
-        ]
-        rows: Iterable[Row] = ((*head, make_reason_cell(text, why)) for *head, text, why in known)
-        console.print(make_table("kind", "source", "tier", "known, and why", rows=rows))
+        console.print(make_known_table(recall))
     if recall.hits:
-        rows = (
+        rows: Iterable[Row] = (
             (str(rank), turn.ref, format_time(turn.at), turn.speaker or turn.role, make_reason_cell(turn.text, hit.why))
             for rank, hit in enumerate(recall.hits, 1)
             for turn in [hit.turn]
@@ -135,6 +129,17 @@ def show_recall(console: Console, recall: Recall) -> None:
         make_text(f"request {recall.request_id}", "dim"),
         sep="\n",
     )
+
+
+def make_known_table(recall: Recall) -> TextTable:
+    """Return the terms, memories and episodes of a recall."""
+    rows = [
+        *(("term", each.source or "", each.tier, f"{each.term}: {each.meaning}", each.why) for each in recall.resolved),
+        *((hit.memory.kind, format_origin(hit.memory), hit.tier, hit.text, hit.why) for hit in recall.memories),
+        *(("episode", each.source, each.tier, each.text, each.why) for each in recall.episodes),
+    ]
+    shown = ((*head, make_reason_cell(text, why)) for *head, text, why in rows)
+    return make_table("kind", "source", "tier", "known, and why", rows=shown)
 
 
 def make_reason_cell(text: str, why: str) -> RenderableType:
@@ -185,15 +190,6 @@ def show_receipt(console: Console, receipt: Receipt, verb: str = "Forgotten", he
 
 
 def make_explanation_tree(explanation: Explanation) -> Tree:
-    session = f", in session {explanation.session}" if explanation.session else ""
-    widened = f" (widened: {explanation.widened})" if explanation.widened else ""
-    tokens = f" in {explanation.tokens} of {explanation.budget} tokens" if explanation.verb == "context" else ""
-    facts = {
-        "asked": f"{format_time(explanation.created_at)} UTC{session}",
-        "looked": f"in the {explanation.scope_used}{widened}, by {explanation.path}, {explanation.latency_ms} ms",
-        "found": f"{explanation.found}, used {explanation.used}{tokens}",
-        "words": format_weights(explanation.terms),
-    }
     branches: dict[str, list[RenderableType]] = {
         "known": explain_memories(explanation.memories),
         "episodes": [make_text(source) for source in explanation.episodes],
@@ -202,13 +198,25 @@ def make_explanation_tree(explanation: Explanation) -> Tree:
         "notes": [make_text(note) for note in explanation.notes],
     }
     tree = Tree(make_text(f"{explanation.verb}: {explanation.query}", "bold"), guide_style="dim")
-    for name, fact in facts.items():
+    for name, fact in describe_request(explanation).items():
         tree.add(make_text(f"{name:7}{fact}"))
     for name, leaves in branches.items():
         branch = tree.add(make_text(name)) if leaves else tree
         for leaf in leaves:
             branch.add(leaf)
     return tree
+
+
+def describe_request(explanation: Explanation) -> dict[str, str]:
+    session = f", in session {explanation.session}" if explanation.session else ""
+    widened = f" (widened: {explanation.widened})" if explanation.widened else ""
+    tokens = f" in {explanation.tokens} of {explanation.budget} tokens" if explanation.verb == "context" else ""
+    return {
+        "asked": f"{format_time(explanation.created_at)} UTC{session}",
+        "looked": f"in the {explanation.scope_used}{widened}, by {explanation.path}, {explanation.latency_ms} ms",
+        "found": f"{explanation.found}, used {explanation.used}{tokens}",
+        "words": format_weights(explanation.terms),
+    }
 
 
 def explain_hit(rank: int, hit: ExplainedHit) -> RenderableType:

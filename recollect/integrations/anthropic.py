@@ -27,16 +27,7 @@ from urllib.parse import unquote
 
 from recollect.engine import Engine
 from recollect.errors import InvalidInput
-from recollect.integrations.engine_loop import (
-    Adapter,
-    EngineLoop,
-    awaiting,
-    forget_versions,
-    make_note,
-    make_note_key,
-    read_memories,
-    read_notes,
-)
+from recollect.integrations import engine_loop
 from recollect.sync import SyncEngine, wait_for
 from recollect.values.lesson import MAX_DATA_CHARS, Lesson
 from recollect.values.memory import Memory, Status
@@ -92,7 +83,7 @@ class File:
     @property
     def keys(self) -> set[str]:
         """The keys of the stored version and of the next one."""
-        return {make_note_key(PREFIX + self.path)} | ({self.memory.key} if self.memory else set())
+        return {engine_loop.make_note_key(PREFIX + self.path)} | ({self.memory.key} if self.memory else set())
 
 
 def parse_path(path: str) -> str:
@@ -134,13 +125,15 @@ def make_lesson(file: File, earlier: Iterable[File]) -> Lesson:
             f"{file.path}: the file would have {len(file.text):,} characters, {written:,} as it is stored, and at most "
             f"{MAX_DATA_CHARS:,} can be; nothing was changed. Split it into several files"
         )
-    return make_note(make_note_key(PREFIX + file.path), f"{file.path}: {file.text}", IMPORTANCE, version, data)
+    return engine_loop.make_note(
+        engine_loop.make_note_key(PREFIX + file.path), f"{file.path}: {file.text}", IMPORTANCE, version, data
+    )
 
 
 def select_files(memories: Iterable[Memory]) -> list[File]:
     return [
         File(fields["path"], fields["text"], fields["file"], fields["version"], memory)
-        for memory, fields in read_notes(memories, PREFIX, DATA)
+        for memory, fields in engine_loop.read_notes(memories, PREFIX, DATA)
     ]
 
 
@@ -281,7 +274,7 @@ class Files:
         return "All memory cleared"
 
     async def _read_files(self) -> dict[str, File]:
-        return select_latest(await read_memories(self._engine, self._scope, ACTIVE, ("note",)))
+        return select_latest(await engine_loop.read_memories(self._engine, self._scope, ACTIVE, ("note",)))
 
     async def _file(self, path: str) -> File:
         files = await self._read_files()
@@ -312,10 +305,10 @@ class Files:
         ids, paths = {file.id for file in chosen}, {file.path for file in chosen}
         versions = [
             file
-            for file in select_files(await read_memories(self._engine, self._scope, None, ("note",)))
+            for file in select_files(await engine_loop.read_memories(self._engine, self._scope, None, ("note",)))
             if file.id in ids or (file.is_current and file.path in paths)
         ]
-        await forget_versions(self._engine, self._scope, list_memories(versions))
+        await engine_loop.forget_versions(self._engine, self._scope, list_memories(versions))
 
 
 def read_text(command: object, name: str) -> str:
@@ -369,7 +362,7 @@ def list_memories(files: Iterable[File]) -> list[Memory]:
     return [file.memory for file in files if file.memory is not None]
 
 
-class EngineTool(Adapter):
+class EngineTool(engine_loop.Adapter):
     """What both tools have: the engine and the files of one user."""
 
     def __init__(
@@ -381,7 +374,7 @@ class EngineTool(Adapter):
         cache_control: beta.BetaCacheControlEphemeralParam | None = None,
     ) -> None:
         super().__init__(cache_control=cache_control)  # type: ignore[call-arg]
-        self._engine_loop = EngineLoop(engine)
+        self._engine_loop = engine_loop.EngineLoop(engine)
         self._target = Files(self._engine_loop.engine, Scope(user, project=project))
 
 
@@ -400,10 +393,10 @@ class RecollectMemoryTool(EngineTool, BetaAbstractMemoryTool):
 class AsyncRecollectMemoryTool(EngineTool, BetaAsyncAbstractMemoryTool):
     """For `AsyncAnthropic`. With the engine of `connect`, create the tool where the engine was opened."""
 
-    view = awaiting(Files.view)
-    create = awaiting(Files.create)
-    str_replace = awaiting(Files.str_replace)
-    insert = awaiting(Files.insert)
-    delete = awaiting(Files.delete)
-    rename = awaiting(Files.rename)
-    clear_all_memory = awaiting(Files.clear)
+    view = engine_loop.awaiting(Files.view)
+    create = engine_loop.awaiting(Files.create)
+    str_replace = engine_loop.awaiting(Files.str_replace)
+    insert = engine_loop.awaiting(Files.insert)
+    delete = engine_loop.awaiting(Files.delete)
+    rename = engine_loop.awaiting(Files.rename)
+    clear_all_memory = engine_loop.awaiting(Files.clear)

@@ -24,14 +24,7 @@ from weakref import WeakValueDictionary
 
 from recollect.engine import Engine
 from recollect.errors import InvalidInput
-from recollect.integrations.engine_loop import (
-    EngineLoop,
-    forget_versions,
-    make_note,
-    make_note_key,
-    read_memories,
-    read_notes,
-)
+from recollect.integrations import engine_loop
 from recollect.recall.lexemes import lexemes
 from recollect.recall.memory_ranking import score_memories
 from recollect.recall.question import read_question
@@ -71,7 +64,7 @@ class RecollectStore(BaseStore):
     __slots__ = ("_engine", "_locks", "_loop", "_project", "_user")
 
     def __init__(self, engine: Engine | SyncEngine, *, user: str | int, project: str = "default") -> None:
-        self._loop = EngineLoop(engine)
+        self._loop = engine_loop.EngineLoop(engine)
         self._engine = self._loop.engine
         self._user, self._project = user, project
         self._locks: WeakValueDictionary[Scope, asyncio.Lock] = WeakValueDictionary()
@@ -113,7 +106,7 @@ class RecollectStore(BaseStore):
         if len(named) == len(ops):
             memories = await self._versions(scope, named)
         else:
-            memories = await read_memories(self._engine, scope, ACTIVE, ("note",))
+            memories = await engine_loop.read_memories(self._engine, scope, ACTIVE, ("note",))
         return {item.memory.key: item for item in select_latest(memories)}
 
     async def _answer(self, scope: Scope, op: Op, items: Items) -> Result:
@@ -163,7 +156,7 @@ class RecollectStore(BaseStore):
 
     async def _delete(self, scope: Scope, op: PutOp) -> None:
         versions = await self._versions(scope, [make_key(op.namespace, op.key)], status=None)
-        await forget_versions(self._engine, scope, versions)
+        await engine_loop.forget_versions(self._engine, scope, versions)
 
 
 def group_by_scope(wanted: Iterable[tuple[Scope, AnyOp]]) -> dict[Scope, list[AnyOp]]:
@@ -259,7 +252,9 @@ class StoredItem:
 
 def make_key(namespace: Namespace, key: str) -> str:
     """Return a unique key of an item."""
-    return make_note_key(PREFIX + "/".join(part.replace("%", "%25").replace("/", "%2F") for part in (*namespace, key)))
+    return engine_loop.make_note_key(
+        PREFIX + "/".join(part.replace("%", "%25").replace("/", "%2F") for part in (*namespace, key))
+    )
 
 
 def make_lesson(op: PutOp, value: Mapping[str, Any], known: Items, place: int = 0) -> Lesson:
@@ -273,7 +268,7 @@ def make_lesson(op: PutOp, value: Mapping[str, Any], known: Items, place: int = 
     if place:
         item["place"] = place
     text = select_text(op, value).strip() or NOT_INDEXED
-    return make_note(key, text, IMPORTANCE, version, {DATA: item})
+    return engine_loop.make_note(key, text, IMPORTANCE, version, {DATA: item})
 
 
 def parse_item(memory: Memory, fields: Mapping[str, Any]) -> StoredItem:
@@ -293,7 +288,7 @@ def parse_item(memory: Memory, fields: Mapping[str, Any]) -> StoredItem:
 def select_latest(memories: Iterable[Memory]) -> list[StoredItem]:
     """Return the items among active memories, each once, the last changed first."""
     newest: dict[str, StoredItem] = {}
-    for item in starmap(parse_item, read_notes(memories, PREFIX, DATA)):
+    for item in starmap(parse_item, engine_loop.read_notes(memories, PREFIX, DATA)):
         known = newest.get(item.memory.key)
         if known is None or (item.version, item.updated_at) > (known.version, known.updated_at):
             newest[item.memory.key] = item

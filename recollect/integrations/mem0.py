@@ -20,32 +20,8 @@ from typing import Any, Self
 from recollect.bootstrap import connect
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, NotFound
-from recollect.integrations.engine_loop import (
-    Adapter,
-    EngineLoop,
-    OwnEngine,
-    forget_session,
-    forget_versions,
-    read_memories,
-)
-from recollect.integrations.mem0_facts import (
-    DATA,
-    Fact,
-    MemoryVersions,
-    Messages,
-    Owner,
-    list_turns,
-    make_event,
-    make_events,
-    make_fact,
-    make_history,
-    make_id,
-    matches_mem0_filter,
-    parse_id,
-    parse_messages,
-    read_data,
-    split_filters,
-)
+from recollect.integrations import engine_loop, mem0_facts
+from recollect.integrations.mem0_facts import Fact, MemoryVersions, Owner
 from recollect.recall.lexemes import lexemes
 from recollect.recall.memory_ranking import LEAST
 from recollect.recall.question import read_question
@@ -80,7 +56,7 @@ class AsyncMemory:
 
     async def add(
         self,
-        messages: Messages,
+        messages: mem0_facts.Messages,
         *,
         user_id: str | None = None,
         agent_id: str | None = None,
@@ -89,7 +65,7 @@ class AsyncMemory:
         infer: bool = True,
     ) -> Results:
         owner = Owner(user_id, agent_id, run_id)
-        turns = parse_messages(messages, metadata)
+        turns = mem0_facts.parse_messages(messages, metadata)
         if not infer:
             return {"results": await self._note(owner, [turn for turn in turns if turn.role != "system"])}
         results = await self._learn(owner, turns)
@@ -109,7 +85,7 @@ class AsyncMemory:
         filters: Mapping[str, Any] | None = None,
         threshold: float | None = 0.1,
     ) -> Results:
-        owner, more = split_filters(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
+        owner, more = mem0_facts.split_filters(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
         known = await self._load(owner.user)
         scores = await self._scores(owner, query, known)
         relevant = [memory for memory in known.active if scores.get(memory.id, 0.0) >= (threshold or 1e-9)]
@@ -127,13 +103,13 @@ class AsyncMemory:
         top_k: int = 20,
         filters: Mapping[str, Any] | None = None,
     ) -> Results:
-        owner, more = split_filters(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
+        owner, more = mem0_facts.split_filters(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
         known = await self._load(owner.user)
         found = await self._facts(owner, known, known.active, more, limit or top_k)
         return {"results": [each for _, each in found]}
 
     async def get(self, memory_id: str) -> Fact | None:
-        user, memory = parse_id(memory_id)
+        user, memory = mem0_facts.parse_id(memory_id)
         known = await self._load(user)
         current = known.current(memory)
         return None if current is None else await self._fact(user, known, current)
@@ -150,7 +126,7 @@ class AsyncMemory:
     async def delete(self, memory_id: str) -> dict[str, str]:
         user, current = await self._current(memory_id)
         versions = (await self._load(user)).versions(current)
-        await forget_versions(await self._open(), self._scope(user), versions)
+        await engine_loop.forget_versions(await self._open(), self._scope(user), versions)
         return {"message": "Memory deleted successfully!"}
 
     async def delete_all(
@@ -167,10 +143,10 @@ class AsyncMemory:
         return {"message": "Memories deleted successfully!"}
 
     async def history(self, memory_id: str) -> list[Fact]:
-        user, memory = parse_id(memory_id)
+        user, memory = mem0_facts.parse_id(memory_id)
         known = await self._load(user)
         current = known.current(memory)
-        events = make_history(user, known.versions(current)) if current else []
+        events = mem0_facts.make_history(user, known.versions(current)) if current else []
         return events + await self._deletions(user, memory)
 
     async def reset(self) -> None:
@@ -197,28 +173,28 @@ class AsyncMemory:
         before = {memory.id for memory in (await self._load(owner.user)).active}
         recorded = await engine.record(scope, turns)
         await engine.settle(scope)
-        return make_events(owner.user, await self._load(owner.user), before, recorded.refs)
+        return mem0_facts.make_events(owner.user, await self._load(owner.user), before, recorded.refs)
 
     async def _note(self, owner: Owner, turns: Sequence[Turn]) -> list[Fact]:
         before = {memory.id for memory in (await self._load(owner.user)).active}
         lessons = [Lesson(turn.text, owner.note_key, owner="user", data=self._make_data(owner, turn)) for turn in turns]
         learned = [await (await self._open()).learn(self._scope(owner.user), lesson) for lesson in lessons]
         return [
-            {**make_event(owner.user, [memory], memory.id in before), "role": turn.role}
+            {**mem0_facts.make_event(owner.user, [memory], memory.id in before), "role": turn.role}
             for turn, memory in zip(turns, learned, strict=True)
         ]
 
     def _make_data(self, owner: Owner, turn: Turn) -> dict[str, Any]:
         agent, run = owner.place
-        fields = {**read_data(turn.data), "agent_id": agent, "run_id": run, "role": turn.role}
-        return {DATA: {name: value for name, value in fields.items() if value is not None}}
+        fields = {**mem0_facts.read_data(turn.data), "agent_id": agent, "run_id": run, "role": turn.role}
+        return {mem0_facts.DATA: {name: value for name, value in fields.items() if value is not None}}
 
     async def _load(self, user: str) -> MemoryVersions:
         """Return all memories of a user, including ended ones."""
-        return MemoryVersions(await read_memories(await self._open(), self._scope(user), None))
+        return MemoryVersions(await engine_loop.read_memories(await self._open(), self._scope(user), None))
 
     async def _current(self, memory_id: str) -> tuple[str, MemoryValue]:
-        user, memory = parse_id(memory_id)
+        user, memory = mem0_facts.parse_id(memory_id)
         current = (await self._load(user)).current(memory)
         if current is None:
             raise NotFound(f"there is no memory {memory_id}")
@@ -249,30 +225,32 @@ class AsyncMemory:
         if not filters:
             found = found[:limit]
         facts = await asyncio.gather(*(self._fact(owner.user, known, memory) for memory in found))
-        return [pair for pair in zip(found, facts, strict=True) if matches_mem0_filter(pair[1], filters)][:limit]
+        return [pair for pair in zip(found, facts, strict=True) if mem0_facts.matches_mem0_filter(pair[1], filters)][
+            :limit
+        ]
 
     async def _fact(self, user: str, known: MemoryVersions, memory: MemoryValue) -> Fact:
-        return make_fact(user, known.versions(memory), await self._metadata(user, memory))
+        return mem0_facts.make_fact(user, known.versions(memory), await self._metadata(user, memory))
 
     async def _metadata(self, user: str, memory: MemoryValue) -> Mapping[str, Any] | None:
         """Return the metadata of the note, or of the turn that the memory was learned from, while it is in the log."""
-        if data := read_data(memory.data):
+        if data := mem0_facts.read_data(memory.data):
             return data.get("metadata")
-        for session, index in list_turns(memory)[:1]:
+        for session, index in mem0_facts.list_turns(memory)[:1]:
             try:
                 turns = await (await self._open()).history(self._scope(user, session), limit=1, before=index + 1)
             except NotFound:
                 continue  # expired
-            return read_data(turns[-1].data).get("metadata") if turns else None
+            return mem0_facts.read_data(turns[-1].data).get("metadata") if turns else None
         return None
 
     async def _forget_place(self, owner: Owner) -> None:
         """Forget the notes of an agent or run, and its sessions with what was learned from them."""
         known = await self._load(owner.user)
-        for memory in [each for each in known.active if read_data(each.data) and owner.owns(each)]:
-            await forget_versions(await self._open(), self._scope(owner.user), known.versions(memory))
+        for memory in [each for each in known.active if mem0_facts.read_data(each.data) and owner.owns(each)]:
+            await engine_loop.forget_versions(await self._open(), self._scope(owner.user), known.versions(memory))
         for session in [session for session in await self._sessions(owner.user) if owner.owns_session(session)]:
-            await forget_session(await self._open(), self._scope(owner.user, session))
+            await engine_loop.forget_session(await self._open(), self._scope(owner.user, session))
 
     async def _sessions(self, user: str) -> list[str]:
         engine, sessions = await self._open(), list[str]()
@@ -286,7 +264,7 @@ class AsyncMemory:
         return [
             {
                 "id": str(entry.id),
-                "memory_id": make_id(user, memory),
+                "memory_id": mem0_facts.make_id(user, memory),
                 "old_memory": None,
                 "new_memory": None,
                 "event": "DELETE",
@@ -305,12 +283,12 @@ class AsyncMemory:
         await self.close()
 
 
-class Memory(Adapter):
+class Memory(engine_loop.Adapter):
     """Blocking version, on the given SyncEngine or its own. Call `close`, or use `with`."""
 
     def __init__(self, engine: SyncEngine | None = None, *, project: str = "default", **settings: Any) -> None:
-        self._engine = engine or OwnEngine(connect(**settings))
-        self._engine_loop = EngineLoop(self._engine)
+        self._engine = engine or engine_loop.OwnEngine(connect(**settings))
+        self._engine_loop = engine_loop.EngineLoop(self._engine)
         self._target = AsyncMemory(self._engine_loop.engine, project=project)
 
     @classmethod
@@ -328,7 +306,7 @@ class Memory(Adapter):
     reset = wait_for(AsyncMemory.reset)
 
     def close(self) -> None:
-        if isinstance(self._engine, OwnEngine):
+        if isinstance(self._engine, engine_loop.OwnEngine):
             self._engine.shut_down()
 
     def __enter__(self) -> Self:

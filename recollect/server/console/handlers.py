@@ -78,11 +78,8 @@ async def serve(
     request.scope["route"] = SimpleNamespace(path=f"/console{path}")  # metrics count by pattern
     try:
         visit = await visits.open_visit(request)
-    except Unauthorized:  # the sign-in page leads back to the page that was asked for
-        if "x-piece" in request.headers or request.method != "GET":
-            return render_html("sign_in.html", 401, problem="You are signed out. Sign in and try again.", after="")
-        wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        return redirect("sign-in", after=wanted.removeprefix("/console/"))
+    except Unauthorized:
+        return ask_to_sign_in(request)
     except RecollectError as error:
         return show_error(request, error)
     try:
@@ -96,6 +93,14 @@ async def serve(
     if visits.SESSION_COOKIE not in request.cookies:
         visits.set_cookie(request, response, visits.SESSION_COOKIE, visit.cookie)
     return response
+
+
+def ask_to_sign_in(request: Request) -> Response:
+    """Redirect to the sign-in page, which leads back to the page that was asked for."""
+    if "x-piece" in request.headers or request.method != "GET":
+        return render_html("sign_in.html", 401, problem="You are signed out. Sign in and try again.", after="")
+    wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return redirect("sign-in", after=wanted.removeprefix("/console/"))
 
 
 def show_error(request: Request, error: RecollectError, visit: Visit | None = None) -> Response:

@@ -161,13 +161,7 @@ async def add_memory(
 async def show_memory(visit: Visit, id: str = "", owner: str = "") -> Values:  # noqa: A002 - as in the address
     """Show a memory with all values it had, and the messages it was learned from. Without an owner in the address, the
     user's memories are searched first."""
-    memory: Memory | None = None
-    for whose in (parse_choice("owner", owner, OWNERS),) if owner else OWNERS:
-        with suppress(NotFound):
-            memory = await visit.engine.memory(scope_to_read(visit, whose), id, owner=whose)
-            break
-    if memory is None:
-        raise NotFound("This memory no longer exists.")
+    whose, memory = await find_memory(visit, id, [parse_choice("owner", owner, OWNERS)] if owner else OWNERS)
     same_key = await visit.engine.memories(scope_to_read(visit, whose), key=memory.key, status=None, owner=whose)
     versions = list_versions(memory, same_key)
     others = [each for each in same_key if each not in versions and each.kind == memory.kind]
@@ -185,6 +179,13 @@ async def show_memory(visit: Visit, id: str = "", owner: str = "") -> Values:  #
         # a key without access to user data came from the glossary
         "list_path": list_path if visit.can("memories") else "terms",
     }
+
+
+async def find_memory(visit: Visit, wanted: str, owners: Sequence[Owner]) -> tuple[Owner, Memory]:
+    for owner in owners:
+        with suppress(NotFound):
+            return owner, await visit.engine.memory(scope_to_read(visit, owner), wanted, owner=owner)
+    raise NotFound("This memory no longer exists.")
 
 
 async def load_quotes(visit: Visit, refs: Sequence[str]) -> list[tuple[str, Turn | None]]:

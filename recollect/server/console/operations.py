@@ -22,16 +22,9 @@ from recollect.server.console.handlers import Pages, Values
 from recollect.server.console.render import redirect, render_page
 from recollect.server.console.visit import Visit
 from recollect.settings import Settings, SettingsTrace, format_setting, trace_settings
+from recollect.values import report as figures
 from recollect.values.data_source import mask_dsn
-from recollect.values.report import (
-    WEEK_COLUMNS,
-    Gauge,
-    Report,
-    count_week,
-    format_percent,
-    format_value,
-    hide_user_names,
-)
+from recollect.values.report import Gauge, Report
 from recollect.values.work import LONGEST_LAG
 
 pages = Pages()
@@ -62,7 +55,7 @@ async def show_health(visit: Visit, days: str = "7") -> Values:
 
 
 def format_report(visit: Visit, report: Report) -> Values:
-    named = report if visit.caller.can("audit") else hide_user_names(report)
+    named = report if visit.caller.can("audit") else figures.hide_user_names(report)
 
     def draw_gauge_chart(gauge: Gauge) -> Markup:
         """Return a chart as unescaped HTML, as `charts` are. It is safe only for charts: apps/reports builds them from
@@ -72,11 +65,11 @@ def format_report(visit: Visit, report: Report) -> Values:
     return {
         "charts": {title: Markup(chart) for title, chart in draw_charts(report).items()},
         "draw_gauge": draw_gauge_chart,
-        "format_value": format_value,
-        "format_percent": format_percent,
+        "format_value": figures.format_value,
+        "format_percent": figures.format_percent,
         "signs": SIGNS,
-        "week_columns": [name.capitalize() for name in WEEK_COLUMNS[1:]],
-        "weeks": [(each.week, count_week(each)) for each in report.asking],
+        "week_columns": [name.capitalize() for name in figures.WEEK_COLUMNS[1:]],
+        "weeks": [(each.week, figures.count_week(each)) for each in report.asking],
         "storage": named.storage,
     }
 
@@ -101,11 +94,7 @@ async def show_settings(visit: Visit, find: str = "", changed: str = "") -> Resp
     if not visit.is_global_admin:
         return render_page(visit, "settings.html", {"is_closed": True}, 403)
     in_force = visit.caller.settings
-    try:  # read the settings again for their origin; a file that became invalid is only a warning
-        reading = trace_settings()
-    except InvalidSetting as error:
-        warning = f"{error}. This process keeps the settings it started with; the next start will fail."
-        reading = SettingsTrace(in_force, {}, [warning])
+    reading = read_origins(in_force)
     rows = [describe_setting(each, in_force, reading) for each in fields(Settings)]
     words = find.lower().split()
     found = [row for row in rows if all(word in row["searched"] for word in words)]
@@ -119,6 +108,15 @@ async def show_settings(visit: Visit, find: str = "", changed: str = "") -> Resp
         "warnings": reading.warnings,
     }
     return render_page(visit, "settings.html", values)
+
+
+def read_origins(in_force: Settings) -> SettingsTrace:
+    """Read the settings again for their origin. A file that became invalid is only a warning."""
+    try:
+        return trace_settings()
+    except InvalidSetting as error:
+        warning = f"{error}. This process keeps the settings it started with; the next start will fail."
+        return SettingsTrace(in_force, {}, [warning])
 
 
 def describe_setting(each: Field[Any], in_force: Settings, reading: SettingsTrace) -> dict[str, Any]:

@@ -227,11 +227,9 @@ async def restore_query(stored: Stored, call: Call, source: str, **_: Any) -> Ap
     return make_query(memory, await load_fingerprint(call, source))
 
 
-async def find_changed_query(call: Call, source: str, query: str = "", **_: Any) -> ApprovedQuery:
-    return await restore_query({"id": query}, call, source)
-
-
-QUERY_REPLAY = Replay(store_id, restore_query, when_done=find_changed_query)
+QUERY_REPLAY = Replay(
+    store_id, restore_query, when_done=lambda call, source, query="", **_: restore_query({"id": query}, call, source)
+)
 
 
 @query_routes.write("POST /", "learn_project", replay=QUERY_REPLAY)

@@ -212,11 +212,10 @@ async def restore_correction(stored: Stored, call: Call, source: str, body: Corr
     return describe_correction(correction, learned)
 
 
-def store_learned(answer: dict[str, Any]) -> Stored:
-    return {"ids": [str(memory.id) for memory in answer["learned"]]}
+CORRECTION_REPLAY = Replay(lambda answer: {"ids": [str(each.id) for each in answer["learned"]]}, restore_correction)
 
 
-@routes.write("POST /text2sql/correct", "learn", model=CORRECTED, replay=Replay(store_learned, restore_correction))
+@routes.write("POST /text2sql/correct", "learn", model=CORRECTED, replay=CORRECTION_REPLAY)
 async def correct_sql(call: Call, source: str, body: CorrectSqlBody) -> dict[str, Any]:
     """Correct a statement. What the difference teaches is learned; the corrected one must be allowed to run."""
     statements = (body.question, body.generated_sql, body.corrected_sql)

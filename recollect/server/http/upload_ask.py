@@ -33,17 +33,9 @@ from recollect.learning.document_turns import HOST
 from recollect.server.access.caller import Call, CurrentUploader, read_chunks
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once
 from recollect.server.access.responses import Shape, json_object, list_of
+from recollect.server.http import routing
 from recollect.server.http.bodies import NAME, OpenBody, Project, chars, within
-from recollect.server.http.routing import (
-    OPENAPI,
-    PROJECT,
-    ProjectParam,
-    Routes,
-    error_example,
-    name_ignored,
-    name_parameter,
-    respond,
-)
+from recollect.server.http.routing import OPENAPI, PROJECT, ProjectParam, Routes
 from recollect.values.audit import Receipt
 from recollect.values.conversation import Conversation
 from recollect.values.document import MAX_CHUNK_HITS, Document, DocumentId, Passage, Upload
@@ -61,13 +53,13 @@ OTHER_NAME = "Ask the documents; the same as `query`, under its other name."
 FORM: dict[str, Any] = {
     "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": OPENAPI["upload_form"]}}}
 }
-UNSUPPORTED = error_example(
+UNSUPPORTED = routing.error_example(
     "Not a form, or a file of an unsupported type.", "unsupported_media_type", "upload: …", "upload"
 )
 UserParam = Annotated[
     str | None, Query(alias="userId", description="Whose; by default the caller's own.", examples=["alex"])
 ]
-routes = Routes(ROOT, "documents", name_parameter("user", UserParam), PROJECT)
+routes = Routes(ROOT, "documents", routing.name_parameter("user", UserParam), PROJECT)
 
 
 # Requests and responses -----------------------------------------------------------------------------------------------
@@ -200,7 +192,7 @@ async def upload_document(
 
         result, replayed = await run_once(call, idempotency_key, identity, add, UPLOAD_REPLAY)
         unknown = (name for name in form if name not in OPENAPI["upload_form"]["properties"])
-        return name_ignored(respond(request, result, replayed=replayed), unknown)
+        return routing.name_ignored(routing.respond(request, result, replayed=replayed), unknown)
 
 
 def read_form(given: FormData) -> tuple[UploadFile, str, Owner]:
