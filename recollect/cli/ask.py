@@ -22,12 +22,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
+from recollect import DataSource, InvalidInput, Scope
 from recollect.cli import output
 from recollect.cli.options import SESSION_SCOPE, Command, confirm, print_with
 from recollect.cli.tables import Column, make_table, show_list
-from recollect.errors import InvalidInput
-from recollect.values.data_source import DataSource
-from recollect.values.scope import Scope
 
 if TYPE_CHECKING:
     from recollect.apps.ask.analyst import Analyst

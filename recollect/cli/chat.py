@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, cast
 
 import typer
 
+from recollect import Memory, Scope
 from recollect.apps.chat.message import Answer, Ask
 from recollect.cli import output
 from recollect.cli.options import SESSION_SCOPE, Command, confirm, print_with
 from recollect.cli.tables import make_explanation_tree, show_list, show_receipt
-from recollect.values.memory import Memory
 from recollect.values.query import Reach
-from recollect.values.scope import Scope
 from recollect.values.serialization import to_json
 
 if TYPE_CHECKING:

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
+from recollect import Document, Passage, Scope, Upload
 from recollect.cli import output
 from recollect.cli.options import SESSION_SCOPE, Command, confirm, echo, print_with
 from recollect.cli.tables import show_list
-from recollect.values.document import Document, Passage, Upload
-from recollect.values.scope import Scope
 from recollect.values.serialization import to_json
 
 if TYPE_CHECKING:

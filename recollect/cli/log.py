@@ -25,16 +25,15 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from recollect import Audit, Conversation, Episode, InvalidInput, Recorded, Scope, Turn
 from recollect.cli.options import SESSION_SCOPE, Command, confirm, describe_options, echo, make_scope, print_with
 from recollect.cli.output import make_progress, make_text, open_engine, print_json, read_text
 from recollect.cli.tables import show_history, show_list, show_receipt
-from recollect.errors import InvalidInput
 from recollect.settings import read_settings
-from recollect.values.audit import Audit
-from recollect.values.conversation import Conversation, Episode, Recorded, Role, Turn, check_turns
+from recollect.values.conversation import Role, check_turns
 from recollect.values.lesson import Owner
 from recollect.values.memory import check_current
-from recollect.values.scope import MAX_NAME, Scope
+from recollect.values.scope import MAX_NAME
 from recollect.values.serialization import recorded_json, to_json
 from recollect.values.text import check_text
 

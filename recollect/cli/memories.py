@@ -15,15 +15,14 @@ from typing import Any, cast, get_args
 
 import typer
 
+from recollect import Context, Explanation, ImportReport, Lesson, Memory, Query, Recall, Receipt, Resolution, Term
 from recollect.cli import tables
 from recollect.cli.options import QUERY, SCOPE, SESSION_SCOPE, Command, confirm, echo, print_with
 from recollect.cli.output import make_text, read_text, replace_control_chars, stderr_console, stdout_console
-from recollect.values.audit import Explanation, Receipt
-from recollect.values.lesson import Lesson, Owner
-from recollect.values.memory import Memory, MemoryKind, Status, check_current
-from recollect.values.query import Context, Kind, Query, Reach, Recall
-from recollect.values.resolution import Resolution
-from recollect.values.term import MAX_TERMS, ImportReport, Term, TermKind
+from recollect.values.lesson import Owner
+from recollect.values.memory import MemoryKind, Status, check_current
+from recollect.values.query import Kind, Reach
+from recollect.values.term import MAX_TERMS, TermKind
 from recollect.values.term_file import dump_ontology, write_yaml
 
 app = typer.Typer(help="List, teach, correct, share and erase memories.")

@@ -24,12 +24,11 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 from rich.console import Console
 
+from recollect import InvalidInput, Scope
 from recollect.cli.output import FAILED, open_engine, print_json, replace_control_chars, show_spinner, stdout_console
-from recollect.errors import InvalidInput
 from recollect.settings import read_settings
 from recollect.values.identity import ROLES
 from recollect.values.memory import MemoryKind, Status
-from recollect.values.scope import Scope
 from recollect.values.serialization import to_json
 from recollect.values.term import KINDS
 

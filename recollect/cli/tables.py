@@ -14,10 +14,9 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from recollect import Explanation, Memory, Recall, Receipt
 from recollect.cli.output import make_text
-from recollect.values.audit import ExplainedHit, ExplainedMemory, Explanation, Receipt
-from recollect.values.memory import Memory
-from recollect.values.query import Recall
+from recollect.values.audit import ExplainedHit, ExplainedMemory
 
 MAX_CELL_CHARS = 400  # characters of a turn in a table; --json and history show all of it
 

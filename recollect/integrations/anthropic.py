@@ -25,13 +25,12 @@ from dataclasses import dataclass, replace
 from typing import TypeGuard
 from urllib.parse import unquote
 
-from recollect.engine import Engine
-from recollect.errors import InvalidInput
+from recollect import Engine, InvalidInput, Lesson, Memory, Scope, SyncEngine
 from recollect.integrations import engine_loop
-from recollect.sync import SyncEngine, wait_for
-from recollect.values.lesson import MAX_DATA_CHARS, Lesson
-from recollect.values.memory import Memory, Status
-from recollect.values.scope import Scope, uuid7
+from recollect.sync import wait_for
+from recollect.values.lesson import MAX_DATA_CHARS
+from recollect.values.memory import Status
+from recollect.values.scope import uuid7
 
 try:
     from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError

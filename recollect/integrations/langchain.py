@@ -12,13 +12,11 @@ from collections.abc import Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import Any, get_args
 
-from recollect.engine import Engine
-from recollect.errors import InvalidInput
+from recollect import Engine, EpisodeHit, Hit, InvalidInput, MemoryHit, Query, Recall, Scope, SyncEngine, Turn
 from recollect.integrations.engine_loop import EngineLoop, describe_calls, forget_session, read_turns
-from recollect.sync import SyncEngine
-from recollect.values.conversation import Role, Turn
-from recollect.values.query import EpisodeHit, Hit, Kind, MemoryHit, Query, Reach, Recall
-from recollect.values.scope import MAX_NAME, Scope
+from recollect.values.conversation import Role
+from recollect.values.query import Kind, Reach
+from recollect.values.scope import MAX_NAME
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun

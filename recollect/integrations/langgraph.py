@@ -22,16 +22,12 @@ from itertools import starmap
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from recollect.engine import Engine
-from recollect.errors import InvalidInput
+from recollect import Engine, InvalidInput, Lesson, Memory, Scope, SyncEngine
 from recollect.integrations import engine_loop
 from recollect.recall.lexemes import lexemes
 from recollect.recall.memory_ranking import score_memories
 from recollect.recall.question import read_question
-from recollect.sync import SyncEngine
-from recollect.values.lesson import Lesson
-from recollect.values.memory import Memory, Status
-from recollect.values.scope import Scope
+from recollect.values.memory import Status
 
 try:
     from langgraph.store.base import (

@@ -17,9 +17,8 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from recollect.errors import InvalidInput
-from recollect.values.conversation import Turn
-from recollect.values.memory import Memory, Status
+from recollect import InvalidInput, Memory, Turn
+from recollect.values.memory import Status
 from recollect.values.scope import MAX_NAME, MemoryId
 from recollect.values.text import check_text
 

@@ -19,12 +19,9 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from recollect.engine import Engine
-from recollect.errors import InvalidInput, NotFound
+from recollect import Engine, InvalidInput, NotFound, Scope, SyncEngine, Turn
 from recollect.integrations.engine_loop import EngineLoop, forget_session
-from recollect.sync import SyncEngine
-from recollect.values.conversation import MAX_DATA_CHARS, Role, Turn
-from recollect.values.scope import Scope
+from recollect.values.conversation import MAX_DATA_CHARS, Role
 from recollect.values.text import check_data
 
 DATA = "openai_agents"  # key of our fields in the data of turns

@@ -12,13 +12,10 @@ from importlib.resources import files
 from pathlib import Path
 from urllib.parse import quote
 
+from recollect import Engine, Scope, Settings, Turn
 from recollect.apps.ask.analyst import Analyst
 from recollect.apps.ask.question import Ask
 from recollect.apps.ask.sample import make_sample
-from recollect.engine import Engine
-from recollect.settings import Settings
-from recollect.values.conversation import Turn
-from recollect.values.scope import Scope
 from recollect.values.term_file import read_yaml
 
 PROJECT = "sample"

@@ -17,22 +17,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from fastapi import Depends, HTTPException, Request
 from starlette.datastructures import UploadFile
 
+from recollect import Engine, Forbidden, Identity, InvalidInput, RateLimited, Scope, Settings
 from recollect.apps.ask.sources.address_rules import VARIABLE
-from recollect.engine import Engine
-from recollect.errors import Forbidden, InvalidInput, RateLimited
 from recollect.server.access.middleware import Operation
 from recollect.server.access.telemetry import Metrics
-from recollect.settings import Settings
-from recollect.values.identity import (
-    ALLOWED,
-    LOCAL,
-    Action,
-    Identity,
-    authorize_scope,
-    check_permission,
-    parse_credentials,
-)
-from recollect.values.scope import Scope
+from recollect.values.identity import ALLOWED, LOCAL, Action, authorize_scope, check_permission, parse_credentials
 
 if TYPE_CHECKING:
     from recollect.apps.ask.analyst import Analyst

@@ -17,12 +17,9 @@ from typing import Annotated, Any
 import msgspec
 from fastapi import Header
 
-from recollect.errors import InvalidInput, NotFound
+from recollect import InvalidInput, Memory, NotFound, Receipt, Scope
 from recollect.server.access.caller import Call
-from recollect.values.audit import Receipt
 from recollect.values.lesson import Owner
-from recollect.values.memory import Memory
-from recollect.values.scope import Scope
 from recollect.values.serialization import to_json
 
 IdempotencyKey = Annotated[

@@ -23,9 +23,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, G
 from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.responses import Response
 
-from recollect.engine import Engine
-from recollect.values.query import Context, Recall
-from recollect.values.work import Health
+from recollect import Context, Engine, Health, Recall
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer

@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
+from recollect import DataSource, InvalidInput, Memory, NotFound, RecollectError, Scope, Turn
 from recollect.apps.ask import teaching
 from recollect.apps.ask.charts import Theme, can_draw, draw_svg
 from recollect.apps.ask.corrections import Change
@@ -26,7 +27,7 @@ from recollect.apps.ask.question import MAX_ROWS as MAX_CSV_ROWS
 from recollect.apps.ask.question import Answer, Ask, Choice, list_offered
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.wording import describe_row_count, format_cell, make_file_name, write_csv
-from recollect.errors import InvalidInput, NotFound, RecollectError, describe_missing_extra
+from recollect.errors import describe_missing_extra
 from recollect.server.access.caller import check_environment_use
 from recollect.server.access.responses import STATUS
 from recollect.server.console.ask_view import (
@@ -41,11 +42,7 @@ from recollect.server.console.ask_view import (
 from recollect.server.console.handlers import Pages
 from recollect.server.console.render import HEADERS, redirect, render_page
 from recollect.server.console.visit import Visit, parse_number
-from recollect.values.conversation import Turn
-from recollect.values.data_source import DataSource
 from recollect.values.lesson import Owner
-from recollect.values.memory import Memory
-from recollect.values.scope import Scope
 
 pages = Pages()
 PAGE_TURNS = 60

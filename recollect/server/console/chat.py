@@ -15,16 +15,14 @@ from typing import Any, cast
 
 from starlette.responses import Response, StreamingResponse
 
+from recollect import Memory, NotFound, Turn
 from recollect.apps.chat.message import Answer, Ask
-from recollect.errors import NotFound
 from recollect.recall.rank import NEAR
 from recollect.server.access.responses import start_stream
 from recollect.server.console.handlers import Pages, Values
 from recollect.server.console.render import HEADERS, get_ref_index, load_templates, redirect
 from recollect.server.console.visit import SAMPLE, Visit
 from recollect.values.audit import ExplainedHit
-from recollect.values.conversation import Turn
-from recollect.values.memory import Memory
 from recollect.values.query import Reach, explain_parts
 
 pages = Pages()

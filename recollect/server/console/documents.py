@@ -17,20 +17,19 @@ from uuid import UUID
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
+from recollect import Document, InvalidInput, NotFound, Passage, RecollectError, Scope, Upload
 from recollect.apps.documents.librarian import Entry, load_entries
 from recollect.apps.documents.question import MAX_DOCUMENTS, TOP_K, TOP_MEMORIES, Answered, Question, Source
-from recollect.errors import InvalidInput, NotFound, RecollectError
 from recollect.learning.document_turns import CITATION, HOST, IN_BRACKETS
 from recollect.server.access.caller import read_chunks
 from recollect.server.access.responses import STATUS
 from recollect.server.console.handlers import Pages, Values
 from recollect.server.console.render import FOLDER, format_pages, get_ref_index, redirect, render_html, render_page
 from recollect.server.console.visit import Visit
-from recollect.values.document import MAX_CHUNK_HITS, Document, Passage, Upload
+from recollect.values.document import MAX_CHUNK_HITS
 from recollect.values.identity import Action
 from recollect.values.lesson import Owner
 from recollect.values.query import MAX_QUERY_CHARS
-from recollect.values.scope import Scope
 
 pages = Pages()
 CONTEXT_CHARS = 1_200  # shown on either side of a citation

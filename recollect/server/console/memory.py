@@ -14,16 +14,14 @@ from typing import Any, cast, get_args
 
 from starlette.responses import Response
 
-from recollect.errors import InvalidInput, NotFound
+from recollect import Context, InvalidInput, Lesson, Memory, NotFound, Query, Scope, Turn
 from recollect.server.console.handlers import Pages, Values
 from recollect.server.console.render import link, redirect_back, render_page
 from recollect.server.console.visit import Visit, parse_choice, parse_number
-from recollect.values.conversation import Turn
 from recollect.values.identity import Action
-from recollect.values.lesson import IMPORTANCE, Lesson, Owner
-from recollect.values.memory import ALWAYS_ON, Memory, MemoryKind, Status, list_versions
-from recollect.values.query import Context, Query, Reach
-from recollect.values.scope import Scope
+from recollect.values.lesson import IMPORTANCE, Owner
+from recollect.values.memory import ALWAYS_ON, MemoryKind, Status, list_versions
+from recollect.values.query import Reach
 
 pages = Pages()
 CURRENT: tuple[Status, ...] = ("active", "pending")

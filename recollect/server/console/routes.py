@@ -18,15 +18,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 
-from recollect.engine import Engine
-from recollect.errors import Forbidden, NotFound, RecollectError, Unauthorized
+from recollect import Engine, Forbidden, NotFound, RecollectError, Scope, Unauthorized
 from recollect.server.access.responses import STATUS
 from recollect.server.console import ask, chat, documents, glossary, memory, operations, privacy
 from recollect.server.console import visit as visits
 from recollect.server.console.handlers import Pages, Values
 from recollect.server.console.render import HEADERS, STATIC, local_path, redirect, render_html
 from recollect.server.console.visit import Selection, Visit
-from recollect.values.scope import Scope
 
 log = logging.getLogger("recollect.console")
 pages = Pages()

@@ -20,12 +20,9 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from recollect.engine import Engine
-from recollect.errors import Forbidden, InvalidInput, NotFound, RecollectError
+from recollect import Credentials, Engine, Forbidden, Identity, InvalidInput, NotFound, RecollectError, Scope, Turn
 from recollect.server.access.caller import Applications, Caller, check_address, check_host
-from recollect.values.conversation import Turn
-from recollect.values.identity import ACTS_FOR_OTHERS, LOCAL, Action, Credentials, Identity, parse_key
-from recollect.values.scope import Scope
+from recollect.values.identity import ACTS_FOR_OTHERS, LOCAL, Action, parse_key
 
 T = TypeVar("T")
 SESSION_COOKIE = "recollect_console"

@@ -19,6 +19,7 @@ from fastapi import Header, Query
 from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
+from recollect import InvalidInput, MissingExtra, NotFound, SchemaMismatch, Scope, Settings, StoreUnavailable
 from recollect.apps.ask.answer_fields import (
     AnswerQuestionAnswer,
     ExecutionResult,
@@ -30,15 +31,12 @@ from recollect.apps.ask.answers import load_answer
 from recollect.apps.ask.charts import chart_answer, draw_png
 from recollect.apps.ask.question import HEADER, MAX_ROWS, Answer, Ask, OnText, SchemaLimits, read_session_context
 from recollect.apps.ask.schema_prompt import similar_tables
-from recollect.errors import InvalidInput, MissingExtra, NotFound, SchemaMismatch, StoreUnavailable
 from recollect.server.access.caller import Call, Caller, decode_utf8
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once
 from recollect.server.access.responses import Json, json_object, list_of
 from recollect.server.http.bodies import NAME, OpenBody, Project, chars, within
 from recollect.server.http.routing import PROJECT, Routes
-from recollect.settings import Settings
 from recollect.values.query import MAX_QUERY_CHARS
-from recollect.values.scope import Scope
 
 routes = Routes("", "ask", PROJECT)
 Mode = Literal["default", "data", "metadata"]

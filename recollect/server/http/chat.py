@@ -23,10 +23,11 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from recollect import Conversation, NotFound, Receipt, RecollectError
+from recollect import Scope as Whose
 from recollect.apps.chat.completions import Completion, read_completion
 from recollect.apps.chat.message import Answer, Ask, MemoryUse
 from recollect.apps.chat.proxy import COMPLETIONS, EVENTS, Asking, Note, Proxy, Relayed, State
-from recollect.errors import NotFound, RecollectError
 from recollect.server.access import caller as callers
 from recollect.server.access.caller import Call, Caller, CurrentCaller
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored
@@ -34,12 +35,9 @@ from recollect.server.access.responses import ENCODER, Json, handle_error, json_
 from recollect.server.http.bodies import OpenBody, Project
 from recollect.server.http.routing import ERRORS, PROJECT, Routes, error_example, name_parameter
 from recollect.server.http.verbs import find_next_before
-from recollect.values.audit import Receipt
-from recollect.values.conversation import Conversation
 from recollect.values.identity import ACTS_FOR_OTHERS, check_permission, choose_project
 from recollect.values.query import Reach
 from recollect.values.scope import MAX_NAME
-from recollect.values.scope import Scope as Whose
 from recollect.values.serialization import json_types, to_json
 
 EVENT = {

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Query
 from pydantic import BaseModel, Field
 
+from recollect import DataSource, InvalidInput, Memory, NotFound, Receipt
 from recollect.apps.ask import teaching
 from recollect.apps.ask.answer_fields import ExecutionResult, execution_result
 from recollect.apps.ask.patterns import fill_pattern, read_pattern
@@ -21,15 +22,13 @@ from recollect.apps.ask.question import MAX_ROWS
 from recollect.apps.ask.semantic.catalog import Column, Table
 from recollect.apps.ask.semantic.model_file import dump_model
 from recollect.apps.ask.source_registry import OpenSource
-from recollect.errors import InvalidInput, NotFound
 from recollect.server.access.caller import Call, Caller, check_environment_use
 from recollect.server.access.idempotency import Replay, Stored, store_id
 from recollect.server.access.responses import Shape, json_object, list_of
 from recollect.server.http.bodies import NAME, VALUE, Body, OpenBody, chars, within
 from recollect.server.http.routing import Routes
-from recollect.values.audit import Receipt
-from recollect.values.data_source import MAX_DSN, DataSource
-from recollect.values.memory import Memory, Status
+from recollect.values.data_source import MAX_DSN
+from recollect.values.memory import Status
 from recollect.values.scope import MemoryId
 
 routes = Routes("/api/projects/{project}/datasources", "data sources")

@@ -11,15 +11,13 @@ from typing import Annotated, Any
 from fastapi import Query, Request
 from starlette.responses import Response
 
-from recollect.errors import StoreUnavailable
+from recollect import ApiKey, NewKey, Report, Scope, StoreUnavailable
 from recollect.server.access.caller import Call, Caller, CurrentCaller, key_scope
 from recollect.server.access.idempotency import Replay
 from recollect.server.access.responses import Json, json_object
 from recollect.server.http import bodies
 from recollect.server.http.routing import ERRORS_WITHOUT_BODY, PROJECT, Routes
-from recollect.values.identity import ApiKey, NewKey
-from recollect.values.report import Report, hide_user_names
-from recollect.values.scope import Scope
+from recollect.values.report import hide_user_names
 from recollect.values.serialization import json_types, to_json
 from recollect.values.work import WorkStatus
 

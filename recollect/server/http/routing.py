@@ -28,6 +28,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
+from recollect import Memory, Receipt, Scope
 from recollect.server.access.caller import Call, Caller, CurrentCaller
 from recollect.server.access.idempotency import (
     NO_CONTENT,
@@ -39,10 +40,8 @@ from recollect.server.access.idempotency import (
     run_once,
 )
 from recollect.server.access.responses import REPLAYED, Json, json_model
-from recollect.values.audit import Receipt
 from recollect.values.identity import Action
-from recollect.values.memory import Memory
-from recollect.values.scope import MAX_NAME, Scope
+from recollect.values.scope import MAX_NAME
 from recollect.values.serialization import to_json
 
 OPENAPI = tomllib.loads(files("recollect.server.http").joinpath("openapi.toml").read_text("utf-8"))

@@ -12,6 +12,7 @@ from fastapi import Query
 from pydantic import Field
 from starlette.responses import Response
 
+from recollect import InvalidInput, Memory, Scope
 from recollect.apps.ask import teaching
 from recollect.apps.ask.answer_fields import (
     AssumptionAnswer,
@@ -25,7 +26,6 @@ from recollect.apps.ask.charts import chart_answer
 from recollect.apps.ask.corrections import Change, Correction
 from recollect.apps.ask.memory import list_questions
 from recollect.apps.ask.question import MAX_ROWS, Answer, Ask, read_session_context
-from recollect.errors import InvalidInput
 from recollect.server.access.caller import Call, Caller, decode_utf8
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored
 from recollect.server.access.responses import Shape, json_object, list_of
@@ -33,9 +33,7 @@ from recollect.server.http.answer_question import SessionContextHeader, answer_o
 from recollect.server.http.bodies import NAME, VALUE, OpenBody, Session, chars, within
 from recollect.server.http.routing import Routes, name_parameter
 from recollect.values.identity import Action
-from recollect.values.memory import Memory
 from recollect.values.query import MAX_QUERY_CHARS
-from recollect.values.scope import Scope
 
 HistoryUser = Annotated[str | None, Query(description="Whose; by default the caller's own.")]
 routes = Routes("/api/projects/{project}/datasources/{source}", "text to SQL", name_parameter("user_id", HistoryUser))

@@ -17,6 +17,7 @@ from pydantic import Field
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
 
+from recollect import Conversation, Document, InvalidInput, Passage, Receipt, Upload
 from recollect.apps.documents.librarian import Entry
 from recollect.apps.documents.question import (
     HISTORY_TOKENS,
@@ -28,7 +29,6 @@ from recollect.apps.documents.question import (
     Recollection,
     Source,
 )
-from recollect.errors import InvalidInput
 from recollect.learning.document_turns import HOST
 from recollect.server.access.caller import Call, CurrentUploader, read_chunks
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once
@@ -36,9 +36,7 @@ from recollect.server.access.responses import Shape, json_object, list_of
 from recollect.server.http import routing
 from recollect.server.http.bodies import NAME, OpenBody, Project, chars, within
 from recollect.server.http.routing import OPENAPI, PROJECT, ProjectParam, Routes
-from recollect.values.audit import Receipt
-from recollect.values.conversation import Conversation
-from recollect.values.document import MAX_CHUNK_HITS, Document, DocumentId, Passage, Upload
+from recollect.values.document import MAX_CHUNK_HITS, DocumentId
 from recollect.values.identity import Action
 from recollect.values.lesson import Owner
 from recollect.values.query import MAX_BUDGET, MAX_QUERY_CHARS

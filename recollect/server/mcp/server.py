@@ -23,15 +23,12 @@ from mcp.server.stdio import stdio_server
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
+from recollect import InvalidInput, NotFound, Query, RecollectError, Scope, Settings, connect
 from recollect.admin import watch_stop_signals
-from recollect.bootstrap import connect, open_analyst, open_librarian
-from recollect.errors import InvalidInput, NotFound, RecollectError
+from recollect.bootstrap import open_analyst, open_librarian
 from recollect.prompts import mark_data, render_prompt
 from recollect.server.mcp.results import to_text
 from recollect.server.mcp.tools import TOOLS, Peer, Tool, make_local_peer
-from recollect.settings import Settings
-from recollect.values.query import Query
-from recollect.values.scope import Scope
 from recollect.values.serialization import to_json
 
 INSTRUCTIONS = (

@@ -20,23 +20,19 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from recollect import Engine, Identity, Lesson, Memory, NotFound, Query, Receipt, Resolution, Scope, Settings
 from recollect.apps.ask.answer_fields import ClarificationAnswer, describe_clarification
 from recollect.apps.ask.question import Ask
 from recollect.apps.documents.question import Question
-from recollect.engine import Engine
-from recollect.errors import NotFound
 from recollect.server.access.caller import Caller
 from recollect.server.access.responses import json_model
 from recollect.server.access.telemetry import Metrics
 from recollect.server.mcp import results
-from recollect.settings import Settings
-from recollect.values.audit import Receipt
-from recollect.values.identity import Action, Identity
-from recollect.values.lesson import MAX_VALUE_CHARS, Lesson, Owner
-from recollect.values.memory import Memory, MemoryKind, check_current, list_versions
-from recollect.values.query import MAX_BUDGET, MAX_HITS, MAX_QUERY_CHARS, Kind, Query, Reach
-from recollect.values.resolution import Resolution
-from recollect.values.scope import MAX_NAME, Scope
+from recollect.values.identity import Action
+from recollect.values.lesson import MAX_VALUE_CHARS, Owner
+from recollect.values.memory import MemoryKind, check_current, list_versions
+from recollect.values.query import MAX_BUDGET, MAX_HITS, MAX_QUERY_CHARS, Kind, Reach
+from recollect.values.scope import MAX_NAME
 
 if TYPE_CHECKING:
     from recollect.apps.ask.analyst import Analyst
