@@ -348,14 +348,11 @@ def check_access(kind: str, differences: Sequence[Difference], detail: str) -> C
     for each in differences:
         if each.kind == kind:
             found[MIGRATE if each.remedy else "move or drop it"].append(each.problem)
-    problems = [f"{join_problems(listed)}: {advice}" for advice, listed in found.items() if listed]
+    problems = []
+    for advice, listed in found.items():  # after a restore there may be a hundred
+        more = f" and {len(listed) - MAX_SHOWN} more" if len(listed) > MAX_SHOWN else ""
+        problems += [f"{', '.join(listed[:MAX_SHOWN])}{more}: {advice}"] if listed else []
     return Check(kind, not problems, "; ".join(problems) or detail)
-
-
-def join_problems(problems: Sequence[str]) -> str:
-    """Return the first problems and the number of the others; after a restore there may be a hundred."""
-    more = len(problems) - MAX_SHOWN
-    return ", ".join(problems[:MAX_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 async def check_strays(app_dsn: str, settings: Settings, scope: Scope) -> Check:

@@ -90,18 +90,14 @@ def parse_path(path: str) -> str:
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise ToolError(f"path: must start with {ROOT}, got: {path}")
     parts = [part for part in path.split("/") if part not in ("", ".")]
-    if any(is_parent_reference(part) for part in parts):
+    plain = path
+    while (decoded := unquote(plain)) != plain:  # `..` may be there as %2e%2e or with a backslash, too
+        plain = decoded
+    if ".." in plain.replace("\\", "/").split("/"):
         raise ToolError(f"path: {path} would escape the {ROOT} directory")
     if len(path) > MAX_PATH_CHARS:
         raise ToolError(f"path: {len(path):,} characters; at most {MAX_PATH_CHARS}")
     return "/" + "/".join(parts)
-
-
-def is_parent_reference(part: str) -> bool:
-    """Whether a part is `..`, also as %2e%2e or with a backslash, which other systems may interpret."""
-    while (plain := unquote(part)) != part:
-        part = plain
-    return ".." in part.replace("\\", "/").split("/")
 
 
 def is_below(path: str, folder: str) -> bool:

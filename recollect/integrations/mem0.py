@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import Any, Self
 
 from recollect.bootstrap import connect
@@ -147,7 +147,15 @@ class AsyncMemory:
         known = await self._load(user)
         current = known.current(memory)
         events = mem0_facts.make_history(user, known.versions(current)) if current else []
-        return events + await self._deletions(user, memory)
+        # The audit log has ids and no content.
+        deleted: Fact = {"event": "DELETE", "is_deleted": True}
+        deleted |= dict.fromkeys(("old_memory", "new_memory", "updated_at"))
+        return events + [
+            {"id": str(each.id), "memory_id": mem0_facts.make_id(user, memory), "created_at": each.at.isoformat()}
+            | deleted
+            for each in await (await self._open()).audit(self._scope(user))
+            if each.action == "forgot" and each.subject == f"memory:{memory}"
+        ]
 
     async def reset(self) -> None:
         """Forget all users that this object was used for. Use `delete_all` for others: no verb acts across users."""
@@ -177,17 +185,15 @@ class AsyncMemory:
 
     async def _note(self, owner: Owner, turns: Sequence[Turn]) -> list[Fact]:
         before = {memory.id for memory in (await self._load(owner.user)).active}
-        lessons = [Lesson(turn.text, owner.note_key, owner="user", data=self._make_data(owner, turn)) for turn in turns]
-        learned = [await (await self._open()).learn(self._scope(owner.user), lesson) for lesson in lessons]
-        return [
-            {**mem0_facts.make_event(owner.user, [memory], memory.id in before), "role": turn.role}
-            for turn, memory in zip(turns, learned, strict=True)
-        ]
-
-    def _make_data(self, owner: Owner, turn: Turn) -> dict[str, Any]:
-        agent, run = owner.place
-        fields = {**mem0_facts.read_data(turn.data), "agent_id": agent, "run_id": run, "role": turn.role}
-        return {mem0_facts.DATA: {name: value for name, value in fields.items() if value is not None}}
+        place = dict(zip(("agent_id", "run_id"), owner.place, strict=True))
+        events = []
+        for turn in turns:
+            fields = {**mem0_facts.read_data(turn.data), **place, "role": turn.role}
+            data = {mem0_facts.DATA: {name: value for name, value in fields.items() if value is not None}}
+            lesson = Lesson(turn.text, owner.note_key, owner="user", data=data)
+            memory = await (await self._open()).learn(self._scope(owner.user), lesson)
+            events.append(mem0_facts.make_event(owner.user, [memory], memory.id in before) | {"role": turn.role})
+        return events
 
     async def _load(self, user: str) -> MemoryVersions:
         """Return all memories of a user, including ended ones."""
@@ -201,16 +207,18 @@ class AsyncMemory:
         return user, current
 
     async def _scores(self, owner: Owner, query: str, known: MemoryVersions) -> dict[MemoryId, float]:
-        """Return the score of each active memory: its own, or that of the turns it was learned from."""
+        """Return the score of each active memory: its own, or that of the turns it was learned from. A question without
+        a subject matches every memory, by importance."""
         recall = await (await self._open()).recall(self._scope(owner.user), Query(query, scope="user", limit=MAX_TURNS))
         own = {hit.memory.id: hit.score for hit in recall.memories}
         near = {hit.source: hit.arms["vector"].score for hit in recall.hits if "vector" in hit.arms}
-        return {
-            memory.id: min(
-                1.0, max(own.get(memory.id, 0.0), *score_turns(memory, near), score_open_question(memory, query))
-            )
-            for memory in known.active
-        }
+        is_open = read_question(query).overview or not lexemes(query, without=REQUEST_WORDS)
+        scores = {}
+        for memory in known.active:
+            least = LEAST * (1 + memory.importance) / 2 if is_open else 0.0
+            found = (own.get(memory.id, 0.0), *(near.get(ref, 0.0) for ref in memory.refs))
+            scores[memory.id] = min(1.0, max(least, *found))
+        return scores
 
     async def _facts(
         self,
@@ -225,56 +233,29 @@ class AsyncMemory:
         if not filters:
             found = found[:limit]
         facts = await asyncio.gather(*(self._fact(owner.user, known, memory) for memory in found))
-        return [pair for pair in zip(found, facts, strict=True) if mem0_facts.matches_mem0_filter(pair[1], filters)][
-            :limit
-        ]
+        pairs = zip(found, facts, strict=True)
+        return [pair for pair in pairs if mem0_facts.matches_mem0_filter(pair[1], filters)][:limit]
 
     async def _fact(self, user: str, known: MemoryVersions, memory: MemoryValue) -> Fact:
-        return mem0_facts.make_fact(user, known.versions(memory), await self._metadata(user, memory))
-
-    async def _metadata(self, user: str, memory: MemoryValue) -> Mapping[str, Any] | None:
-        """Return the metadata of the note, or of the turn that the memory was learned from, while it is in the log."""
-        if data := mem0_facts.read_data(memory.data):
-            return data.get("metadata")
-        for session, index in mem0_facts.list_turns(memory)[:1]:
-            try:
-                turns = await (await self._open()).history(self._scope(user, session), limit=1, before=index + 1)
-            except NotFound:
-                continue  # expired
-            return mem0_facts.read_data(turns[-1].data).get("metadata") if turns else None
-        return None
+        """Return a memory with the metadata of the note, or of the turn it was learned from while that is there."""
+        data = mem0_facts.read_data(memory.data)
+        if not data:
+            for session, index in mem0_facts.list_turns(memory)[:1]:
+                with suppress(NotFound):  # expired
+                    turns = await (await self._open()).history(self._scope(user, session), limit=1, before=index + 1)
+                    data = mem0_facts.read_data(turns[-1].data) if turns else {}
+        return mem0_facts.make_fact(user, known.versions(memory), data.get("metadata"))
 
     async def _forget_place(self, owner: Owner) -> None:
         """Forget the notes of an agent or run, and its sessions with what was learned from them."""
-        known = await self._load(owner.user)
+        engine, scope, known = await self._open(), self._scope(owner.user), await self._load(owner.user)
         for memory in [each for each in known.active if mem0_facts.read_data(each.data) and owner.owns(each)]:
-            await engine_loop.forget_versions(await self._open(), self._scope(owner.user), known.versions(memory))
-        for session in [session for session in await self._sessions(owner.user) if owner.owns_session(session)]:
-            await engine_loop.forget_session(await self._open(), self._scope(owner.user, session))
-
-    async def _sessions(self, user: str) -> list[str]:
-        engine, sessions = await self._open(), list[str]()
-        while page := await engine.conversations(self._scope(user), limit=SESSION_PAGE_SIZE, offset=len(sessions)):
+            await engine_loop.forget_versions(engine, scope, known.versions(memory))
+        sessions = list[str]()
+        while page := await engine.conversations(scope, limit=SESSION_PAGE_SIZE, offset=len(sessions)):
             sessions += [conversation.session for conversation in page]
-        return sessions
-
-    async def _deletions(self, user: str, memory: MemoryId) -> list[Fact]:
-        """Return deletions from the audit log, which has ids and no content."""
-        entries = await (await self._open()).audit(self._scope(user))
-        return [
-            {
-                "id": str(entry.id),
-                "memory_id": mem0_facts.make_id(user, memory),
-                "old_memory": None,
-                "new_memory": None,
-                "event": "DELETE",
-                "created_at": entry.at.isoformat(),
-                "updated_at": None,
-                "is_deleted": True,
-            }
-            for entry in entries
-            if entry.action == "forgot" and entry.subject == f"memory:{memory}"
-        ]
+        for session in filter(owner.owns_session, sessions):
+            await engine_loop.forget_session(engine, self._scope(owner.user, session))
 
     async def __aenter__(self) -> Self:
         return self
@@ -321,14 +302,3 @@ def read_config(config: Mapping[str, Any]) -> dict[str, Any]:
     if left := [name for name in config if name != "recollect"]:
         log.warning("not used by recollect.integrations.mem0: %s; its settings go under 'recollect'", ", ".join(left))
     return dict(config.get("recollect") or {})
-
-
-def score_turns(memory: MemoryValue, near: Mapping[str, float]) -> list[float]:
-    """Return the vector scores of the turns a memory was learned from; 0 for turns that were not found."""
-    return [0.0, *(near.get(ref, 0.0) for ref in memory.refs)]
-
-
-def score_open_question(memory: MemoryValue, query: str) -> float:
-    """Return a minimal score by importance for a question without a subject, which matches every memory."""
-    is_open = read_question(query).overview or not lexemes(query, without=REQUEST_WORDS)
-    return LEAST * (1 + memory.importance) / 2 if is_open else 0.0

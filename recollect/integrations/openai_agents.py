@@ -94,24 +94,18 @@ class RecollectSession:
     async def _visible_turns(self, limit: int | None) -> AsyncGenerator[Turn, None]:
         """Yield the turns that are items, newest first. A turn that hides another is newer, so it is read first."""
         hidden: set[int] = set()
-        page = PAGE_SIZE if limit is None else min(2 * limit, MAX_PAGE_SIZE)
-        async with aclosing(self._read_backwards(page)) as turns:
-            async for turn in turns:
-                index = read_fields(turn).get("hides")
-                if index is not None:
-                    hidden.add(index)
-                elif turn.index not in hidden and is_item(turn):
-                    yield turn
-
-    async def _read_backwards(self, page: int) -> AsyncGenerator[Turn, None]:
-        before: int | None = None
+        page, before = PAGE_SIZE if limit is None else min(2 * limit, MAX_PAGE_SIZE), None
         while before is None or before > 0:
             try:
                 turns = await self._engine.history(self._scope, limit=page, before=before)
             except NotFound:
                 return  # the session does not exist or has expired
             for turn in reversed(turns):
-                yield turn
+                index = read_fields(turn).get("hides")
+                if index is not None:
+                    hidden.add(index)
+                elif turn.index not in hidden and is_item(turn):
+                    yield turn
             if len(turns) < page:
                 return
             before, page = turns[0].index, MAX_PAGE_SIZE
