@@ -17,14 +17,7 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import namedtuple_row, tuple_row
 
-from recollect.bootstrap import (
-    build_dependencies,
-    describe_unreachable,
-    find_server,
-    get_home,
-    open_store,
-    prepare_schema,
-)
+from recollect import bootstrap
 from recollect.errors import SchemaMismatch
 from recollect.flows.maintain import run_upkeep
 from recollect.learning.upkeep import UpkeepSummary
@@ -92,7 +85,7 @@ async def database_status(settings: Settings) -> DatabaseStatus:
     if embedded and not embedded.running:
         return DatabaseStatus(embedded, None)
     async with AsyncExitStack() as stack:
-        owner_dsn, _, _ = await find_server(stack, settings)
+        owner_dsn, _, _ = await bootstrap.find_server(stack, settings)
         owner = await stack.enter_async_context(open_connection(owner_dsn))
         schema = await migrations.read_status(owner)
         extensions = await fetch_rows(owner, "server.extensions")
@@ -110,7 +103,7 @@ async def database_status(settings: Settings) -> DatabaseStatus:
 
 
 def embedded_status(settings: Settings) -> Embedded:
-    home = get_home(settings)
+    home = bootstrap.get_home(settings)
     current = read_embedded_status(home)
     return Embedded(str(home), current.running, current.pid, current.users, is_new=current.version is None)
 
@@ -125,14 +118,14 @@ async def stop(settings: Settings) -> Embedded:
 
     embedded = await asyncio.to_thread(embedded_status, settings)
     if embedded.running:
-        await asyncio.to_thread(release, get_home(settings))
+        await asyncio.to_thread(release, bootstrap.get_home(settings))
     return await asyncio.to_thread(embedded_status, settings)
 
 
 async def migrate(settings: Settings) -> Migrated:
     """Bring the schema up to date, and repair roles, grants and policies that are missing or differ."""
     async with AsyncExitStack() as stack:
-        owner_dsn, _, _ = await find_server(stack, settings)
+        owner_dsn, _, _ = await bootstrap.find_server(stack, settings)
         async with open_connection(owner_dsn):
             pass  # raises one clear error if the server does not answer
         before, repaired = await migrations.migrate_and_repair(owner_dsn)
@@ -201,8 +194,8 @@ class UserStats:
 async def read_stats(settings: Settings, project: str, most: int) -> list[UserStats]:
     """Return what the users of a project have, the largest first."""
     async with AsyncExitStack() as stack:
-        owner_dsn, app_dsn, _ = await find_server(stack, settings)
-        await prepare_schema(owner_dsn)
+        owner_dsn, app_dsn, _ = await bootstrap.find_server(stack, settings)
+        await bootstrap.prepare_schema(owner_dsn)
         application = await stack.enter_async_context(connect_application(app_dsn, settings))
         async with application.transaction():
             await fetch_rows(application, "server.become_operator")
@@ -214,7 +207,7 @@ async def read_stats(settings: Settings, project: str, most: int) -> list[UserSt
 async def connect_owner(settings: Settings) -> AsyncIterator[Owner]:
     """Connect as the owner of the tables; the embedded server is started if necessary."""
     async with AsyncExitStack() as stack:
-        owner_dsn, _, _ = await find_server(stack, settings)
+        owner_dsn, _, _ = await bootstrap.find_server(stack, settings)
         yield await stack.enter_async_context(open_connection(owner_dsn))
 
 
@@ -238,7 +231,7 @@ async def open_connection(dsn: str) -> AsyncIterator[Owner]:
     try:
         connection = await AsyncConnection.connect(dsn, autocommit=True, row_factory=namedtuple_row)
     except psycopg.OperationalError as error:
-        raise describe_unreachable(error) from error
+        raise bootstrap.describe_unreachable(error) from error
     async with connection:
         try:
             yield connection
@@ -266,7 +259,7 @@ class Check:
 async def check(settings: Settings, scope: Scope | None = None) -> list[Check]:
     """Return all checks; with a scope, also whether its indexes have rows without a turn."""
     async with AsyncExitStack() as stack:
-        owner_dsn, app_dsn, _ = await find_server(stack, settings)
+        owner_dsn, app_dsn, _ = await bootstrap.find_server(stack, settings)
         async with open_connection(owner_dsn) as owner:
             facts = await migrations.read_facts(owner)
             schema = await migrations.read_status(owner)
@@ -370,14 +363,14 @@ Log = Callable[[str], None]
 async def work_status(settings: Settings) -> WorkStatus:
     """Return how much work is due, failing and parked, with the latest failures."""
     async with AsyncExitStack() as stack:
-        store = await open_store(stack, settings)  # it needs no embedder
+        store = await bootstrap.open_store(stack, settings)  # it needs no embedder
         return await store.work.read_status(SystemClock().now(), MAX_TROUBLES)
 
 
 async def retry(settings: Settings) -> int:
     """Let workers retry parked work, and return the number of conversations."""
     async with AsyncExitStack() as stack:
-        return await (await open_store(stack, settings)).work.retry_parked()
+        return await (await bootstrap.open_store(stack, settings)).work.retry_parked()
 
 
 async def work(settings: Settings, *, once: bool, concurrency: int | None, log: Log) -> int:
@@ -386,7 +379,7 @@ async def work(settings: Settings, *, once: bool, concurrency: int | None, log: 
     stop = None if once else watch_stop_signals()
     concurrency = concurrency or settings.workers
     async with AsyncExitStack() as stack:
-        deps = await build_dependencies(stack, settings, None, SystemClock())
+        deps = await bootstrap.build_dependencies(stack, settings, None, SystemClock())
         if stop is None:
             count = await Worker(deps, at_once=concurrency).drain()
             await DocumentWorker(deps).drain()
@@ -398,7 +391,7 @@ async def work(settings: Settings, *, once: bool, concurrency: int | None, log: 
 async def maintain(settings: Settings) -> UpkeepSummary:
     """Run maintenance now, whether or not it is due."""
     async with AsyncExitStack() as stack:
-        return await run_upkeep(await build_dependencies(stack, settings, None, SystemClock()))
+        return await run_upkeep(await bootstrap.build_dependencies(stack, settings, None, SystemClock()))
 
 
 def watch_stop_signals() -> asyncio.Event:

@@ -20,14 +20,7 @@ from recollect.flows.request_log import RequestLog, UsageCounter
 from recollect.ports import Clock, Embedder, Reasoner, SystemClock, Upstream
 from recollect.providers.jwt import make_token_reader
 from recollect.settings import Settings, read_settings
-from recollect.store.connection import (
-    APP_ROLE,
-    EmbeddedServer,
-    make_database,
-    make_embedded_server,
-    normalize_dsn,
-    open_database,
-)
+from recollect.store import connection
 from recollect.store.database import get_first_line
 from recollect.store.embedded import get_default_home
 from recollect.store.migrate import SchemaStatus, prepare
@@ -186,22 +179,26 @@ async def open_store(stack: AsyncExitStack, settings: Settings) -> Store:
     """Return the store, with its schema up to date; the stack closes it."""
     admin_dsn, app_dsn, server = await find_server(stack, settings)
     await prepare_schema(admin_dsn)
-    store = Store(await open_database(app_dsn, settings, server))
+    store = Store(await connection.open_database(app_dsn, settings, server))
     stack.push_async_callback(store.close)
     return store
 
 
-async def find_server(stack: AsyncExitStack, settings: Settings) -> tuple[str, str, EmbeddedServer | None]:
+async def find_server(stack: AsyncExitStack, settings: Settings) -> tuple[str, str, connection.EmbeddedServer | None]:
     """Return the owner's DSN, the application's DSN, and the embedded server if it is used."""
     if settings.dsn:
-        dsn = normalize_dsn("MEMORY_DB_CONNECTION_STRING", settings.dsn)
-        admin = normalize_dsn("MEMORY_DB_ADMIN_CONNECTION_STRING", settings.admin_dsn) if settings.admin_dsn else dsn
+        dsn = connection.normalize_dsn("MEMORY_DB_CONNECTION_STRING", settings.dsn)
+        admin = (
+            connection.normalize_dsn("MEMORY_DB_ADMIN_CONNECTION_STRING", settings.admin_dsn)
+            if settings.admin_dsn
+            else dsn
+        )
         return admin, dsn, None
-    server = make_embedded_server(settings)
+    server = connection.make_embedded_server(settings)
     superuser = await asyncio.to_thread(server.start)
     stack.push_async_callback(asyncio.to_thread, server.stop)
-    admin = await make_database(superuser)
-    return admin, make_conninfo(admin, user=APP_ROLE), server
+    admin = await connection.make_database(superuser)
+    return admin, make_conninfo(admin, user=connection.APP_ROLE), server
 
 
 async def prepare_schema(admin_dsn: str) -> SchemaStatus:

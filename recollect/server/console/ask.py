@@ -30,15 +30,8 @@ from recollect.apps.ask.wording import describe_row_count, format_cell, make_fil
 from recollect.errors import describe_missing_extra
 from recollect.server.access.caller import check_environment_use
 from recollect.server.access.responses import STATUS
-from recollect.server.console.ask_view import (
-    MAX_ROWS,
-    Exchange,
-    build_new_exchange,
-    highlight_sql,
-    is_empty_answer,
-    read_exchanges,
-    suggest_questions,
-)
+from recollect.server.console import ask_view
+from recollect.server.console.ask_view import MAX_ROWS, Exchange
 from recollect.server.console.handlers import Pages
 from recollect.server.console.render import HEADERS, redirect, render_page
 from recollect.server.console.visit import Visit, parse_number
@@ -74,11 +67,11 @@ def can_teach(visit: Visit, answer: Answer) -> bool:
 
 def render_ask_page(visit: Visit, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
     shared = {
-        "highlight_sql": highlight_sql,
+        "highlight_sql": ask_view.highlight_sql,
         "format_cell": format_cell,
         "describe_row_count": describe_row_count,
         "max_rows": MAX_ROWS,
-        "is_empty_answer": is_empty_answer,
+        "is_empty_answer": ask_view.is_empty_answer,
         "can_teach": can_teach,
         "missing_charts": "" if can_draw() else describe_missing_extra("the chart", "charts", ["vl_convert"]),
     }
@@ -145,12 +138,12 @@ async def load_conversation(visit: Visit, source: str, turns: Sequence[Turn]) ->
         "problem": "",
         "exchanges": exchanges,
         "recent": [each for each in recent if latest[normalize_question(each["question"])] is each][:SHOWN_QUESTIONS],
-        "suggestions": suggest_questions(view, visit.analyst.today()) if not exchanges else [],
+        "suggestions": ask_view.suggest_questions(view, visit.analyst.today()) if not exchanges else [],
     }
 
 
 def build_exchanges(turns: Sequence[Turn], source: str, view: View, ratings: Mapping[str, str]) -> list[Exchange]:
-    found = list(read_exchanges(turns))
+    found = list(ask_view.read_exchanges(turns))
     next_questions = [*(question.text for question, _, _ in found[1:]), None]
     return [
         replace(
@@ -215,7 +208,7 @@ async def respond(
     try:
         scope, ask = make_ask(visit, question)
         answered = await (answer_question() if answer_question else visit.analyst.answer(scope, ask))
-        exchange = await draw_chart(build_new_exchange(answered))
+        exchange = await draw_chart(ask_view.build_new_exchange(answered))
     except RecollectError as error:
         if visit.wants_fragment:
             raise
@@ -277,7 +270,7 @@ async def add_source(visit: Visit, name: str, dsn: str) -> Response:
 
 async def load_exchange(visit: Visit, session: str, turn: str) -> Exchange:
     """Return a logged exchange, if the caller may see its tables now."""
-    for _, reply, exchange in read_exchanges(await visit.load_turns(session, turn, 2)):
+    for _, reply, exchange in ask_view.read_exchanges(await visit.load_turns(session, turn, 2)):
         view, problem = await load_view(visit, exchange.answer.source)
         if view is None:
             raise NotFound(problem)

@@ -20,13 +20,7 @@ from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
 from recollect import InvalidInput, MissingExtra, NotFound, SchemaMismatch, Scope, Settings, StoreUnavailable
-from recollect.apps.ask.answer_fields import (
-    AnswerQuestionAnswer,
-    ExecutionResult,
-    SimilarView,
-    describe_answer,
-    execution_result,
-)
+from recollect.apps.ask import answer_fields
 from recollect.apps.ask.answers import load_answer
 from recollect.apps.ask.charts import chart_answer, draw_png
 from recollect.apps.ask.question import HEADER, MAX_ROWS, Answer, Ask, OnText, SchemaLimits, read_session_context
@@ -45,7 +39,7 @@ TEXT: dict[int | str, dict[str, Any]] = {
     200: {"description": "The answer as a stream.", "content": {"text/plain": {"schema": {"type": "string"}}}}
 }
 DISCLAIMER = "\n\nThis answer was written by a language model; the query beside it says what was counted."
-EXECUTED = json_object("ExecutedVql", vql=str, execution_result=ExecutionResult)
+EXECUTED = json_object("ExecutedVql", vql=str, execution_result=answer_fields.ExecutionResult)
 VIEW = json_object("MetadataView", view=str, columns=list[str])
 DATABASE = json_object("MetadataDatabase", database=str, changed=bool, views=list_of(VIEW))
 METADATA = json_object("Metadata", databases=list_of(DATABASE))
@@ -175,7 +169,7 @@ async def describe_with_chart(answer: Answer, body: AskBody) -> dict[str, Any]:
             graph = base64.b64encode(await asyncio.to_thread(draw_png, chart)).decode()
         except MissingExtra as error:
             answer = replace(answer, notes=(*answer.notes, str(error)))
-    described = describe_answer(answer, llm_rows=body.llm_response_rows_limit, graph=graph, chart=chart)
+    described = answer_fields.describe_answer(answer, llm_rows=body.llm_response_rows_limit, graph=graph, chart=chart)
     if not body.verbose and answer.sql:
         described |= {"answer": answer.sql, "related_questions": []}
     elif body.disclaimer and answer.model and answer.sql:
@@ -285,7 +279,7 @@ def add_question_routes(path: str, name: str, mode: str | None, description: str
         return await ask(call, body, context)
 
     shown: dict[str, Any] = {"find_scope": authorize_question} | (
-        {"response_class": Response, "responses": TEXT} if is_stream else {"model": AnswerQuestionAnswer}
+        {"response_class": Response, "responses": TEXT} if is_stream else {"model": answer_fields.AnswerQuestionAnswer}
     )
     routes.add(f"POST {path}", "ask", name=name, description=description, **shown)(ask)
     if mode != "generate":
@@ -321,7 +315,7 @@ async def execute_vql(call: Call, body: ExecuteBody) -> dict[str, Any]:
     body.check_ranges()
     name = await call.analyst.sources.choose_one(call.scope, body.source)
     checked, rows = await call.analyst.run(call.scope, name, call.role, body.vql, body.limit)
-    return {"vql": checked.sql, "execution_result": execution_result(rows, body.limit)}
+    return {"vql": checked.sql, "execution_result": answer_fields.execution_result(rows, body.limit)}
 
 
 # The catalogue --------------------------------------------------------------------------------------------------------
@@ -349,7 +343,7 @@ async def delete_metadata(call: Call, vdp_database_names: Databases = "") -> dic
     return {"deleted": names}
 
 
-@routes.add("GET /similaritySearch", "ask", model=json_object("SimilarViews", views=list[SimilarView]))
+@routes.add("GET /similaritySearch", "ask", model=json_object("SimilarViews", views=list[answer_fields.SimilarView]))
 async def similarity_search(
     call: Call,
     query: str,

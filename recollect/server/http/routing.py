@@ -29,16 +29,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from recollect import Memory, Receipt, Scope
+from recollect.server.access import idempotency
 from recollect.server.access.caller import Call, Caller, CurrentCaller
-from recollect.server.access.idempotency import (
-    NO_CONTENT,
-    RECEIPT_REPLAY,
-    STORED,
-    IdempotencyKey,
-    Replay,
-    memory_replay,
-    run_once,
-)
+from recollect.server.access.idempotency import IdempotencyKey, Replay
 from recollect.server.access.responses import REPLAYED, Json, json_model
 from recollect.values.identity import Action
 from recollect.values.scope import MAX_NAME
@@ -47,7 +40,10 @@ from recollect.values.serialization import to_json
 OPENAPI = tomllib.loads(files("recollect.server.http").joinpath("openapi.toml").read_text("utf-8"))
 ACTIONS = "x-actions"  # where the schema names the actions of a route; docs/reference/http.md is generated from it
 OPEN = ("/health", "/ready")
-REPLAYS: Mapping[Any, Replay] = {None: NO_CONTENT, Receipt: RECEIPT_REPLAY}  # by the type of a route's result
+REPLAYS: Mapping[Any, Replay] = {
+    None: idempotency.NO_CONTENT,
+    Receipt: idempotency.RECEIPT_REPLAY,
+}  # by the type of a route's result
 IGNORED_FIELDS = "X-Ignored-Fields"
 MAX_IGNORED = 20  # fields that the header names
 NEVER = "422"  # FastAPI's own validation error; ours is 400, with our error object
@@ -160,7 +156,7 @@ class Routes:
 
         def decorate(route: Route) -> Route:
             kind = signature(route, eval_str=True).return_annotation
-            replay = memory_replay() if kind is Memory else REPLAYS.get(kind, STORED)
+            replay = idempotency.memory_replay() if kind is Memory else REPLAYS.get(kind, idempotency.STORED)
             usual = 204 if kind is None else 200 if address.startswith("DELETE") else 201
             return self.add(address, *actions, status=status or usual, **{"replay": replay, **options})(route)
 
@@ -233,7 +229,7 @@ def make_endpoint(
             response = respond(request, render(await work()))
         else:
             identity = [route.__name__, every | {name: body.model_dump() for name, body in bodies.items()}]
-            result, replayed = await run_once(call, key, identity, work, replay, taken)
+            result, replayed = await idempotency.run_once(call, key, identity, work, replay, taken)
             response = respond(request, render(result), replayed=replayed)
         return name_ignored(response, (name for body in bodies.values() for name in body.model_extra or ()))
 

@@ -13,15 +13,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from recollect import InvalidInput, Memory, Scope
-from recollect.apps.ask import teaching
-from recollect.apps.ask.answer_fields import (
-    AssumptionAnswer,
-    ClarificationAnswer,
-    LearnedAnswer,
-    describe_clarification,
-    describe_table,
-    execution_result,
-)
+from recollect.apps.ask import answer_fields, teaching
 from recollect.apps.ask.charts import chart_answer
 from recollect.apps.ask.corrections import Change, Correction
 from recollect.apps.ask.memory import list_questions
@@ -99,10 +91,13 @@ TEXT2SQL = Shape(
     tables_used=(list[str], lambda answer: list(answer.tables)),
     examples_found="examples",
     needs_clarification="needs_clarification",
-    clarifications=(list[ClarificationAnswer], lambda answer: list(map(describe_clarification, answer.clarifications))),
-    assumptions=(list[AssumptionAnswer], lambda answer: list(map(asdict, answer.assumptions))),
+    clarifications=(
+        list[answer_fields.ClarificationAnswer],
+        lambda answer: list(map(answer_fields.describe_clarification, answer.clarifications)),
+    ),
+    assumptions=(list[answer_fields.AssumptionAnswer], lambda answer: list(map(asdict, answer.assumptions))),
     pattern_used="pattern",
-    learned=(list[LearnedAnswer], lambda answer: list(map(asdict, answer.learned))),
+    learned=(list[answer_fields.LearnedAnswer], lambda answer: list(map(asdict, answer.learned))),
     metadata=(dict[str, Any], lambda answer: describe_metadata(answer)),
 )
 CORRECTED = json_object("CorrectedSql", equivalent=bool, changes=list[Change], learned=list[Memory])
@@ -170,8 +165,8 @@ def describe_metadata(answer: Answer) -> dict[str, Any]:
         "session_id": answer.session,
         "ref": answer.ref,
         "error": answer.error,
-        "execution_result": execution_result(answer.rows, MAX_ROWS),
-        **describe_table(answer),
+        "execution_result": answer_fields.execution_result(answer.rows, MAX_ROWS),
+        **answer_fields.describe_table(answer),
         "chart": chart_answer(answer),
     }
 

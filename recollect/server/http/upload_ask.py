@@ -18,17 +18,9 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
 
 from recollect import Conversation, Document, InvalidInput, Passage, Receipt, Upload
+from recollect.apps.documents import question
 from recollect.apps.documents.librarian import Entry
-from recollect.apps.documents.question import (
-    HISTORY_TOKENS,
-    MAX_MEMORIES,
-    TOP_K,
-    TOP_MEMORIES,
-    Answered,
-    Question,
-    Recollection,
-    Source,
-)
+from recollect.apps.documents.question import Answered, Question, Recollection, Source
 from recollect.learning.document_turns import HOST
 from recollect.server.access.caller import Call, CurrentUploader, read_chunks
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once
@@ -129,8 +121,8 @@ class DocumentQuestionBody(OpenBody):
     topKDocs: int | None = Field(  # noqa: N815
         default=None, description="The same as topK.", json_schema_extra=within(1, MAX_CHUNK_HITS)
     )
-    topKMems: int = Field(default=TOP_MEMORIES, json_schema_extra=within(0, MAX_MEMORIES))  # noqa: N815
-    maxHistoryTokens: int = Field(default=HISTORY_TOKENS, json_schema_extra=within(0, MAX_BUDGET))  # noqa: N815
+    topKMems: int = Field(default=question.TOP_MEMORIES, json_schema_extra=within(0, question.MAX_MEMORIES))  # noqa: N815
+    maxHistoryTokens: int = Field(default=question.HISTORY_TOKENS, json_schema_extra=within(0, MAX_BUDGET))  # noqa: N815
     includeHistory: bool = True  # noqa: N815
     mmr: float | None = Field(
         default=None,
@@ -146,7 +138,7 @@ class DocumentQuestionBody(OpenBody):
         return Question(
             self.query,
             documents=None if self.documentIds is None else tuple(map(DocumentId, self.documentIds)),
-            top_k=top_k[0] if top_k else TOP_K,
+            top_k=top_k[0] if top_k else question.TOP_K,
             top_memories=self.topKMems,
             history_tokens=self.maxHistoryTokens,
             include_history=self.includeHistory,
