@@ -26,8 +26,7 @@ from recollect.apps.ask.patterns import normalize_question
 from recollect.apps.ask.question import MAX_ROWS as MAX_CSV_ROWS
 from recollect.apps.ask.question import Answer, Ask, Choice, list_offered
 from recollect.apps.ask.source_registry import View
-from recollect.apps.ask.wording import describe_row_count, format_cell, make_file_name, write_csv
-from recollect.errors import describe_missing_extra
+from recollect.apps.ask.wording import make_file_name, write_csv
 from recollect.server.access.caller import check_environment_use
 from recollect.server.access.responses import STATUS
 from recollect.server.console import ask_view
@@ -61,23 +60,6 @@ async def load_view(visit: Visit, source: str) -> tuple[View | None, str]:
     return known.view(visit.role), ""
 
 
-def can_teach(visit: Visit, answer: Answer) -> bool:
-    return bool(answer.sql) and not answer.error and (visit.can("learn") or visit.can("learn_project"))
-
-
-def render_ask_page(visit: Visit, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
-    shared = {
-        "highlight_sql": ask_view.highlight_sql,
-        "format_cell": format_cell,
-        "describe_row_count": describe_row_count,
-        "max_rows": MAX_ROWS,
-        "is_empty_answer": ask_view.is_empty_answer,
-        "can_teach": can_teach,
-        "missing_charts": "" if can_draw() else describe_missing_extra("the chart", "charts", ["vl_convert"]),
-    }
-    return render_page(visit, template, {**shared, **values}, status)
-
-
 # The page -------------------------------------------------------------------------------------------------------------
 
 
@@ -102,7 +84,7 @@ async def render_conversation(
         "other_messages": sum(turn.role == "user" for turn in turns) - len(found["exchanges"]),
         "typed": typed,
     }
-    return render_ask_page(visit, "ask.html", values, status)
+    return render_page(visit, "ask.html", values, status)
 
 
 async def load_turns(visit: Visit, session: str) -> tuple[list[Turn], str]:
@@ -216,7 +198,7 @@ async def respond(
         return await render_conversation(visit, problem=visit.explain(error), status=status, question=question)
     answer = exchange.answer
     if visit.wants_fragment:
-        return render_ask_page(visit, "ask_new.html", {"exchange": exchange, "source_name": answer.source})
+        return render_page(visit, "ask_new.html", {"exchange": exchange, "source_name": answer.source})
     if exchange.turn is None:
         return await render_conversation(visit, unsaved=(exchange,))
     return redirect(
@@ -289,7 +271,7 @@ async def run_again(visit: Visit, session: str, turn: str) -> Response:
         exchange = await draw_chart(replace(exchange, answer=replace(answer, rows=rows), is_logged=False))
     except RecollectError as error:
         problem = visit.explain(error)
-    return render_ask_page(visit, "ask_run.html", {"exchange": exchange, "problem": problem})
+    return render_page(visit, "ask_run.html", {"exchange": exchange, "problem": problem})
 
 
 @pages.get("/ask/chart")
@@ -349,4 +331,4 @@ def show_learned(
     """Show what was learned. Sending the form again learns nothing new."""
     source, session = read_target(visit)
     values = {"source": source, "session": session, "owner": owner, "learned": learned, "changes": changes}
-    return render_ask_page(visit, "ask_learned.html", values)
+    return render_page(visit, "ask_learned.html", values)

@@ -13,14 +13,16 @@ from secrets import token_hex
 from typing import Any
 
 from recollect.apps.ask.answers import read_answer
-from recollect.apps.ask.charts import chart_answer, is_figures
+from recollect.apps.ask.charts import can_draw, chart_answer, is_figures
 from recollect.apps.ask.interpret.explain import plural, singular
 from recollect.apps.ask.interpretation import is_clear
 from recollect.apps.ask.question import Answer
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.wording import EMPTY, EMPTY_ZH, format_cell
+from recollect.apps.ask.wording import EMPTY, EMPTY_ZH, describe_row_count, format_cell
+from recollect.errors import describe_missing_extra
 from recollect.server.console.render import get_ref_index
+from recollect.server.console.visit import Visit
 from recollect.values.conversation import Turn
 
 MAX_ROWS = 100  # rows on a page
@@ -56,7 +58,11 @@ class Exchange:
 
     @property
     def single_value(self) -> str | None:
-        return get_single_value(self.rows)
+        """The value of a result that is a single one."""
+        if self.rows is None or (len(self.rows.rows), len(self.rows.columns)) != (1, 1):
+            return None
+        text = format_cell(self.rows.rows[0][0])
+        return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1]}…"
 
     @property
     def has_table(self) -> bool:
@@ -79,7 +85,13 @@ class Exchange:
 
     @property
     def summary(self) -> str:
-        return summarize(self.answer)
+        """The answer's sentence, without the rows or the clarifications that the page shows apart."""
+        text = self.answer.text.replace("**", "")
+        if self.answer.needs_clarification:
+            return text.partition("\n")[0]
+        explanation = self.answer.explanation.rpartition("\n")[2].rstrip(".。 ")
+        is_value = self.single_value is not None and text == f"{explanation}: {self.single_value}"
+        return explanation if explanation and (is_value or text.startswith(f"{explanation}:\n\n")) else text
 
     @property
     def sql(self) -> str:
@@ -99,28 +111,6 @@ def build_new_exchange(answer: Answer) -> Exchange:
     index = get_ref_index(answer.ref)
     turn = int(index) if index else None
     return Exchange(answer, standalone or answer.question, index or token_hex(4), turn)
-
-
-def get_single_value(rows: Rows | None) -> str | None:
-    if rows is None or (len(rows.rows), len(rows.columns)) != (1, 1):
-        return None
-    text = format_cell(rows.rows[0][0])
-    return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1]}…"
-
-
-def summarize(answer: Answer) -> str:
-    """Return the answer's sentence, without the rows or the clarifications that the page shows apart."""
-    text = answer.text.replace("**", "")
-    if answer.needs_clarification:
-        return text.partition("\n")[0]
-    explanation = answer.explanation.rpartition("\n")[2].rstrip(".。 ")
-    value = get_single_value(answer.rows)
-    is_value = value is not None and text == f"{explanation}: {value}"
-    return explanation if explanation and (is_value or text.startswith(f"{explanation}:\n\n")) else text
-
-
-def is_empty_answer(answer: Answer) -> bool:
-    return answer.text in (EMPTY, EMPTY_ZH)
 
 
 # SQL ------------------------------------------------------------------------------------------------------------------
@@ -147,6 +137,21 @@ def highlight_sql(sql: str) -> tuple[tuple[str, str], ...]:
     return tuple(
         (next((each for name, each in classes.items() if name in str(kind)), ""), text) for kind, text in tokens
     )
+
+
+def can_teach(visit: Visit, answer: Answer) -> bool:
+    return bool(answer.sql) and not answer.error and (visit.can("learn") or visit.can("learn_project"))
+
+
+TEMPLATE_NAMES: Mapping[str, Any] = {
+    "highlight_sql": highlight_sql,
+    "format_cell": format_cell,
+    "describe_row_count": describe_row_count,
+    "max_rows": MAX_ROWS,
+    "empty_answers": (EMPTY, EMPTY_ZH),
+    "can_teach": can_teach,
+    "missing_charts": "" if can_draw() else describe_missing_extra("the chart", "charts", ["vl_convert"]),
+}
 
 
 # The log --------------------------------------------------------------------------------------------------------------

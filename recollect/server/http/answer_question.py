@@ -29,7 +29,7 @@ from recollect.server.access.caller import Call, Caller, decode_utf8
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once
 from recollect.server.access.responses import Json, json_object, list_of
 from recollect.server.http.bodies import NAME, OpenBody, Project, chars, within
-from recollect.server.http.routing import PROJECT, Routes
+from recollect.server.http.routing import OPENAPI, PROJECT, Routes
 from recollect.values.query import MAX_QUERY_CHARS
 
 routes = Routes("", "ask", PROJECT)
@@ -287,26 +287,8 @@ def add_question_routes(path: str, name: str, mode: str | None, description: str
         routes.add(f"GET {path}", "ask", **shown)(ask_by_address)
 
 
-for row in (
-    (
-        *("/answerQuestion", "answer_question", None),
-        "Ask a database. With `user_id`, what was asked and taught before takes part, and the question is remembered.",
-    ),
-    (
-        *("/answerDataQuestion", "answer_data_question", "data"),
-        "Ask for data; the question is never taken as one about the schema.",
-    ),
-    (
-        *("/answerMetadataQuestion", "answer_metadata_question", "metadata"),
-        "Ask what the database contains; no query is run.",
-    ),
-    (
-        *("/streamAnswerQuestion", "stream_answer_question", None),
-        "Ask a database, and get the text of the answer as a stream.",
-    ),
-    ("/generateVQL", "generate_vql", "generate", "Return the SQL for a question, without running it."),
-):
-    add_question_routes(*row)
+for path, row in OPENAPI["questions"].items():
+    add_question_routes(path, row["name"], row.get("mode"), row["description"])
 
 
 @routes.add("POST /executeVQL", "ask", model=EXECUTED)
