@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -84,7 +84,12 @@ async def open_proxy(engine: Engine, settings: Settings) -> AsyncIterator[Proxy]
     requests."""
     from recollect.apps.chat.proxy import Proxy
 
-    upstream = make_upstream(settings)
+    upstream: Upstream | None = None
+    if settings.model_url:  # each request names its model
+        from recollect.providers.openai_http import OpenAIUpstream
+
+        limits: Any = {"timeout": settings.model_timeout, "slots": settings.model_slots}
+        upstream = OpenAIUpstream(settings.model_url, settings.model_key, **limits)
     async with close_at_exit(Proxy(engine, upstream, masks=settings.mask_sensitive), upstream) as proxy:
         yield proxy
 
@@ -157,7 +162,10 @@ async def build_dependencies(
         if each is not None:
             stack.push_async_callback(each.close)
     cache = await make_cache(stack, settings, store)
-    embedding = Embedding(embedder, choose_embedding_policy(settings, embedder), store, cache)
+    # Unless configured, every turn is embedded with a local embedder, and marked turns with a paid one.
+    usual: Policy = "all" if embedder is not None and embedder.is_local else "high_value"
+    policy = cast("Policy", settings.embed_turns) if settings.embed_turns in get_args(Policy) else usual
+    embedding = Embedding(embedder, policy, store, cache)
     return Dependencies(
         settings,
         store,
@@ -268,32 +276,11 @@ def make_reasoner(settings: Settings) -> Reasoner | None:
     )
 
 
-def make_upstream(settings: Settings) -> Upstream | None:
-    """Return the server the proxy forwards requests to; each request names its model."""
-    if not settings.model_url:
-        return None
-    from recollect.providers.openai_http import OpenAIUpstream
-
-    return OpenAIUpstream(
-        settings.model_url, settings.model_key, timeout=settings.model_timeout, slots=settings.model_slots
-    )
-
-
 def make_summariser(settings: Settings) -> Reasoner | None:
     """Return the model configured for summaries, at the same server, or None."""
     if not settings.model_url or not settings.summary_model:
         return None
     return make_reasoner(replace(settings, model=settings.summary_model))
-
-
-def choose_embedding_policy(settings: Settings, embedder: Embedder | None) -> Policy:
-    """Return which turns to embed: every turn with a local embedder, marked turns with a paid one, unless
-    configured."""
-    match settings.embed_turns:
-        case "all" | "high_value" | "none" as chosen:
-            return chosen
-        case _:
-            return "all" if embedder is not None and embedder.is_local else "high_value"
 
 
 @asynccontextmanager

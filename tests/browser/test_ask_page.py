@@ -188,7 +188,7 @@ async def test_chart_suits_a_dark_page(console: Served, new_page: NewPage, shop:
 async def test_page_names_the_extra_that_charts_need(
     console: Served, new_page: NewPage, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.server.console.ask.can_draw", lambda: False)
+    monkeypatch.setattr("recollect.apps.ask.charts.can_draw", lambda: False)
     add_shop(console, shop)
     page = await new_page(console.url)
     await page.goto(ASK)

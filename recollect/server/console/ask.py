@@ -18,8 +18,7 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from recollect import DataSource, InvalidInput, Memory, NotFound, RecollectError, Scope, Turn
-from recollect.apps.ask import teaching
-from recollect.apps.ask.charts import Theme, can_draw, draw_svg
+from recollect.apps.ask import charts, teaching
 from recollect.apps.ask.corrections import Change
 from recollect.apps.ask.memory import can_see_turn, list_questions
 from recollect.apps.ask.patterns import normalize_question
@@ -40,7 +39,7 @@ pages = Pages()
 PAGE_TURNS = 60
 RECENT_QUESTIONS = 60  # read from the log
 SHOWN_QUESTIONS = 20  # of them, shown beside the conversation
-THEMES: tuple[Theme, Theme] = ("light", "dark")
+THEMES: tuple[charts.Theme, charts.Theme] = ("light", "dark")
 SVG = "image/svg+xml"
 NO_SOURCE: Mapping[str, Any] = {"view": None, "problem": "", "exchanges": [], "recent": [], "suggestions": []}
 
@@ -226,10 +225,10 @@ def make_ask(visit: Visit, question: str) -> tuple[Scope, Ask]:
 async def draw_chart(exchange: Exchange) -> Exchange:
     """Return the exchange with images of its chart, where one suits and can be drawn."""
     chart = exchange.chart
-    if chart is None or not can_draw():
+    if chart is None or not charts.can_draw():
         return exchange
     # Drawing takes a tenth of a second: a thread keeps the server responsive.
-    images = {theme: await asyncio.to_thread(draw_svg, chart, theme) for theme in THEMES}
+    images = {theme: await asyncio.to_thread(charts.draw_svg, chart, theme) for theme in THEMES}
     encoded = {theme: base64.b64encode(svg.encode()).decode() for theme, svg in images.items()}
     return replace(exchange, images={theme: f"data:{SVG};base64,{image}" for theme, image in encoded.items()})
 
@@ -280,7 +279,7 @@ async def send_chart(visit: Visit, session: str = "", turn: str = "", theme: str
     chart = (await load_exchange(visit, session, turn)).chart
     if chart is None:
         raise NotFound("This result has no chart.")
-    drawn = await asyncio.to_thread(draw_svg, chart, "dark" if theme == "dark" else "light")
+    drawn = await asyncio.to_thread(charts.draw_svg, chart, "dark" if theme == "dark" else "light")
     return Response(drawn, media_type=SVG, headers=HEADERS)
 
 

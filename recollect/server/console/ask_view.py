@@ -12,8 +12,8 @@ from itertools import chain, islice, pairwise
 from secrets import token_hex
 from typing import Any
 
+from recollect.apps.ask import charts
 from recollect.apps.ask.answers import read_answer
-from recollect.apps.ask.charts import can_draw, chart_answer, is_figures
 from recollect.apps.ask.interpret.explain import plural, singular
 from recollect.apps.ask.interpretation import is_clear
 from recollect.apps.ask.question import Answer
@@ -73,7 +73,7 @@ class Exchange:
     def number_columns(self) -> set[int]:
         """The columns to align on the right."""
         rows = self.rows.rows if self.rows else ()
-        return {n for n, values in enumerate(zip(*rows, strict=True)) if is_figures(values)}
+        return {n for n, values in enumerate(zip(*rows, strict=True)) if charts.is_figures(values)}
 
     @property
     def choices(self) -> list[str]:
@@ -102,7 +102,7 @@ class Exchange:
         """The chart of the rows; None where none suits, or where the log has only some of the rows."""
         if self.rows is None or (self.is_logged and self.rows.is_truncated):
             return None
-        return chart_answer(self.answer)
+        return charts.chart_answer(self.answer)
 
 
 def build_new_exchange(answer: Answer) -> Exchange:
@@ -143,6 +143,11 @@ def can_teach(visit: Visit, answer: Answer) -> bool:
     return bool(answer.sql) and not answer.error and (visit.can("learn") or visit.can("learn_project"))
 
 
+def find_missing_charts() -> str:
+    """Return what is missing to draw charts."""
+    return "" if charts.can_draw() else describe_missing_extra("the chart", "charts", ["vl_convert"])
+
+
 TEMPLATE_NAMES: Mapping[str, Any] = {
     "highlight_sql": highlight_sql,
     "format_cell": format_cell,
@@ -150,7 +155,7 @@ TEMPLATE_NAMES: Mapping[str, Any] = {
     "max_rows": MAX_ROWS,
     "empty_answers": (EMPTY, EMPTY_ZH),
     "can_teach": can_teach,
-    "missing_charts": "" if can_draw() else describe_missing_extra("the chart", "charts", ["vl_convert"]),
+    "find_missing_charts": find_missing_charts,
 }
 
 
