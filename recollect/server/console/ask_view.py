@@ -89,9 +89,10 @@ class Exchange:
         text = self.answer.text.replace("**", "")
         if self.answer.needs_clarification:
             return text.partition("\n")[0]
-        explanation = self.answer.explanation.rpartition("\n")[2].rstrip(".。 ")
-        is_value = self.single_value is not None and text == f"{explanation}: {self.single_value}"
-        return explanation if explanation and (is_value or text.startswith(f"{explanation}:\n\n")) else text
+        for sentence in (self.answer.title, self.answer.explanation.rpartition("\n")[2].rstrip(".。 ")):
+            if sentence and (text.startswith(f"{sentence}:\n\n") or text == f"{sentence}: {self.single_value}"):
+                return sentence
+        return text
 
     @property
     def sql(self) -> str:
