@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.text import Text
 
 from recollect import Audit, Conversation, Episode, InvalidInput, Recorded, Scope, Turn
-from recollect.cli.options import SESSION_SCOPE, Command, confirm, describe_options, echo, make_scope, print_with
+from recollect.cli.options import SESSION_SCOPE, Command, confirm, echo, print_with
 from recollect.cli.output import make_progress, make_text, open_engine, print_json, read_text
 from recollect.cli.tables import show_history, show_list, show_receipt
 from recollect.settings import read_settings
@@ -184,21 +184,21 @@ def mark(command: Command, ref: str, high_value: bool = True) -> dict[str, Any]:
     return {"source": ref, "high_value": high_value}
 
 
-@describe_options
-def export(output: Path | None = None, user: str | None = None, project: str | None = None, json: bool = False) -> None:
+@print_with(None)
+def export(command: Command, output: Path | None = None) -> None:
     """Write all data of a user as JSON lines. `recollect record --file` reads them back."""
-    scope = make_scope(user, None, project)
     try:
         opened = output.open("w", encoding="utf-8") if output else nullcontext(sys.stdout)
     except OSError as error:
         raise InvalidInput("output", f"{output}: {error.strerror}") from None
-    with opened as file, open_engine() as engine, make_progress() as bars:
+    engine = command.engine
+    with opened as file, make_progress() as bars:
         bar, lines = bars.add_task("exporting", total=None), 0
-        for line in engine.export(scope):
+        for line in engine.export(command.scope):
             file.write(line + "\n")
             lines += 1
             bars.advance(bar)
-    if output and json:
+    if output and command.as_json:
         print_json({"output": str(output), "lines": lines})
     elif output:
         typer.echo(f"{lines:,} lines in {output}")

@@ -206,8 +206,8 @@ show_stats = show_list(
 
 @print_with(show_stats, key="users", options=PROJECT, spinner="counting")
 async def stats(command: Command, limit: int = 20) -> list[UserStats]:
-    """Show what each user of a project stores, and since when their conversations wait for the worker. For operators:
-    it names users, and contains no texts."""
+    """Show what each user of a project stores, and how long their conversations have waited for the worker. For
+    operators: it names users, but contains no text."""
     from recollect import admin
 
     return await admin.read_stats(read_settings(), command.project, limit)

@@ -104,12 +104,6 @@ def is_below(path: str, folder: str) -> bool:
     return path.startswith(f"{folder}/")
 
 
-def list_parents(path: str) -> list[str]:
-    """Return the folders above a path, without the root."""
-    parts = path.split("/")
-    return ["/".join(parts[:end]) for end in range(3, len(parts))]
-
-
 def make_lesson(file: File, earlier: Iterable[File]) -> Lesson:
     """Return the next version of a file; `earlier` are the versions under its keys."""
     version = 1 + max([file.version, *(other.version for other in earlier)])
@@ -322,7 +316,8 @@ def check_free(path: str, files: Mapping[str, File], problem: str) -> None:
     """Raise an error if a file or folder cannot be created at this path."""
     if path == ROOT or path in files or any(is_below(other, path) for other in files):
         raise ToolError(problem)
-    for parent in list_parents(path):
+    parts = path.split("/")
+    for parent in ("/".join(parts[:end]) for end in range(3, len(parts))):  # the folders above it, without the root
         if parent in files:
             raise ToolError(f"The path {parent} is a file; nothing can be below it")
 

@@ -6,9 +6,11 @@ Each page module has its handlers in `pages`; handlers.py says what happens arou
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -24,7 +26,7 @@ from recollect.server.console import ask, chat, documents, glossary, memory, ope
 from recollect.server.console import visit as visits
 from recollect.server.console.handlers import Pages, Values
 from recollect.server.console.render import HEADERS, STATIC, local_path, redirect, render_html
-from recollect.server.console.visit import Selection, Visit
+from recollect.server.console.visit import Visit
 
 log = logging.getLogger("recollect.console")
 pages = Pages()
@@ -145,7 +147,9 @@ async def switch_user(visit: Visit, user: str, project: str) -> Response:
         or await engine.documents.find(scope, limit=1)
     )
     response = redirect("chat", notice="" if has_data else "empty-selection")
-    visits.set_selection_cookie(visit.request, response, Selection(scope.project, scope.user))
+    # In a cookie, so that user names never appear in an address.
+    selection = quote(json.dumps([scope.project, scope.user]))
+    visits.set_cookie(visit.request, response, visits.SELECTION_COOKIE, selection, visits.SELECTION_SECONDS)
     return response
 
 

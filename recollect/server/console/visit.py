@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
@@ -175,12 +175,6 @@ def resolve_selection(request: Request, identity: Identity, default: Selection) 
         project, user = chosen.project, chosen.user if identity.role in ACTS_FOR_OTHERS else ""
     default_user = default.user if identity is LOCAL else ""
     return Selection(identity.project or project or default.project, identity.user or user or default_user)
-
-
-def set_selection_cookie(request: Request, response: Response, selection: Selection) -> None:
-    """Keep the selection in a cookie, so that user names never appear in an address."""
-    text = quote(json.dumps([selection.project, selection.user]))
-    set_cookie(request, response, SELECTION_COOKIE, text, SELECTION_SECONDS)
 
 
 def set_cookie(request: Request, response: Response, name: str, value: str, seconds: int | None = None) -> None:

@@ -107,13 +107,7 @@ def describe_tool(tool: Tool) -> types.Tool:
         description=tool.description,
         input_schema=tool.arguments.model_json_schema(),
         output_schema=tool.result.model_json_schema(mode="serialization"),
-        annotations=types.ToolAnnotations(
-            title=tool.title,
-            read_only_hint=tool.is_read_only,
-            destructive_hint=tool.is_destructive,
-            idempotent_hint=tool.is_idempotent,
-            open_world_hint=False,
-        ),
+        annotations=types.ToolAnnotations(title=tool.title, open_world_hint=False, **tool.hints),
     )
 
 

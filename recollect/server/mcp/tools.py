@@ -89,9 +89,7 @@ class Tool:
     arguments: type[BaseModel]
     result: type[BaseModel]
     run: Callable[..., Awaitable[Any]]
-    is_read_only: bool
-    is_destructive: bool
-    is_idempotent: bool
+    hints: Mapping[str, bool]
 
 
 ARGUMENTS = tomllib.loads(files("recollect.server.mcp").joinpath("arguments.toml").read_text("utf-8"))
@@ -118,8 +116,8 @@ def tool(
         arguments = create_model(run.__name__, __config__=ConfigDict(extra="forbid"), **taken)
         description = " ".join((getdoc(run) or "").split())
         result = json_model(hints.return_annotation)
-        hinted = (reads, erases, reads or repeats)
-        TOOLS.append(Tool(run.__name__, title, description, arguments, result, run, *hinted))
+        hinted = {"read_only_hint": reads, "destructive_hint": erases, "idempotent_hint": reads or repeats}
+        TOOLS.append(Tool(run.__name__, title, description, arguments, result, run, hinted))
         return run
 
     return decorate
