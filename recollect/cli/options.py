@@ -182,7 +182,9 @@ def print_with(
         def run(*, json: bool, **given: Any) -> None:
             shared = {each.name: given.pop(each.name) for each in options}
             with show_spinner(spinner) if spinner else nullcontext(), ExitStack() as stack:
-                result = finish(function(Command(stack, json, shared), **given))
+                result = function(Command(stack, json, shared), **given)
+                if isinstance(result, Coroutine):
+                    result = asyncio.run(result)
             if json and show:
                 print_json({key: list(map(convert, result))} if key else convert(result))
             elif show:
@@ -193,11 +195,6 @@ def print_with(
         return set_parameters(run, function, parameters)
 
     return decorate
-
-
-def finish(result: Any) -> Any:
-    """Return the result of a command, which may be a coroutine."""
-    return asyncio.run(result) if isinstance(result, Coroutine) else result
 
 
 def echo(describe: Callable[[Any], str]) -> Callable[[Console, Any], None]:

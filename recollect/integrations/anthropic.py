@@ -22,7 +22,6 @@ import asyncio
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeGuard
 from urllib.parse import unquote
 
 from recollect import Engine, InvalidInput, Lesson, Memory, Scope, SyncEngine
@@ -165,13 +164,11 @@ def format_size(size: int) -> str:
 
 def render_file(path: str, lines: Sequence[str], wanted: object) -> str:
     """Return the numbered lines of a file, or of a range [first, last]; -1 is the end."""
-    first, last = wanted if is_range(wanted) else (1, -1)
-    first, last = max(first, 1), len(lines) if last == -1 else last
-    return f"Here's the content of {path} with line numbers:\n" + number_lines(lines, first, last)
-
-
-def is_range(wanted: object) -> TypeGuard[tuple[int, int]]:
-    return isinstance(wanted, list) and len(wanted) == 2 and all(isinstance(number, int) for number in wanted)
+    first, last = 1, -1
+    if isinstance(wanted, list) and len(wanted) == 2 and all(isinstance(number, int) for number in wanted):
+        first, last = wanted
+    text = number_lines(lines, max(first, 1), len(lines) if last == -1 else last)
+    return f"Here's the content of {path} with line numbers:\n{text}"
 
 
 def number_lines(lines: Sequence[str], first: int, last: int) -> str:

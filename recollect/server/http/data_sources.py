@@ -6,7 +6,7 @@ it is used only after a caller that may change the project has approved it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -202,28 +202,28 @@ class ApprovedQuery:
     created_at: datetime | None
 
 
-def make_query(memory: Memory, fingerprint: str) -> ApprovedQuery:
-    data = memory.data or {}
-    return ApprovedQuery(
-        id=memory.id,
-        prompt=memory.key,
-        sql=memory.value,
-        parameters=data.get("parameters") or [],
-        status=APPROVALS[memory.status],
-        usage_count=memory.usage_count,
-        is_current=data.get("fingerprint") == fingerprint,
-        created_at=memory.created_at,
-    )
-
-
-async def load_fingerprint(call: Call, source: str) -> str:
-    """Return the fingerprint of the schema that a data source has now."""
-    return (await call.analyst.sources.find(call.scope, source)).entry.fingerprint
+async def describe_queries(call: Call, source: str, memories: Iterable[Memory]) -> list[ApprovedQuery]:
+    """Return queries of a data source, compared with the schema that it has now."""
+    fingerprint = (await call.analyst.sources.find(call.scope, source)).entry.fingerprint
+    return [
+        ApprovedQuery(
+            id=memory.id,
+            prompt=memory.key,
+            sql=memory.value,
+            parameters=data.get("parameters") or [],
+            status=APPROVALS[memory.status],
+            usage_count=memory.usage_count,
+            is_current=data.get("fingerprint") == fingerprint,
+            created_at=memory.created_at,
+        )
+        for memory in memories
+        for data in [memory.data or {}]
+    ]
 
 
 async def restore_query(stored: Stored, call: Call, source: str, **_: Any) -> ApprovedQuery:
     memory = await call.engine.memory(call.scope, stored["id"], owner="project")
-    return make_query(memory, await load_fingerprint(call, source))
+    return (await describe_queries(call, source, [memory]))[0]
 
 
 QUERY_REPLAY = Replay(
@@ -234,10 +234,9 @@ QUERY_REPLAY = Replay(
 @query_routes.write("POST /", "learn_project", replay=QUERY_REPLAY)
 async def propose_query(call: Call, source: str, body: QueryProposal) -> ApprovedQuery:
     """Propose a question with its SQL; `{{name}}` in both is a parameter. The SQL must pass the checks."""
-    fingerprint = await load_fingerprint(call, source)
     parameters = [each.model_dump() for each in body.parameters]
     proposed = await teaching.propose(call.analyst, call.scope, source, body.prompt, body.sql, parameters)
-    return make_query(proposed, fingerprint)
+    return (await describe_queries(call, source, [proposed]))[0]
 
 
 @query_routes.add("GET /", "memories_project", model=json_object("ApprovedQueries", queries=list[ApprovedQuery]))
@@ -245,9 +244,8 @@ async def list_queries(
     call: Call, source: str, status: Annotated[Approval | None, Query(description="Only these.")] = None
 ) -> dict[str, Any]:
     """List the questions that were proposed or approved for a database."""
-    fingerprint = await load_fingerprint(call, source)
     found = await load_queries(call, source, STATUSES[status] if status else tuple(APPROVALS))
-    return {"queries": [make_query(memory, fingerprint) for memory in found]}
+    return {"queries": await describe_queries(call, source, found)}
 
 
 async def load_queries(call: Call, source: str, status: Sequence[Status] | None) -> list[Memory]:
@@ -289,9 +287,9 @@ async def reject_query(call: Call, source: str, query: str) -> ApprovedQuery:
 
 
 async def decide(call: Call, source: str, query: str, *, good: bool) -> ApprovedQuery:
-    fingerprint = await load_fingerprint(call, source)
     proposed = await find_query(call, source, query)
-    return make_query(await teaching.approve(call.analyst, call.scope, proposed, good=good), fingerprint)
+    decided = await teaching.approve(call.analyst, call.scope, proposed, good=good)
+    return (await describe_queries(call, source, [decided]))[0]
 
 
 @query_routes.add("POST /{query}/execute", "ask", model=EXECUTION)
