@@ -98,6 +98,7 @@ async def test_database_is_connected_and_answers_are_explained(console: Served, 
     month = await ask(page, "by month instead")
     await expect(month.locator(".meta")).to_contain_text("follow-up")
     await expect(month.locator("tbody tr")).to_have_count(months)
+    assert "\n" not in await month.locator(".lead-text").inner_text(), "the rows are in the table alone"
     markup = await ask(page, "How many <i>zorgs</i> & <script>alert(1)</script>?")
     await expect(markup.get_by_role("heading", level=2)).to_have_text(
         "How many <i>zorgs</i> & <script>alert(1)</script>?"
