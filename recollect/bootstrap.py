@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from recollect.flows.cache import TurnCache
 
 T = TypeVar("T")
+Opening = AbstractAsyncContextManager  # of what it opens
 
 
 @asynccontextmanager
@@ -65,22 +66,17 @@ async def connect(
         yield Engine(deps)
 
 
-@asynccontextmanager
-async def open_assistant(
-    engine: Engine, settings: Settings, reasoner: Reasoner | None = None
-) -> AsyncIterator[Assistant]:
-    """Yield an assistant on an open engine, with the configured language model unless another is given. Exiting waits
+def open_assistant(engine: Engine, settings: Settings, reasoner: Reasoner | None = None) -> Opening[Assistant]:
+    """Return an assistant on an open engine, with the configured language model unless another is given. Exiting waits
     for running replies."""
     from recollect.apps.chat.assistant import Assistant
 
     reasoner = reasoner or make_reasoner(settings)
-    async with close_at_exit(Assistant(engine, settings, reasoner), reasoner) as assistant:
-        yield assistant
+    return close_at_exit(Assistant(engine, settings, reasoner), reasoner)
 
 
-@asynccontextmanager
-async def open_proxy(engine: Engine, settings: Settings) -> AsyncIterator[Proxy]:
-    """Yield a proxy on an open engine, in front of the configured language model. Exiting waits for running
+def open_proxy(engine: Engine, settings: Settings) -> Opening[Proxy]:
+    """Return a proxy on an open engine, in front of the configured language model. Exiting waits for running
     requests."""
     from recollect.apps.chat.proxy import Proxy
 
@@ -90,34 +86,27 @@ async def open_proxy(engine: Engine, settings: Settings) -> AsyncIterator[Proxy]
 
         limits: Any = {"timeout": settings.model_timeout, "slots": settings.model_slots}
         upstream = OpenAIUpstream(settings.model_url, settings.model_key, **limits)
-    async with close_at_exit(Proxy(engine, upstream, masks=settings.mask_sensitive), upstream) as proxy:
-        yield proxy
+    return close_at_exit(Proxy(engine, upstream, masks=settings.mask_sensitive), upstream)
 
 
-@asynccontextmanager
-async def open_analyst(engine: Engine, settings: Settings, reasoner: Reasoner | None = None) -> AsyncIterator[Analyst]:
-    """Yield an analyst on an open engine, which queries the project's databases. Exiting closes them."""
+def open_analyst(engine: Engine, settings: Settings, reasoner: Reasoner | None = None) -> Opening[Analyst]:
+    """Return an analyst on an open engine, which queries the project's databases. Exiting closes them."""
     require_extra("ask", "asking a database")
     from recollect.apps.ask.analyst import Analyst
     from recollect.apps.ask.sources.address_rules import read_rules
 
     rules = read_rules(settings, get_home(settings))
     reasoner = reasoner or make_reasoner(settings)
-    opened = Analyst(engine, settings, rules, reasoner, lambda name: make_reasoner(replace(settings, model=name)))
-    async with close_at_exit(opened, reasoner) as analyst:
-        yield analyst
+    analyst = Analyst(engine, settings, rules, reasoner, lambda name: make_reasoner(replace(settings, model=name)))
+    return close_at_exit(analyst, reasoner)
 
 
-@asynccontextmanager
-async def open_librarian(
-    engine: Engine, settings: Settings, reasoner: Reasoner | None = None
-) -> AsyncIterator[Librarian]:
-    """Yield a librarian on an open engine, which answers from documents. Exiting waits for running answers."""
+def open_librarian(engine: Engine, settings: Settings, reasoner: Reasoner | None = None) -> Opening[Librarian]:
+    """Return a librarian on an open engine, which answers from documents. Exiting waits for running answers."""
     from recollect.apps.documents.librarian import Librarian
 
     reasoner = reasoner or make_reasoner(settings)
-    async with close_at_exit(Librarian(engine, settings, reasoner), reasoner) as librarian:
-        yield librarian
+    return close_at_exit(Librarian(engine, settings, reasoner), reasoner)
 
 
 @asynccontextmanager

@@ -20,7 +20,6 @@ from recollect.values.serialization import to_json
 
 if TYPE_CHECKING:
     from recollect.apps.documents.librarian import Librarian
-    from recollect.apps.documents.question import Answered
     from recollect.sync import SyncEngine
     from recollect.values.lesson import Owner
 
@@ -106,20 +105,15 @@ async def ask(
             with output.show_spinner("reading"):
                 answer = await librarian.query(scope, Question(text, documents=documents, top_k=top, mmr=mmr))
             scope = replace(scope, session=answer.session)
-            show_answer(answer, command.as_json)
+            if command.as_json:
+                output.print_json(to_json(answer))
+                return
+            output.print_text(answer.answer)
+            for each in (source for source in answer.sources if source.cited):
+                page = f", page {each.page}" if each.page else ""
+                output.print_note(f"recollect docs show {each.document} --start {each.start} --end {each.end}{page}")
 
         await (output.converse("? ", send, "/exit") if question is None else send(question))
-
-
-def show_answer(answer: Answered, as_json: bool) -> None:
-    if as_json:
-        output.print_json(to_json(answer))
-        return
-    output.print_text(answer.answer)
-    for source in answer.sources:
-        if source.cited:
-            page = f", page {source.page}" if source.page else ""
-            output.print_note(f"recollect docs show {source.document} --start {source.start} --end {source.end}{page}")
 
 
 def show_found(console: Console, found: Document | Passage) -> None:
