@@ -81,6 +81,7 @@ async def run_once(
 
 
 async def settle(result: Any) -> Any:
+    """Return a result that may have to be awaited."""
     return await result if isawaitable(result) else result
 
 

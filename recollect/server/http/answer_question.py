@@ -26,7 +26,7 @@ from recollect.apps.ask.charts import chart_answer, draw_png
 from recollect.apps.ask.question import HEADER, MAX_ROWS, Answer, Ask, OnText, SchemaLimits, read_session_context
 from recollect.apps.ask.schema_prompt import similar_tables
 from recollect.server.access.caller import Call, Caller, decode_utf8
-from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once
+from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once, settle
 from recollect.server.access.responses import Json, json_object, list_of
 from recollect.server.http.bodies import NAME, OpenBody, Project, chars, within
 from recollect.server.http.routing import OPENAPI, PROJECT, Routes
@@ -184,10 +184,8 @@ async def respond_to_question(
         ask = make_ask(body, call.role, call.caller.settings, mode, context)
         return await call.analyst.answer(call.scope, replace(ask, on_text=on_text), mode or body.mode)
 
-    async def describe(answer: Answer) -> dict[str, Any]:
-        return await describe_with_chart(answer, body)
-
-    return await answer_once(call, key, ["answer", mode, context, body.model_dump()], answer, describe)
+    identity = ["answer", mode, context, body.model_dump()]
+    return await answer_once(call, key, identity, answer, lambda answer: describe_with_chart(answer, body))
 
 
 async def answer_once(
@@ -195,10 +193,10 @@ async def answer_once(
     key: str | None,
     identity: object,
     answer: Callable[[], Awaitable[Answer]],
-    describe: Callable[[Answer], Awaitable[dict[str, Any]]],
+    describe: Callable[[Answer], Any],
     status: int = 200,
 ) -> Response:
-    """Answer a question once per idempotency key, and repeat the answer from the log.
+    """Answer a question once per idempotency key, and repeat the answer from the log. `describe` may be async.
 
     Only the answer's place in the log is stored with the key; an answer that could not be logged is made again. While
     the store does not answer, neither key nor question can be stored, and the question is answered without them.
@@ -223,7 +221,7 @@ async def answer_once(
             if key is None:
                 raise
             result = made[-1] if made else await answer()
-        described = await describe(result)
+        described = await settle(describe(result))
     return Json(described, status, replayed=replayed)
 
 

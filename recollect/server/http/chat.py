@@ -27,7 +27,7 @@ from recollect import Conversation, NotFound, Receipt, RecollectError
 from recollect import Scope as Whose
 from recollect.apps.chat.completions import Completion, read_completion
 from recollect.apps.chat.message import Answer, Ask, MemoryUse
-from recollect.apps.chat.proxy import COMPLETIONS, EVENTS, Asking, Note, Proxy, Relayed, State
+from recollect.apps.chat.proxy import COMPLETIONS, EVENTS, Asking, Proxy, Relayed, State
 from recollect.server.access import caller as callers
 from recollect.server.access.caller import Call, Caller, CurrentCaller
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored
@@ -298,23 +298,20 @@ def check_access(caller: Caller, headers: Mapping[str, str]) -> None:
 
 
 def forward_response(relayed: Relayed) -> Response:
-    kept = {
-        name: value
-        for name, value in relayed.headers.items()
-        if name in FORWARDED_HEADERS or name.startswith(FORWARDED_PREFIXES)
-    }
-    headers = {**kept, **describe_memory(relayed.note)}
+    """Return an answer of the upstream, with what memory did in headers. A session is percent-encoded there: headers
+    have no letters beyond ASCII."""
+    note, headers = relayed.note, dict[str, str]()
+    for name, value in relayed.headers.items():
+        if name in FORWARDED_HEADERS or name.startswith(FORWARDED_PREFIXES):
+            headers[name] = value
+    headers["X-Recollect-Memory"] = note.state
+    if note.session is not None:
+        headers["X-Recollect-Session"] = quote(note.session, safe=" !#$&'()*+,/:;=?@[]~")
+    if note.request_id is not None:
+        headers["X-Recollect-Request"] = str(note.request_id)
     if isinstance(relayed.body, bytes):
         return Response(relayed.body, relayed.status, headers)
     return ClosingStream(relayed.body, relayed.status, {**headers, "X-Accel-Buffering": "no"})
-
-
-def describe_memory(note: Note) -> dict[str, str]:
-    """Return what memory did, as headers. A session is percent-encoded: headers have no letters beyond ASCII."""
-    session = None if note.session is None else quote(note.session, safe=" !#$&'()*+,/:;=?@[]~")
-    request = None if note.request_id is None else str(note.request_id)
-    values = {"X-Recollect-Memory": note.state, "X-Recollect-Session": session, "X-Recollect-Request": request}
-    return {name: value for name, value in values.items() if value is not None}
 
 
 class ClosingStream(StreamingResponse):

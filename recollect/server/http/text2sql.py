@@ -148,11 +148,7 @@ async def text_to_sql(
     ask = make_ask(call, source, body, context, learns=call.caller.can("learn"))
     identity = ["text2sql", source, context, body.model_dump()]
     key = idempotency_key if ask.remembers else None
-    return await answer_once(call, key, identity, lambda: call.analyst.ask(call.scope, ask), describe_text2sql)
-
-
-async def describe_text2sql(answer: Answer) -> dict[str, Any]:
-    return TEXT2SQL.describe(answer)
+    return await answer_once(call, key, identity, lambda: call.analyst.ask(call.scope, ask), TEXT2SQL.describe)
 
 
 def describe_metadata(answer: Answer) -> dict[str, Any]:
@@ -186,7 +182,7 @@ async def clarify_question(
     ask = make_ask(call, source, body, context, question=question)
     identity = ["clarify", source, context, body.model_dump()]
     answer, key = partial(answer_clarification, call, ask, body), idempotency_key if ask.remembers else None
-    return await answer_once(call, key, identity, answer, describe_text2sql, 201)
+    return await answer_once(call, key, identity, answer, TEXT2SQL.describe, 201)
 
 
 async def answer_clarification(call: Call, ask: Ask, body: ClarifyBody) -> Answer:
