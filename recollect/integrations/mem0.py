@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, suppress
 from typing import Any, Self
 
 from recollect.bootstrap import connect
@@ -39,7 +39,7 @@ SESSION_PAGE_SIZE = 200
 MAX_TURNS = 50  # found by vectors, through which memories are found
 
 
-class AsyncMemory:
+class AsyncMemory(AbstractAsyncContextManager["AsyncMemory", None]):
     """Uses the given engine, or opens its own with the given settings when it is first used."""
 
     def __init__(self, engine: Engine | None = None, *, project: str = "default", **settings: Any) -> None:
@@ -257,14 +257,11 @@ class AsyncMemory:
         for session in filter(owner.owns_session, sessions):
             await engine_loop.forget_session(engine, self._scope(owner.user, session))
 
-    async def __aenter__(self) -> Self:
-        return self
-
     async def __aexit__(self, *error: object) -> None:
         await self.close()
 
 
-class Memory(engine_loop.Adapter):
+class Memory(engine_loop.Adapter, AbstractContextManager["Memory", None]):
     """Blocking version, on the given SyncEngine or its own. Call `close`, or use `with`."""
 
     def __init__(self, engine: SyncEngine | None = None, *, project: str = "default", **settings: Any) -> None:
@@ -289,9 +286,6 @@ class Memory(engine_loop.Adapter):
     def close(self) -> None:
         if isinstance(self._engine, engine_loop.OwnEngine):
             self._engine.shut_down()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
