@@ -17,19 +17,13 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import namedtuple_row, tuple_row
 
-from recollect.bootstrap import (
-    build_dependencies,
-    describe_unreachable,
-    find_server,
-    get_home,
-    open_store,
-    prepare_schema,
-)
+from recollect import bootstrap
 from recollect.errors import SchemaMismatch
 from recollect.flows.maintain import run_upkeep
 from recollect.learning.upkeep import UpkeepSummary
 from recollect.ports import SystemClock
 from recollect.settings import Settings
+from recollect.store import migrate as migrations
 from recollect.store.backup import Manifest as Manifest
 from recollect.store.backup import Progress, ignore_progress, make_backup, restore_backup
 from recollect.store.connection import APP_ROLE, add_session_options, build_pooled_start
@@ -38,19 +32,7 @@ from recollect.store.distribute import SHARDS, Step, plan_distribution, run_plan
 from recollect.store.embedded import attach
 from recollect.store.embedded import read_status as read_embedded_status
 from recollect.store.embedded_files import locate_site
-from recollect.store.migrate import (
-    EXTENSIONS,
-    OLDEST_SERVER,
-    Difference,
-    Owner,
-    SchemaStatus,
-    check_owner,
-    migrate_and_repair,
-    read_differences,
-    read_facts,
-    read_status,
-    vacuum_tables,
-)
+from recollect.store.migrate import EXTENSIONS, OLDEST_SERVER, Difference, Owner, SchemaStatus
 from recollect.values.scope import Scope, project_scope_id
 from recollect.values.work import WorkStatus
 from recollect.worker import DocumentWorker, Worker, run_until
@@ -104,9 +86,9 @@ async def database_status(settings: Settings) -> DatabaseStatus:
     if embedded and not embedded.running:
         return DatabaseStatus(embedded, None)
     async with AsyncExitStack() as stack:
-        owner_dsn, _, _ = await find_server(stack, settings)
+        owner_dsn, _, _ = await bootstrap.find_server(stack, settings)
         owner = await stack.enter_async_context(open_connection(owner_dsn))
-        schema = await read_status(owner)
+        schema = await migrations.read_status(owner)
         extensions = await fetch_rows(owner, "server.extensions")
     parameters = conninfo_to_dict(owner_dsn).items()
     shown = {name: str(value) for name, value in parameters if name not in HIDDEN_PARAMETERS}
@@ -122,7 +104,7 @@ async def database_status(settings: Settings) -> DatabaseStatus:
 
 
 def embedded_status(settings: Settings) -> Embedded:
-    home = get_home(settings)
+    home = bootstrap.get_home(settings)
     current = read_embedded_status(home)
     return Embedded(str(home), current.running, current.pid, current.users, is_new=current.version is None)
 
@@ -137,17 +119,17 @@ async def stop(settings: Settings) -> Embedded:
 
     embedded = await asyncio.to_thread(embedded_status, settings)
     if embedded.running:
-        await asyncio.to_thread(release, get_home(settings))
+        await asyncio.to_thread(release, bootstrap.get_home(settings))
     return await asyncio.to_thread(embedded_status, settings)
 
 
 async def migrate(settings: Settings) -> Migrated:
     """Bring the schema up to date, and repair roles, grants and policies that are missing or differ."""
     async with AsyncExitStack() as stack:
-        owner_dsn, _, _ = await find_server(stack, settings)
+        owner_dsn, _, _ = await bootstrap.find_server(stack, settings)
         async with open_connection(owner_dsn):
             pass  # raises one clear error if the server does not answer
-        before, repaired = await migrate_and_repair(owner_dsn)
+        before, repaired = await migrations.migrate_and_repair(owner_dsn)
     applied = tuple(f"{migration.version:04} {migration.name}" for migration in before.pending)
     # Migrations create grants and policies themselves, so repairs next to them are not reported.
     return Migrated(applied, () if applied else tuple(f"{each.kind}: {each.problem}" for each in repaired))
@@ -173,14 +155,14 @@ async def check_purge(settings: Settings) -> None:
     """Raise InvalidSetting if these settings do not allow a purge. On the embedded server they always do."""
     if settings.dsn:
         async with connect_owner(settings) as owner:
-            await check_owner(owner)
+            await migrations.check_owner(owner)
 
 
 async def purge(settings: Settings) -> Purged:
     """Vacuum all tables as their owner, so that erased rows are gone from the database files."""
     async with connect_owner(settings) as owner:
-        await check_owner(owner)
-        return Purged(*await vacuum_tables(owner))
+        await migrations.check_owner(owner)
+        return Purged(*await migrations.vacuum_tables(owner))
 
 
 async def distribute(
@@ -213,8 +195,8 @@ class UserStats:
 async def read_stats(settings: Settings, project: str, most: int) -> list[UserStats]:
     """Return what the users of a project have, the largest first."""
     async with AsyncExitStack() as stack:
-        owner_dsn, app_dsn, _ = await find_server(stack, settings)
-        await prepare_schema(owner_dsn)
+        owner_dsn, app_dsn, _ = await bootstrap.find_server(stack, settings)
+        await bootstrap.prepare_schema(owner_dsn)
         application = await stack.enter_async_context(connect_application(app_dsn, settings))
         async with application.transaction():
             await fetch_rows(application, "server.become_operator")
@@ -226,7 +208,7 @@ async def read_stats(settings: Settings, project: str, most: int) -> list[UserSt
 async def connect_owner(settings: Settings) -> AsyncIterator[Owner]:
     """Connect as the owner of the tables; the embedded server is started if necessary."""
     async with AsyncExitStack() as stack:
-        owner_dsn, _, _ = await find_server(stack, settings)
+        owner_dsn, _, _ = await bootstrap.find_server(stack, settings)
         yield await stack.enter_async_context(open_connection(owner_dsn))
 
 
@@ -250,7 +232,7 @@ async def open_connection(dsn: str) -> AsyncIterator[Owner]:
     try:
         connection = await AsyncConnection.connect(dsn, autocommit=True, row_factory=namedtuple_row)
     except psycopg.OperationalError as error:
-        raise describe_unreachable(error) from error
+        raise bootstrap.describe_unreachable(error) from error
     async with connection:
         try:
             yield connection
@@ -278,12 +260,12 @@ class Check:
 async def check(settings: Settings, scope: Scope | None = None) -> list[Check]:
     """Return all checks; with a scope, also whether its indexes have rows without a turn."""
     async with AsyncExitStack() as stack:
-        owner_dsn, app_dsn, _ = await find_server(stack, settings)
+        owner_dsn, app_dsn, _ = await bootstrap.find_server(stack, settings)
         async with open_connection(owner_dsn) as owner:
-            facts = await read_facts(owner)
-            schema = await read_status(owner)
+            facts = await migrations.read_facts(owner)
+            schema = await migrations.read_status(owner)
             tables = await fetch_rows(owner, "server.tables")
-            differences = await read_differences(owner) if schema.applied and not schema.pending else []
+            differences = await migrations.read_differences(owner) if schema.applied and not schema.pending else []
         checks = check_release(facts, schema)
         if schema.applied and not schema.pending:
             checks.append(check_access("roles", differences, "recollect_app, recollect_operator"))
@@ -360,14 +342,11 @@ def check_access(kind: str, differences: Sequence[Difference], detail: str) -> C
     for each in differences:
         if each.kind == kind:
             found[MIGRATE if each.remedy else "move or drop it"].append(each.problem)
-    problems = [f"{join_problems(listed)}: {advice}" for advice, listed in found.items() if listed]
+    problems = []
+    for advice, listed in found.items():  # after a restore there may be a hundred
+        more = f" and {len(listed) - MAX_SHOWN} more" if len(listed) > MAX_SHOWN else ""
+        problems += [f"{', '.join(listed[:MAX_SHOWN])}{more}: {advice}"] if listed else []
     return Check(kind, not problems, "; ".join(problems) or detail)
-
-
-def join_problems(problems: Sequence[str]) -> str:
-    """Return the first problems and the number of the others; after a restore there may be a hundred."""
-    more = len(problems) - MAX_SHOWN
-    return ", ".join(problems[:MAX_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 async def check_strays(app_dsn: str, settings: Settings, scope: Scope) -> Check:
@@ -385,14 +364,14 @@ Log = Callable[[str], None]
 async def work_status(settings: Settings) -> WorkStatus:
     """Return how much work is due, failing and parked, with the latest failures."""
     async with AsyncExitStack() as stack:
-        store = await open_store(stack, settings)  # it needs no embedder
+        store = await bootstrap.open_store(stack, settings)  # it needs no embedder
         return await store.work.read_status(SystemClock().now(), MAX_TROUBLES)
 
 
 async def retry(settings: Settings) -> int:
     """Let workers retry parked work, and return the number of conversations."""
     async with AsyncExitStack() as stack:
-        return await (await open_store(stack, settings)).work.retry_parked()
+        return await (await bootstrap.open_store(stack, settings)).work.retry_parked()
 
 
 async def work(settings: Settings, *, once: bool, concurrency: int | None, log: Log) -> int:
@@ -401,7 +380,7 @@ async def work(settings: Settings, *, once: bool, concurrency: int | None, log: 
     stop = None if once else watch_stop_signals()
     concurrency = concurrency or settings.workers
     async with AsyncExitStack() as stack:
-        deps = await build_dependencies(stack, settings, None, SystemClock())
+        deps = await bootstrap.build_dependencies(stack, settings, None, SystemClock())
         if stop is None:
             count = await Worker(deps, at_once=concurrency).drain()
             await DocumentWorker(deps).drain()
@@ -413,7 +392,7 @@ async def work(settings: Settings, *, once: bool, concurrency: int | None, log: 
 async def maintain(settings: Settings) -> UpkeepSummary:
     """Run maintenance now, whether or not it is due."""
     async with AsyncExitStack() as stack:
-        return await run_upkeep(await build_dependencies(stack, settings, None, SystemClock()))
+        return await run_upkeep(await bootstrap.build_dependencies(stack, settings, None, SystemClock()))
 
 
 def watch_stop_signals() -> asyncio.Event:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -20,14 +20,7 @@ from recollect.flows.request_log import RequestLog, UsageCounter
 from recollect.ports import Clock, Embedder, Reasoner, SystemClock, Upstream
 from recollect.providers.jwt import make_token_reader
 from recollect.settings import Settings, read_settings
-from recollect.store.connection import (
-    APP_ROLE,
-    EmbeddedServer,
-    make_database,
-    make_embedded_server,
-    normalize_dsn,
-    open_database,
-)
+from recollect.store import connection
 from recollect.store.database import get_first_line
 from recollect.store.embedded import get_default_home
 from recollect.store.migrate import SchemaStatus, prepare
@@ -44,6 +37,7 @@ if TYPE_CHECKING:
     from recollect.flows.cache import TurnCache
 
 T = TypeVar("T")
+Opening = AbstractAsyncContextManager  # of what it opens
 
 
 @asynccontextmanager
@@ -72,54 +66,47 @@ async def connect(
         yield Engine(deps)
 
 
-@asynccontextmanager
-async def open_assistant(
-    engine: Engine, settings: Settings, reasoner: Reasoner | None = None
-) -> AsyncIterator[Assistant]:
-    """Yield an assistant on an open engine, with the configured language model unless another is given. Exiting waits
+def open_assistant(engine: Engine, settings: Settings, reasoner: Reasoner | None = None) -> Opening[Assistant]:
+    """Return an assistant on an open engine, with the configured language model unless another is given. Exiting waits
     for running replies."""
     from recollect.apps.chat.assistant import Assistant
 
     reasoner = reasoner or make_reasoner(settings)
-    async with close_at_exit(Assistant(engine, settings, reasoner), reasoner) as assistant:
-        yield assistant
+    return close_at_exit(Assistant(engine, settings, reasoner), reasoner)
 
 
-@asynccontextmanager
-async def open_proxy(engine: Engine, settings: Settings) -> AsyncIterator[Proxy]:
-    """Yield a proxy on an open engine, in front of the configured language model. Exiting waits for running
+def open_proxy(engine: Engine, settings: Settings) -> Opening[Proxy]:
+    """Return a proxy on an open engine, in front of the configured language model. Exiting waits for running
     requests."""
     from recollect.apps.chat.proxy import Proxy
 
-    upstream = make_upstream(settings)
-    async with close_at_exit(Proxy(engine, upstream, masks=settings.mask_sensitive), upstream) as proxy:
-        yield proxy
+    upstream: Upstream | None = None
+    if settings.model_url:  # each request names its model
+        from recollect.providers.openai_http import OpenAIUpstream
+
+        limits: Any = {"timeout": settings.model_timeout, "slots": settings.model_slots}
+        upstream = OpenAIUpstream(settings.model_url, settings.model_key, **limits)
+    return close_at_exit(Proxy(engine, upstream, masks=settings.mask_sensitive), upstream)
 
 
-@asynccontextmanager
-async def open_analyst(engine: Engine, settings: Settings, reasoner: Reasoner | None = None) -> AsyncIterator[Analyst]:
-    """Yield an analyst on an open engine, which queries the project's databases. Exiting closes them."""
+def open_analyst(engine: Engine, settings: Settings, reasoner: Reasoner | None = None) -> Opening[Analyst]:
+    """Return an analyst on an open engine, which queries the project's databases. Exiting closes them."""
     require_extra("ask", "asking a database")
     from recollect.apps.ask.analyst import Analyst
     from recollect.apps.ask.sources.address_rules import read_rules
 
     rules = read_rules(settings, get_home(settings))
     reasoner = reasoner or make_reasoner(settings)
-    opened = Analyst(engine, settings, rules, reasoner, lambda name: make_reasoner(replace(settings, model=name)))
-    async with close_at_exit(opened, reasoner) as analyst:
-        yield analyst
+    analyst = Analyst(engine, settings, rules, reasoner, lambda name: make_reasoner(replace(settings, model=name)))
+    return close_at_exit(analyst, reasoner)
 
 
-@asynccontextmanager
-async def open_librarian(
-    engine: Engine, settings: Settings, reasoner: Reasoner | None = None
-) -> AsyncIterator[Librarian]:
-    """Yield a librarian on an open engine, which answers from documents. Exiting waits for running answers."""
+def open_librarian(engine: Engine, settings: Settings, reasoner: Reasoner | None = None) -> Opening[Librarian]:
+    """Return a librarian on an open engine, which answers from documents. Exiting waits for running answers."""
     from recollect.apps.documents.librarian import Librarian
 
     reasoner = reasoner or make_reasoner(settings)
-    async with close_at_exit(Librarian(engine, settings, reasoner), reasoner) as librarian:
-        yield librarian
+    return close_at_exit(Librarian(engine, settings, reasoner), reasoner)
 
 
 @asynccontextmanager
@@ -164,7 +151,10 @@ async def build_dependencies(
         if each is not None:
             stack.push_async_callback(each.close)
     cache = await make_cache(stack, settings, store)
-    embedding = Embedding(embedder, choose_embedding_policy(settings, embedder), store, cache)
+    # Unless configured, every turn is embedded with a local embedder, and marked turns with a paid one.
+    usual: Policy = "all" if embedder is not None and embedder.is_local else "high_value"
+    policy = cast("Policy", settings.embed_turns) if settings.embed_turns in get_args(Policy) else usual
+    embedding = Embedding(embedder, policy, store, cache)
     return Dependencies(
         settings,
         store,
@@ -186,22 +176,26 @@ async def open_store(stack: AsyncExitStack, settings: Settings) -> Store:
     """Return the store, with its schema up to date; the stack closes it."""
     admin_dsn, app_dsn, server = await find_server(stack, settings)
     await prepare_schema(admin_dsn)
-    store = Store(await open_database(app_dsn, settings, server))
+    store = Store(await connection.open_database(app_dsn, settings, server))
     stack.push_async_callback(store.close)
     return store
 
 
-async def find_server(stack: AsyncExitStack, settings: Settings) -> tuple[str, str, EmbeddedServer | None]:
+async def find_server(stack: AsyncExitStack, settings: Settings) -> tuple[str, str, connection.EmbeddedServer | None]:
     """Return the owner's DSN, the application's DSN, and the embedded server if it is used."""
     if settings.dsn:
-        dsn = normalize_dsn("MEMORY_DB_CONNECTION_STRING", settings.dsn)
-        admin = normalize_dsn("MEMORY_DB_ADMIN_CONNECTION_STRING", settings.admin_dsn) if settings.admin_dsn else dsn
+        dsn = connection.normalize_dsn("MEMORY_DB_CONNECTION_STRING", settings.dsn)
+        admin = (
+            connection.normalize_dsn("MEMORY_DB_ADMIN_CONNECTION_STRING", settings.admin_dsn)
+            if settings.admin_dsn
+            else dsn
+        )
         return admin, dsn, None
-    server = make_embedded_server(settings)
+    server = connection.make_embedded_server(settings)
     superuser = await asyncio.to_thread(server.start)
     stack.push_async_callback(asyncio.to_thread, server.stop)
-    admin = await make_database(superuser)
-    return admin, make_conninfo(admin, user=APP_ROLE), server
+    admin = await connection.make_database(superuser)
+    return admin, make_conninfo(admin, user=connection.APP_ROLE), server
 
 
 async def prepare_schema(admin_dsn: str) -> SchemaStatus:
@@ -271,32 +265,11 @@ def make_reasoner(settings: Settings) -> Reasoner | None:
     )
 
 
-def make_upstream(settings: Settings) -> Upstream | None:
-    """Return the server the proxy forwards requests to; each request names its model."""
-    if not settings.model_url:
-        return None
-    from recollect.providers.openai_http import OpenAIUpstream
-
-    return OpenAIUpstream(
-        settings.model_url, settings.model_key, timeout=settings.model_timeout, slots=settings.model_slots
-    )
-
-
 def make_summariser(settings: Settings) -> Reasoner | None:
     """Return the model configured for summaries, at the same server, or None."""
     if not settings.model_url or not settings.summary_model:
         return None
     return make_reasoner(replace(settings, model=settings.summary_model))
-
-
-def choose_embedding_policy(settings: Settings, embedder: Embedder | None) -> Policy:
-    """Return which turns to embed: every turn with a local embedder, marked turns with a paid one, unless
-    configured."""
-    match settings.embed_turns:
-        case "all" | "high_value" | "none" as chosen:
-            return chosen
-        case _:
-            return "all" if embedder is not None and embedder.is_local else "high_value"
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -12,8 +13,8 @@ from typer.main import get_command
 
 from recollect.cli import ask, db, docs, log, memories, operate
 from recollect.cli.chat import chat
-from recollect.cli.output import FAILED, print_error, report_error, report_usage
-from recollect.errors import RecollectError
+from recollect.cli.output import EXIT_CODES, FAILED
+from recollect.errors import InvalidSetting, RecollectError
 
 HELP = (
     "Long-term memory for chat and agent applications.\n\nBy default the data is in an embedded PostgreSQL server that"
@@ -34,18 +35,8 @@ app = typer.Typer(
 )
 COMMANDS = {
     "Remember": (
-        *(
-            log.record,
-            memories.recall,
-            memories.context,
-            memories.resolve,
-            chat,
-            ask.ask,
-            log.conversations,
-            log.rename,
-            log.history,
-        ),
-        log.episodes,
+        *(log.record, memories.recall, memories.context, memories.resolve, chat, ask.ask),
+        *(log.conversations, log.rename, log.history, log.episodes),
     ),
     "Teach": (memories.learn, memories.correct, log.mark),
     "Explain, export and erase": (memories.explain, log.export, log.forget, log.audit, log.rejections),
@@ -104,10 +95,22 @@ def run_command(program: typer.Typer, name: str, arguments: Sequence[str] | None
     try:
         code = get_command(program).main(given, prog_name=name, standalone_mode=False)
     except RecollectError as error:
-        return report_error(error, as_json)
+        field = error.setting if isinstance(error, InvalidSetting) else getattr(error, "field", None)
+        print_error(error.code, str(error), field, as_json)
+        return EXIT_CODES.get(error.code, FAILED)
     except typer.TyperException as error:
-        return report_usage(error, as_json)
+        context = getattr(error, "ctx", None)
+        hint = f" (see `{context.command_path} --help`)" if context else ""
+        print_error("usage", f"{error.format_message().rstrip('.')}{hint}", None, as_json)
+        return error.exit_code
     except typer.Abort:
         print_error("aborted", "nothing was done", None, as_json)
         return FAILED
     return code if isinstance(code, int) else 0
+
+
+def print_error(code: str, message: str, field: str | None, as_json: bool) -> None:
+    """Print an error as one line (with --json as one object) on stderr."""
+    line = " ".join(message.split())
+    error = {"code": code, "message": line} | ({"field": field} if field else {})
+    typer.echo(json.dumps({"error": error}) if as_json else f"recollect: {line}", err=True)

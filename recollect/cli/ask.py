@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import base64
 import json as json_module  # `json` is an option
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,27 +22,15 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
+from recollect import DataSource, InvalidInput, Scope
+from recollect.cli import output
 from recollect.cli.options import SESSION_SCOPE, Command, confirm, print_with
-from recollect.cli.output import (
-    converse,
-    open_application,
-    print_json,
-    print_note,
-    print_text,
-    read_text,
-    show_spinner,
-    stdout_console,
-)
 from recollect.cli.tables import Column, make_table, show_list
-from recollect.errors import InvalidInput
-from recollect.values.data_source import DataSource
-from recollect.values.scope import Scope
 
 if TYPE_CHECKING:
     from recollect.apps.ask.analyst import Analyst
     from recollect.apps.ask.question import Answer
     from recollect.apps.ask.source_registry import OpenSource, SourceRegistry
-    from recollect.apps.ask.sources.running import Rows
 
 DEFAULT_ROWS = 100
 CSV_ROWS = 10_000
@@ -84,14 +72,14 @@ async def ask(
     if chart is not None and chart.suffix.lower() not in CHART_FILES:
         raise InvalidInput("chart", f"{chart.name!r} must end in .png, .svg or .json")
     limit = rows if rows is not None else DEFAULT_ROWS if csv is None else CSV_ROWS
-    async with open_application(open_analyst) as (_, analyst):
+    async with output.open_application(open_analyst) as (_, analyst):
         asking = Conversation(analyst, command.scope, source, limit, not no_run, chart, csv, command.as_json)
         send = partial(answer_question, asking)
         if question is not None:
             await send(question)
         else:
             commands = {name: partial(handle, asking) for name, handle in ASK_COMMANDS.items()}
-            await converse("? ", send, COMMANDS, **commands)
+            await output.converse("? ", send, COMMANDS, **commands)
 
 
 async def answer_question(conversation: Conversation, question: str) -> None:
@@ -99,7 +87,7 @@ async def answer_question(conversation: Conversation, question: str) -> None:
     from recollect.apps.ask.wording import write_csv
 
     ask = Ask(question=question, source=conversation.source, rows=conversation.rows, execute=conversation.execute)
-    with show_spinner("asking"):
+    with output.show_spinner("asking"):
         answer = await conversation.analyst.answer(conversation.scope, ask)
     conversation.last = answer
     if answer.session:
@@ -111,13 +99,15 @@ async def answer_question(conversation: Conversation, question: str) -> None:
         from recollect.apps.ask.answer_fields import describe_answer
 
         is_png = picture.startswith(PNG)
-        print_json(describe_answer(answer, graph=base64.b64encode(picture).decode() if is_png else "", chart=chart))
+        output.print_json(
+            describe_answer(answer, graph=base64.b64encode(picture).decode() if is_png else "", chart=chart)
+        )
         return
     show_answer(answer)
     if conversation.chart is not None:
-        print_note(f"chart: {conversation.chart}" if picture else "no chart suits this result")
+        output.print_note(f"chart: {conversation.chart}" if picture else "no chart suits this result")
     if conversation.csv is not None:
-        print_note(f"CSV: {conversation.csv}" if answer.rows is not None else "there are no rows to write")
+        output.print_note(f"CSV: {conversation.csv}" if answer.rows is not None else "there are no rows to write")
 
 
 def draw_chart(path: Path | None, answer: Answer) -> tuple[dict[str, Any] | None, bytes]:
@@ -140,46 +130,40 @@ def draw_chart(path: Path | None, answer: Answer) -> tuple[dict[str, Any] | None
 
 def show_answer(answer: Answer) -> None:
     if not answer.sql:
-        print_text(answer.text)
+        output.print_text(answer.text)
         if any(each.choices for each in answer.clarifications):
-            print_note("Answer with a number or in your own words.")
+            output.print_note("Answer with a number or in your own words.")
         return
-    show_details(answer)
-    if answer.rows is not None and answer.rows.rows:
-        show_rows(answer.rows, answer.headers, answer.title)
-    else:
-        print_text(answer.text)
-    for question in answer.related:
-        print_note(f"next: {question}")
-
-
-def show_details(answer: Answer) -> None:
-    """Print what was learned, the SQL and what it rests on."""
     for lesson in answer.learned:
-        print_note(f"learned: {lesson.term} {lesson.meaning} (undo: recollect memory forget {lesson.id})")
-    print_note(answer.sql)
+        output.print_note(f"learned: {lesson.term} {lesson.meaning} (undo: recollect memory forget {lesson.id})")
+    output.print_note(answer.sql)
     if answer.explanation and answer.explanation != answer.title:
-        print_note(answer.explanation)
+        output.print_note(answer.explanation)
     for each in answer.assumptions:
-        print_note(f"assumed: {each.term} = {each.meaning} ({each.source}, {each.confidence:.2f})", "yellow")
+        output.print_note(f"assumed: {each.term} = {each.meaning} ({each.source}, {each.confidence:.2f})", "yellow")
     for note in answer.notes:
-        print_note(note, "yellow")
+        output.print_note(note, "yellow")
+    show_rows(answer)
+    for question in answer.related:
+        output.print_note(f"next: {question}")
 
 
-def show_rows(result: Rows, headers: Sequence[str], title: str) -> None:
+def show_rows(answer: Answer) -> None:
     from recollect.apps.ask.wording import describe_row_count, format_cell
 
-    print_text(title)
-    table = make_table(*(headers or result.columns))
-    for row in result.rows[:SHOWN_ROWS]:
-        table.add_row(*(format_cell(value) for value in row))
-    stdout_console().print(table)
+    result = answer.rows
+    if result is None or not result.rows:
+        output.print_text(answer.text)
+        return
+    output.print_text(answer.title)
+    rows = (map(format_cell, row) for row in result.rows[:SHOWN_ROWS])
+    output.stdout_console().print(make_table(*(answer.headers or result.columns), rows=rows))
     if cut := describe_row_count(result, SHOWN_ROWS):
-        print_note(cut)
+        output.print_note(cut)
 
 
 async def show_sql(asking: Conversation, rest: str) -> None:
-    print_text(asking.last.sql if asking.last else "no question was asked yet")
+    output.print_text(asking.last.sql if asking.last else "no question was asked yet")
 
 
 async def choose_source(asking: Conversation, rest: str) -> None:
@@ -189,31 +173,33 @@ async def choose_source(asking: Conversation, rest: str) -> None:
 async def correct_answer(asking: Conversation, sql: str) -> bool:
     from recollect.apps.ask import teaching
 
-    last = asking.last
-    if last is None or not last.sql:
-        print_note("there is no SQL to correct yet", "yellow")
-        return True
-    if not sql:
+    if (done := read_last(asking, "correct")) and not sql:
         return False
-    done = (last.source, "admin", last.question, last.sql)
-    taught = await teaching.correct(asking.analyst, asking.scope, *done, sql)
-    if taught.correction.equivalent:
-        print_text("Both queries are equivalent: nothing to learn; the answer counts as correct.")
-    for memory in taught.memories:
-        print_text(f"learned ({memory.kind}): {memory.key}: {memory.value}")
+    if done:
+        taught = await teaching.correct(asking.analyst, asking.scope, *done, sql)
+        if taught.correction.equivalent:
+            output.print_text("Both queries are equivalent: nothing to learn; the answer counts as correct.")
+        for memory in taught.memories:
+            output.print_text(f"learned ({memory.kind}): {memory.key}: {memory.value}")
     return True
 
 
-async def rate_answer(good: bool, asking: Conversation, rest: str) -> bool:
+async def rate_answer(good: bool, asking: Conversation, rest: str) -> None:
     from recollect.apps.ask import teaching
 
-    last = asking.last
-    if last is None or not last.sql:
-        print_note("there is no SQL to rate yet", "yellow")
-        return True
-    await teaching.rate(asking.analyst, asking.scope, last.source, "admin", last.question, last.sql, good=good)
-    print_text("Saved: the same question gets this SQL." if good else "Noted: this SQL will not be used again.")
-    return True
+    if done := read_last(asking, "rate"):
+        await teaching.rate(asking.analyst, asking.scope, *done, good=good)
+        output.print_text(
+            "Saved: the same question gets this SQL." if good else "Noted: this SQL will not be used again."
+        )
+
+
+def read_last(asking: Conversation, verb: str) -> tuple[str, str, str, str] | None:
+    """Return the database, the role, the question and the SQL of the last answer, if it has SQL."""
+    if asking.last is None or not asking.last.sql:
+        output.print_note(f"there is no SQL to {verb} yet", "yellow")
+        return None
+    return asking.last.source, "admin", asking.last.question, asking.last.sql
 
 
 async def define_word(asking: Conversation, definition: str) -> bool:
@@ -224,7 +210,7 @@ async def define_word(asking: Conversation, definition: str) -> bool:
         return False
     question = asking.last.question if asking.last else ""
     learned = await teaching.learn_meaning(asking.analyst, asking.scope, asking.source, term, meaning, question)
-    print_text(f"learned (for the {learned.scope}): {learned.term}: {learned.meaning}")
+    output.print_text(f"learned (for the {learned.scope}): {learned.term}: {learned.meaning}")
     return True
 
 
@@ -248,18 +234,13 @@ sources = typer.Typer(help="The databases of a project.", no_args_is_help=True)
 async def open_sources() -> AsyncIterator[SourceRegistry]:
     from recollect.bootstrap import open_analyst
 
-    async with open_application(open_analyst, worker=False) as (_, analyst):
+    async with output.open_application(open_analyst, worker=False) as (_, analyst):
         yield analyst.sources
 
 
 def describe_source(source: DataSource) -> dict[str, Any]:
-    return {
-        "name": source.name,
-        "address": source.masked_dsn,
-        "dialect": source.dialect,
-        "fingerprint": source.fingerprint,
-        "updated_at": source.updated_at,
-    }
+    shown = {name: getattr(source, name) for name in ("name", "dialect", "fingerprint", "updated_at")}
+    return {**shown, "address": source.masked_dsn}
 
 
 show_sources = show_list(
@@ -288,7 +269,7 @@ print_tables = print_with(show_tables, convert=describe_tables)
 async def add_source(command: Command, name: str, dsn: str) -> OpenSource:
     """Connect a database, read its schema and draft a semantic model. The database is never changed."""
     async with open_sources() as registry:
-        with show_spinner("reading the database"):
+        with output.show_spinner("reading the database"):
             return await registry.add(command.scope, name, dsn, local=True)
 
 
@@ -327,11 +308,11 @@ async def model(command: Command, name: str, file: Path | None = None) -> None:
 
     async with open_sources() as registry:
         if file is not None:
-            await registry.edit(command.scope, name, model=read_text(file))
+            await registry.edit(command.scope, name, model=output.read_text(file))
             report_change(command, name, f"has the model of {file}")
             return
         written = (await registry.find(command.scope, name)).model
-    print_json(dump_model(written)) if command.as_json else typer.echo(write_model(written), nl=False)
+    output.print_json(dump_model(written)) if command.as_json else typer.echo(write_model(written), nl=False)
 
 
 @sources.command("access")
@@ -340,10 +321,10 @@ async def access(command: Command, name: str, file: Path | None = None) -> None:
     """Print the access rules of each role as JSON; with a file, replace them."""
     async with open_sources() as registry:
         if file is None:
-            print_json(dict((await registry.find(command.scope, name)).entry.access))
+            output.print_json(dict((await registry.find(command.scope, name)).entry.access))
             return
         try:
-            rules = json_module.loads(read_text(file))
+            rules = json_module.loads(output.read_text(file))
         except ValueError:
             raise InvalidInput("access", f"{file} is not JSON") from None
         await registry.edit(command.scope, name, access=rules)
@@ -361,4 +342,4 @@ async def drop(command: Command, name: str, yes: bool = False) -> None:
 
 
 def report_change(command: Command, name: str, change: str) -> None:
-    print_json({"name": name, "done": change}) if command.as_json else typer.echo(f"{name} {change}")
+    output.print_json({"name": name, "done": change}) if command.as_json else typer.echo(f"{name} {change}")

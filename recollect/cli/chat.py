@@ -15,22 +15,12 @@ from typing import TYPE_CHECKING, cast
 
 import typer
 
+from recollect import Memory, Scope
 from recollect.apps.chat.message import Answer, Ask
+from recollect.cli import output
 from recollect.cli.options import SESSION_SCOPE, Command, confirm, print_with
-from recollect.cli.output import (
-    FAILED,
-    converse,
-    open_application,
-    print_json,
-    print_note,
-    print_text,
-    replace_control_chars,
-    stdout_console,
-)
 from recollect.cli.tables import make_explanation_tree, show_list, show_receipt
-from recollect.values.memory import Memory
 from recollect.values.query import Reach
-from recollect.values.scope import Scope
 from recollect.values.serialization import to_json
 
 if TYPE_CHECKING:
@@ -60,18 +50,18 @@ async def chat(command: Command, message: str | None = None, scope: str = "auto"
     from recollect.bootstrap import open_assistant
 
     as_json = command.as_json
-    async with open_application(open_assistant) as (engine, assistant):
+    async with output.open_application(open_assistant) as (engine, assistant):
         current = Chat(engine, assistant, command.scope, cast("Reach", scope), yes)
         send = partial(send_message, current, as_json)
         if message is None:
             handlers = {"why": explain_reply, "facts": list_facts, "forget": forget, "session": choose_session}
             commands = {name: partial(handle, current) for name, handle in handlers.items()}
-            await converse("> ", send, COMMANDS, **commands)
+            await output.converse("> ", send, COMMANDS, **commands)
             return
         if message.strip():
             await send(message)
         if current.last is not None and current.last.error_stage is not None:
-            raise typer.Exit(FAILED)
+            raise typer.Exit(output.FAILED)
 
 
 async def send_message(chat: Chat, as_json: bool, text: str) -> None:
@@ -81,27 +71,27 @@ async def send_message(chat: Chat, as_json: bool, text: str) -> None:
         if isinstance(piece, Answer):
             answer = piece
         elif not as_json:
-            typer.echo(replace_control_chars(piece) if stdout_console().is_terminal else piece, nl=False)
+            typer.echo(output.replace_control_chars(piece) if output.stdout_console().is_terminal else piece, nl=False)
     assert answer is not None
     chat.last, chat.scope = answer, replace(chat.scope, session=answer.session)
     use = answer.memory
     if as_json:
-        print_json(to_json(answer))
+        output.print_json(to_json(answer))
         return
     typer.echo()
     if use.request_id:
         facts = f"{use.facts} facts, {use.hits_used} of {use.hits_found} turns, {use.tokens} tokens"
-        print_note(f"{facts}; recollect explain {use.request_id}")
+        output.print_note(f"{facts}; recollect explain {use.request_id}")
     for note in use.notes:
-        print_note(note, "yellow")
+        output.print_note(note, "yellow")
 
 
 async def explain_reply(chat: Chat, rest: str) -> None:
     request = chat.last.memory.request_id if chat.last else None
     if request is None:
-        print_text("Nothing was recalled for the last reply." if chat.last else "There is no reply yet.")
+        output.print_text("Nothing was recalled for the last reply." if chat.last else "There is no reply yet.")
         return
-    stdout_console().print(make_explanation_tree(await chat.engine.explain(chat.scope, request)))
+    output.stdout_console().print(make_explanation_tree(await chat.engine.explain(chat.scope, request)))
 
 
 async def list_facts(chat: Chat, rest: str) -> None:
@@ -112,24 +102,24 @@ async def list_facts(chat: Chat, rest: str) -> None:
         ("from", lambda memory: memory.refs[:2]),
         empty="Nothing is known about you yet.",
     )
-    show(stdout_console(), chat.facts)
+    show(output.stdout_console(), chat.facts)
 
 
 async def forget(chat: Chat, rest: str) -> None:
     """Forget one of the listed facts, or the whole session."""
     if rest:
         if not rest.isdecimal() or not 1 <= int(rest) <= len(chat.facts):
-            print_note("use /facts first, then /forget with a number of the list", "yellow")
+            output.print_note("use /facts first, then /forget with a number of the list", "yellow")
             return
         fact = chat.facts[int(rest) - 1]
         await asyncio.to_thread(confirm, f"Forget {fact.text!r}", chat.yes)
         chat.facts.remove(fact)
-        show_receipt(stdout_console(), await chat.engine.forget(chat.scope, memory=fact.id, owner="user"))
+        show_receipt(output.stdout_console(), await chat.engine.forget(chat.scope, memory=fact.id, owner="user"))
     elif chat.scope.session is None:
-        print_note("this session has no messages yet", "yellow")
+        output.print_note("this session has no messages yet", "yellow")
     else:
         await asyncio.to_thread(confirm, f"Forget session {chat.scope.session}", chat.yes)
-        show_receipt(stdout_console(), await chat.engine.forget(chat.scope))
+        show_receipt(output.stdout_console(), await chat.engine.forget(chat.scope))
         chat.scope, chat.last = replace(chat.scope, session=None), None
 
 
@@ -137,11 +127,11 @@ async def choose_session(chat: Chat, rest: str) -> None:
     if rest:
         chat.scope = replace(chat.scope, session=None if rest.lower() == "new" else rest)
         chat.last = None
-        print_text("New session." if chat.scope.session is None else f"In session {rest}.")
+        output.print_text("New session." if chat.scope.session is None else f"In session {rest}.")
         return
     show = show_list(
         *(("", lambda each: "*" if each.session == chat.scope.session else ""), "session", "name"),
         *(("questions", "interactions"), ("last", "updated_at")),
         empty="There are no sessions yet.",
     )
-    show(stdout_console(), await chat.engine.conversations(chat.scope, limit=20))
+    show(output.stdout_console(), await chat.engine.conversations(chat.scope, limit=20))

@@ -31,16 +31,9 @@ def show_database_status(console: Console, status: DatabaseStatus) -> None:
         "connection": status.connection,
         "server": status.server and f"PostgreSQL {status.server}",
         "extensions": ", ".join(f"{name} {version}" for name, version in status.extensions.items()),
-        "schema": describe_schema(status) if status.server else None,
+        "schema": status.server and describe_schema(status),
     }
     console.print(make_fact_table({name: fact for name, fact in facts.items() if fact}))
-
-
-def describe_embedded(embedded: Embedded) -> str:
-    if embedded.running:
-        users = ", ".join(map(str, embedded.users)) or "nobody"
-        return f"running, pid {embedded.pid}, used by {users}"
-    return "never started" if embedded.is_new else "stopped; it starts on demand"
 
 
 def describe_schema(status: DatabaseStatus) -> str:
@@ -50,6 +43,13 @@ def describe_schema(status: DatabaseStatus) -> str:
     if status.pending:
         return f"{version}; run `recollect db migrate` to apply {', '.join(status.pending)}"
     return f"{version}, up to date"
+
+
+def describe_embedded(embedded: Embedded) -> str:
+    if embedded.running:
+        users = ", ".join(map(str, embedded.users)) or "nobody"
+        return f"running, pid {embedded.pid}, used by {users}"
+    return "never started" if embedded.is_new else "stopped; it starts on demand"
 
 
 def describe_migration(result: Migrated) -> str:
@@ -70,10 +70,8 @@ def summarize_backup(file: Path, manifest: Manifest) -> dict[str, Any]:
 
 
 BACKED_UP = "Backed up {rows:,} rows, schema version {schema_version}, to {file}"
-RESTORED = (
-    "Restored {rows:,} rows from {file} (made {made_at} with schema version {schema_version}). Verify with `recollect"
-    " db check`."
-)
+RESTORED = "Restored {rows:,} rows from {file} (made {made_at} with schema version {schema_version})."
+VERIFY = "Verify with `recollect db check`."
 
 
 def describe_distribution(result: dict[str, Any]) -> str:
@@ -134,7 +132,7 @@ async def backup(command: Command, file: Path, force: bool = False) -> dict[str,
 
 
 @app.command()
-@print_with(echo(lambda done: RESTORED.format(**done)), options=())
+@print_with(echo(lambda done: f"{RESTORED.format(**done)} {VERIFY}"), options=())
 async def restore(command: Command, file: Path, force: bool = False) -> dict[str, Any]:
     """Fill an empty database from a backup in one transaction and migrate it. Stop servers first."""
     from recollect import admin

@@ -12,25 +12,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
+from recollect import Document, Passage, Scope, Upload
+from recollect.cli import output
 from recollect.cli.options import SESSION_SCOPE, Command, confirm, echo, print_with
-from recollect.cli.output import (
-    converse,
-    make_progress,
-    open_application,
-    open_engine,
-    print_json,
-    print_note,
-    print_text,
-    show_spinner,
-)
 from recollect.cli.tables import show_list
-from recollect.values.document import Document, Passage, Upload
-from recollect.values.scope import Scope
 from recollect.values.serialization import to_json
 
 if TYPE_CHECKING:
     from recollect.apps.documents.librarian import Librarian
-    from recollect.apps.documents.question import Answered
     from recollect.sync import SyncEngine
     from recollect.values.lesson import Owner
 
@@ -44,7 +33,7 @@ app = typer.Typer(help="Documents, and questions to them.", no_args_is_help=True
 async def open_documents() -> AsyncIterator[Librarian]:
     from recollect.bootstrap import open_librarian
 
-    async with open_application(open_librarian, worker=False) as (_, librarian):
+    async with output.open_application(open_librarian, worker=False) as (_, librarian):
         yield librarian
 
 
@@ -71,7 +60,7 @@ def add(
 ) -> list[Document]:
     """Add files and wait until they are read: PDF, DOCX, PPTX, XLSX, CSV, HTML, Markdown, text."""
     owner: Owner = "project" if shared else "user"
-    with open_engine(worker=not no_wait) as engine:
+    with output.open_engine(worker=not no_wait) as engine:
         uploads = [Upload(path.name, path, title) for path in files]
         added = [engine.documents.add(command.scope, upload, owner=owner) for upload in uploads]
         return added if no_wait else wait_until_read(engine, command.scope, added)
@@ -80,7 +69,7 @@ def add(
 def wait_until_read(engine: SyncEngine, scope: Scope, documents: Sequence[Document]) -> list[Document]:
     """Return the documents once a worker has read them, with a progress bar for each."""
     finished = []
-    with make_progress() as progress:
+    with output.make_progress() as progress:
         bars = [progress.add_task(each.source, total=100) for each in documents]
         for document, bar in zip(documents, bars, strict=True):
             current = document
@@ -113,23 +102,18 @@ async def ask(
 
         async def send(text: str) -> None:
             nonlocal scope
-            with show_spinner("reading"):
+            with output.show_spinner("reading"):
                 answer = await librarian.query(scope, Question(text, documents=documents, top_k=top, mmr=mmr))
             scope = replace(scope, session=answer.session)
-            show_answer(answer, command.as_json)
+            if command.as_json:
+                output.print_json(to_json(answer))
+                return
+            output.print_text(answer.answer)
+            for each in (source for source in answer.sources if source.cited):
+                page = f", page {each.page}" if each.page else ""
+                output.print_note(f"recollect docs show {each.document} --start {each.start} --end {each.end}{page}")
 
-        await (converse("? ", send, "/exit") if question is None else send(question))
-
-
-def show_answer(answer: Answered, as_json: bool) -> None:
-    if as_json:
-        print_json(to_json(answer))
-        return
-    print_text(answer.answer)
-    for source in answer.sources:
-        if source.cited:
-            page = f", page {source.page}" if source.page else ""
-            print_note(f"recollect docs show {source.document} --start {source.start} --end {source.end}{page}")
+        await (output.converse("? ", send, "/exit") if question is None else send(question))
 
 
 def show_found(console: Console, found: Document | Passage) -> None:
@@ -137,8 +121,8 @@ def show_found(console: Console, found: Document | Passage) -> None:
         show_documents(console, [found])
         return
     page = [f"page {found.page}"] if found.page else []
-    print_note(" > ".join([found.document.title, *found.headings, *page]))
-    print_text(found.text)
+    output.print_note(" > ".join([found.document.title, *found.headings, *page]))
+    output.print_text(found.text)
 
 
 def describe_found(found: Document | Passage) -> dict[str, Any]:

@@ -25,23 +25,19 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from recollect.cli.options import SESSION_SCOPE, Command, confirm, describe_options, echo, make_scope, print_with
+from recollect import Audit, Conversation, Episode, InvalidInput, Recorded, Scope, Turn
+from recollect.cli.options import SESSION_SCOPE, Command, confirm, echo, print_with
 from recollect.cli.output import make_progress, make_text, open_engine, print_json, read_text
 from recollect.cli.tables import show_history, show_list, show_receipt
-from recollect.errors import InvalidInput
 from recollect.settings import read_settings
-from recollect.values.audit import Audit
-from recollect.values.conversation import Conversation, Episode, Recorded, Role, Turn, check_turns
+from recollect.values.conversation import Role, check_turns
 from recollect.values.lesson import Owner
 from recollect.values.memory import check_current
-from recollect.values.scope import MAX_NAME, Scope
+from recollect.values.scope import MAX_NAME
 from recollect.values.serialization import recorded_json, to_json
 from recollect.values.text import check_text
 
 if TYPE_CHECKING:
-    from typing import TextIO
-
-    from recollect.admin import Purged
     from recollect.sync import SyncEngine
 
 BATCH_SIZE = 500  # turns per write, so that the progress bar moves
@@ -108,7 +104,11 @@ def parse_turn(line: str) -> Turn | None:
     if values.get("kind") in DERIVED_KINDS:
         return None
     check_fields(values)
-    turn = Turn(**{name: values[name] for name in FIELDS if name in values} | {"at": parse_at(values.get("at"))})
+    try:
+        at = None if values.get("at") is None else datetime.fromisoformat(str(values["at"]))
+    except ValueError:
+        raise InvalidInput("at", f"{values['at']!r} is not an ISO time such as 2026-05-01T14:30:00Z") from None
+    turn = Turn(**{name: values[name] for name in FIELDS if name in values} | {"at": at})
     check_turns([turn], NO_TIME)
     if turn.session is not None:
         check_text("session", turn.session, MAX_NAME)
@@ -120,13 +120,6 @@ def check_fields(values: Mapping[str, Any]) -> None:
         raise InvalidInput(unknown[0], f"unknown; a line may have {', '.join(FIELDS)}")
     if missing := [name for name in ("role", "text") if name not in values]:
         raise InvalidInput(missing[0], "is missing")
-
-
-def parse_at(value: object) -> datetime | None:
-    try:
-        return None if value is None else datetime.fromisoformat(str(value))
-    except ValueError:
-        raise InvalidInput("at", f"{value!r} is not an ISO time such as 2026-05-01T14:30:00Z") from None
 
 
 def record_sessions(engine: SyncEngine, scope: Scope, sessions: Sessions, key: str | None) -> Iterator[Recorded]:
@@ -191,41 +184,34 @@ def mark(command: Command, ref: str, high_value: bool = True) -> dict[str, Any]:
     return {"source": ref, "high_value": high_value}
 
 
-@describe_options
-def export(output: Path | None = None, user: str | None = None, project: str | None = None, json: bool = False) -> None:
+@print_with(None)
+def export(command: Command, output: Path | None = None) -> None:
     """Write all data of a user as JSON lines. `recollect record --file` reads them back."""
-    scope = make_scope(user, None, project)
-    with open_engine() as engine, open_output(output) as file, make_progress() as bars:
+    try:
+        opened = output.open("w", encoding="utf-8") if output else nullcontext(sys.stdout)
+    except OSError as error:
+        raise InvalidInput("output", f"{output}: {error.strerror}") from None
+    engine = command.engine
+    with opened as file, make_progress() as bars:
         bar, lines = bars.add_task("exporting", total=None), 0
-        for line in engine.export(scope):
+        for line in engine.export(command.scope):
             file.write(line + "\n")
             lines += 1
             bars.advance(bar)
-    if output and json:
+    if output and command.as_json:
         print_json({"output": str(output), "lines": lines})
     elif output:
         typer.echo(f"{lines:,} lines in {output}")
 
 
-def open_output(output: Path | None) -> nullcontext[TextIO] | TextIO:
-    try:
-        return output.open("w", encoding="utf-8") if output else nullcontext(sys.stdout)
-    except OSError as error:
-        raise InvalidInput("output", f"{output}: {error.strerror}") from None
-
-
 def show_forgotten(console: Console, forgotten: dict[str, Any]) -> None:
     show_receipt(console, forgotten["receipt"])
-    if forgotten["purged"]:
-        typer.echo(describe_purge(forgotten["purged"]))
-
-
-def describe_purge(purged: Purged) -> str:
-    result = f"Purged: {purged.tables} tables vacuumed"
-    if not purged.dead_rows:
-        return f"{result}, no dead rows left"
-    rows = f"{purged.dead_rows:,} dead rows left, because another transaction may still see them"
-    return f"{result}, {rows}; repeat with --purge when it has ended"
+    if purged := forgotten["purged"]:
+        rows = "no dead rows left"
+        if purged.dead_rows:
+            rows = f"{purged.dead_rows:,} dead rows left, because another transaction may still see them; repeat with"
+            rows += " --purge when it has ended"
+        typer.echo(f"Purged: {purged.tables} tables vacuumed, {rows}")
 
 
 def convert_forgotten(forgotten: dict[str, Any]) -> dict[str, Any]:
@@ -274,12 +260,12 @@ def audit(command: Command, owner: str = "user") -> list[Audit]:
     return command.engine.audit(command.scope, owner=cast("Owner", owner))
 
 
-show_reasons = show_list(
+SHOW_REASONS = show_list(
     ("not remembered because", itemgetter(0)), ("times", itemgetter(1)), empty="Nothing was rejected."
 )
 
 
-@print_with(lambda console, counted: show_reasons(console, [*counted["rejections"].items()]))
+@print_with(lambda console, counted: SHOW_REASONS(console, [*counted["rejections"].items()]))
 def rejections(command: Command) -> dict[str, Any]:
     """Count what was not remembered, by reason."""
     return {"rejections": command.engine.rejections(command.scope)}

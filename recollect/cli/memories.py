@@ -15,30 +15,20 @@ from typing import Any, cast, get_args
 
 import typer
 
+from recollect import Context, Explanation, ImportReport, Lesson, Memory, Query, Recall, Receipt, Resolution, Term
+from recollect.cli import tables
 from recollect.cli.options import QUERY, SCOPE, SESSION_SCOPE, Command, confirm, echo, print_with
 from recollect.cli.output import make_text, read_text, replace_control_chars, stderr_console, stdout_console
-from recollect.cli.tables import (
-    describe_context,
-    make_explanation_tree,
-    shorten,
-    show_list,
-    show_memories,
-    show_notes,
-    show_recall,
-    show_receipt,
-)
-from recollect.values.audit import Explanation, Receipt
-from recollect.values.lesson import Lesson, Owner
-from recollect.values.memory import Memory, MemoryKind, Status, check_current
-from recollect.values.query import Context, Kind, Query, Reach, Recall
-from recollect.values.resolution import Resolution
-from recollect.values.term import MAX_TERMS, ImportReport, Term, TermKind
+from recollect.values.lesson import Owner
+from recollect.values.memory import MemoryKind, Status, check_current
+from recollect.values.query import Kind, Reach
+from recollect.values.term import MAX_TERMS, TermKind
 from recollect.values.term_file import dump_ontology, write_yaml
 
 app = typer.Typer(help="List, teach, correct, share and erase memories.")
 
 
-print_memory = print_with(lambda console, memory: show_memories(console, [memory]))
+print_memory = print_with(lambda console, memory: tables.show_memories(console, [memory]))
 
 
 @app.command()
@@ -72,7 +62,7 @@ def correct(command: Command, memory_id: str, value: str) -> Memory:
 
 
 @app.command("list")
-@print_with(show_memories, key="memories")
+@print_with(tables.show_memories, key="memories")
 def list_memories(
     command: Command,
     kind: list[str] | None = None,
@@ -116,7 +106,7 @@ add_change("reject", "Reject a pending memory.")
 
 
 @app.command()
-@print_with(lambda console, receipt: show_receipt(console, receipt, "Redacted", "rows changed or erased"))
+@print_with(lambda console, receipt: tables.show_receipt(console, receipt, "Redacted", "rows changed or erased"))
 def redact(command: Command, memory_id: str, yes: bool = False) -> Receipt:
     """Blank the value of a memory everywhere, also in the log. The memory itself remains listed."""
     confirm(f"Redact memory {memory_id} of user {command.scope.user!r} in project {command.scope.project!r}", yes)
@@ -124,7 +114,7 @@ def redact(command: Command, memory_id: str, yes: bool = False) -> Receipt:
 
 
 @app.command()
-@print_with(show_receipt)
+@print_with(tables.show_receipt)
 def forget(command: Command, memory_id: str, yes: bool = False) -> Receipt:
     """Erase a memory and its evidence, but not the messages in the log."""
     confirm(f"Forget memory {memory_id} of user {command.scope.user!r} in project {command.scope.project!r}", yes)
@@ -137,17 +127,17 @@ def forget(command: Command, memory_id: str, yes: bool = False) -> Receipt:
 ontology = typer.Typer(help="The ontology: the project's tables, columns, values and glossary.")
 
 
-show_resolutions = show_list(
+show_resolutions = tables.show_list(
     "term",
-    ("meaning", lambda each: shorten(each.meaning) if each.meaning else make_text("unknown", "yellow")),
+    ("meaning", lambda each: tables.shorten(each.meaning) if each.meaning else make_text("unknown", "yellow")),
     "tier",
     ("sure", lambda each: each.confidence if each.is_resolved else None),
     ("why", lambda each: make_text(each.why, "dim")),
 )
-show_terms = show_list(
-    *("kind", "name", ("meaning", lambda term: shorten(term.description))),
-    ("synonyms", lambda term: shorten(", ".join(term.synonyms))),
-    ("SQL", lambda term: shorten(term.sql or "")),
+show_terms = tables.show_list(
+    *("kind", "name", ("meaning", lambda term: tables.shorten(term.description))),
+    ("synonyms", lambda term: tables.shorten(", ".join(term.synonyms))),
+    ("SQL", lambda term: tables.shorten(term.sql or "")),
     empty="No such term.",
 )
 IMPORTED = "{0.added:,} added, {0.changed:,} changed, {0.removed:,} removed, {0.unchanged:,} unchanged"
@@ -222,7 +212,7 @@ def parse_definitions(options: Sequence[str] | None) -> dict[str, str]:
 # Recall ---------------------------------------------------------------------------------------------------------------
 
 
-@print_with(show_recall, options=(*QUERY, *SESSION_SCOPE))
+@print_with(tables.show_recall, options=(*QUERY, *SESSION_SCOPE))
 def recall(command: Command, question: str, scope: str = "auto", limit: int = 10, fallback: int = 0) -> Recall:
     """Find messages, memories, episodes and terms relevant to a question, each with an explanation."""
     query = make_query(command, question, scope, limit=limit, fallback=fallback)
@@ -246,7 +236,8 @@ def context(
 
 
 @print_with(
-    lambda console, explanation: console.print(make_explanation_tree(explanation)), options=(*SCOPE, SESSION_SCOPE[0])
+    lambda console, explanation: console.print(tables.make_explanation_tree(explanation)),
+    options=(*SCOPE, SESSION_SCOPE[0]),
 )
 def explain(command: Command, request_id: str) -> Explanation:
     """Explain what a past recall or context found."""
@@ -275,6 +266,8 @@ def show_context(packed: Context) -> None:
         console.print()
     else:
         console.print("Nothing is remembered about it.")
-    show_notes(console, packed.recall)
-    for line in describe_context(packed):
+    tables.show_notes(console, packed.recall)
+    left_out = f", {len(packed.left_out)} left out" if packed.left_out else ""
+    facts = f"{packed.tokens} of {packed.recall.query.budget} tokens, {len(packed.lines)} lines{left_out}"
+    for line in (facts, f"request {packed.request_id}"):
         console.print(make_text(line, "dim"), soft_wrap=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from rich.console import Console
 
 from recollect.cli.options import PROJECT, Command, describe_options, echo, make_scope, print_with
 from recollect.cli.output import make_text, replace_control_chars, show_spinner, stderr_console
-from recollect.cli.tables import TextTable, format_counts, format_time, make_fact_table, make_table, show_list
+from recollect.cli.tables import format_counts, format_time, make_fact_table, make_table, show_list
 from recollect.errors import require_extra
 from recollect.settings import Settings, format_setting, read_settings, trace_settings
 from recollect.values.serialization import to_json
@@ -21,7 +20,7 @@ from recollect.values.serialization import to_json
 if TYPE_CHECKING:
     from recollect.admin import UserStats
     from recollect.learning.upkeep import UpkeepSummary
-    from recollect.values.report import Gauge, Report
+    from recollect.values.report import Report
     from recollect.values.work import WorkStatus
 
 
@@ -207,8 +206,8 @@ show_stats = show_list(
 
 @print_with(show_stats, key="users", options=PROJECT, spinner="counting")
 async def stats(command: Command, limit: int = 20) -> list[UserStats]:
-    """Show what each user of a project stores, and since when their conversations wait for the worker. For operators:
-    it names users, and contains no texts."""
+    """Show what each user of a project stores, and how long their conversations have waited for the worker. For
+    operators: it names users, but contains no text."""
     from recollect import admin
 
     return await admin.read_stats(read_settings(), command.project, limit)
@@ -218,7 +217,7 @@ STYLES = {"ok": "green", "over": "bold red", "under": "bold yellow", "too few": 
 
 
 def show_report(console: Console, report: Report) -> None:
-    from recollect.values.report import WEEK_COLUMNS, count_week, describe_totals
+    from recollect.values.report import WEEK_COLUMNS, count_week, describe_totals, format_value
 
     period = f"{report.project}, {format_time(report.since)} to {format_time(report.until)} UTC"
     console.print(make_text(period, "bold"))
@@ -230,29 +229,19 @@ def show_report(console: Console, report: Report) -> None:
     }
     counted = {name: format_counts(values) for name, values in counts.items()}
     console.print(make_fact_table({**describe_totals(report.totals), **counted}))
-    console.print(make_gauge_table("Recommended changes", report.triggers))
-    console.print(make_gauge_table("Goals", report.goals))
+    for title, gauges in (("Recommended changes", report.triggers), ("Goals", report.goals)):
+        table = make_table("", "", "value", "limit", "measured", title=title)
+        for each in gauges:
+            advice = f"; recommended: {each.argues_for}" if each.verdict == "over" and each.argues_for else ""
+            verdict = make_text(each.verdict, STYLES[each.verdict])
+            figures = (format_value(each.value, each.unit), format_value(each.limit, each.unit))
+            table.add_row(verdict, each.name, *figures, make_text(each.note, "dim") + make_text(advice))
+        console.print(table)
     if report.asking:
         rows = [(f"{each.week}", *count_week(each)) for each in report.asking]
         console.print(make_table(*WEEK_COLUMNS, rows=rows, title="Questions to databases per week"))
     for note in report.notes:
         console.print(make_text(note, "dim"))
-
-
-def make_gauge_table(title: str, gauges: Sequence[Gauge]) -> TextTable:
-    from recollect.values.report import format_value
-
-    table = make_table("", "", "value", "limit", "measured", title=title)
-    for gauge in gauges:
-        advice = f"; recommended: {gauge.argues_for}" if gauge.verdict == "over" and gauge.argues_for else ""
-        table.add_row(
-            make_text(gauge.verdict, STYLES[gauge.verdict]),
-            gauge.name,
-            format_value(gauge.value, gauge.unit),
-            format_value(gauge.limit, gauge.unit),
-            make_text(gauge.note, "dim") + make_text(advice),
-        )
-    return table
 
 
 def show_report_or_file(console: Console, result: tuple[Report, Path | None]) -> None:

@@ -24,12 +24,11 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 from rich.console import Console
 
+from recollect import InvalidInput, Scope
 from recollect.cli.output import FAILED, open_engine, print_json, replace_control_chars, show_spinner, stdout_console
-from recollect.errors import InvalidInput
 from recollect.settings import read_settings
 from recollect.values.identity import ROLES
 from recollect.values.memory import MemoryKind, Status
-from recollect.values.scope import Scope
 from recollect.values.serialization import to_json
 from recollect.values.term import KINDS
 
@@ -183,7 +182,9 @@ def print_with(
         def run(*, json: bool, **given: Any) -> None:
             shared = {each.name: given.pop(each.name) for each in options}
             with show_spinner(spinner) if spinner else nullcontext(), ExitStack() as stack:
-                result = finish(function(Command(stack, json, shared), **given))
+                result = function(Command(stack, json, shared), **given)
+                if isinstance(result, Coroutine):
+                    result = asyncio.run(result)
             if json and show:
                 print_json({key: list(map(convert, result))} if key else convert(result))
             elif show:
@@ -194,11 +195,6 @@ def print_with(
         return set_parameters(run, function, parameters)
 
     return decorate
-
-
-def finish(result: Any) -> Any:
-    """Return the result of a command, which may be a coroutine."""
-    return asyncio.run(result) if isinstance(result, Coroutine) else result
 
 
 def echo(describe: Callable[[Any], str]) -> Callable[[Console, Any], None]:

@@ -13,6 +13,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
+    AbstractContextManager,
     AsyncExitStack,
     ExitStack,
     asynccontextmanager,
@@ -28,7 +29,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from recollect.errors import InvalidInput, InvalidSetting, RecollectError
+from recollect.errors import InvalidInput, RecollectError
 
 if TYPE_CHECKING:
     from recollect.engine import Engine
@@ -137,12 +138,10 @@ def make_progress() -> Progress:
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
-@contextmanager
-def show_spinner(message: str) -> Iterator[None]:
+def show_spinner(message: str) -> AbstractContextManager[object]:
     """Show a message while the block runs, on a terminal only."""
     console = stderr_console()
-    with console.status(message) if console.is_terminal else nullcontext():
-        yield
+    return console.status(message) if console.is_terminal else nullcontext()
 
 
 @contextmanager
@@ -169,28 +168,3 @@ async def open_application(
         with show_spinner("opening the memory"):
             engine = await stack.enter_async_context(connect(settings, worker=worker))
         yield engine, await stack.enter_async_context(open_one(engine, settings))
-
-
-def report_error(error: RecollectError, as_json: bool) -> int:
-    """Print an error as one line (with --json as one object) on stderr, and return the exit code."""
-    field = error.field if isinstance(error, InvalidInput) else None
-    if isinstance(error, InvalidSetting):
-        field = error.setting
-    print_error(error.code, str(error), field, as_json)
-    return EXIT_CODES.get(error.code, FAILED)
-
-
-def report_usage(error: typer.TyperException, as_json: bool) -> int:
-    context = getattr(error, "ctx", None)
-    hint = f" (see `{context.command_path} --help`)" if context else ""
-    print_error("usage", f"{error.format_message().rstrip('.')}{hint}", None, as_json)
-    return error.exit_code
-
-
-def print_error(code: str, message: str, field: str | None, as_json: bool) -> None:
-    line = " ".join(message.split())
-    if as_json:
-        error = {"code": code, "message": line} | ({"field": field} if field else {})
-        typer.echo(json.dumps({"error": error}), err=True)
-    else:
-        typer.echo(f"recollect: {line}", err=True)

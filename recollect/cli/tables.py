@@ -14,10 +14,9 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from recollect import Explanation, Memory, Recall, Receipt
 from recollect.cli.output import make_text
-from recollect.values.audit import ExplainedHit, ExplainedMemory, Explanation, Receipt
-from recollect.values.memory import Memory
-from recollect.values.query import Context, Hit, Recall
+from recollect.values.audit import ExplainedHit, ExplainedMemory
 
 MAX_CELL_CHARS = 400  # characters of a turn in a table; --json and history show all of it
 
@@ -115,7 +114,12 @@ def show_recall(console: Console, recall: Recall) -> None:
     if recall.memories or recall.episodes or recall.resolved:
         console.print(make_known_table(recall))
     if recall.hits:
-        console.print(make_hits_table(recall.hits))
+        rows: Iterable[Row] = (
+            (str(rank), turn.ref, format_time(turn.at), turn.speaker or turn.role, make_reason_cell(turn.text, hit.why))
+            for rank, hit in enumerate(recall.hits, 1)
+            for turn in [hit.turn]
+        )
+        console.print(make_table("#", "source", "when (UTC)", "who", "text, and why", rows=rows))
     else:
         console.print("No message was found." if recall.memories else "Nothing was found.")
     show_notes(console, recall)
@@ -124,15 +128,6 @@ def show_recall(console: Console, recall: Recall) -> None:
         make_text(f"request {recall.request_id}", "dim"),
         sep="\n",
     )
-
-
-def make_hits_table(hits: Sequence[Hit]) -> TextTable:
-    table = make_table("#", "source", "when (UTC)", "who", "text, and why")
-    for rank, hit in enumerate(hits, 1):
-        turn = hit.turn
-        said = (turn.ref, format_time(turn.at), turn.speaker or turn.role, make_reason_cell(turn.text, hit.why))
-        table.add_row(str(rank), *said)
-    return table
 
 
 def make_known_table(recall: Recall) -> TextTable:
@@ -174,14 +169,6 @@ def show_notes(console: Console, recall: Recall) -> None:
         console.print(make_text(note, "yellow"))
 
 
-def describe_context(context: Context) -> list[str]:
-    """Return lines about a context: tokens, lines, and the request to explain it by."""
-    facts = [f"{context.tokens} of {context.recall.query.budget} tokens", f"{len(context.lines)} lines"]
-    if context.left_out:
-        facts.append(f"{len(context.left_out)} left out")
-    return [", ".join(facts), f"request {context.request_id}"]
-
-
 show_history = show_list(
     ("source", "ref"), ("when (UTC)", "at"), ("who", lambda turn: turn.speaker or turn.role), "text"
 )
@@ -202,9 +189,6 @@ def show_receipt(console: Console, receipt: Receipt, verb: str = "Forgotten", he
 
 
 def make_explanation_tree(explanation: Explanation) -> Tree:
-    tree = Tree(make_text(f"{explanation.verb}: {explanation.query}", "bold"), guide_style="dim")
-    for name, fact in describe_request(explanation).items():
-        tree.add(make_text(f"{name:7}{fact}"))
     branches: dict[str, list[RenderableType]] = {
         "known": explain_memories(explanation.memories),
         "episodes": [make_text(source) for source in explanation.episodes],
@@ -212,11 +196,13 @@ def make_explanation_tree(explanation: Explanation) -> Tree:
         "left out": [make_text(f"{each.source}: {each.reason}") for each in explanation.left_out],
         "notes": [make_text(note) for note in explanation.notes],
     }
+    tree = Tree(make_text(f"{explanation.verb}: {explanation.query}", "bold"), guide_style="dim")
+    for name, fact in describe_request(explanation).items():
+        tree.add(make_text(f"{name:7}{fact}"))
     for name, leaves in branches.items():
-        if leaves:
-            branch = tree.add(make_text(name))
-            for leaf in leaves:
-                branch.add(leaf)
+        branch = tree.add(make_text(name)) if leaves else tree
+        for leaf in leaves:
+            branch.add(leaf)
     return tree
 
 
@@ -253,20 +239,14 @@ def explain_memories(memories: Iterable[ExplainedMemory]) -> list[RenderableType
         shown_keys.add(key)
         text = shorten(used.memory.text) if used.memory else used.source
         unused = "" if used.packed else ", not packed"
-        shown.append(
-            Group(
-                make_text(f"{text} ({used.tier}, score {used.score:.2f}{unused})"),
-                make_text(f"   {used.why}", "dim"),
-                *(make_text(f"   {format_validity(memory)}", "dim") for memory in history),
-            )
-        )
+        lines = [make_text(f"{text} ({used.tier}, score {used.score:.2f}{unused})"), make_text(f"   {used.why}", "dim")]
+        for memory in history:
+            until = f"to {format_time(memory.valid_to)}" if memory.valid_to else "on"
+            reason = f": {memory.reason}" if memory.reason else ""
+            value = f"   from {format_time(memory.valid_from)} {until}, {shorten(memory.value)}{reason}"
+            lines.append(make_text(value, "dim"))
+        shown.append(Group(*lines))
     return shown
-
-
-def format_validity(memory: Memory) -> str:
-    until = f"to {format_time(memory.valid_to)}" if memory.valid_to else "on"
-    reason = f": {memory.reason}" if memory.reason else ""
-    return f"from {format_time(memory.valid_from)} {until}, {shorten(memory.value)}{reason}"
 
 
 def format_weights(weights: Mapping[str, float]) -> str:

@@ -22,25 +22,14 @@ import asyncio
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeGuard
 from urllib.parse import unquote
 
-from recollect.engine import Engine
-from recollect.errors import InvalidInput
-from recollect.integrations.engine_loop import (
-    Adapter,
-    EngineLoop,
-    awaiting,
-    forget_versions,
-    make_note,
-    make_note_key,
-    read_memories,
-    read_notes,
-)
-from recollect.sync import SyncEngine, wait_for
-from recollect.values.lesson import MAX_DATA_CHARS, Lesson
-from recollect.values.memory import Memory, Status
-from recollect.values.scope import Scope, uuid7
+from recollect import Engine, InvalidInput, Lesson, Memory, Scope, SyncEngine
+from recollect.integrations import engine_loop
+from recollect.sync import wait_for
+from recollect.values.lesson import MAX_DATA_CHARS
+from recollect.values.memory import Status
+from recollect.values.scope import uuid7
 
 try:
     from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
@@ -92,7 +81,7 @@ class File:
     @property
     def keys(self) -> set[str]:
         """The keys of the stored version and of the next one."""
-        return {make_note_key(PREFIX + self.path)} | ({self.memory.key} if self.memory else set())
+        return {engine_loop.make_note_key(PREFIX + self.path)} | ({self.memory.key} if self.memory else set())
 
 
 def parse_path(path: str) -> str:
@@ -100,28 +89,18 @@ def parse_path(path: str) -> str:
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise ToolError(f"path: must start with {ROOT}, got: {path}")
     parts = [part for part in path.split("/") if part not in ("", ".")]
-    if any(is_parent_reference(part) for part in parts):
+    plain = path
+    while (decoded := unquote(plain)) != plain:  # `..` may be there as %2e%2e or with a backslash, too
+        plain = decoded
+    if ".." in plain.replace("\\", "/").split("/"):
         raise ToolError(f"path: {path} would escape the {ROOT} directory")
     if len(path) > MAX_PATH_CHARS:
         raise ToolError(f"path: {len(path):,} characters; at most {MAX_PATH_CHARS}")
     return "/" + "/".join(parts)
 
 
-def is_parent_reference(part: str) -> bool:
-    """Whether a part is `..`, also as %2e%2e or with a backslash, which other systems may interpret."""
-    while (plain := unquote(part)) != part:
-        part = plain
-    return ".." in part.replace("\\", "/").split("/")
-
-
 def is_below(path: str, folder: str) -> bool:
     return path.startswith(f"{folder}/")
-
-
-def list_parents(path: str) -> list[str]:
-    """Return the folders above a path, without the root."""
-    parts = path.split("/")
-    return ["/".join(parts[:end]) for end in range(3, len(parts))]
 
 
 def make_lesson(file: File, earlier: Iterable[File]) -> Lesson:
@@ -134,13 +113,15 @@ def make_lesson(file: File, earlier: Iterable[File]) -> Lesson:
             f"{file.path}: the file would have {len(file.text):,} characters, {written:,} as it is stored, and at most "
             f"{MAX_DATA_CHARS:,} can be; nothing was changed. Split it into several files"
         )
-    return make_note(make_note_key(PREFIX + file.path), f"{file.path}: {file.text}", IMPORTANCE, version, data)
+    return engine_loop.make_note(
+        engine_loop.make_note_key(PREFIX + file.path), f"{file.path}: {file.text}", IMPORTANCE, version, data
+    )
 
 
 def select_files(memories: Iterable[Memory]) -> list[File]:
     return [
         File(fields["path"], fields["text"], fields["file"], fields["version"], memory)
-        for memory, fields in read_notes(memories, PREFIX, DATA)
+        for memory, fields in engine_loop.read_notes(memories, PREFIX, DATA)
     ]
 
 
@@ -183,13 +164,11 @@ def format_size(size: int) -> str:
 
 def render_file(path: str, lines: Sequence[str], wanted: object) -> str:
     """Return the numbered lines of a file, or of a range [first, last]; -1 is the end."""
-    first, last = wanted if is_range(wanted) else (1, -1)
-    first, last = max(first, 1), len(lines) if last == -1 else last
-    return f"Here's the content of {path} with line numbers:\n" + number_lines(lines, first, last)
-
-
-def is_range(wanted: object) -> TypeGuard[tuple[int, int]]:
-    return isinstance(wanted, list) and len(wanted) == 2 and all(isinstance(number, int) for number in wanted)
+    first, last = 1, -1
+    if isinstance(wanted, list) and len(wanted) == 2 and all(isinstance(number, int) for number in wanted):
+        first, last = wanted
+    text = number_lines(lines, max(first, 1), len(lines) if last == -1 else last)
+    return f"Here's the content of {path} with line numbers:\n{text}"
 
 
 def number_lines(lines: Sequence[str], first: int, last: int) -> str:
@@ -281,7 +260,7 @@ class Files:
         return "All memory cleared"
 
     async def _read_files(self) -> dict[str, File]:
-        return select_latest(await read_memories(self._engine, self._scope, ACTIVE, ("note",)))
+        return select_latest(await engine_loop.read_memories(self._engine, self._scope, ACTIVE, ("note",)))
 
     async def _file(self, path: str) -> File:
         files = await self._read_files()
@@ -312,10 +291,10 @@ class Files:
         ids, paths = {file.id for file in chosen}, {file.path for file in chosen}
         versions = [
             file
-            for file in select_files(await read_memories(self._engine, self._scope, None, ("note",)))
+            for file in select_files(await engine_loop.read_memories(self._engine, self._scope, None, ("note",)))
             if file.id in ids or (file.is_current and file.path in paths)
         ]
-        await forget_versions(self._engine, self._scope, list_memories(versions))
+        await engine_loop.forget_versions(self._engine, self._scope, list_memories(versions))
 
 
 def read_text(command: object, name: str) -> str:
@@ -334,7 +313,8 @@ def check_free(path: str, files: Mapping[str, File], problem: str) -> None:
     """Raise an error if a file or folder cannot be created at this path."""
     if path == ROOT or path in files or any(is_below(other, path) for other in files):
         raise ToolError(problem)
-    for parent in list_parents(path):
+    parts = path.split("/")
+    for parent in ("/".join(parts[:end]) for end in range(3, len(parts))):  # the folders above it, without the root
         if parent in files:
             raise ToolError(f"The path {parent} is a file; nothing can be below it")
 
@@ -369,7 +349,7 @@ def list_memories(files: Iterable[File]) -> list[Memory]:
     return [file.memory for file in files if file.memory is not None]
 
 
-class EngineTool(Adapter):
+class EngineTool(engine_loop.Adapter):
     """What both tools have: the engine and the files of one user."""
 
     def __init__(
@@ -381,7 +361,7 @@ class EngineTool(Adapter):
         cache_control: beta.BetaCacheControlEphemeralParam | None = None,
     ) -> None:
         super().__init__(cache_control=cache_control)  # type: ignore[call-arg]
-        self._engine_loop = EngineLoop(engine)
+        self._engine_loop = engine_loop.EngineLoop(engine)
         self._target = Files(self._engine_loop.engine, Scope(user, project=project))
 
 
@@ -400,10 +380,10 @@ class RecollectMemoryTool(EngineTool, BetaAbstractMemoryTool):
 class AsyncRecollectMemoryTool(EngineTool, BetaAsyncAbstractMemoryTool):
     """For `AsyncAnthropic`. With the engine of `connect`, create the tool where the engine was opened."""
 
-    view = awaiting(Files.view)
-    create = awaiting(Files.create)
-    str_replace = awaiting(Files.str_replace)
-    insert = awaiting(Files.insert)
-    delete = awaiting(Files.delete)
-    rename = awaiting(Files.rename)
-    clear_all_memory = awaiting(Files.clear)
+    view = engine_loop.awaiting(Files.view)
+    create = engine_loop.awaiting(Files.create)
+    str_replace = engine_loop.awaiting(Files.str_replace)
+    insert = engine_loop.awaiting(Files.insert)
+    delete = engine_loop.awaiting(Files.delete)
+    rename = engine_loop.awaiting(Files.rename)
+    clear_all_memory = engine_loop.awaiting(Files.clear)

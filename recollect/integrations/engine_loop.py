@@ -13,13 +13,11 @@ from contextlib import AbstractAsyncContextManager, suppress
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from recollect.engine import Engine
-from recollect.errors import InvalidInput, NotFound
-from recollect.sync import SyncEngine, Waiting
-from recollect.values.conversation import Turn
-from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
-from recollect.values.memory import Memory, MemoryKind, Status
-from recollect.values.scope import MAX_NAME, Scope
+from recollect import Engine, InvalidInput, Lesson, Memory, NotFound, Scope, SyncEngine, Turn
+from recollect.sync import Waiting
+from recollect.values.lesson import MAX_VALUE_CHARS
+from recollect.values.memory import MemoryKind, Status
+from recollect.values.scope import MAX_NAME
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -12,13 +12,11 @@ from collections.abc import Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import Any, get_args
 
-from recollect.engine import Engine
-from recollect.errors import InvalidInput
+from recollect import Engine, EpisodeHit, Hit, InvalidInput, MemoryHit, Query, Scope, SyncEngine, Turn
 from recollect.integrations.engine_loop import EngineLoop, describe_calls, forget_session, read_turns
-from recollect.sync import SyncEngine
-from recollect.values.conversation import Role, Turn
-from recollect.values.query import EpisodeHit, Hit, Kind, MemoryHit, Query, Reach, Recall
-from recollect.values.scope import MAX_NAME, Scope
+from recollect.values.conversation import Role
+from recollect.values.query import Kind, Reach
+from recollect.values.scope import MAX_NAME
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -112,9 +110,12 @@ class RecollectRetriever(BaseRetriever):
         return await self._loop.run(self._search(query))
 
     async def _search(self, query: str) -> list[Document]:
+        """Return the best of each kind in turn, because their scores are not comparable."""
         search = Query(query, scope=self.reach, kinds=self.kinds, limit=self.k)
         recall = await self._loop.engine.recall(Scope(self.user, self.session, self.project), search)
-        return make_documents(recall)[: self.k]
+        ranks = zip_longest(recall.memories, recall.hits, recall.episodes)
+        best = [hit for hit in chain.from_iterable(ranks) if hit is not None][: self.k]
+        return [make_document(hit, str(recall.request_id)) for hit in best]
 
 
 def make_turn(message: BaseMessage) -> Turn:
@@ -144,15 +145,11 @@ def choose_role(message: BaseMessage) -> Role:
 
 
 def make_message(turn: Turn) -> BaseMessage:
-    fields = (turn.data or {}).get(DATA)
-    if fields is None:
-        return make_plain_message(turn)
-    [message] = messages_from_dict([{"type": fields["type"], "data": {"content": turn.text, **fields["data"]}}])
-    return message
-
-
-def make_plain_message(turn: Turn) -> BaseMessage:
-    """Return a turn that was recorded elsewhere or redacted as a message. The call of a tool result is unknown."""
+    """Return a turn as a message: one that was recorded elsewhere, or redacted, as a plain one. The call of a tool
+    result is unknown then."""
+    if fields := (turn.data or {}).get(DATA):
+        [message] = messages_from_dict([{"type": fields["type"], "data": {"content": turn.text, **fields["data"]}}])
+        return message
     match turn.role:
         case "user":
             return HumanMessage(turn.text, name=turn.speaker)
@@ -163,20 +160,8 @@ def make_plain_message(turn: Turn) -> BaseMessage:
     return ChatMessage(content=turn.text, role=turn.role)
 
 
-def make_documents(recall: Recall) -> list[Document]:
-    """Return the best of each kind in turn, because their scores are not comparable."""
-    ranks = zip_longest(recall.memories, recall.hits, recall.episodes)
-    return [make_document(hit, recall) for hit in chain.from_iterable(ranks) if hit is not None]
-
-
-def make_document(hit: Hit | MemoryHit | EpisodeHit, recall: Recall) -> Document:
-    shared = {
-        "id": hit.source,
-        "tier": hit.tier,
-        "score": hit.score,
-        "why": hit.why,
-        "request_id": str(recall.request_id),
-    }
+def make_document(hit: Hit | MemoryHit | EpisodeHit, request_id: str) -> Document:
+    shared = {"id": hit.source, "tier": hit.tier, "score": hit.score, "why": hit.why, "request_id": request_id}
     return Document(hit.text, id=hit.source, metadata={**shared, **describe_origin(hit)})
 
 

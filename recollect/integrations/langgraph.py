@@ -18,27 +18,15 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import starmap
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from recollect.engine import Engine
-from recollect.errors import InvalidInput
-from recollect.integrations.engine_loop import (
-    EngineLoop,
-    forget_versions,
-    make_note,
-    make_note_key,
-    read_memories,
-    read_notes,
-)
+from recollect import Engine, InvalidInput, Lesson, Memory, Scope, SyncEngine
+from recollect.integrations import engine_loop
 from recollect.recall.lexemes import lexemes
 from recollect.recall.memory_ranking import score_memories
 from recollect.recall.question import read_question
-from recollect.sync import SyncEngine
-from recollect.values.lesson import Lesson
-from recollect.values.memory import Memory, Status
-from recollect.values.scope import Scope
+from recollect.values.memory import Status
 
 try:
     from langgraph.store.base import (
@@ -71,7 +59,7 @@ class RecollectStore(BaseStore):
     __slots__ = ("_engine", "_locks", "_loop", "_project", "_user")
 
     def __init__(self, engine: Engine | SyncEngine, *, user: str | int, project: str = "default") -> None:
-        self._loop = EngineLoop(engine)
+        self._loop = engine_loop.EngineLoop(engine)
         self._engine = self._loop.engine
         self._user, self._project = user, project
         self._locks: WeakValueDictionary[Scope, asyncio.Lock] = WeakValueDictionary()
@@ -91,15 +79,13 @@ class RecollectStore(BaseStore):
         return results
 
     def _scope(self, op: Op) -> Scope:
-        return Scope(
-            self._user if isinstance(self._user, str) else self._find_user(op, self._user), project=self._project
-        )
-
-    def _find_user(self, op: Op, position: int) -> str:
+        if isinstance(self._user, str):
+            return Scope(self._user, project=self._project)
         for path in list_namespaces(op):
-            if len(path) > position and path[position] != "*":
-                return path[position]
-        raise InvalidInput("namespace", f"{list_namespaces(op)} names no user; element {position} must be the user")
+            if len(path) > self._user and path[self._user] != "*":
+                return Scope(path[self._user], project=self._project)
+        where = f"element {self._user} must be the user"
+        raise InvalidInput("namespace", f"{list_namespaces(op)} names no user; {where}")
 
     async def _read(self, wanted: Sequence[tuple[Scope, Op]]) -> list[Result]:
         asked = group_by_scope((scope, op) for scope, op in wanted if not isinstance(op, PutOp))
@@ -113,7 +99,7 @@ class RecollectStore(BaseStore):
         if len(named) == len(ops):
             memories = await self._versions(scope, named)
         else:
-            memories = await read_memories(self._engine, scope, ACTIVE, ("note",))
+            memories = await engine_loop.read_memories(self._engine, scope, ACTIVE, ("note",))
         return {item.memory.key: item for item in select_latest(memories)}
 
     async def _answer(self, scope: Scope, op: Op, items: Items) -> Result:
@@ -141,16 +127,16 @@ class RecollectStore(BaseStore):
 
     async def _write(self, puts: Mapping[Any, tuple[Scope, PutOp]]) -> None:
         """Write the changes of each user; the lock of a user prevents two changes at once from conflicting."""
-        written = group_by_scope(puts.values())
-        await asyncio.gather(*(self._write_of(scope, ops) for scope, ops in written.items()))
 
-    async def _write_of(self, scope: Scope, puts: Sequence[PutOp]) -> None:
-        lock = self._locks.setdefault(scope, asyncio.Lock())
-        async with lock:
-            await self._put(scope, [(op, op.value) for op in puts if op.value is not None])
-            for op in puts:
-                if op.value is None:
-                    await self._delete(scope, op)
+        async def write(scope: Scope, ops: Sequence[PutOp]) -> None:
+            async with self._locks.setdefault(scope, asyncio.Lock()):
+                await self._put(scope, [(op, op.value) for op in ops if op.value is not None])
+                for op in ops:
+                    if op.value is None:
+                        versions = await self._versions(scope, [make_key(op.namespace, op.key)], status=None)
+                        await engine_loop.forget_versions(self._engine, scope, versions)
+
+        await asyncio.gather(*(write(scope, ops) for scope, ops in group_by_scope(puts.values()).items()))
 
     async def _put(self, scope: Scope, puts: Sequence[Put]) -> None:
         """Add all new versions in one transaction that ends the old ones."""
@@ -160,10 +146,6 @@ class RecollectStore(BaseStore):
         old = {item.memory.key: item for item in select_latest(before)}
         lessons = [make_lesson(op, value, old, place) for place, (op, value) in enumerate(puts)]
         await self._engine.learn(scope, lessons, ending=[memory.id for memory in before])
-
-    async def _delete(self, scope: Scope, op: PutOp) -> None:
-        versions = await self._versions(scope, [make_key(op.namespace, op.key)], status=None)
-        await forget_versions(self._engine, scope, versions)
 
 
 def group_by_scope(wanted: Iterable[tuple[Scope, AnyOp]]) -> dict[Scope, list[AnyOp]]:
@@ -183,15 +165,6 @@ def list_namespaces(op: Op) -> list[Namespace]:
         case ListNamespacesOp():
             return [condition.path for condition in op.match_conditions or () if condition.match_type == "prefix"]
     raise InvalidInput("op", f"a {type(op).__name__} is not a store operation")
-
-
-def select_text(op: PutOp, value: Mapping[str, Any]) -> str:
-    """Return the searchable text of a value: all of it, the paths in `index`, or nothing."""
-    if op.index is False:
-        return ""
-    if op.index is None:
-        return render_value(value)
-    return "; ".join(text for path in op.index for text in get_text_at_path(value, path))
 
 
 def search_items(items: Sequence[StoredItem], op: SearchOp) -> list[tuple[StoredItem, float | None]]:
@@ -259,7 +232,9 @@ class StoredItem:
 
 def make_key(namespace: Namespace, key: str) -> str:
     """Return a unique key of an item."""
-    return make_note_key(PREFIX + "/".join(part.replace("%", "%25").replace("/", "%2F") for part in (*namespace, key)))
+    return engine_loop.make_note_key(
+        PREFIX + "/".join(part.replace("%", "%25").replace("/", "%2F") for part in (*namespace, key))
+    )
 
 
 def make_lesson(op: PutOp, value: Mapping[str, Any], known: Items, place: int = 0) -> Lesson:
@@ -272,31 +247,32 @@ def make_lesson(op: PutOp, value: Mapping[str, Any], known: Items, place: int = 
         item["created_at"] = old.created_at.isoformat()
     if place:
         item["place"] = place
-    text = select_text(op, value).strip() or NOT_INDEXED
-    return make_note(key, text, IMPORTANCE, version, {DATA: item})
-
-
-def parse_item(memory: Memory, fields: Mapping[str, Any]) -> StoredItem:
-    created = fields.get("created_at")
-    return StoredItem(
-        namespace=tuple(fields["namespace"]),
-        key=fields["key"],
-        value=fields["value"],
-        version=fields["version"],
-        created_at=datetime.fromisoformat(created) if created else memory.valid_from,
-        updated_at=memory.valid_from,
-        memory=memory,
-        place=fields.get("place", 0),
-    )
+    if op.index is None:  # all of the value is searchable, or the paths in `index`, or nothing
+        text = render_value(value)
+    else:
+        text = "; ".join(part for path in op.index or () for part in get_text_at_path(value, path))
+    text = text.strip() or NOT_INDEXED
+    return engine_loop.make_note(key, text, IMPORTANCE, version, {DATA: item})
 
 
 def select_latest(memories: Iterable[Memory]) -> list[StoredItem]:
     """Return the items among active memories, each once, the last changed first."""
     newest: dict[str, StoredItem] = {}
-    for item in starmap(parse_item, read_notes(memories, PREFIX, DATA)):
-        known = newest.get(item.memory.key)
+    for memory, fields in engine_loop.read_notes(memories, PREFIX, DATA):
+        created = fields.get("created_at")
+        item = StoredItem(
+            namespace=tuple(fields["namespace"]),
+            key=fields["key"],
+            value=fields["value"],
+            version=fields["version"],
+            created_at=datetime.fromisoformat(created) if created else memory.valid_from,
+            updated_at=memory.valid_from,
+            memory=memory,
+            place=fields.get("place", 0),
+        )
+        known = newest.get(memory.key)
         if known is None or (item.version, item.updated_at) > (known.version, known.updated_at):
-            newest[item.memory.key] = item
+            newest[memory.key] = item
     return sorted(newest.values(), key=lambda item: (item.updated_at, item.place, item.memory.id), reverse=True)
 
 

@@ -15,13 +15,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
-from recollect.engine import Engine
+from recollect import Engine, Query, Scope, SyncEngine, Turn
 from recollect.integrations.engine_loop import EngineLoop, describe_calls, read_turns
 from recollect.recall.lexemes import count_tokens
-from recollect.sync import SyncEngine
-from recollect.values.conversation import Role, Turn
-from recollect.values.query import MAX_QUERY_CHARS, Query
-from recollect.values.scope import Scope
+from recollect.values.conversation import Role
+from recollect.values.query import MAX_QUERY_CHARS
 
 try:
     from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock

@@ -14,38 +14,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, suppress
 from typing import Any, Self
 
 from recollect.bootstrap import connect
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, NotFound
-from recollect.integrations.engine_loop import (
-    Adapter,
-    EngineLoop,
-    OwnEngine,
-    forget_session,
-    forget_versions,
-    read_memories,
-)
-from recollect.integrations.mem0_facts import (
-    DATA,
-    Fact,
-    MemoryVersions,
-    Messages,
-    Owner,
-    list_turns,
-    make_event,
-    make_events,
-    make_fact,
-    make_history,
-    make_id,
-    matches_mem0_filter,
-    parse_id,
-    parse_messages,
-    read_data,
-    split_filters,
-)
+from recollect.integrations import engine_loop, mem0_facts
+from recollect.integrations.mem0_facts import Fact, MemoryVersions, Owner
 from recollect.recall.lexemes import lexemes
 from recollect.recall.memory_ranking import LEAST
 from recollect.recall.question import read_question
@@ -63,7 +39,7 @@ SESSION_PAGE_SIZE = 200
 MAX_TURNS = 50  # found by vectors, through which memories are found
 
 
-class AsyncMemory:
+class AsyncMemory(AbstractAsyncContextManager["AsyncMemory", None]):
     """Uses the given engine, or opens its own with the given settings when it is first used."""
 
     def __init__(self, engine: Engine | None = None, *, project: str = "default", **settings: Any) -> None:
@@ -80,7 +56,7 @@ class AsyncMemory:
 
     async def add(
         self,
-        messages: Messages,
+        messages: mem0_facts.Messages,
         *,
         user_id: str | None = None,
         agent_id: str | None = None,
@@ -89,7 +65,7 @@ class AsyncMemory:
         infer: bool = True,
     ) -> Results:
         owner = Owner(user_id, agent_id, run_id)
-        turns = parse_messages(messages, metadata)
+        turns = mem0_facts.parse_messages(messages, metadata)
         if not infer:
             return {"results": await self._note(owner, [turn for turn in turns if turn.role != "system"])}
         results = await self._learn(owner, turns)
@@ -109,7 +85,7 @@ class AsyncMemory:
         filters: Mapping[str, Any] | None = None,
         threshold: float | None = 0.1,
     ) -> Results:
-        owner, more = split_filters(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
+        owner, more = mem0_facts.split_filters(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
         known = await self._load(owner.user)
         scores = await self._scores(owner, query, known)
         relevant = [memory for memory in known.active if scores.get(memory.id, 0.0) >= (threshold or 1e-9)]
@@ -127,13 +103,13 @@ class AsyncMemory:
         top_k: int = 20,
         filters: Mapping[str, Any] | None = None,
     ) -> Results:
-        owner, more = split_filters(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
+        owner, more = mem0_facts.split_filters(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
         known = await self._load(owner.user)
         found = await self._facts(owner, known, known.active, more, limit or top_k)
         return {"results": [each for _, each in found]}
 
     async def get(self, memory_id: str) -> Fact | None:
-        user, memory = parse_id(memory_id)
+        user, memory = mem0_facts.parse_id(memory_id)
         known = await self._load(user)
         current = known.current(memory)
         return None if current is None else await self._fact(user, known, current)
@@ -150,7 +126,7 @@ class AsyncMemory:
     async def delete(self, memory_id: str) -> dict[str, str]:
         user, current = await self._current(memory_id)
         versions = (await self._load(user)).versions(current)
-        await forget_versions(await self._open(), self._scope(user), versions)
+        await engine_loop.forget_versions(await self._open(), self._scope(user), versions)
         return {"message": "Memory deleted successfully!"}
 
     async def delete_all(
@@ -167,11 +143,19 @@ class AsyncMemory:
         return {"message": "Memories deleted successfully!"}
 
     async def history(self, memory_id: str) -> list[Fact]:
-        user, memory = parse_id(memory_id)
+        user, memory = mem0_facts.parse_id(memory_id)
         known = await self._load(user)
         current = known.current(memory)
-        events = make_history(user, known.versions(current)) if current else []
-        return events + await self._deletions(user, memory)
+        events = mem0_facts.make_history(user, known.versions(current)) if current else []
+        # The audit log has ids and no content.
+        deleted: Fact = {"event": "DELETE", "is_deleted": True}
+        deleted |= dict.fromkeys(("old_memory", "new_memory", "updated_at"))
+        return events + [
+            {"id": str(each.id), "memory_id": mem0_facts.make_id(user, memory), "created_at": each.at.isoformat()}
+            | deleted
+            for each in await (await self._open()).audit(self._scope(user))
+            if each.action == "forgot" and each.subject == f"memory:{memory}"
+        ]
 
     async def reset(self) -> None:
         """Forget all users that this object was used for. Use `delete_all` for others: no verb acts across users."""
@@ -197,44 +181,44 @@ class AsyncMemory:
         before = {memory.id for memory in (await self._load(owner.user)).active}
         recorded = await engine.record(scope, turns)
         await engine.settle(scope)
-        return make_events(owner.user, await self._load(owner.user), before, recorded.refs)
+        return mem0_facts.make_events(owner.user, await self._load(owner.user), before, recorded.refs)
 
     async def _note(self, owner: Owner, turns: Sequence[Turn]) -> list[Fact]:
         before = {memory.id for memory in (await self._load(owner.user)).active}
-        lessons = [Lesson(turn.text, owner.note_key, owner="user", data=self._make_data(owner, turn)) for turn in turns]
-        learned = [await (await self._open()).learn(self._scope(owner.user), lesson) for lesson in lessons]
-        return [
-            {**make_event(owner.user, [memory], memory.id in before), "role": turn.role}
-            for turn, memory in zip(turns, learned, strict=True)
-        ]
-
-    def _make_data(self, owner: Owner, turn: Turn) -> dict[str, Any]:
-        agent, run = owner.place
-        fields = {**read_data(turn.data), "agent_id": agent, "run_id": run, "role": turn.role}
-        return {DATA: {name: value for name, value in fields.items() if value is not None}}
+        place = dict(zip(("agent_id", "run_id"), owner.place, strict=True))
+        events = []
+        for turn in turns:
+            fields = {**mem0_facts.read_data(turn.data), **place, "role": turn.role}
+            data = {mem0_facts.DATA: {name: value for name, value in fields.items() if value is not None}}
+            lesson = Lesson(turn.text, owner.note_key, owner="user", data=data)
+            memory = await (await self._open()).learn(self._scope(owner.user), lesson)
+            events.append(mem0_facts.make_event(owner.user, [memory], memory.id in before) | {"role": turn.role})
+        return events
 
     async def _load(self, user: str) -> MemoryVersions:
         """Return all memories of a user, including ended ones."""
-        return MemoryVersions(await read_memories(await self._open(), self._scope(user), None))
+        return MemoryVersions(await engine_loop.read_memories(await self._open(), self._scope(user), None))
 
     async def _current(self, memory_id: str) -> tuple[str, MemoryValue]:
-        user, memory = parse_id(memory_id)
+        user, memory = mem0_facts.parse_id(memory_id)
         current = (await self._load(user)).current(memory)
         if current is None:
             raise NotFound(f"there is no memory {memory_id}")
         return user, current
 
     async def _scores(self, owner: Owner, query: str, known: MemoryVersions) -> dict[MemoryId, float]:
-        """Return the score of each active memory: its own, or that of the turns it was learned from."""
+        """Return the score of each active memory: its own, or that of the turns it was learned from. A question without
+        a subject matches every memory, by importance."""
         recall = await (await self._open()).recall(self._scope(owner.user), Query(query, scope="user", limit=MAX_TURNS))
         own = {hit.memory.id: hit.score for hit in recall.memories}
         near = {hit.source: hit.arms["vector"].score for hit in recall.hits if "vector" in hit.arms}
-        return {
-            memory.id: min(
-                1.0, max(own.get(memory.id, 0.0), *score_turns(memory, near), score_open_question(memory, query))
-            )
-            for memory in known.active
-        }
+        is_open = read_question(query).overview or not lexemes(query, without=REQUEST_WORDS)
+        scores = {}
+        for memory in known.active:
+            least = LEAST * (1 + memory.importance) / 2 if is_open else 0.0
+            found = (own.get(memory.id, 0.0), *(near.get(ref, 0.0) for ref in memory.refs))
+            scores[memory.id] = min(1.0, max(least, *found))
+        return scores
 
     async def _facts(
         self,
@@ -249,68 +233,40 @@ class AsyncMemory:
         if not filters:
             found = found[:limit]
         facts = await asyncio.gather(*(self._fact(owner.user, known, memory) for memory in found))
-        return [pair for pair in zip(found, facts, strict=True) if matches_mem0_filter(pair[1], filters)][:limit]
+        pairs = zip(found, facts, strict=True)
+        return [pair for pair in pairs if mem0_facts.matches_mem0_filter(pair[1], filters)][:limit]
 
     async def _fact(self, user: str, known: MemoryVersions, memory: MemoryValue) -> Fact:
-        return make_fact(user, known.versions(memory), await self._metadata(user, memory))
-
-    async def _metadata(self, user: str, memory: MemoryValue) -> Mapping[str, Any] | None:
-        """Return the metadata of the note, or of the turn that the memory was learned from, while it is in the log."""
-        if data := read_data(memory.data):
-            return data.get("metadata")
-        for session, index in list_turns(memory)[:1]:
-            try:
-                turns = await (await self._open()).history(self._scope(user, session), limit=1, before=index + 1)
-            except NotFound:
-                continue  # expired
-            return read_data(turns[-1].data).get("metadata") if turns else None
-        return None
+        """Return a memory with the metadata of the note, or of the turn it was learned from while that is there."""
+        data = mem0_facts.read_data(memory.data)
+        if not data:
+            for session, index in mem0_facts.list_turns(memory)[:1]:
+                with suppress(NotFound):  # expired
+                    turns = await (await self._open()).history(self._scope(user, session), limit=1, before=index + 1)
+                    data = mem0_facts.read_data(turns[-1].data) if turns else {}
+        return mem0_facts.make_fact(user, known.versions(memory), data.get("metadata"))
 
     async def _forget_place(self, owner: Owner) -> None:
         """Forget the notes of an agent or run, and its sessions with what was learned from them."""
-        known = await self._load(owner.user)
-        for memory in [each for each in known.active if read_data(each.data) and owner.owns(each)]:
-            await forget_versions(await self._open(), self._scope(owner.user), known.versions(memory))
-        for session in [session for session in await self._sessions(owner.user) if owner.owns_session(session)]:
-            await forget_session(await self._open(), self._scope(owner.user, session))
-
-    async def _sessions(self, user: str) -> list[str]:
-        engine, sessions = await self._open(), list[str]()
-        while page := await engine.conversations(self._scope(user), limit=SESSION_PAGE_SIZE, offset=len(sessions)):
+        engine, scope, known = await self._open(), self._scope(owner.user), await self._load(owner.user)
+        for memory in [each for each in known.active if mem0_facts.read_data(each.data) and owner.owns(each)]:
+            await engine_loop.forget_versions(engine, scope, known.versions(memory))
+        sessions = list[str]()
+        while page := await engine.conversations(scope, limit=SESSION_PAGE_SIZE, offset=len(sessions)):
             sessions += [conversation.session for conversation in page]
-        return sessions
-
-    async def _deletions(self, user: str, memory: MemoryId) -> list[Fact]:
-        """Return deletions from the audit log, which has ids and no content."""
-        entries = await (await self._open()).audit(self._scope(user))
-        return [
-            {
-                "id": str(entry.id),
-                "memory_id": make_id(user, memory),
-                "old_memory": None,
-                "new_memory": None,
-                "event": "DELETE",
-                "created_at": entry.at.isoformat(),
-                "updated_at": None,
-                "is_deleted": True,
-            }
-            for entry in entries
-            if entry.action == "forgot" and entry.subject == f"memory:{memory}"
-        ]
-
-    async def __aenter__(self) -> Self:
-        return self
+        for session in filter(owner.owns_session, sessions):
+            await engine_loop.forget_session(engine, self._scope(owner.user, session))
 
     async def __aexit__(self, *error: object) -> None:
         await self.close()
 
 
-class Memory(Adapter):
+class Memory(engine_loop.Adapter, AbstractContextManager["Memory", None]):
     """Blocking version, on the given SyncEngine or its own. Call `close`, or use `with`."""
 
     def __init__(self, engine: SyncEngine | None = None, *, project: str = "default", **settings: Any) -> None:
-        self._engine = engine or OwnEngine(connect(**settings))
-        self._engine_loop = EngineLoop(self._engine)
+        self._engine = engine or engine_loop.OwnEngine(connect(**settings))
+        self._engine_loop = engine_loop.EngineLoop(self._engine)
         self._target = AsyncMemory(self._engine_loop.engine, project=project)
 
     @classmethod
@@ -328,11 +284,8 @@ class Memory(Adapter):
     reset = wait_for(AsyncMemory.reset)
 
     def close(self) -> None:
-        if isinstance(self._engine, OwnEngine):
+        if isinstance(self._engine, engine_loop.OwnEngine):
             self._engine.shut_down()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -343,14 +296,3 @@ def read_config(config: Mapping[str, Any]) -> dict[str, Any]:
     if left := [name for name in config if name != "recollect"]:
         log.warning("not used by recollect.integrations.mem0: %s; its settings go under 'recollect'", ", ".join(left))
     return dict(config.get("recollect") or {})
-
-
-def score_turns(memory: MemoryValue, near: Mapping[str, float]) -> list[float]:
-    """Return the vector scores of the turns a memory was learned from; 0 for turns that were not found."""
-    return [0.0, *(near.get(ref, 0.0) for ref in memory.refs)]
-
-
-def score_open_question(memory: MemoryValue, query: str) -> float:
-    """Return a minimal score by importance for a question without a subject, which matches every memory."""
-    is_open = read_question(query).overview or not lexemes(query, without=REQUEST_WORDS)
-    return LEAST * (1 + memory.importance) / 2 if is_open else 0.0

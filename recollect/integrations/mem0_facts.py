@@ -17,9 +17,8 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from recollect.errors import InvalidInput
-from recollect.values.conversation import Turn
-from recollect.values.memory import Memory, Status
+from recollect import InvalidInput, Memory, Turn
+from recollect.values.memory import Status
 from recollect.values.scope import MAX_NAME, MemoryId
 from recollect.values.text import check_text
 
@@ -29,6 +28,7 @@ IDS = ("user_id", "agent_id", "run_id")
 DATA = "mem0"  # key of our fields in the data of notes and turns
 DEFAULT_SESSION = "mem0"  # of messages without a run
 AGENT, RUN = "agent:", "run:"
+PREFIXES = ((AGENT, "agent_id"), (RUN, "run_id"))  # of users that an agent or a run owns
 OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
     **{name: getattr(operator, name) for name in ("eq", "ne", "gt", "lt")},
     "gte": operator.ge,
@@ -94,14 +94,6 @@ class Owner:
     def _matches(self, there: tuple[str | None, str | None]) -> bool:
         agent, run = self.place
         return agent in (None, there[0]) and run in (None, there[1])
-
-
-def make_owner_ids(user: str) -> Fact:
-    """Return mem0's id for the user of a scope."""
-    for prefix, name in ((AGENT, "agent_id"), (RUN, "run_id")):
-        if user.startswith(prefix):
-            return {name: user.removeprefix(prefix)}
-    return {"user_id": user}
 
 
 def list_places(memory: Memory) -> list[tuple[str | None, str | None]]:
@@ -186,6 +178,8 @@ def make_fact(user: str, versions: Sequence[Memory], metadata: Mapping[str, Any]
     first, last = versions[0], versions[-1]
     agent, run = list_places(last)[0]
     text = format_text(last)
+    prefix, name = next((pair for pair in PREFIXES if user.startswith(pair[0])), ("", "user_id"))
+    owner_id = {name: user.removeprefix(prefix)}
     return {
         "id": make_id(user, first.id),
         "memory": text,
@@ -195,21 +189,20 @@ def make_fact(user: str, versions: Sequence[Memory], metadata: Mapping[str, Any]
         "updated_at": last.valid_from.isoformat(),
         "refs": list(last.refs),
         **{name: value for name, value in (("agent_id", agent), ("run_id", run)) if value},
-        **make_owner_ids(user),
+        **owner_id,
     }
 
 
 def make_history(user: str, versions: Sequence[Memory]) -> list[Fact]:
     """Return each value as an event, oldest first."""
-    first = make_id(user, versions[0].id)
+    first = {"memory_id": make_id(user, versions[0].id), "created_at": versions[0].valid_from.isoformat()}
     return [
         {
             "id": str(memory.id),
-            "memory_id": first,
+            **first,
             "old_memory": format_text(earlier) if earlier else None,
             "new_memory": format_text(memory),
             "event": "UPDATE" if earlier else "ADD",
-            "created_at": versions[0].valid_from.isoformat(),
             "updated_at": memory.valid_from.isoformat() if earlier else None,
             "is_deleted": False,
         }

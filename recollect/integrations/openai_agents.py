@@ -19,12 +19,9 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from recollect.engine import Engine
-from recollect.errors import InvalidInput, NotFound
+from recollect import Engine, InvalidInput, NotFound, Scope, SyncEngine, Turn
 from recollect.integrations.engine_loop import EngineLoop, forget_session
-from recollect.sync import SyncEngine
-from recollect.values.conversation import MAX_DATA_CHARS, Role, Turn
-from recollect.values.scope import Scope
+from recollect.values.conversation import MAX_DATA_CHARS, Role
 from recollect.values.text import check_data
 
 DATA = "openai_agents"  # key of our fields in the data of turns
@@ -97,24 +94,18 @@ class RecollectSession:
     async def _visible_turns(self, limit: int | None) -> AsyncGenerator[Turn, None]:
         """Yield the turns that are items, newest first. A turn that hides another is newer, so it is read first."""
         hidden: set[int] = set()
-        page = PAGE_SIZE if limit is None else min(2 * limit, MAX_PAGE_SIZE)
-        async with aclosing(self._read_backwards(page)) as turns:
-            async for turn in turns:
-                index = read_fields(turn).get("hides")
-                if index is not None:
-                    hidden.add(index)
-                elif turn.index not in hidden and is_item(turn):
-                    yield turn
-
-    async def _read_backwards(self, page: int) -> AsyncGenerator[Turn, None]:
-        before: int | None = None
+        page, before = PAGE_SIZE if limit is None else min(2 * limit, MAX_PAGE_SIZE), None
         while before is None or before > 0:
             try:
                 turns = await self._engine.history(self._scope, limit=page, before=before)
             except NotFound:
                 return  # the session does not exist or has expired
             for turn in reversed(turns):
-                yield turn
+                index = read_fields(turn).get("hides")
+                if index is not None:
+                    hidden.add(index)
+                elif turn.index not in hidden and is_item(turn):
+                    yield turn
             if len(turns) < page:
                 return
             before, page = turns[0].index, MAX_PAGE_SIZE

@@ -12,13 +12,10 @@ from importlib.resources import files
 from pathlib import Path
 from urllib.parse import quote
 
+from recollect import Engine, Scope, Settings, Turn
 from recollect.apps.ask.analyst import Analyst
 from recollect.apps.ask.question import Ask
 from recollect.apps.ask.sample import make_sample
-from recollect.engine import Engine
-from recollect.settings import Settings
-from recollect.values.conversation import Turn
-from recollect.values.scope import Scope
 from recollect.values.term_file import read_yaml
 
 PROJECT = "sample"
@@ -31,7 +28,11 @@ def use_sample_project(settings: Settings) -> Settings:
 
 
 async def load_sample(engine: Engine, analyst: Analyst, folder: Path) -> None:
-    await load_database(engine, analyst, folder / "sample" / "sample.db")
+    """Bring the sample database up to date, add it as a data source, and load the glossary and the conversations."""
+    scope, file = Scope("sample", project=PROJECT), folder / "sample" / "sample.db"
+    await asyncio.to_thread(refresh_sample, file, analyst.today())
+    await analyst.sources.add(scope, SOURCE, f"sqlite:///{quote(str(file))}")
+    await engine.terms.load(scope, read_resource("sample_glossary.yaml"))
     start = datetime.now(UTC).replace(microsecond=0) - timedelta(days=3)
     conversations = read_yaml("sample", read_resource("sample_conversations.yaml"))
     for day, each in enumerate(conversations):
@@ -44,14 +45,6 @@ async def load_sample(engine: Engine, analyst: Analyst, folder: Path) -> None:
                 await analyst.ask(scope, Ask(question=question, source=SOURCE))
     for user in dict.fromkeys(each["user"] for each in conversations):
         await engine.settle(Scope(user, project=PROJECT))
-
-
-async def load_database(engine: Engine, analyst: Analyst, file: Path) -> None:
-    """Bring the sample database up to date, add it as a data source, and load the glossary."""
-    scope = Scope("sample", project=PROJECT)
-    await asyncio.to_thread(refresh_sample, file, analyst.today())
-    await analyst.sources.add(scope, SOURCE, f"sqlite:///{quote(str(file))}")
-    await engine.terms.load(scope, read_resource("sample_glossary.yaml"))
 
 
 def read_resource(name: str) -> str:

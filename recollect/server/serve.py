@@ -130,16 +130,12 @@ def make_logging_app(settings: Settings, worker: bool) -> FastAPI:
         handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(message)s"))
         operations.addHandler(handler)
         operations.setLevel(logging.INFO)
-    collect_garbage_rarely()
-    return make_app(settings, worker=worker)
-
-
-def collect_garbage_rarely() -> None:
-    """Run the cyclic garbage collector rarely: requests make thousands of objects and no cycles, and collecting took a
-    tenth of the time. What is loaded by now stays loaded, so the collector need not look at it."""
+    # Requests make thousands of objects and no cycles, and collecting garbage took a tenth of the time. What is loaded
+    # by now stays loaded, so the collector need not look at it.
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
+    return make_app(settings, worker=worker)
 
 
 def end_with_parent(seconds: float) -> None:

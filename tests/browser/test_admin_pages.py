@@ -123,7 +123,7 @@ async def test_user_exports_data_and_deletes_a_session(console: Served, new_page
     await expect(page.get_by_role("heading", level=1)).to_have_text("Session deleted")
     await expect(page.get_by_role("row", name="Messages turn", exact=False).first).to_contain_text("3")
     await page.get_by_role("link", name="Back to Privacy").click()
-    await expect(page.locator(".tiles")).to_contain_text("1sessions")
+    await expect(page.locator(".tiles")).to_contain_text("1session3messages")
     await page.get_by_role("link", name="Audit log").click()
     await expect(page.locator(".events")).to_contain_text("forgot")
     await check_page(page)

@@ -98,6 +98,7 @@ async def test_database_is_connected_and_answers_are_explained(console: Served, 
     month = await ask(page, "by month instead")
     await expect(month.locator(".meta")).to_contain_text("follow-up")
     await expect(month.locator("tbody tr")).to_have_count(months)
+    assert "\n" not in await month.locator(".lead-text").inner_text(), "the rows are in the table alone"
     markup = await ask(page, "How many <i>zorgs</i> & <script>alert(1)</script>?")
     await expect(markup.get_by_role("heading", level=2)).to_have_text(
         "How many <i>zorgs</i> & <script>alert(1)</script>?"
@@ -188,7 +189,7 @@ async def test_chart_suits_a_dark_page(console: Served, new_page: NewPage, shop:
 async def test_page_names_the_extra_that_charts_need(
     console: Served, new_page: NewPage, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.server.console.ask.can_draw", lambda: False)
+    monkeypatch.setattr("recollect.apps.ask.charts.can_draw", lambda: False)
     add_shop(console, shop)
     page = await new_page(console.url)
     await page.goto(ASK)

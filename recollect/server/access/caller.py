@@ -17,22 +17,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from fastapi import Depends, HTTPException, Request
 from starlette.datastructures import UploadFile
 
+from recollect import Engine, Forbidden, Identity, InvalidInput, RateLimited, Scope, Settings
 from recollect.apps.ask.sources.address_rules import VARIABLE
-from recollect.engine import Engine
-from recollect.errors import Forbidden, InvalidInput, RateLimited
 from recollect.server.access.middleware import Operation
 from recollect.server.access.telemetry import Metrics
-from recollect.settings import Settings
-from recollect.values.identity import (
-    ALLOWED,
-    LOCAL,
-    Action,
-    Identity,
-    authorize_scope,
-    check_permission,
-    parse_credentials,
-)
-from recollect.values.scope import Scope
+from recollect.values.identity import ALLOWED, LOCAL, Action, authorize_scope, check_permission, parse_credentials
 
 if TYPE_CHECKING:
     from recollect.apps.ask.analyst import Analyst
@@ -75,17 +64,14 @@ def check_host(request: Request, identity: Identity) -> None:
     Otherwise a page could read memory through a DNS name that it points at this machine. The header itself is checked:
     `request.url` falls back to the server's own name for a host that it cannot parse.
     """
-    if identity is LOCAL and not is_loopback(parse_host(request.headers.get("host", ""))):
+    if identity is not LOCAL:
+        return
+    found = HOST.fullmatch(request.headers.get("host", "").lower())  # an IPv6 address is in brackets
+    if not is_loopback((found[1] or found[2]) if found else ""):
         raise Forbidden(
             "without a key this server answers as 127.0.0.1 or localhost only; for other names create a key with"
             " `recollect keys create`"
         )
-
-
-def parse_host(header: str) -> str:
-    """Return the host of a Host header without its port; an IPv6 address stands in brackets there."""
-    found = HOST.fullmatch(header.lower())
-    return (found[1] or found[2]) if found else ""
 
 
 def check_address(request: Request) -> None:
@@ -97,31 +83,6 @@ def check_address(request: Request) -> None:
 
 def read_content_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-async def check_json(request: Request) -> None:
-    """Refuse a body that is not declared as JSON: a form posted by a foreign page cannot declare that."""
-    kind = read_content_type(request)
-    is_json = kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
-    if request.method not in ("GET", "HEAD") and not is_json and await request.body():
-        raise HTTPException(415, f"the body is {kind or 'of no type'}; send JSON as Content-Type: application/json")
-
-
-def check_form(request: Request) -> None:
-    """Refuse a form that another site may have posted through the user's browser.
-
-    A form cannot set an `Authorization` or `X-API-Key` header, and a browser says which site a form comes from.
-    """
-    kind = read_content_type(request)
-    if kind != "multipart/form-data":
-        raise HTTPException(415, f"the body is {kind or 'of no type'}; send a form as multipart/form-data")
-    headers = request.headers
-    if "x-api-key" in headers or headers.get("authorization", "").lower().startswith("bearer "):
-        return
-    origin, fetch_site = headers.get("origin"), headers.get("sec-fetch-site", "none")
-    is_foreign = origin is not None and origin.partition("://")[2] != headers.get("host")
-    if is_foreign or fetch_site not in ("none", "same-origin"):
-        raise Forbidden("forms of other sites are refused; send a key as Authorization: Bearer")
 
 
 async def read_chunks(file: UploadFile) -> AsyncIterator[bytes]:
@@ -249,15 +210,30 @@ async def identify_caller(request: Request) -> Caller:
 
 
 async def get_caller(request: Request) -> Caller:
-    caller = await identify_caller(request)
-    await check_json(request)
+    """Return the caller of a route. A body that is not declared as JSON is refused: a form posted by a foreign page
+    cannot declare that."""
+    caller, kind = await identify_caller(request), read_content_type(request)
+    is_json = kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
+    if request.method not in ("GET", "HEAD") and not is_json and await request.body():
+        raise HTTPException(415, f"the body is {kind or 'of no type'}; send JSON as Content-Type: application/json")
     return caller
 
 
 async def get_uploader(request: Request) -> Caller:
-    """Return the caller of a route that takes a form, before any of the form is read."""
-    caller = await identify_caller(request)
-    check_form(request)
+    """Return the caller of a route that takes a form, before any of the form is read.
+
+    A form that another site may have posted through the user's browser is refused: a form cannot set an `Authorization`
+    or `X-API-Key` header, and a browser says which site a form comes from.
+    """
+    caller, kind, headers = await identify_caller(request), read_content_type(request), request.headers
+    if kind != "multipart/form-data":
+        raise HTTPException(415, f"the body is {kind or 'of no type'}; send a form as multipart/form-data")
+    if "x-api-key" in headers or headers.get("authorization", "").lower().startswith("bearer "):
+        return caller
+    origin, fetch_site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+    is_foreign = origin is not None and origin.partition("://")[2] != headers.get("host")
+    if is_foreign or fetch_site not in ("none", "same-origin"):
+        raise Forbidden("forms of other sites are refused; send a key as Authorization: Bearer")
     return caller
 
 

@@ -11,17 +11,15 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from inspect import isawaitable
 from typing import Annotated, Any
 
 import msgspec
 from fastapi import Header
 
-from recollect.errors import InvalidInput, NotFound
+from recollect import InvalidInput, Memory, NotFound, Receipt, Scope
 from recollect.server.access.caller import Call
-from recollect.values.audit import Receipt
 from recollect.values.lesson import Owner
-from recollect.values.memory import Memory
-from recollect.values.scope import Scope
 from recollect.values.serialization import to_json
 
 IdempotencyKey = Annotated[
@@ -36,31 +34,23 @@ IdempotencyKey = Annotated[
 Stored = Mapping[str, Any]
 
 
-async def return_stored(stored: Stored, call: Call, **_: Any) -> Stored:
-    return stored
-
-
 @dataclass(frozen=True, slots=True)
 class Replay:
     """How the result of a write is stored under its key, and made again from that.
 
     `store` returns what is kept of the result, `restore` gets that, the call and the arguments of the route,
     and `place` returns the scope that the key belongs to. `when_done` returns the result of a request that is refused
-    because an earlier attempt has carried it out and ended without an answer.
+    because an earlier attempt has carried it out and ended without an answer. `restore` and `when_done` may be async.
     """
 
     store: Callable[[Any], Stored] = to_json
-    restore: Callable[..., Awaitable[Any]] = return_stored
+    restore: Callable[..., Any] = lambda stored, call, **_: stored
     place: Callable[[Scope], Scope] = lambda scope: scope
-    when_done: Callable[..., Awaitable[Any]] | None = None
-
-
-async def return_nothing(call: Call, **_: Any) -> None:
-    return None
+    when_done: Callable[..., Any] | None = None
 
 
 STORED = Replay()
-NO_CONTENT = Replay(when_done=return_nothing)
+NO_CONTENT = Replay(when_done=lambda call, **_: None)
 
 
 async def run_once(
@@ -82,12 +72,17 @@ async def run_once(
         except (NotFound, InvalidInput):
             if not is_repetition or replay.when_done is None:
                 raise
-            results.append(await replay.when_done(call, **(arguments or {})))
+            results.append(await settle(replay.when_done(call, **(arguments or {}))))
         return msgspec.to_builtins(replay.store(results[0]) or {}, enc_hook=str)
 
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).digest()
     stored, replayed = await call.engine.runtime.run_once(replay.place(call.scope), key, digest, work_and_store)
-    return (await replay.restore(stored, call, **(arguments or {})), True) if replayed else (results[0], False)
+    return (await settle(replay.restore(stored, call, **(arguments or {}))) if replayed else results[0]), replayed
+
+
+async def settle(result: Any) -> Any:
+    """Return a result that may have to be awaited."""
+    return await result if isawaitable(result) else result
 
 
 def store_id(result: Any) -> Stored:
@@ -97,9 +92,6 @@ def store_id(result: Any) -> Stored:
 def memory_replay(owner: Owner = "user") -> Replay:
     """Replay a memory as it is now; one that was forgotten since is not found."""
 
-    async def restore(stored: Stored, call: Call, **_: Any) -> Memory:
-        return await call.engine.memory(call.scope, stored["id"], owner=owner)
-
     async def find_changed(call: Call, memory: str = "", **_: Any) -> Memory:
         found = await call.engine.memory(call.scope, memory)
         if owner == "user":
@@ -108,15 +100,11 @@ def memory_replay(owner: Owner = "user") -> Replay:
         shared = await call.engine.memories(call.scope, key=found.key, status=None, owner="project")
         return next((each for each in shared if each.value == found.value), found)
 
-    return Replay(store_id, restore, when_done=find_changed)
-
-
-def store_counts(receipt: Any) -> Stored:
-    return {name: value for name, value in to_json(receipt).items() if name not in ("user", "session")}
-
-
-async def restore_receipt(stored: Stored, call: Call, **_: Any) -> Stored:
-    return {"user": call.scope.user, "session": call.scope.session, **stored}
+    return Replay(
+        store_id,
+        lambda stored, call, **_: call.engine.memory(call.scope, stored["id"], owner=owner),
+        when_done=find_changed,
+    )
 
 
 def place_beside(scope: Scope) -> Scope:
@@ -125,8 +113,9 @@ def place_beside(scope: Scope) -> Scope:
     return Scope(f"receipts of {name}", project=scope.project)
 
 
-async def make_empty_receipt(call: Call, **_: Any) -> Receipt:
-    return Receipt(call.scope.user, call.scope.session, datetime.now(UTC), {})
-
-
-RECEIPT_REPLAY = Replay(store_counts, restore_receipt, place_beside, make_empty_receipt)
+RECEIPT_REPLAY = Replay(
+    store=lambda receipt: {name: value for name, value in to_json(receipt).items() if name not in ("user", "session")},
+    restore=lambda stored, call, **_: {"user": call.scope.user, "session": call.scope.session, **stored},
+    place=place_beside,
+    when_done=lambda call, **_: Receipt(call.scope.user, call.scope.session, datetime.now(UTC), {}),
+)

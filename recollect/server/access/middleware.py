@@ -109,21 +109,18 @@ class RequestMiddleware:
         self._running += 1
         try:
             with self._traces.trace_request(current) if self._traces else nullcontext():
-                await (self._refuse(current) if self._is_full(scope["path"]) else self._run(current))
+                if 0 < self._most_requests < self._running and scope["path"] not in HEALTH:  # always answered
+                    busy = f"the server works on {self._most_requests} requests already; try again in a moment"
+                    refusal = error_response(429, "rate_limited", busy, Retry_After="1")
+                    await refusal(current.scope, current.receive, current.send)
+                else:
+                    await self._run(current)
         finally:
             self._running -= 1
             current.seconds = time.perf_counter() - started
             current.status = current.status or CLIENT_CLOSED
             for observe in self._observers:
                 observe(current)
-
-    def _is_full(self, path: str) -> bool:
-        """Return whether there is too much to do for one more request. Health is always answered."""
-        return 0 < self._most_requests < self._running and path not in HEALTH
-
-    async def _refuse(self, current: CurrentRequest) -> None:
-        busy = f"the server works on {self._most_requests} requests already; try again in a moment"
-        await error_response(429, "rate_limited", busy, Retry_After="1")(current.scope, current.receive, current.send)
 
     async def _run(self, current: CurrentRequest) -> None:
         """Run the application. The time limit ends when the response starts: a stream may take as long as it likes."""

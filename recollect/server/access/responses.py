@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import is_dataclass
 from functools import cache, reduce
 from operator import attrgetter, or_
@@ -58,12 +58,7 @@ PROBLEMS = {"missing": "is required", "extra_forbidden": "is not a field of this
 REPLAYED = {"Idempotent-Replayed": "true"}
 
 
-def encode_other(value: Any) -> Any:
-    """Return a value that msgspec has no encoding for as one that it has."""
-    return dict(value) if isinstance(value, Mapping) else str(value)
-
-
-ENCODER = msgspec.json.Encoder(enc_hook=encode_other)
+ENCODER = msgspec.json.Encoder(enc_hook=lambda value: dict(value) if isinstance(value, Mapping) else str(value))
 
 
 class Json(Response):
@@ -212,17 +207,12 @@ def describe_validation_error(error: RequestValidationError) -> Json:
             400, "invalid_request", f"the body is not JSON: {first['ctx']['error']}, at {first['loc'][-1]}"
         )
     # A parameter of the query is repeated, not numbered.
-    field = format_path(first["loc"][:2] if first["loc"][0] == "query" else first["loc"])
+    places = first["loc"][:2] if first["loc"][0] == "query" else first["loc"]
+    field = ""
+    for place in places[1:] or places:  # ("body", "turns", 0, "text") is turns[0].text
+        field += f"[{place}]" if isinstance(place, int) else f".{place}" if field else str(place)
     problem = PROBLEMS.get(first["type"]) or first["msg"].removeprefix("Value error, ")
     return error_response(400, "invalid_request", f"{field}: {problem}", field)
-
-
-def format_path(places: Sequence[Any]) -> str:
-    """Return `("body", "turns", 0, "text")` as `turns[0].text`."""
-    path = ""
-    for place in places[1:] or places:
-        path += f"[{place}]" if isinstance(place, int) else f".{place}" if path else str(place)
-    return path
 
 
 def unexpected_error_response(error: Exception, request_id: str) -> Json:

@@ -23,13 +23,10 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, G
 from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.responses import Response
 
-from recollect.engine import Engine
-from recollect.values.query import Context, Recall
-from recollect.values.work import Health
+from recollect import Context, Engine, Health, Recall
 
 if TYPE_CHECKING:
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.trace import Span, Tracer
+    from opentelemetry.trace import Tracer
 
     from recollect.server.access.middleware import CurrentRequest
 
@@ -54,14 +51,25 @@ class Traces:
     def trace_request(self, request: CurrentRequest) -> Iterator[None]:
         """Run a request in a span whose parent is the `traceparent` of the request, if it has one."""
         from opentelemetry.propagate import extract
-        from opentelemetry.trace import SpanKind
+        from opentelemetry.trace import SpanKind, Status, StatusCode
 
         parent = extract({name.decode("latin-1"): value.decode("latin-1") for name, value in request.scope["headers"]})
         with self._tracer.start_as_current_span(request.method, context=parent, kind=SpanKind.SERVER) as span:
             try:
                 yield
             finally:
-                describe_span(span, request)
+                # what is known only at the end of a request
+                span.update_name(f"{request.method} {request.route}")
+                span.set_attributes(
+                    {
+                        "http.request.method": request.method,
+                        "http.route": request.route,
+                        "http.response.status_code": request.status,
+                        "recollect.request_id": request.id,
+                    }
+                )
+                if request.status >= 500:
+                    span.set_status(Status(StatusCode.ERROR))
 
     def trace_call(self, name: str) -> AbstractContextManager[object]:
         """Return a span for a call of the engine. An exception's message may name a user, so it is not recorded."""
@@ -98,23 +106,6 @@ def observe_calls(engine: Engine, *observers: Callable[[str], AbstractContextMan
     return cast("Engine", ObservedEngine(engine, observers))
 
 
-def describe_span(span: Span, request: CurrentRequest) -> None:
-    """Set what is known only at the end of a request: its route and its status."""
-    from opentelemetry.trace import Status, StatusCode
-
-    span.update_name(f"{request.method} {request.route}")
-    span.set_attributes(
-        {
-            "http.request.method": request.method,
-            "http.route": request.route,
-            "http.response.status_code": request.status,
-            "recollect.request_id": request.id,
-        }
-    )
-    if request.status >= 500:
-        span.set_status(Status(StatusCode.ERROR))
-
-
 def read_traces(environ: Mapping[str, str] = os.environ) -> Traces | None:
     """Return traces as the environment configures them; None if it does not."""
     variable = next((name for name in TRACE_VARIABLES if environ.get(name)), None)
@@ -137,20 +128,14 @@ def make_traces() -> Traces:
 
     if isinstance(trace.get_tracer_provider(), TracerProvider):
         return Traces(trace.get_tracer("recollect"))
-    own = make_provider()
-    return Traces(own.get_tracer("recollect"), own.force_flush)
-
-
-def make_provider() -> TracerProvider:
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource
-    from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
     named = {} if os.environ.get("OTEL_SERVICE_NAME") else {"service.name": "recollect"}
-    provider = TracerProvider(resource=Resource.create(named))
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    return provider
+    own = TracerProvider(resource=Resource.create(named))
+    own.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    return Traces(own.get_tracer("recollect"), own.force_flush)
 
 
 # Metrics --------------------------------------------------------------------------------------------------------------
@@ -211,13 +196,8 @@ class Metrics:
             self._lag.set(work.lag)
             self._documents.labels("waiting").set(work.documents_waiting)
             self._documents.labels("failed").set(work.documents_failed)
-        return Response(generate_latest(find_registry(self._registry)), media_type=CONTENT_TYPE_LATEST)
-
-
-def find_registry(own: CollectorRegistry) -> CollectorRegistry:
-    """Return the registry of all processes, dead ones included; with a single process its own."""
-    if not os.environ.get(SHARED_FOLDER):
-        return own
-    shared = CollectorRegistry()
-    MultiProcessCollector(shared)  # type: ignore[no-untyped-call]
-    return shared
+        registry = self._registry
+        if os.environ.get(SHARED_FOLDER):  # of all processes, dead ones included
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)

@@ -10,62 +10,44 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 from starlette.responses import Response
 
-from recollect.apps.ask import teaching
-from recollect.apps.ask.charts import Theme, can_draw, draw_svg
+from recollect import DataSource, InvalidInput, Memory, NotFound, RecollectError, Scope, Turn
+from recollect.apps.ask import charts, teaching
 from recollect.apps.ask.corrections import Change
 from recollect.apps.ask.memory import can_see_turn, list_questions
 from recollect.apps.ask.patterns import normalize_question
 from recollect.apps.ask.question import MAX_ROWS as MAX_CSV_ROWS
 from recollect.apps.ask.question import Answer, Ask, Choice, list_offered
 from recollect.apps.ask.source_registry import View
-from recollect.apps.ask.wording import describe_row_count, format_cell, make_file_name, write_csv
-from recollect.errors import InvalidInput, NotFound, RecollectError, describe_missing_extra
+from recollect.apps.ask.wording import make_file_name, write_csv
 from recollect.server.access.caller import check_environment_use
 from recollect.server.access.responses import STATUS
-from recollect.server.console.ask_view import (
-    MAX_ROWS,
-    Exchange,
-    build_new_exchange,
-    highlight_sql,
-    is_empty_answer,
-    read_exchanges,
-    suggest_questions,
-)
+from recollect.server.console import ask_view
+from recollect.server.console.ask_view import MAX_ROWS, Exchange
+from recollect.server.console.handlers import Pages
 from recollect.server.console.render import HEADERS, redirect, render_page
 from recollect.server.console.visit import Visit, parse_number
-from recollect.values.conversation import Turn
-from recollect.values.data_source import DataSource
 from recollect.values.lesson import Owner
-from recollect.values.memory import Memory
-from recollect.values.scope import Scope
 
+pages = Pages()
 PAGE_TURNS = 60
 RECENT_QUESTIONS = 60  # read from the log
 SHOWN_QUESTIONS = 20  # of them, shown beside the conversation
-THEMES: tuple[Theme, Theme] = ("light", "dark")
+THEMES: tuple[charts.Theme, charts.Theme] = ("light", "dark")
 SVG = "image/svg+xml"
 NO_SOURCE: Mapping[str, Any] = {"view": None, "problem": "", "exchanges": [], "recent": [], "suggestions": []}
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The database and the session that a request is about."""
-
-    source: str
-    session: str
-
-
-def read_target(visit: Visit) -> Target:
-    if visit.form is None:
-        return Target(visit.query("source"), visit.query("session"))
-    return Target(visit.field("source", ""), visit.field("session", ""))
+def read_target(visit: Visit) -> tuple[str, str]:
+    """Return the database and the session that a request is about."""
+    read = visit.query if visit.form is None else visit.field
+    return read("source", ""), read("session", "")
 
 
 async def load_view(visit: Visit, source: str) -> tuple[View | None, str]:
@@ -77,47 +59,31 @@ async def load_view(visit: Visit, source: str) -> tuple[View | None, str]:
     return known.view(visit.role), ""
 
 
-def can_teach(visit: Visit, answer: Answer) -> bool:
-    return bool(answer.sql) and not answer.error and (visit.can("learn") or visit.can("learn_project"))
-
-
-def render_ask_page(visit: Visit, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
-    shared = {
-        "highlight_sql": highlight_sql,
-        "format_cell": format_cell,
-        "describe_row_count": describe_row_count,
-        "max_rows": MAX_ROWS,
-        "is_empty_answer": is_empty_answer,
-        "can_teach": can_teach,
-        "missing_charts": "" if can_draw() else describe_missing_extra("the chart", "charts", ["vl_convert"]),
-    }
-    return render_page(visit, template, {**shared, **values}, status)
-
-
 # The page -------------------------------------------------------------------------------------------------------------
 
 
+@pages.get("/ask")
 async def render_conversation(
-    visit: Visit, problem: str = "", status: int = 200, unsaved: Sequence[Exchange] = (), **typed: str
+    visit: Visit, *, problem: str = "", status: int = 200, unsaved: Sequence[Exchange] = (), **typed: str
 ) -> Response:
     """Return the whole page. `unsaved` are exchanges the log does not have; `typed` refills a form that failed."""
-    target = read_target(visit)
+    wanted, session = read_target(visit)
     sources = await visit.engine.sources.find(visit.scope("data_sources"))
-    turns, lost = await load_turns(visit, target.session)
-    source = choose_source(sources, target.source, turns)
-    unknown = f"There is no database {target.source!r} in this project." if target.source and source is None else ""
+    turns, lost = await load_turns(visit, session)
+    source = choose_source(sources, wanted, turns)
+    unknown = f"There is no database {wanted!r} in this project." if wanted and source is None else ""
     found = await load_conversation(visit, source.name, turns) if source else NO_SOURCE
     values = {
         **found,
         "sources": sources,
         "source": source,
-        "session": "" if lost else target.session,
+        "session": "" if lost else session,
         "problem": problem or unknown or lost or found["problem"],
         "exchanges": [*found["exchanges"], *unsaved],
         "other_messages": sum(turn.role == "user" for turn in turns) - len(found["exchanges"]),
         "typed": typed,
     }
-    return render_ask_page(visit, "ask.html", values, status)
+    return render_page(visit, "ask.html", values, status)
 
 
 async def load_turns(visit: Visit, session: str) -> tuple[list[Turn], str]:
@@ -153,12 +119,12 @@ async def load_conversation(visit: Visit, source: str, turns: Sequence[Turn]) ->
         "problem": "",
         "exchanges": exchanges,
         "recent": [each for each in recent if latest[normalize_question(each["question"])] is each][:SHOWN_QUESTIONS],
-        "suggestions": suggest_questions(view, visit.analyst.today()) if not exchanges else [],
+        "suggestions": ask_view.suggest_questions(view, visit.analyst.today()) if not exchanges else [],
     }
 
 
 def build_exchanges(turns: Sequence[Turn], source: str, view: View, ratings: Mapping[str, str]) -> list[Exchange]:
-    found = list(read_exchanges(turns))
+    found = list(ask_view.read_exchanges(turns))
     next_questions = [*(question.text for question, _, _ in found[1:]), None]
     return [
         replace(
@@ -174,12 +140,13 @@ def build_exchanges(turns: Sequence[Turn], source: str, view: View, ratings: Map
 # Asking ---------------------------------------------------------------------------------------------------------------
 
 
-async def ask_question(visit: Visit) -> Response:
+@pages.post("/ask/question")
+async def ask_question(visit: Visit, question: str = "", again: str = "") -> Response:
     """Answer a question, or a logged one again: "What about 2023?" in its standalone form, and one that was answered by
     a choice by the same choice."""
-    if not visit.field("again", ""):
+    if not again:
         return await respond(visit, visit.field("question").strip())
-    session, _, index = visit.field("again").rpartition("#")
+    session, _, index = again.rpartition("#")
     reply = str(parse_number("again", index, 0) + 1)
     *earlier, turn, answered = await visit.load_turns(session, reply, PAGE_TURNS)
     if choice := find_choice(earlier, (answered.data or {}).get("choice")):
@@ -194,25 +161,24 @@ def find_choice(turns: Sequence[Turn], wanted: object) -> Choice | None:
     return next((choice for data in replies for choice in list_offered(data) if choice.id == wanted), None)
 
 
-async def clarify(visit: Visit) -> Response:
+@pages.post("/ask/clarify")
+async def clarify(
+    visit: Visit, question: str, term: str, answer: str = "", choice: str = "", clarification: str = ""
+) -> Response:
     """Answer the question by the choice that was clicked, or learn what a word means and ask the question again."""
-    question = visit.field("question")
     scope, ask = make_ask(visit, question)
-    term, choice = visit.field("term"), visit.field("choice", "")
-    clarification = visit.field("clarification", "").rstrip("@")
 
-    async def answer() -> Answer:
-        if choice and clarification:
-            return await visit.analyst.choose(scope, ask, clarification, choice)
+    async def answer_question() -> Answer:
+        if choice and clarification.rstrip("@"):
+            return await visit.analyst.choose(scope, ask, clarification.rstrip("@"), choice)
         if choice:
             return await visit.analyst.clarify(scope, ask, term, choice)
-        meaning = visit.field("answer").strip()
-        if not meaning:
+        if not answer.strip():
             raise InvalidInput("answer", "is empty; choose a suggestion or describe the meaning")
-        own, can_share = visit.scope("learn", read_target(visit).session), visit.caller.can("learn_project")
-        return await visit.analyst.clarify(own, ask, term, meaning, may_share=can_share)
+        own, can_share = visit.scope("learn", read_target(visit)[1]), visit.caller.can("learn_project")
+        return await visit.analyst.clarify(own, ask, term, answer.strip(), may_share=can_share)
 
-    return await respond(visit, question, answer)
+    return await respond(visit, question, answer_question)
 
 
 async def respond(
@@ -223,14 +189,15 @@ async def respond(
     try:
         scope, ask = make_ask(visit, question)
         answered = await (answer_question() if answer_question else visit.analyst.answer(scope, ask))
-        exchange = await draw_chart(build_new_exchange(answered))
+        exchange = await draw_chart(ask_view.build_new_exchange(answered))
     except RecollectError as error:
         if visit.wants_fragment:
             raise
-        return await render_conversation(visit, visit.explain(error), STATUS.get(error.code, 500), question=question)
+        status = STATUS.get(error.code, 500)
+        return await render_conversation(visit, problem=visit.explain(error), status=status, question=question)
     answer = exchange.answer
     if visit.wants_fragment:
-        return render_ask_page(visit, "ask_new.html", {"exchange": exchange, "source_name": answer.source})
+        return render_page(visit, "ask_new.html", {"exchange": exchange, "source_name": answer.source})
     if exchange.turn is None:
         return await render_conversation(visit, unsaved=(exchange,))
     return redirect(
@@ -241,11 +208,11 @@ async def respond(
 def make_ask(visit: Visit, question: str) -> tuple[Scope, Ask]:
     """Return whose question it is, and the question. Callers that cannot act for a user ask without memory, as over
     HTTP."""
-    target, remembers = read_target(visit), visit.can("record")
-    scope = visit.scope("record", target.session) if remembers else visit.scope("ask")
+    (source, session), remembers = read_target(visit), visit.can("record")
+    scope = visit.scope("record", session) if remembers else visit.scope("ask")
     ask = Ask(
         question=question,
-        source=target.source or None,
+        source=source or None,
         role=visit.role,
         remembers=remembers,
         rows=MAX_ROWS,
@@ -258,23 +225,24 @@ def make_ask(visit: Visit, question: str) -> tuple[Scope, Ask]:
 async def draw_chart(exchange: Exchange) -> Exchange:
     """Return the exchange with images of its chart, where one suits and can be drawn."""
     chart = exchange.chart
-    if chart is None or not can_draw():
+    if chart is None or not charts.can_draw():
         return exchange
     # Drawing takes a tenth of a second: a thread keeps the server responsive.
-    images = {theme: await asyncio.to_thread(draw_svg, chart, theme) for theme in THEMES}
+    images = {theme: await asyncio.to_thread(charts.draw_svg, chart, theme) for theme in THEMES}
     encoded = {theme: base64.b64encode(svg.encode()).decode() for theme, svg in images.items()}
     return replace(exchange, images={theme: f"data:{SVG};base64,{image}" for theme, image in encoded.items()})
 
 
-async def add_source(visit: Visit) -> Response:
+@pages.post("/ask/source")
+async def add_source(visit: Visit, name: str, dsn: str) -> Response:
     """Connect a database. The address may hold a password, so it is never shown again."""
-    name, dsn = visit.field("name").strip(), visit.field("dsn").strip()
-    scope = visit.scope("put_data_source")
+    scope, name = visit.scope("put_data_source"), name.strip()
     try:
-        check_environment_use(visit.caller, dsn)
-        await visit.analyst.sources.add(scope, name, dsn)
+        check_environment_use(visit.caller, dsn.strip())
+        await visit.analyst.sources.add(scope, name, dsn.strip())
     except RecollectError as error:
-        return await render_conversation(visit, visit.explain(error), STATUS.get(error.code, 500), name=name)
+        status = STATUS.get(error.code, 500)
+        return await render_conversation(visit, problem=visit.explain(error), status=status, name=name)
     return redirect("ask", source=name, notice="source-added")
 
 
@@ -283,7 +251,7 @@ async def add_source(visit: Visit) -> Response:
 
 async def load_exchange(visit: Visit, session: str, turn: str) -> Exchange:
     """Return a logged exchange, if the caller may see its tables now."""
-    for _, reply, exchange in read_exchanges(await visit.load_turns(session, turn, 2)):
+    for _, reply, exchange in ask_view.read_exchanges(await visit.load_turns(session, turn, 2)):
         view, problem = await load_view(visit, exchange.answer.source)
         if view is None:
             raise NotFound(problem)
@@ -292,37 +260,38 @@ async def load_exchange(visit: Visit, session: str, turn: str) -> Exchange:
     raise NotFound("This message is not a database answer that you can see.")
 
 
-async def run_again(visit: Visit) -> Response:
+@pages.post("/ask/run")
+async def run_again(visit: Visit, session: str, turn: str) -> Response:
     """Run the SQL of a logged answer again, unchanged."""
-    exchange = await load_exchange(visit, visit.field("session"), visit.field("turn"))
-    answer, role = exchange.answer, visit.role
-    scope = visit.scope("ask")
+    exchange, scope, problem = await load_exchange(visit, session, turn), visit.scope("ask"), ""
+    answer = exchange.answer
     try:
-        _, rows = await visit.analyst.run(scope, answer.source, role, answer.sql, MAX_ROWS)
+        _, rows = await visit.analyst.run(scope, answer.source, visit.role, answer.sql, MAX_ROWS)
+        exchange = await draw_chart(replace(exchange, answer=replace(answer, rows=rows), is_logged=False))
     except RecollectError as error:
-        return render_ask_page(visit, "ask_run.html", {"exchange": exchange, "problem": visit.explain(error)})
-    new = replace(exchange, answer=replace(answer, rows=rows), is_logged=False)
-    return render_ask_page(visit, "ask_run.html", {"exchange": await draw_chart(new), "problem": ""})
+        problem = visit.explain(error)
+    return render_page(visit, "ask_run.html", {"exchange": exchange, "problem": problem})
 
 
-async def send_chart(visit: Visit) -> Response:
+@pages.get("/ask/chart")
+async def send_chart(visit: Visit, session: str = "", turn: str = "", theme: str = "light") -> Response:
     """Return the chart of a logged result as an SVG, for a light or a dark page."""
-    exchange = await load_exchange(visit, visit.query("session"), visit.query("turn"))
-    chart = exchange.chart
+    chart = (await load_exchange(visit, session, turn)).chart
     if chart is None:
         raise NotFound("This result has no chart.")
-    theme: Theme = "dark" if visit.query("theme") == "dark" else "light"
-    return Response(await asyncio.to_thread(draw_svg, chart, theme), media_type=SVG, headers=HEADERS)
+    drawn = await asyncio.to_thread(charts.draw_svg, chart, "dark" if theme == "dark" else "light")
+    return Response(drawn, media_type=SVG, headers=HEADERS)
 
 
-async def send_csv(visit: Visit) -> Response:
+@pages.get("/ask/csv")
+async def send_csv(visit: Visit, session: str = "", turn: str = "") -> Response:
     """Run the SQL of a logged answer again, as the caller may now, and return all of its rows as a CSV file."""
-    exchange = await load_exchange(visit, visit.query("session"), visit.query("turn"))
-    answer, role = exchange.answer, visit.role
+    exchange = await load_exchange(visit, session, turn)
+    answer = exchange.answer
     if not answer.sql:
         raise NotFound("This answer has no rows.")
     sql = answer.full_sql or answer.sql
-    _, rows = await visit.analyst.run(visit.scope("ask"), answer.source, role, sql, MAX_CSV_ROWS)
+    _, rows = await visit.analyst.run(visit.scope("ask"), answer.source, visit.role, sql, MAX_CSV_ROWS)
     headers = answer.headers if len(answer.headers) == len(rows.columns) else rows.columns
     name = quote(make_file_name(exchange.title, rows))
     sent = {"Content-Disposition": f"attachment; filename=result.csv; filename*=UTF-8''{name}"}
@@ -332,30 +301,24 @@ async def send_csv(visit: Visit) -> Response:
 # Teaching -------------------------------------------------------------------------------------------------------------
 
 
-async def correct_sql(visit: Visit) -> Response:
+@pages.post("/ask/correct")
+async def correct_sql(visit: Visit, question: str, sql: str, corrected: str, source: str = "") -> Response:
     """Learn from the difference between the generated and the corrected SQL."""
-    corrected = visit.field("corrected").strip()
-    done = await teaching.correct(visit.analyst, *read_taught(visit), corrected)
+    about = (visit.scope("learn"), source, visit.role, question, sql)
+    done = await teaching.correct(visit.analyst, *about, corrected.strip())
     return show_learned(visit, done.memories, done.correction.changes)
 
 
-def read_taught(visit: Visit) -> tuple[Scope, str, str, str, str]:
-    """Return the scope, database and role of somebody who teaches, and the question and SQL that it is about."""
-    question, sql = visit.field("question"), visit.field("sql")
-    return visit.scope("learn"), read_target(visit).source, visit.role, question, sql
+@pages.post("/ask/rate")
+async def rate_answer(visit: Visit, question: str, sql: str, good: str, source: str = "") -> Response:
+    about = (visit.scope("learn"), source, visit.role, question, sql)
+    return show_learned(visit, [await teaching.rate(visit.analyst, *about, good=good == "yes")])
 
 
-async def rate_answer(visit: Visit) -> Response:
-    memory = await teaching.rate(visit.analyst, *read_taught(visit), good=visit.field("good") == "yes")
-    return show_learned(visit, [memory])
-
-
-async def propose_example(visit: Visit) -> Response:
+@pages.post("/ask/example")
+async def propose_example(visit: Visit, question: str, sql: str, source: str = "") -> Response:
     """Propose an example for the whole project; callers who may change the project approve it at once."""
-    scope = visit.scope("learn_project")
-    example = await teaching.propose(
-        visit.analyst, scope, read_target(visit).source, visit.field("question").strip(), visit.field("sql")
-    )
+    example = await teaching.propose(visit.analyst, visit.scope("learn_project"), source, question.strip(), sql)
     if example.status == "pending" and visit.can("change_project"):
         example = await teaching.approve(visit.analyst, visit.scope("change_project"), example, good=True)
     return show_learned(visit, [example], owner="project")
@@ -365,21 +328,6 @@ def show_learned(
     visit: Visit, learned: Sequence[Memory], changes: Sequence[Change] = (), owner: Owner = "user"
 ) -> Response:
     """Show what was learned. Sending the form again learns nothing new."""
-    values = {"target": read_target(visit), "owner": owner, "learned": learned, "changes": changes}
-    return render_ask_page(visit, "ask_learned.html", values)
-
-
-GET_ROUTES = {
-    "/ask": render_conversation,
-    "/ask/chart": send_chart,
-    "/ask/csv": send_csv,
-}
-POST_ROUTES = {
-    "/ask/question": ask_question,
-    "/ask/clarify": clarify,
-    "/ask/run": run_again,
-    "/ask/correct": correct_sql,
-    "/ask/rate": rate_answer,
-    "/ask/example": propose_example,
-    "/ask/source": add_source,
-}
+    source, session = read_target(visit)
+    values = {"source": source, "session": session, "owner": owner, "learned": learned, "changes": changes}
+    return render_page(visit, "ask_learned.html", values)

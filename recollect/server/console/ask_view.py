@@ -12,15 +12,17 @@ from itertools import chain, islice, pairwise
 from secrets import token_hex
 from typing import Any
 
+from recollect.apps.ask import charts
 from recollect.apps.ask.answers import read_answer
-from recollect.apps.ask.charts import chart_answer, is_figures
 from recollect.apps.ask.interpret.explain import plural, singular
 from recollect.apps.ask.interpretation import is_clear
 from recollect.apps.ask.question import Answer
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.wording import EMPTY, EMPTY_ZH, format_cell
+from recollect.apps.ask.wording import EMPTY, EMPTY_ZH, describe_row_count, format_cell
+from recollect.errors import describe_missing_extra
 from recollect.server.console.render import get_ref_index
+from recollect.server.console.visit import Visit
 from recollect.values.conversation import Turn
 
 MAX_ROWS = 100  # rows on a page
@@ -56,7 +58,11 @@ class Exchange:
 
     @property
     def single_value(self) -> str | None:
-        return get_single_value(self.rows)
+        """The value of a result that is a single one."""
+        if self.rows is None or (len(self.rows.rows), len(self.rows.columns)) != (1, 1):
+            return None
+        text = format_cell(self.rows.rows[0][0])
+        return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1]}…"
 
     @property
     def has_table(self) -> bool:
@@ -67,7 +73,7 @@ class Exchange:
     def number_columns(self) -> set[int]:
         """The columns to align on the right."""
         rows = self.rows.rows if self.rows else ()
-        return {n for n, values in enumerate(zip(*rows, strict=True)) if is_figures(values)}
+        return {n for n, values in enumerate(zip(*rows, strict=True)) if charts.is_figures(values)}
 
     @property
     def choices(self) -> list[str]:
@@ -79,7 +85,14 @@ class Exchange:
 
     @property
     def summary(self) -> str:
-        return summarize(self.answer)
+        """The answer's sentence, without the rows or the clarifications that the page shows apart."""
+        text = self.answer.text.replace("**", "")
+        if self.answer.needs_clarification:
+            return text.partition("\n")[0]
+        for sentence in (self.answer.title, self.answer.explanation.rpartition("\n")[2].rstrip(".。 ")):
+            if sentence and (text.startswith(f"{sentence}:\n\n") or text == f"{sentence}: {self.single_value}"):
+                return sentence
+        return text
 
     @property
     def sql(self) -> str:
@@ -90,7 +103,7 @@ class Exchange:
         """The chart of the rows; None where none suits, or where the log has only some of the rows."""
         if self.rows is None or (self.is_logged and self.rows.is_truncated):
             return None
-        return chart_answer(self.answer)
+        return charts.chart_answer(self.answer)
 
 
 def build_new_exchange(answer: Answer) -> Exchange:
@@ -99,28 +112,6 @@ def build_new_exchange(answer: Answer) -> Exchange:
     index = get_ref_index(answer.ref)
     turn = int(index) if index else None
     return Exchange(answer, standalone or answer.question, index or token_hex(4), turn)
-
-
-def get_single_value(rows: Rows | None) -> str | None:
-    if rows is None or (len(rows.rows), len(rows.columns)) != (1, 1):
-        return None
-    text = format_cell(rows.rows[0][0])
-    return text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1]}…"
-
-
-def summarize(answer: Answer) -> str:
-    """Return the answer's sentence, without the rows or the clarifications that the page shows apart."""
-    text = answer.text.replace("**", "")
-    if answer.needs_clarification:
-        return text.partition("\n")[0]
-    explanation = answer.explanation.rpartition("\n")[2].rstrip(".。 ")
-    value = get_single_value(answer.rows)
-    is_value = value is not None and text == f"{explanation}: {value}"
-    return explanation if explanation and (is_value or text.startswith(f"{explanation}:\n\n")) else text
-
-
-def is_empty_answer(answer: Answer) -> bool:
-    return answer.text in (EMPTY, EMPTY_ZH)
 
 
 # SQL ------------------------------------------------------------------------------------------------------------------
@@ -147,6 +138,26 @@ def highlight_sql(sql: str) -> tuple[tuple[str, str], ...]:
     return tuple(
         (next((each for name, each in classes.items() if name in str(kind)), ""), text) for kind, text in tokens
     )
+
+
+def can_teach(visit: Visit, answer: Answer) -> bool:
+    return bool(answer.sql) and not answer.error and (visit.can("learn") or visit.can("learn_project"))
+
+
+def find_missing_charts() -> str:
+    """Return what is missing to draw charts."""
+    return "" if charts.can_draw() else describe_missing_extra("the chart", "charts", ["vl_convert"])
+
+
+TEMPLATE_NAMES: Mapping[str, Any] = {
+    "highlight_sql": highlight_sql,
+    "format_cell": format_cell,
+    "describe_row_count": describe_row_count,
+    "max_rows": MAX_ROWS,
+    "empty_answers": (EMPTY, EMPTY_ZH),
+    "can_teach": can_teach,
+    "find_missing_charts": find_missing_charts,
+}
 
 
 # The log --------------------------------------------------------------------------------------------------------------

@@ -15,17 +15,17 @@ from typing import Any, cast
 
 from starlette.responses import Response, StreamingResponse
 
+from recollect import Memory, NotFound, Turn
 from recollect.apps.chat.message import Answer, Ask
-from recollect.errors import NotFound
 from recollect.recall.rank import NEAR
 from recollect.server.access.responses import start_stream
-from recollect.server.console.render import HEADERS, get_ref_index, load_templates, redirect, render_page
-from recollect.server.console.visit import SAMPLE, Visit, parse_number
+from recollect.server.console.handlers import Pages, Values
+from recollect.server.console.render import HEADERS, get_ref_index, load_templates, redirect
+from recollect.server.console.visit import SAMPLE, Visit
 from recollect.values.audit import ExplainedHit
-from recollect.values.conversation import Turn
-from recollect.values.memory import Memory
 from recollect.values.query import Reach, explain_parts
 
+pages = Pages()
 PAGE_TURNS = 40
 TURNS_AFTER = 20  # shown after the message that a link points to
 PAGE_SESSIONS = 30
@@ -51,27 +51,25 @@ class Message:
         return self.turn.data or {}
 
 
-async def show_chat(visit: Visit) -> Response:
-    session, at = visit.query("session"), visit.query("at")
-    shown = parse_number("sessions", visit.query("sessions"), 0) + PAGE_SESSIONS
-    sessions = await visit.engine.conversations(visit.scope("history"), limit=min(shown, MAX_SESSIONS))
-    current = await visit.engine.conversation(visit.scope("history", session)) if session else None
-    turns: list[Turn] = []
-    if session:
-        before = parse_number("at", at, 0) + TURNS_AFTER if at else None
-        turns = await visit.engine.history(visit.scope("history", session), limit=PAGE_TURNS, before=before)
-    values = {
+@pages.get("/chat", "chat.html")
+async def show_chat(
+    visit: Visit, session: str = "", at: int | None = None, sessions: int = 0, reach: str = "auto"
+) -> Values:
+    shown, scope = sessions + PAGE_SESSIONS, visit.scope("history", session)
+    listed = await visit.engine.conversations(visit.scope("history"), limit=min(shown, MAX_SESSIONS))
+    before = None if at is None else at + TURNS_AFTER
+    turns = await visit.engine.history(scope, limit=PAGE_TURNS, before=before) if session else []
+    return {
         "session": session,
-        "current": current,
-        "sessions": sessions,
-        "more_sessions": shown if len(sessions) == shown < MAX_SESSIONS else None,
+        "current": await visit.engine.conversation(scope) if session else None,
+        "sessions": listed,
+        "more_sessions": shown if len(listed) == shown < MAX_SESSIONS else None,
         "messages": await build_messages(visit, turns),
         "first_index": turns[0].index if turns else None,
-        "reach": visit.query("reach", "auto"),
+        "reach": reach,
         "is_sample": visit.selection == SAMPLE,
         "remembered": [] if session else await visit.engine.memories(visit.scope("memories"), limit=SHOWN_MEMORIES),
     }
-    return render_page(visit, "chat.html", values)
 
 
 async def build_messages(visit: Visit, turns: Sequence[Turn]) -> list[Message]:
@@ -91,16 +89,13 @@ def read_memory_use(turn: Turn) -> Mapping[str, Any]:
     return {name: value for name, value in items if isinstance(value, MEMORY_USE_TYPES.get(name, object))}
 
 
-async def send_message(visit: Visit) -> Response:
+@pages.post("/chat/send")
+async def send_message(
+    visit: Visit, message: str, memory: bool, history: bool, session: str = "", reach: str = "auto"
+) -> Response:
     """Answer a message: as a stream of events for a script, else with a redirect to the page that shows it."""
-    ask = Ask(
-        visit.field("message"),
-        cast("Reach", visit.field("reach", "auto")),
-        None,
-        visit.is_checked("memory"),
-        visit.is_checked("history"),
-    )
-    scope = visit.scope("record", visit.field("session", ""))
+    ask = Ask(message, cast("Reach", reach), None, memory, history)
+    scope = visit.scope("record", session)
     if EVENT_STREAM in visit.request.headers.get("accept", ""):
         pieces = await start_stream(visit.assistant.stream(scope, ask))
         events = (await encode_event(visit, piece) async for piece in pieces)
@@ -110,41 +105,32 @@ async def send_message(visit: Visit) -> Response:
 
 
 async def encode_event(visit: Visit, piece: str | Answer) -> bytes:
-    name = "delta"
-    data: dict[str, Any] = {"text": piece}
+    """Return a piece of the reply, or at its end the message and the reply as HTML, as the page shows them."""
+    name, data = "delta", dict[str, Any](text=piece)
     if isinstance(piece, Answer):
-        html = await render_answer(visit, piece)
+        if piece.ref is None:
+            reply = Turn("assistant", piece.response, session=piece.session)
+            messages = [Message(reply, memory_use={"notes": piece.memory.notes})]
+        else:
+            index = int(get_ref_index(piece.ref))
+            turns = await visit.engine.history(visit.scope("history", piece.session), limit=2, before=index + 1)
+            messages = [Message(turn, (), read_memory_use(turn), turn.index == index) for turn in turns]
+        template = load_templates().get_template("chat_messages.html")
+        html = template.render(visit=visit, messages=messages, is_new=True)
         name, data = "done", {"session": piece.session, "html": html, "suggestions": list(piece.suggestions)}
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode(errors="replace")
 
 
-async def render_answer(visit: Visit, answer: Answer) -> str:
-    """Return the message and its reply as HTML, as the page shows them."""
-    if answer.ref is None:
-        reply = Turn("assistant", answer.response, session=answer.session)
-        messages = [Message(reply, memory_use={"notes": answer.memory.notes})]
-    else:
-        index = int(get_ref_index(answer.ref))
-        turns = await visit.engine.history(visit.scope("history", answer.session), limit=2, before=index + 1)
-        messages = [Message(turn, (), read_memory_use(turn), turn.index == index) for turn in turns]
-    return load_templates().get_template("chat_messages.html").render(visit=visit, messages=messages, is_new=True)
-
-
-async def show_why(visit: Visit) -> Response:
+@pages.get("/chat/why", "chat_why.html")
+async def show_why(visit: Visit, session: str = "", turn: str = "") -> Values:
     """Show what was recalled for an answer, which of it was used, and what it cost."""
-    turn = (await visit.load_turns(visit.query("session"), visit.query("turn"), 1))[-1]
-    use = read_memory_use(turn)
+    reply = (await visit.load_turns(session, turn, 1))[-1]
+    use = read_memory_use(reply)
     explanation = None
     if use.get("request_id"):
         with suppress(NotFound):  # expired
             explanation = await visit.engine.explain(visit.scope("explain"), use["request_id"])
-    values = {
-        "turn": turn,
-        "use": use,
-        "explanation": explanation,
-        "describe_match": describe_match,
-    }
-    return render_page(visit, "chat_why.html", values)
+    return {"turn": reply, "use": use, "explanation": explanation, "describe_match": describe_match}
 
 
 def describe_match(hit: ExplainedHit) -> str:
@@ -155,29 +141,26 @@ def describe_match(hit: ExplainedHit) -> str:
     return "; ".join([*reasons, *explain_parts(hit.parts)]) or "nothing better was found"
 
 
-async def show_learned(visit: Visit) -> Response:
+@pages.get("/chat/learned", "chat_learned.html")
+async def show_learned(visit: Visit, session: str = "", turn: str = "") -> Values:
     """Show what was learned from a message, once the worker is done with it."""
-    turn = (await visit.load_turns(visit.query("session"), visit.query("turn"), 1))[-1]
+    message = (await visit.load_turns(session, turn, 1))[-1]
     scope = visit.scope("memories")
     if visit.caller.settings.enabled:
         # After the timeout the work goes on; the page shows what there is by then.
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(visit.engine.settle(scope)), LEARNING_SECONDS)
     memories = await visit.engine.memories(scope, status=None, limit=MAX_MEMORIES)
-    learned = [memory for memory in memories if turn.ref in memory.refs]
-    return render_page(visit, "chat_learned.html", {"learned": learned})
+    return {"learned": [memory for memory in memories if message.ref in memory.refs]}
 
 
-async def rename_session(visit: Visit) -> Response:
-    session = visit.field("session")
-    await visit.engine.rename(visit.scope("record", session), visit.field("name"))
+@pages.post("/chat/rename")
+async def rename_session(visit: Visit, session: str, name: str) -> Response:
+    await visit.engine.rename(visit.scope("record", session), name)
     return redirect("chat", session=session, notice="renamed")
 
 
+@pages.post("/chat/forget")
 async def forget_session(visit: Visit) -> Response:
     await visit.engine.forget(visit.scope("forget", visit.require_session()))
     return redirect("chat", notice="forgotten")
-
-
-GET_ROUTES = {"/chat": show_chat, "/chat/why": show_why, "/chat/learned": show_learned}
-POST_ROUTES = {"/chat/send": send_message, "/chat/rename": rename_session, "/chat/forget": forget_session}

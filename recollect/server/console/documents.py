@@ -12,26 +12,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
+from recollect import Document, InvalidInput, NotFound, Passage, RecollectError, Scope, Upload
 from recollect.apps.documents.librarian import Entry, load_entries
 from recollect.apps.documents.question import MAX_DOCUMENTS, TOP_K, TOP_MEMORIES, Answered, Question, Source
-from recollect.errors import InvalidInput, NotFound, RecollectError
 from recollect.learning.document_turns import CITATION, HOST, IN_BRACKETS
 from recollect.server.access.caller import read_chunks
 from recollect.server.access.responses import STATUS
+from recollect.server.console.handlers import Pages, Values
 from recollect.server.console.render import FOLDER, format_pages, get_ref_index, redirect, render_html, render_page
-from recollect.server.console.visit import Visit, parse_number
-from recollect.values.document import MAX_CHUNK_HITS, Document, Passage, Upload
+from recollect.server.console.visit import Visit
+from recollect.values.document import MAX_CHUNK_HITS
 from recollect.values.identity import Action
 from recollect.values.lesson import Owner
 from recollect.values.query import MAX_QUERY_CHARS
-from recollect.values.scope import Scope
 
+pages = Pages()
 CONTEXT_CHARS = 1_200  # shown on either side of a citation
 EXCERPT_CHARS = 3_000  # shown where nothing is cited
 WORD_CHARS = 80  # an excerpt is shortened by at most this much, so that it starts and ends with a whole word
@@ -171,13 +171,28 @@ UPLOAD_PATH = "/console/documents/add"  # its body may be as large as a document
 # The page -------------------------------------------------------------------------------------------------------------
 
 
-async def show_documents(visit: Visit) -> Response:
-    session = visit.query("session")
-    listed = await load_list(visit)
+@pages.get("/documents", "documents.html")
+async def show_documents(
+    visit: Visit,
+    session: str = "",
+    before: int = 0,
+    after: str = "",
+    only: str = "",
+    top: int = TOP_K,
+    history: str = "",
+    memory: str = "",
+) -> Values:
+    """Show a session, and the list of documents. The last four arguments say how its last question was asked, for
+    browsers without scripts."""
+    listed, scope = await load_list(visit, after, only), visit.scope("history", session)
     sessions = await visit.engine.conversations(visit.scope("history"), limit=RECENT_SESSIONS, host=HOST)
-    logged = await load_page_entries(visit, session) if session else []
+    logged: list[Entry] = []
+    if session:
+        turns = await visit.engine.history(scope, limit=PAGE_TURNS, before=before or None)
+        with report_unreadable():
+            logged = await load_entries(visit.engine, scope, turns, previews=False)
     documents = await load_cited_documents(visit, [entry.answered for entry in logged])
-    values = {
+    return listed | {
         "session": session,
         "sessions": sessions,
         "exchanges": [
@@ -189,22 +204,12 @@ async def show_documents(visit: Visit) -> Response:
             for entry in logged
         ],
         "before": logged[0].question.index if logged else None,
-        # how the last question was asked, for browsers without scripts
-        "top": parse_number("top", visit.query("top"), TOP_K),
+        "top": top,
         "max_top": MAX_CHUNK_HITS,
         "max_chars": MAX_QUERY_CHARS,
-        "history": visit.query("history") != "off",
-        "memory": visit.query("memory") != "off",
+        "history": history != "off",
+        "memory": memory != "off",
     }
-    return render_page(visit, "documents.html", values | listed)
-
-
-async def load_page_entries(visit: Visit, session: str) -> list[Entry]:
-    scope = visit.scope("history", session)
-    before = parse_number("before", visit.query("before"), 0) or None
-    turns = await visit.engine.history(scope, limit=PAGE_TURNS, before=before)
-    with report_unreadable():
-        return await load_entries(visit.engine, scope, turns, previews=False)
 
 
 @contextmanager
@@ -226,63 +231,72 @@ async def load_cited_documents(visit: Visit, answers: Sequence[Answered]) -> dic
 # Asking ---------------------------------------------------------------------------------------------------------------
 
 
-async def ask(visit: Visit) -> Response:
+@pages.post("/documents/ask")
+async def ask(
+    visit: Visit,
+    memory: bool,
+    history: bool,
+    question: str = "",
+    example: str = "",
+    session: str = "",
+    top: int = TOP_K,
+) -> Response:
     """Answer a question: with the exchange alone for a script, else with a redirect to the page that shows it."""
-    question = read_question(visit)
-    answered = await visit.librarian.query(visit.scope("record", visit.field("session", "")), question)
+    asked = Question(
+        question.strip() or example,
+        documents=tuple(map(str, visit.field_list("document"))) or None,
+        top_k=top,
+        top_memories=TOP_MEMORIES if memory else 0,
+        include_history=history,
+    )
+    answered = await visit.librarian.query(visit.scope("record", session), asked)
     if not visit.wants_fragment:
         return redirect(
             "documents",
             session=answered.session,
-            only=",".join(map(str, question.documents or ())),
-            history="" if question.include_history else "off",
-            memory="" if question.top_memories else "off",
-            top="" if question.top_k == TOP_K else str(question.top_k),
+            only=",".join(map(str, asked.documents or ())),
+            history="" if history else "off",
+            memory="" if memory else "off",
+            top="" if top == TOP_K else str(top),
         )
     documents = await load_cited_documents(visit, [answered])
     memories = [each.id for each in answered.memories]
-    exchange = build_exchange(question.query, None, answered, documents, memories, is_newest=True)
+    exchange = build_exchange(asked.query, None, answered, documents, memories, is_newest=True)
     return render_html("documents_exchanges.html", visit=visit, exchanges=[exchange])
 
 
-def read_question(visit: Visit) -> Question:
-    return Question(
-        visit.field("question", "").strip() or visit.field("example", ""),
-        documents=tuple(map(str, visit.field_list("document"))) or None,
-        top_k=parse_number("top", visit.field("top", ""), TOP_K),
-        top_memories=TOP_MEMORIES if visit.is_checked("memory") else 0,
-        include_history=visit.is_checked("history"),
-    )
-
-
-async def show_sources(visit: Visit) -> Response:
+@pages.get("/documents/sources", "documents_sources.html")
+async def show_sources(visit: Visit, session: str = "", turn: int = 0) -> Values:
     """Show the passages and memories found for an answer, and which of them it used."""
-    session, turn = visit.query("session"), parse_number("turn", visit.query("turn"), 0)
     with report_unreadable():
         answered = await visit.librarian.again(visit.scope("history", session), f"{session}#{turn}")
-    documents = await load_cited_documents(visit, [answered])
-    return render_page(visit, "documents_sources.html", {"answered": answered, "turn": turn, "documents": documents})
+    return {"answered": answered, "turn": turn, "documents": await load_cited_documents(visit, [answered])}
 
 
 # One document ---------------------------------------------------------------------------------------------------------
 
 
-async def show_document(visit: Visit) -> Response:
+@pages.get("/documents/one", "document.html")
+async def show_document(
+    visit: Visit,
+    id: str = "",  # noqa: A002 - as in the address
+    from_: int = 0,
+    to: int = 0,
+    at: int | None = None,
+    session: str = "",
+    turn: str = "",
+) -> Values:
     """Show a part of a document with the cited passage marked; without a citation, from its beginning."""
     try:
-        document = await visit.engine.documents.get(visit.scope("documents"), visit.query("id"))
+        document = await visit.engine.documents.get(visit.scope("documents"), id)
     except NotFound:
         raise NotFound("This document no longer exists.") from None
-    start, end = (parse_number(name, visit.query(name), 0) for name in ("from", "to"))
-    position = parse_number("at", visit.query("at"), 0) if visit.query("at") else None
-    here = {"id": document.id, "session": visit.query("session"), "turn": visit.query("turn")}
-    if end > start:
-        here |= {"from": start, "to": end}
-    excerpt = await load_excerpt(visit, document, start, end, position)
-    return render_page(visit, "document.html", {"document": document, "here": here} | excerpt)
+    cited = {"from": from_, "to": to} if to > from_ else {}
+    here = {"id": document.id, "session": session, "turn": turn, **cited}
+    return {"document": document, "here": here} | await load_excerpt(visit, document, from_, to, at)
 
 
-async def load_excerpt(visit: Visit, document: Document, start: int, end: int, position: int | None) -> dict[str, Any]:
+async def load_excerpt(visit: Visit, document: Document, start: int, end: int, position: int | None) -> Values:
     """Return what the viewer shows. Pages and headings are those of the cited passage where it is in view."""
     if document.status != "processed" or not document.characters:
         return {"excerpt": None}
@@ -306,14 +320,13 @@ async def load_excerpt(visit: Visit, document: Document, start: int, end: int, p
 # The list of documents, uploads and deletion --------------------------------------------------------------------------
 
 
-async def load_list(visit: Visit) -> dict[str, Any]:
+async def load_list(visit: Visit, after: str = "", only: str = "") -> Values:
     """Return the values that the list of documents needs."""
-    after = visit.query("after")
     found = await visit.engine.documents.find(visit.scope("documents"), limit=PAGE_DOCUMENTS + 1, after=after or None)
     listed, waiting = found[:PAGE_DOCUMENTS], ("pending", "processing")
     return {
         "documents": listed,
-        "only": visit.query("only").split(","),
+        "only": only.split(","),
         "more": str(found[PAGE_DOCUMENTS - 1].id) if len(found) > PAGE_DOCUMENTS else "",
         "after": after,
         "is_processing": any(each.status in waiting for each in listed),
@@ -323,13 +336,15 @@ async def load_list(visit: Visit) -> dict[str, Any]:
     }
 
 
-async def show_list(visit: Visit) -> Response:
-    return render_page(visit, "documents_list_page.html", await load_list(visit))
+@pages.get("/documents/list", "documents_list_page.html")
+async def show_list(visit: Visit, after: str = "", only: str = "") -> Values:
+    return await load_list(visit, after, only)
 
 
-async def upload(visit: Visit) -> Response:
+@pages.post(UPLOAD_PATH.removeprefix("/console"), files=MAX_FILES)
+async def upload(visit: Visit, shared: bool) -> Response:
     """Add the files of a form. One that is refused does not stop the others."""
-    owner, action = OWNERS[visit.is_checked("shared")]
+    owner, action = OWNERS[shared]
     scope = visit.scope(action)
     results = [(file.filename, await add_file(visit, scope, file, owner)) for file in visit.files("file")]
     if not results:
@@ -337,7 +352,9 @@ async def upload(visit: Visit) -> Response:
     problem = next((each for _, each in results if each), None)
     if problem:
         return render_page(visit, "documents_uploaded.html", {"results": results}, STATUS.get(problem.code, 500))
-    return await show_list(visit) if visit.wants_fragment else redirect("documents", notice="added")
+    if not visit.wants_fragment:
+        return redirect("documents", notice="added")
+    return render_page(visit, "documents_list_page.html", await load_list(visit))
 
 
 async def add_file(visit: Visit, scope: Scope, file: UploadFile, owner: Owner) -> RecollectError | None:
@@ -352,31 +369,17 @@ async def add_file(visit: Visit, scope: Scope, file: UploadFile, owner: Owner) -
     return None
 
 
+@pages.post("/documents/example")
 async def add_example(visit: Visit) -> Response:
-    await visit.engine.documents.add(
-        visit.scope("add_document"), Upload(EXAMPLE_NAME, FOLDER / "pages" / "example_document.md")
-    )
+    example = Upload(EXAMPLE_NAME, FOLDER / "pages" / "example_document.md")
+    await visit.engine.documents.add(visit.scope("add_document"), example)
     return redirect("documents", notice="added")
 
 
-async def delete_document(visit: Visit) -> Response:
+@pages.post("/documents/drop", "documents_list_page.html")
+async def delete_document(visit: Visit, id: str) -> Values:  # noqa: A002 - the field's name
     """Delete a document, and show the receipt: the number of rows deleted."""
-    document = await visit.engine.documents.get(visit.scope("documents"), visit.field("id"))
+    document = await visit.engine.documents.get(visit.scope("documents"), id)
     scope = visit.scope("drop_document" if document.owner == "user" else "change_documents")
-    receipt = await visit.librarian.drop(scope, visit.field("id"), owner=document.owner)
-    values = {"document": document, "receipt": receipt}
-    return render_page(visit, "documents_list_page.html", await load_list(visit) | values)
-
-
-GET_ROUTES = {
-    "/documents": show_documents,
-    "/documents/sources": show_sources,
-    "/documents/one": show_document,
-    "/documents/list": show_list,
-}
-POST_ROUTES = {
-    "/documents/ask": ask,
-    "/documents/add": upload,
-    "/documents/example": add_example,
-    "/documents/drop": delete_document,
-}
+    receipt = await visit.librarian.drop(scope, id, owner=document.owner)
+    return await load_list(visit) | {"document": document, "receipt": receipt}

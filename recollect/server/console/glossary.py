@@ -9,22 +9,33 @@ from dataclasses import replace
 from starlette.responses import Response
 
 from recollect.errors import InvalidInput, NotFound
+from recollect.server.console.handlers import Pages, Values
 from recollect.server.console.render import redirect, render_page
-from recollect.server.console.visit import Visit, parse_choice, parse_number
+from recollect.server.console.visit import Visit, parse_choice
 from recollect.values.term import KINDS, MAX_TERMS, Term, TermKind
 
+pages = Pages()
 PAGE_TERMS = 30  # each "Show more" adds as many
 MAX_PENDING = 50
 MAX_FILE_BYTES = 5_000_000
 EMPTY_FORM = {"name": "", "kind": "glossary", "description": "", "synonyms": "", "sql": ""}
 
 
-async def render_glossary(visit: Visit, typed: Mapping[str, str] = EMPTY_FORM, problem: str = "") -> Response:
+@pages.get("/terms", "glossary.html")
+async def render_glossary(
+    visit: Visit,
+    q: str = "",
+    kind: str = "",
+    word: str = "",
+    shown: int = PAGE_TERMS,
+    example: str = "",
+    *,
+    typed: Mapping[str, str] = EMPTY_FORM,
+    problem: str = "",
+) -> Response:
     """Return the page. `typed` fills the form that adds a term; `problem` says why it was refused."""
-    search, kind, word = visit.query("q").strip(), visit.query("kind"), visit.query("word").strip()
-    limit = min(parse_number("shown", visit.query("shown"), PAGE_TERMS), MAX_TERMS - 1) or PAGE_TERMS
+    search, word, limit = q.strip(), word.strip(), min(shown, MAX_TERMS - 1) or PAGE_TERMS
     terms = await load_terms(visit, search, kind, limit + 1)
-    resolution = await visit.engine.resolve(visit.scope("resolve"), word) if word else None
     pending = await visit.engine.memories(
         visit.scope("memories_project"),
         kinds=("definition", "terminology"),
@@ -38,11 +49,11 @@ async def render_glossary(visit: Visit, typed: Mapping[str, str] = EMPTY_FORM, p
         "word": word,
         "terms": terms[:limit],
         "more": limit + PAGE_TERMS if len(terms) > limit else None,
-        "resolution": resolution,
+        "resolution": await visit.engine.resolve(visit.scope("resolve"), word) if word else None,
         "pending": pending,
         "typed": typed,
         "problem": problem,
-        "is_example": bool(visit.query("example")),
+        "is_example": bool(example),
     }
     return render_page(visit, "glossary.html", values, 400 if problem else 200)
 
@@ -62,65 +73,64 @@ async def find_term(visit: Visit, name: str, kind: TermKind) -> Term | None:
     return next((term for term in terms if term.name == name), None)
 
 
-def fill_term(term: Term, typed: Mapping[str, str]) -> Term:
+def fill_term(term: Term, description: str, synonyms: str, sql: str) -> Term:
     """Return the term with the definition, synonyms (one per line) and SQL of a form."""
-    synonyms = tuple(filter(None, (line.strip() for line in typed["synonyms"].splitlines())))
-    return replace(term, description=typed["description"].strip(), synonyms=synonyms, sql=typed["sql"].strip() or None)
+    lines = tuple(filter(None, (line.strip() for line in synonyms.splitlines())))
+    return replace(term, description=description.strip(), synonyms=lines, sql=sql.strip() or None)
 
 
-async def add_term(visit: Visit) -> Response:
-    typed = {name: visit.field(name, "") for name in EMPTY_FORM}
-    scope, name = visit.project_scope("put_term"), typed["name"].strip()
+@pages.post("/terms/add")
+async def add_term(
+    visit: Visit, name: str = "", kind: str = "", description: str = "", synonyms: str = "", sql: str = ""
+) -> Response:
+    typed = {"name": name, "kind": kind, "description": description, "synonyms": synonyms, "sql": sql}
+    scope = visit.project_scope("put_term")
     try:
-        kind = parse_choice("kind", typed["kind"], KINDS)
-        if name and await find_term(visit, name, kind):
-            raise InvalidInput("name", f"{name!r} already exists; search for it and change it")
-        term = await visit.engine.terms.put(scope, fill_term(Term(typed["name"], kind), typed))
+        chosen = parse_choice("kind", kind, KINDS)
+        if name.strip() and await find_term(visit, name.strip(), chosen):
+            raise InvalidInput("name", f"{name.strip()!r} already exists; search for it and change it")
+        term = await visit.engine.terms.put(scope, fill_term(Term(name, chosen), description, synonyms, sql))
     except InvalidInput as error:  # show the form again with what was typed
-        return await render_glossary(visit, typed, visit.explain(error))
+        return await render_glossary(visit, typed=typed, problem=visit.explain(error))
     return redirect("terms", q=term.name, kind=term.kind, notice="saved")
 
 
-async def change_term(visit: Visit) -> Response:
-    """Change the definition, synonyms and SQL of a term; its other data stays."""
-    kind, scope = parse_choice("kind", visit.field("kind"), KINDS), visit.project_scope("put_term")
-    term = await find_term(visit, visit.field("name"), kind)
+@pages.post("/terms/change")
+async def change_term(
+    visit: Visit,
+    name: str,
+    kind: str,
+    description: str = "",
+    synonyms: str = "",
+    sql: str = "",
+    q: str = "",
+    of: str = "",
+) -> Response:
+    """Change the definition, synonyms and SQL of a term; its other data stays. `q` and `of` filter the list."""
+    scope = visit.project_scope("put_term")
+    term = await find_term(visit, name, parse_choice("kind", kind, KINDS))
     if term is None:
-        raise NotFound(f"The term {visit.field('name')!r} no longer exists.")
-    typed = {name: visit.field(name, "") for name in ("description", "synonyms", "sql")}
-    await visit.engine.terms.put(scope, fill_term(term, typed))
-    return redirect("terms", q=visit.field("q", ""), kind=visit.field("of", ""), notice="saved")
+        raise NotFound(f"The term {name!r} no longer exists.")
+    await visit.engine.terms.put(scope, fill_term(term, description, synonyms, sql))
+    return redirect("terms", q=q, kind=of, notice="saved")
 
 
-async def remove_term(visit: Visit) -> Response:
-    scope, kind = visit.project_scope("drop_term"), parse_choice("kind", visit.field("kind"), KINDS)
-    await visit.engine.terms.drop(scope, visit.field("name"), kind=kind)
-    return redirect("terms", q=visit.field("q", ""), kind=visit.field("of", ""), notice="dropped")
+@pages.post("/terms/drop")
+async def remove_term(visit: Visit, name: str, kind: str, q: str = "", of: str = "") -> Response:
+    await visit.engine.terms.drop(visit.project_scope("drop_term"), name, kind=parse_choice("kind", kind, KINDS))
+    return redirect("terms", q=q, kind=of, notice="dropped")
 
 
-async def import_terms(visit: Visit) -> Response:
+@pages.post("/terms/import", "glossary_imported.html", files=1)
+async def import_terms(visit: Visit, replace: bool, source: str = "") -> Values:
     """Import a file or its text. Reloading the answer imports it again, which changes nothing."""
     scope = visit.project_scope("import_ontology")
-    report = await visit.engine.terms.load(scope, await read_import(visit), replace=visit.is_checked("replace"))
-    return render_page(visit, "glossary_imported.html", {"report": report})
-
-
-async def read_import(visit: Visit) -> str:
-    if not (files := visit.files("file")):
-        return visit.field("source", "")
-    content = await files[0].read(MAX_FILE_BYTES + 1)
-    if len(content) > MAX_FILE_BYTES:
-        raise InvalidInput("file", f"is larger than {MAX_FILE_BYTES // 1_000_000} MB")
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        raise InvalidInput("file", "is not UTF-8 text; save it as YAML or JSON") from None
-
-
-GET_ROUTES = {"/terms": render_glossary}
-POST_ROUTES = {
-    "/terms/add": add_term,
-    "/terms/change": change_term,
-    "/terms/drop": remove_term,
-    "/terms/import": import_terms,
-}
+    for file in visit.files("file"):
+        content = await file.read(MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
+            raise InvalidInput("file", f"is larger than {MAX_FILE_BYTES // 1_000_000} MB")
+        try:
+            source = content.decode()
+        except UnicodeDecodeError:
+            raise InvalidInput("file", "is not UTF-8 text; save it as YAML or JSON") from None
+    return {"report": await visit.engine.terms.load(scope, source, replace=replace)}

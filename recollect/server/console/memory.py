@@ -10,20 +10,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from functools import partial
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from starlette.responses import Response
 
-from recollect.errors import InvalidInput, NotFound
+from recollect import Context, InvalidInput, Lesson, Memory, NotFound, Query, Scope, Turn
+from recollect.server.console.handlers import Pages, Values
 from recollect.server.console.render import link, redirect_back, render_page
 from recollect.server.console.visit import Visit, parse_choice, parse_number
-from recollect.values.conversation import Turn
 from recollect.values.identity import Action
-from recollect.values.lesson import IMPORTANCE, Lesson, Owner
-from recollect.values.memory import ALWAYS_ON, Memory, MemoryKind, Status, list_versions
-from recollect.values.query import Context, Query, Reach
-from recollect.values.scope import Scope
+from recollect.values.lesson import IMPORTANCE, Owner
+from recollect.values.memory import ALWAYS_ON, MemoryKind, Status, list_versions
+from recollect.values.query import Reach
 
+pages = Pages()
 CURRENT: tuple[Status, ...] = ("active", "pending")
 STATUSES: Mapping[str, Sequence[Status] | None] = {  # by their name in the address
     "": CURRENT,
@@ -31,25 +31,6 @@ STATUSES: Mapping[str, Sequence[Status] | None] = {  # by their name in the addr
     "ended": ("superseded", "retracted"),
     "all": None,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """The values a memory had, newest first. `related` have the same key but are independent, as notes are."""
-
-    memory: Memory
-    values: Sequence[Memory]
-    related: Sequence[Memory]
-
-    @property
-    def current(self) -> Memory:
-        return next((each for each in self.values if each.status in CURRENT), self.memory)
-
-
-def build_history(memory: Memory, same_key: Sequence[Memory]) -> History:
-    versions = list_versions(memory, same_key)
-    others = [each for each in same_key if each not in versions and each.kind == memory.kind]
-    return History(memory, versions[::-1], sorted(others, key=lambda each: (each.valid_from, each.id), reverse=True))
 
 
 def parse_end_of_day(field: str, text: str) -> datetime | None:
@@ -92,18 +73,6 @@ class Filters:
     status: str = ""
     as_of: str = ""
 
-    @property
-    def kinds(self) -> Sequence[MemoryKind] | None:
-        return [cast("MemoryKind", self.kind)] if self.kind else None
-
-    @property
-    def statuses(self) -> Sequence[Status] | None:
-        return STATUSES[self.status]
-
-    @property
-    def moment(self) -> datetime | None:
-        return parse_end_of_day("as_of", self.as_of)
-
     def link(self, **changes: str) -> str:
         """Return the address of this list with some filters changed."""
         given = {"owner": self.owner, "kind": self.kind, "status": self.status, "as_of": self.as_of} | changes
@@ -115,36 +84,48 @@ class Filters:
         return self.link().removeprefix("/console/")
 
 
-def read_filters(visit: Visit) -> Filters:
-    owner, status = parse_choice("owner", visit.query("owner", "user"), OWNERS), visit.query("status")
+@pages.get("/memory")
+async def show_memories(
+    visit: Visit,
+    owner: str = "user",
+    kind: str = "",
+    status: str = "",
+    as_of: str = "",
+    after: str = "",
+    example: int = 0,
+) -> Response:
     if status not in STATUSES:
         raise InvalidInput("status", f"must be one of {', '.join(filter(None, STATUSES))}, got {status!r}")
-    return Filters(owner, visit.query("kind"), status, visit.query("as_of"))
+    filters = Filters(parse_choice("owner", owner, OWNERS), kind, status, as_of)
+    typed = EMPTY_FORM | (EXAMPLES[example - 1] if 0 < example <= len(EXAMPLES) else {})
+    return await render_list(visit, filters, typed, after=after)
 
 
-async def show_memories(visit: Visit) -> Response:
-    number = parse_number("example", visit.query("example"), 0)
-    example = EXAMPLES[number - 1] if 0 < number <= len(EXAMPLES) else {}
-    return await render_list(visit, read_filters(visit), EMPTY_FORM | example, "")
-
-
-async def render_list(visit: Visit, filters: Filters, typed: dict[str, str], problem: str) -> Response:
+async def render_list(
+    visit: Visit, filters: Filters, typed: Mapping[str, str], problem: str = "", after: str = ""
+) -> Response:
     """Return the list. `typed` fills the form that adds a memory; `problem` says why it was refused."""
-    memories = await visit.engine.memories(
-        scope_to_read(visit, filters.owner),
-        kinds=filters.kinds,
-        status=filters.statuses,
-        owner=filters.owner,
-        as_of=filters.moment,
-        limit=PAGE_MEMORIES,
-        after=visit.query("after") or None,
-    )
+
+    async def load(owner: Owner, limit: int, kinds: Sequence[MemoryKind] | None = None) -> list[Memory]:
+        return await visit.engine.memories(
+            scope_to_read(visit, owner),
+            kinds=kinds,
+            status=STATUSES[filters.status],
+            owner=owner,
+            as_of=parse_end_of_day("as_of", filters.as_of),
+            limit=limit,
+            after=(after or None) if limit == PAGE_MEMORIES else None,
+        )
+
+    memories = await load(filters.owner, PAGE_MEMORIES, [cast("MemoryKind", filters.kind)] if filters.kind else None)
+    counts = {owner: Counter(each.kind for each in await load(owner, MAX_COUNTED)) for owner in OWNERS}
     values = {
         "filters": filters,
         "memories": memories,
         "next_page": str(memories[-1].id) if len(memories) == PAGE_MEMORIES else "",
-        "is_paged": bool(visit.query("after")),
-        "counts": {owner: await count_kinds(visit, filters, owner) for owner in OWNERS},
+        "is_paged": bool(after),
+        # with all filters but the kind
+        "counts": {owner: {kind: n[kind] for kind in get_args(MemoryKind) if n[kind]} for owner, n in counts.items()},
         "max_counted": MAX_COUNTED,
         "typed": typed,
         "problem": problem,
@@ -153,63 +134,55 @@ async def render_list(visit: Visit, filters: Filters, typed: dict[str, str], pro
     return render_page(visit, "memory.html", values, 400 if problem else 200)
 
 
-async def count_kinds(visit: Visit, filters: Filters, owner: Owner) -> dict[str, int]:
-    """Return the number of memories of each kind, with all filters but the kind."""
-    memories = await visit.engine.memories(
-        scope_to_read(visit, owner), status=filters.statuses, owner=owner, as_of=filters.moment, limit=MAX_COUNTED
-    )
-    counts = Counter(memory.kind for memory in memories)
-    return {kind: counts[kind] for kind in get_args(MemoryKind) if counts[kind]}
-
-
-async def add_memory(visit: Visit) -> Response:
+@pages.post("/memory/learn")
+async def add_memory(
+    visit: Visit, always: bool, kind: str = "", key: str = "", value: str = "", owner: str = ""
+) -> Response:
     """Learn what the form says; without a key it is a note."""
-    owner = parse_choice("owner", visit.field("owner", "") or "user", OWNERS)
-    typed = {name: visit.field(name, "") for name in EMPTY_FORM} | {"owner": owner}
-    scope = visit.scope("learn") if owner == "user" else visit.project_scope("learn_project")
+    whose = parse_choice("owner", owner or "user", OWNERS)
+    scope = visit.scope("learn") if whose == "user" else visit.project_scope("learn_project")
     try:
-        lesson = Lesson(
-            typed["value"],
-            typed["key"].strip() or "note",
-            cast("MemoryKind", typed["kind"]),
-            source="manual",
-            owner=owner,
-            importance=IMPORTANCE if typed["always"] else NOT_ALWAYS_ON,
-        )
-        memory = await visit.engine.learn(scope, lesson)
+        importance = IMPORTANCE if always else NOT_ALWAYS_ON
+        given: Any = {"kind": kind, "source": "manual", "owner": whose, "importance": importance}
+        memory = await visit.engine.learn(scope, Lesson(value, key.strip() or "note", **given))
     except InvalidInput as error:  # show the form again with what was typed
-        return await render_list(visit, Filters(owner), typed, visit.explain(error))
+        typed = {"kind": kind, "key": key, "value": value, "owner": whose, "always": "on" if always else ""}
+        return await render_list(visit, Filters(whose), typed, visit.explain(error))
     notice = "shared" if memory.status == "pending" else "learned"
-    return redirect_back(Filters(owner).path, notice, f"memory-{memory.id}")
+    return redirect_back(Filters(whose).path, notice, f"memory-{memory.id}")
 
 
 # One memory -----------------------------------------------------------------------------------------------------------
 
 
-async def show_memory(visit: Visit) -> Response:
-    """Show a memory with all values it had, and the messages it was learned from."""
-    owner, memory = await load_memory(visit)
-    same_key = await visit.engine.memories(scope_to_read(visit, owner), key=memory.key, status=None, owner=owner)
-    history = build_history(memory, same_key)
-    list_path = "memory" if owner == "user" else "memory?owner=project"
-    if not visit.can("memories"):  # a key without access to user data came from the glossary
-        list_path = "terms"
-    values = {
-        "owner": owner,
-        "history": history,
-        "quotes": await load_quotes(visit, history.current.refs if owner == "user" else ()),
-        "here": link("memory/one", id=memory.id, owner=owner).removeprefix("/console/"),
-        "list_path": list_path,
+@pages.get("/memory/one", "memory_one.html")
+async def show_memory(visit: Visit, id: str = "", owner: str = "") -> Values:  # noqa: A002 - as in the address
+    """Show a memory with all values it had, and the messages it was learned from. Without an owner in the address, the
+    user's memories are searched first."""
+    whose, memory = await find_memory(visit, id, [parse_choice("owner", owner, OWNERS)] if owner else OWNERS)
+    same_key = await visit.engine.memories(scope_to_read(visit, whose), key=memory.key, status=None, owner=whose)
+    versions = list_versions(memory, same_key)
+    others = [each for each in same_key if each not in versions and each.kind == memory.kind]
+    related = sorted(others, key=lambda each: (each.valid_from, each.id), reverse=True)
+    current = next((each for each in reversed(versions) if each.status in CURRENT), memory)
+    list_path = "memory" if whose == "user" else "memory?owner=project"
+    return {
+        "owner": whose,
+        "memory": memory,
+        "known": current,
+        "versions": versions[::-1],
+        "related": related,  # with the same key, but independent, as notes are
+        "quotes": await load_quotes(visit, current.refs if whose == "user" else ()),
+        "here": link("memory/one", id=memory.id, owner=whose).removeprefix("/console/"),
+        # a key without access to user data came from the glossary
+        "list_path": list_path if visit.can("memories") else "terms",
     }
-    return render_page(visit, "memory_one.html", values)
 
 
-async def load_memory(visit: Visit) -> tuple[Owner, Memory]:
-    """Return a memory by its id. Without an owner in the address, the user's memories are searched first."""
-    owner = visit.query("owner")
-    for each in (parse_choice("owner", owner, OWNERS),) if owner else OWNERS:
+async def find_memory(visit: Visit, wanted: str, owners: Sequence[Owner]) -> tuple[Owner, Memory]:
+    for owner in owners:
         with suppress(NotFound):
-            return each, await visit.engine.memory(scope_to_read(visit, each), visit.query("id"), owner=each)
+            return owner, await visit.engine.memory(scope_to_read(visit, owner), wanted, owner=owner)
     raise NotFound("This memory no longer exists.")
 
 
@@ -233,30 +206,27 @@ async def load_quotes(visit: Visit, refs: Sequence[str]) -> list[tuple[str, Turn
 # Recall test, summaries, rejections -----------------------------------------------------------------------------------
 
 
-async def show_search(visit: Visit) -> Response:
+@pages.get("/memory/search")
+async def show_search(
+    visit: Visit, q: str = "", session: str = "", as_of: str = "", reach: str = "auto", budget: str = str(BUDGET)
+) -> Response:
     """Show what memory would give for a question.
 
     It is a real request: nothing is stored or learned, but it counts in the metrics, and memories that match count as
     used.
     """
     sessions = await visit.engine.conversations(visit.scope("context"), limit=MAX_SESSIONS)
-    typed = {name: visit.query(name) for name in ("q", "session", "as_of")}
-    typed |= {"reach": visit.query("reach", "auto"), "budget": visit.query("budget", str(BUDGET))}
     context: Context | None = None
     problem = ""
-    if typed["q"].strip():
+    if q.strip():
         try:
-            query = Query(
-                typed["q"].strip(),
-                cast("Reach", typed["reach"]),
-                as_of=parse_end_of_day("as_of", typed["as_of"]),
-                budget=parse_number("budget", typed["budget"], BUDGET),
-            )
-            context = await visit.engine.context(visit.scope("context", typed["session"]), query)
+            moment, tokens = parse_end_of_day("as_of", as_of), parse_number("budget", budget, BUDGET)
+            query = Query(q.strip(), cast("Reach", reach), as_of=moment, budget=tokens)
+            context = await visit.engine.context(visit.scope("context", session), query)
         except InvalidInput as error:  # show the form again with what was typed
             problem = visit.explain(error)
     values = {
-        "typed": typed,
+        "typed": {"q": q, "session": session, "as_of": as_of, "reach": reach, "budget": budget},
         "sessions": sessions,
         "context": context,
         "problem": problem,
@@ -265,24 +235,23 @@ async def show_search(visit: Visit) -> Response:
     return render_page(visit, "memory_search.html", values, 400 if problem else 200)
 
 
-async def show_episodes(visit: Visit) -> Response:
+@pages.get("/memory/episodes", "memory_episodes.html")
+async def show_episodes(visit: Visit, session: str = "", from_: int = 0) -> Values:
     """Show the summaries of one session or of all, newest first."""
-    session, start = visit.query("session"), parse_number("from", visit.query("from"), 0)
     episodes = await visit.engine.episodes(visit.scope("episodes", session), limit=MAX_EPISODES)
-    end = start + PAGE_EPISODES
-    values = {
-        "episodes": episodes[::-1][start:end],
+    end = from_ + PAGE_EPISODES
+    return {
+        "episodes": episodes[::-1][from_:end],
         "count": len(episodes),
         "session": session,
-        "start": start,
+        "start": from_,
         "next_page": end if len(episodes) > end else None,
     }
-    return render_page(visit, "memory_episodes.html", values)
 
 
-async def show_rejections(visit: Visit) -> Response:
-    counts = await visit.engine.rejections(visit.scope("rejections"))
-    return render_page(visit, "memory_not_remembered.html", {"counts": counts})
+@pages.get("/memory/not-remembered", "memory_not_remembered.html")
+async def show_rejections(visit: Visit) -> Values:
+    return {"counts": await visit.engine.rejections(visit.scope("rejections"))}
 
 
 # Forms that change a memory, on every page that shows one -------------------------------------------------------------
@@ -307,32 +276,22 @@ CHANGES: Mapping[str, tuple[str, Callable[[Visit, Scope, str, Owner], Awaitable[
 OF_PROJECT = ("correct", "close", "forget")  # also for memories of the project, by callers who may change it
 
 
-async def change_memory(verb: str, visit: Visit) -> Response:
+async def change_memory(verb: str, visit: Visit, id: str, owner: str = "", back: str = "memory") -> Response:  # noqa: A002
     """Change a memory, and redirect to the page that had the form, there to the memory if it still exists."""
-    owner = parse_choice("owner", visit.field("owner", "") or "user", OWNERS) if verb in OF_PROJECT else "user"
-    scope = visit.scope(cast("Action", verb)) if owner == "user" else visit.project_scope("change_project")
+    whose = parse_choice("owner", owner or "user", OWNERS) if verb in OF_PROJECT else "user"
+    scope = visit.scope(cast("Action", verb)) if whose == "user" else visit.project_scope("change_project")
     notice, change = CHANGES[verb]
-    changed = await change(visit, scope, visit.field("id"), owner)
+    changed = await change(visit, scope, id, whose)
     place = f"memory-{changed.id}" if isinstance(changed, Memory) and verb != "promote" else ""
-    return redirect_back(visit.field("back", "memory"), notice, place)
+    return redirect_back(back, notice, place)
 
 
-async def mark(visit: Visit) -> Response:
+for each in CHANGES:
+    pages.post(f"/memory/{each}")(partial(change_memory, each))
+
+
+@pages.post("/memory/mark")
+async def mark(visit: Visit, high_value: bool, ref: str, back: str = "memory") -> Response:
     """Mark a message as important, or remove the mark. The mark is in the index: the log never changes."""
-    is_marked = visit.is_checked("high_value")
-    await visit.engine.mark(visit.scope("mark"), visit.field("ref"), high_value=is_marked)
-    return redirect_back(visit.field("back", "memory"), "marked" if is_marked else "saved")
-
-
-GET_ROUTES = {
-    "/memory": show_memories,
-    "/memory/one": show_memory,
-    "/memory/search": show_search,
-    "/memory/episodes": show_episodes,
-    "/memory/not-remembered": show_rejections,
-}
-POST_ROUTES = {
-    "/memory/learn": add_memory,
-    "/memory/mark": mark,
-    **{f"/memory/{verb}": partial(change_memory, verb) for verb in CHANGES},
-}
+    await visit.engine.mark(visit.scope("mark"), ref, high_value=high_value)
+    return redirect_back(back, "marked" if high_value else "saved")

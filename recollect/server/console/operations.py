@@ -18,32 +18,30 @@ from starlette.responses import Response
 
 from recollect.apps.reports import SIGNS, draw_charts, draw_gauge
 from recollect.errors import InvalidInput, InvalidSetting
+from recollect.server.console.handlers import Pages, Values
 from recollect.server.console.render import redirect, render_page
 from recollect.server.console.visit import Visit
 from recollect.settings import Settings, SettingsTrace, format_setting, trace_settings
+from recollect.values import report as figures
 from recollect.values.data_source import mask_dsn
-from recollect.values.report import (
-    WEEK_COLUMNS,
-    Gauge,
-    Report,
-    count_week,
-    format_percent,
-    format_value,
-    hide_user_names,
-)
+from recollect.values.report import Gauge, Report
 from recollect.values.work import LONGEST_LAG
 
+pages = Pages()
 PERIODS = (7, 30, 90)
 
 
-async def show_health(visit: Visit) -> Response:
+@pages.get("/health", "health.html")
+async def show_health(visit: Visit, days: str = "7") -> Values:
     """Show the page also while the store is down; only the report is left out then."""
-    scope, days = visit.scope("report"), visit.query("days", "7")
+    scope = visit.scope("report")
     if days not in map(str, PERIODS):
         raise InvalidInput("days", f"must be one of 7, 30 or 90, got {days!r}")
     health = await visit.engine.health()
     report = await visit.engine.report(scope, days=int(days)) if health.store == "ok" else None
-    values: dict[str, Any] = {
+    # Drawing takes some tenths of a second.
+    formatted = await asyncio.to_thread(format_report, visit, report) if report else {}
+    return {
         "days": int(days),
         "periods": PERIODS,
         "health": health,
@@ -52,32 +50,31 @@ async def show_health(visit: Visit) -> Response:
         "longest_lag": LONGEST_LAG,
         "request_days": visit.caller.settings.request_days,
         "report": report,
+        **formatted,
     }
-    # Drawing takes some tenths of a second.
-    formatted = await asyncio.to_thread(format_report, visit, report) if report else {}
-    return render_page(visit, "health.html", values | formatted)
 
 
-def format_report(visit: Visit, report: Report) -> dict[str, Any]:
-    named = report if visit.caller.can("audit") else hide_user_names(report)
+def format_report(visit: Visit, report: Report) -> Values:
+    named = report if visit.caller.can("audit") else figures.hide_user_names(report)
+
+    def draw_gauge_chart(gauge: Gauge) -> Markup:
+        """Return a chart as unescaped HTML, as `charts` are. It is safe only for charts: apps/reports builds them from
+        numbers and fixed tags and escapes every name."""
+        return Markup(draw_gauge(gauge.value, gauge.limit, gauge.verdict in ("over", "under")))
+
     return {
         "charts": {title: Markup(chart) for title, chart in draw_charts(report).items()},
         "draw_gauge": draw_gauge_chart,
-        "format_value": format_value,
-        "format_percent": format_percent,
+        "format_value": figures.format_value,
+        "format_percent": figures.format_percent,
         "signs": SIGNS,
-        "week_columns": [name.capitalize() for name in WEEK_COLUMNS[1:]],
-        "weeks": [(each.week, count_week(each)) for each in report.asking],
+        "week_columns": [name.capitalize() for name in figures.WEEK_COLUMNS[1:]],
+        "weeks": [(each.week, figures.count_week(each)) for each in report.asking],
         "storage": named.storage,
     }
 
 
-def draw_gauge_chart(gauge: Gauge) -> Markup:
-    """Return a chart as unescaped HTML, as `charts` are. It is safe only for charts: apps/reports builds them from
-    numbers and fixed tags and escapes every name."""
-    return Markup(draw_gauge(gauge.value, gauge.limit, gauge.verdict in ("over", "under")))
-
-
+@pages.post("/health/retry")
 async def retry_failed(visit: Visit) -> Response:
     visit.caller.check("work")
     await visit.engine.runtime.retry_work()
@@ -91,21 +88,21 @@ CREDENTIALS = re.compile(r"://[^/@\s]*@")
 URL_QUERY = re.compile(r"\?\S*")
 
 
-async def show_settings(visit: Visit) -> Response:
+@pages.get("/settings")
+async def show_settings(visit: Visit, find: str = "", changed: str = "") -> Response:
     visit.scope("work")
     if not visit.is_global_admin:
         return render_page(visit, "settings.html", {"is_closed": True}, 403)
     in_force = visit.caller.settings
     reading = read_origins(in_force)
     rows = [describe_setting(each, in_force, reading) for each in fields(Settings)]
-    search, only_changed = visit.query("find").strip(), bool(visit.query("changed"))
-    words = search.lower().split()
+    words = find.lower().split()
     found = [row for row in rows if all(word in row["searched"] for word in words)]
     values = {
         "is_closed": False,
-        "search": search,
-        "only_changed": only_changed,
-        "rows": [row for row in found if row["is_changed"] or not only_changed],
+        "search": find.strip(),
+        "only_changed": bool(changed),
+        "rows": [row for row in found if row["is_changed"] or not changed],
         "count": len(rows),
         "changed": sum(row["is_changed"] for row in rows),
         "warnings": reading.warnings,
@@ -146,7 +143,3 @@ def mask_setting(value: object) -> str:
     """Return a value as text, without credentials and tokens in addresses."""
     text = format_setting(value)
     return URL_QUERY.sub("?…", CREDENTIALS.sub("://***@", mask_dsn(text))) if "://" in text else text
-
-
-GET_ROUTES = {"/health": show_health, "/settings": show_settings}
-POST_ROUTES = {"/health/retry": retry_failed}

@@ -15,6 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from recollect.errors import InvalidInput
 from recollect.server.access.caller import SWITCHES, key_scope
 from recollect.server.access.responses import start_stream
+from recollect.server.console.handlers import Pages, Values
 from recollect.server.console.memory import OWNERS
 from recollect.server.console.render import HEADERS, redirect, render_page
 from recollect.server.console.visit import Visit, parse_choice, parse_number
@@ -22,6 +23,7 @@ from recollect.settings import Unset
 from recollect.values.identity import LOCAL, ROLES, UNBOUND, Grant, Role
 from recollect.values.query import check_range
 
+pages = Pages()
 MAX_COUNTED = 1000  # of each kind; beyond that the page says "or more"
 SHOWN_SESSIONS = 20
 SHOWN_EVENTS = 100
@@ -32,7 +34,8 @@ CURRENT = ("active", "pending")
 # Stored data ----------------------------------------------------------------------------------------------------------
 
 
-async def render_privacy(visit: Visit, problem: str = "", status: int = 200) -> Response:
+@pages.get("/privacy")
+async def render_privacy(visit: Visit, *, problem: str = "") -> Response:
     scope, engine, settings = visit.scope("memories"), visit.engine, visit.caller.settings
     memories = await engine.memories(scope, status=None, limit=MAX_COUNTED)
     switches = {action: SWITCHES[action] for action in SWITCHES if action in ("export", "forget")}
@@ -52,9 +55,10 @@ async def render_privacy(visit: Visit, problem: str = "", status: int = 200) -> 
         },
         "problem": problem,
     }
-    return render_page(visit, "privacy.html", values, status)
+    return render_page(visit, "privacy.html", values, 400 if problem else 200)
 
 
+@pages.get("/privacy/export")
 async def export(visit: Visit) -> Response:
     """Stream everything about the user as JSON lines. The file name does not contain the user's name."""
     lines = await start_stream(visit.engine.export(visit.scope("export")))
@@ -63,14 +67,16 @@ async def export(visit: Visit) -> Response:
     return StreamingResponse((f"{line}\n" async for line in lines), media_type="application/x-ndjson", headers=headers)
 
 
+@pages.post("/privacy/forget")
 async def delete_session(visit: Visit) -> Response:
     return await delete(visit, visit.require_session())
 
 
-async def delete_all(visit: Visit) -> Response:
+@pages.post("/privacy/erase")
+async def delete_all(visit: Visit, name: str) -> Response:
     """Delete everything about the user, after their name was typed."""
-    if visit.field("name").strip() != visit.scope("forget").user.strip():
-        return await render_privacy(visit, "Nothing was deleted: the name you typed does not match.", 400)
+    if name.strip() != visit.scope("forget").user.strip():
+        return await render_privacy(visit, problem="Nothing was deleted: the name you typed does not match.")
     return await delete(visit)
 
 
@@ -81,12 +87,12 @@ async def delete(visit: Visit, session: str | None = None) -> Response:
     return render_page(visit, "privacy_receipt.html", {"receipt": receipt, "rows": rows})
 
 
-async def show_audit_log(visit: Visit) -> Response:
+@pages.get("/privacy/audit-log", "privacy_audit_log.html")
+async def show_audit_log(visit: Visit, owner: str = "user") -> Values:
     """Show who changed or deleted what, newest first."""
-    owner = parse_choice("owner", visit.query("owner", "user"), OWNERS)
-    events = await visit.engine.audit(visit.scope("audit" if owner == "user" else "audit_project"), owner=owner)
-    values = {"owner": owner, "events": events[::-1][:SHOWN_EVENTS], "count": len(events)}
-    return render_page(visit, "privacy_audit_log.html", values)
+    chosen = parse_choice("owner", owner, OWNERS)
+    events = await visit.engine.audit(visit.scope("audit" if owner == "user" else "audit_project"), owner=chosen)
+    return {"owner": owner, "events": events[::-1][:SHOWN_EVENTS], "count": len(events)}
 
 
 # API keys -------------------------------------------------------------------------------------------------------------
@@ -98,7 +104,8 @@ def choose_key_project(visit: Visit, is_every: bool) -> str | None:
     return project
 
 
-async def render_keys(visit: Visit, problem: str = "", status: int = 200) -> Response:
+@pages.get("/privacy/keys")
+async def render_keys(visit: Visit, *, problem: str = "") -> Response:
     project, now = choose_key_project(visit, visit.is_global_admin), datetime.now(UTC)
     keys = await visit.engine.keys.find(project)
     values = {
@@ -108,50 +115,30 @@ async def render_keys(visit: Visit, problem: str = "", status: int = 200) -> Res
         "roles": ROLES,
         "problem": problem,
     }
-    return render_page(visit, "privacy_keys.html", values, status)
+    return render_page(visit, "privacy_keys.html", values, 400 if problem else 200)
 
 
-async def create_key(visit: Visit) -> Response:
+@pages.post("/privacy/keys/create")
+async def create_key(visit: Visit, role: str, every: bool, user: str = "", days: str = "", name: str = "") -> Response:
     """Create a key; only this response ever shows its secret."""
+    user, expires_at = user.strip(), None
     try:
-        grant = read_grant(visit)
+        project = choose_key_project(visit, every and role in UNBOUND)
+        if days.strip():
+            number = parse_number("days", days, 0)
+            check_range("days", number, 1, MAX_DAYS)
+            expires_at = datetime.now(UTC) + timedelta(days=number)
+        shown = name.strip() or user or role
+        grant = Grant(role=cast("Role", role), name=shown, project=project, user=user or None, expires_at=expires_at)
     except InvalidInput as error:
-        return await render_keys(visit, f"No key was created. {visit.explain(error)}", 400)
+        return await render_keys(visit, problem=f"No key was created. {visit.explain(error)}")
     was_open = visit.caller.identity is LOCAL
     new = await visit.engine.keys.create(grant, by=visit.caller.identity.name)
     return render_page(visit, "privacy_new_key.html", {"key": new.key, "secret": new.secret, "was_open": was_open})
 
 
-def read_grant(visit: Visit) -> Grant:
-    """Return what the form asks for; raise Forbidden where the caller may not grant it."""
-    role, user, days = visit.field("role"), visit.field("user", "").strip(), visit.field("days", "").strip()
-    project = choose_key_project(visit, visit.is_checked("every") and role in UNBOUND)
-    expires_at = parse_expiry(days) if days else None
-    name = visit.field("name", "").strip() or user or role
-    return Grant(role=cast("Role", role), name=name, project=project, user=user or None, expires_at=expires_at)
-
-
-def parse_expiry(days: str) -> datetime:
-    number = parse_number("days", days, 0)
-    check_range("days", number, 1, MAX_DAYS)
-    return datetime.now(UTC) + timedelta(days=number)
-
-
-async def revoke_key(visit: Visit) -> Response:
+@pages.post("/privacy/keys/revoke")
+async def revoke_key(visit: Visit, id: str) -> Response:  # noqa: A002 - the field's name
     project = choose_key_project(visit, visit.is_global_admin)
-    await visit.engine.keys.revoke(visit.field("id"), project=project, by=visit.caller.identity.name)
+    await visit.engine.keys.revoke(id, project=project, by=visit.caller.identity.name)
     return redirect("privacy/keys", notice="revoked")
-
-
-GET_ROUTES = {
-    "/privacy": render_privacy,
-    "/privacy/export": export,
-    "/privacy/audit-log": show_audit_log,
-    "/privacy/keys": render_keys,
-}
-POST_ROUTES = {
-    "/privacy/forget": delete_session,
-    "/privacy/erase": delete_all,
-    "/privacy/keys/create": create_key,
-    "/privacy/keys/revoke": revoke_key,
-}

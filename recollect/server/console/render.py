@@ -41,6 +41,8 @@ MAX_PATH_LENGTH = 2_000
 def load_templates() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+    from recollect.server.console.ask_view import TEMPLATE_NAMES  # it imports this module
+
     environment = Environment(
         loader=FileSystemLoader(FOLDER / "pages"),
         autoescape=True,
@@ -49,6 +51,7 @@ def load_templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(link=link, static=static_url, turn_link=turn_link, make_memory_ref=make_memory_ref)
+    environment.globals.update(TEMPLATE_NAMES)
     environment.filters.update(
         when=format_time,
         day=format_day,

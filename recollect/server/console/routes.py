@@ -1,17 +1,16 @@
 """All routes of the console, as one application mounted at /console; sign-in, the choice of a user, error pages and
 static files.
 
-Each page module lists its handlers in GET_ROUTES and POST_ROUTES. `serve` identifies the caller and checks the form
-before it calls a handler, and turns errors into pages.
+Each page module has its handlers in `pages`; handlers.py says what happens around each.
 """
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
-from types import SimpleNamespace
+from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -21,19 +20,16 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 
-from recollect.engine import Engine
-from recollect.errors import Forbidden, NotFound, RecollectError, Unauthorized
+from recollect import Engine, Forbidden, NotFound, RecollectError, Scope, Unauthorized
 from recollect.server.access.responses import STATUS
 from recollect.server.console import ask, chat, documents, glossary, memory, operations, privacy
 from recollect.server.console import visit as visits
-from recollect.server.console.render import HEADERS, STATIC, local_path, redirect, render_html, render_page
-from recollect.server.console.visit import Selection, Visit
-from recollect.values.scope import Scope
+from recollect.server.console.handlers import Pages, Values
+from recollect.server.console.render import HEADERS, STATIC, local_path, redirect, render_html
+from recollect.server.console.visit import Visit
 
 log = logging.getLogger("recollect.console")
-Handler = Callable[[Visit], Awaitable[Response]]
-PAGES = (chat, ask, documents, memory, glossary, operations, privacy)
-FILE_LIMITS = {"/documents/add": documents.MAX_FILES, "/terms/import": 1}
+pages = Pages()
 STATIC_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
 
 
@@ -55,59 +51,12 @@ def mount(app: FastAPI) -> None:
 
 
 def make_routes() -> Sequence[Route]:
-    def get(path: str, handler: Handler) -> Route:
-        return Route(path, partial(serve, path, handler, None), methods=["GET"])
-
-    def post(path: str, handler: Handler) -> Route:
-        return Route(path, partial(serve, path, handler, FILE_LIMITS.get(path, 0)), methods=["POST"])
-
-    return (
-        get("/", show_first_page),
-        Route("/sign-in", show_sign_in, methods=["GET"]),
-        Route("/sign-in", sign_in, methods=["POST"]),
-        post("/sign-out", sign_out),
-        get("/switch", show_switch),
-        post("/switch", switch_user),
-        *(get(path, handler) for page in PAGES for path, handler in page.GET_ROUTES.items()),
-        *(post(path, handler) for page in PAGES for path, handler in page.POST_ROUTES.items()),
-        get("/{rest:path}", show_not_found),
-        post("/{rest:path}", show_not_found),
-    )
+    sign_in_routes = Route("/sign-in", show_sign_in, methods=["GET"]), Route("/sign-in", sign_in, methods=["POST"])
+    modules = (chat, ask, documents, memory, glossary, operations, privacy)
+    return (*sign_in_routes, *(route for each in modules for route in each.pages.routes), *pages.routes)
 
 
-async def serve(path: str, handler: Handler, max_files: int | None, request: Request) -> Response:
-    """Call a handler for an identified caller; `max_files` is None for a GET, else the files that a form may have."""
-    request.scope["route"] = SimpleNamespace(path=f"/console{path}")  # metrics count by pattern
-    try:
-        visit = await visits.open_visit(request)
-    except Unauthorized:
-        return ask_to_sign_in(request)
-    except RecollectError as error:
-        return show_error(request, error)
-    try:
-        response = await handler(visit if max_files is None else await visits.read_form(visit, max_files))
-    except RecollectError as error:
-        if visit.can_choose_user and not visit.selection.user and getattr(error, "field", "") == "user_id":
-            return redirect("switch")
-        return show_error(request, error, visit)
-    except HTTPException as error:  # a form that cannot be parsed
-        return render_page(visit, "problem.html", {"message": str(error.detail)}, error.status_code)
-    if visits.SESSION_COOKIE not in request.cookies:
-        visits.set_cookie(request, response, visits.SESSION_COOKIE, visit.cookie)
-    return response
-
-
-# Errors ---------------------------------------------------------------------------------------------------------------
-
-
-def show_error(request: Request, error: RecollectError, visit: Visit | None = None) -> Response:
-    """Return the error as a page; with the navigation where the caller is known."""
-    status = STATUS.get(error.code, 500)
-    if status >= 500:
-        log.error("%s %s: %s", request.method, request.url.path, error)
-    if visit is None:
-        return render_html("refused.html", status, message=str(error))
-    return render_page(visit, "problem.html", {"message": visit.explain(error)}, status)
+# Errors before or after a handler -------------------------------------------------------------------------------------
 
 
 async def show_http_error(request: Request, error: Exception) -> Response:
@@ -126,19 +75,7 @@ async def show_failure(request: Request, error: Exception) -> Response:
     return render_html("refused.html", 500, message=message)
 
 
-async def show_not_found(visit: Visit) -> Response:
-    raise NotFound("This page does not exist.")
-
-
 # Signing in and out ---------------------------------------------------------------------------------------------------
-
-
-def ask_to_sign_in(request: Request) -> Response:
-    """Redirect to the sign-in page, which leads back to the page that was asked for."""
-    if "x-piece" in request.headers or request.method != "GET":
-        return render_html("sign_in.html", 401, problem="You are signed out. Sign in and try again.", after="")
-    wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    return redirect("sign-in", after=wanted.removeprefix("/console/"))
 
 
 async def show_sign_in(request: Request) -> Response:
@@ -165,6 +102,7 @@ async def sign_in(request: Request) -> Response:
     return response
 
 
+@pages.post("/sign-out")
 async def sign_out(visit: Visit) -> Response:
     """Revoke this browser's key and delete both cookies: the next person must not see whose data was shown."""
     if visit.caller.identity.key is not None:
@@ -178,6 +116,7 @@ async def sign_out(visit: Visit) -> Response:
 # Choosing a project and user ------------------------------------------------------------------------------------------
 
 
+@pages.get("/")
 async def show_first_page(visit: Visit) -> Response:
     if visit.can_choose_user and not visit.selection.user:
         return redirect("switch")
@@ -188,33 +127,36 @@ async def show_first_page(visit: Visit) -> Response:
     raise Forbidden("This key has no access to any page of the console.")
 
 
-async def show_switch(visit: Visit) -> Response:
+@pages.get("/switch", "switch.html")
+async def show_switch(visit: Visit) -> Values:
     """Show the form that chooses a user; admins also see the users of the project."""
     if not visit.can_choose_user:
         raise Forbidden("This key is limited to one user.")
-    users: list[str] = []
-    if visit.caller.can("audit"):
-        report = await visit.engine.report(visit.scope("report"))
-        users = [each.user for each in report.storage if each.user]
-    return render_page(visit, "switch.html", {"users": users})
+    report = await visit.engine.report(visit.scope("report")) if visit.caller.can("audit") else None
+    return {"users": [each.user for each in report.storage if each.user] if report else []}
 
 
-async def switch_user(visit: Visit) -> Response:
-    scope = Scope(visit.field("user").strip(), project=visit.field("project").strip())
+@pages.post("/switch")
+async def switch_user(visit: Visit, user: str, project: str) -> Response:
+    scope, engine = Scope(user.strip(), project=project.strip()), visit.engine
     visit.caller.authorize("history", scope.user, None, scope.project)
-    response = redirect("chat", notice="" if await has_data(visit, scope) else "empty-selection")
-    visits.set_selection_cookie(visit.request, response, Selection(scope.project, scope.user))
+    has_data = (
+        await engine.conversations(scope, limit=1)
+        or await engine.memories(scope, status=None, limit=1)
+        or await engine.memories(scope, owner="project", limit=1)
+        or await engine.documents.find(scope, limit=1)
+    )
+    response = redirect("chat", notice="" if has_data else "empty-selection")
+    # In a cookie, so that user names never appear in an address.
+    selection = quote(json.dumps([scope.project, scope.user]))
+    visits.set_cookie(visit.request, response, visits.SELECTION_COOKIE, selection, visits.SELECTION_SECONDS)
     return response
 
 
-async def has_data(visit: Visit, scope: Scope) -> bool:
-    """Return whether anything is stored for a user or their project."""
-    return bool(
-        await visit.engine.conversations(scope, limit=1)
-        or await visit.engine.memories(scope, status=None, limit=1)
-        or await visit.engine.memories(scope, owner="project", limit=1)
-        or await visit.engine.documents.find(scope, limit=1)
-    )
+@pages.get("/{rest:path}")
+@pages.post("/{rest:path}")
+async def show_not_found(visit: Visit) -> Response:
+    raise NotFound("This page does not exist.")
 
 
 class StaticFolder(StaticFiles):

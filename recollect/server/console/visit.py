@@ -14,18 +14,15 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from recollect.engine import Engine
-from recollect.errors import Forbidden, InvalidInput, NotFound, RecollectError
+from recollect import Credentials, Engine, Forbidden, Identity, InvalidInput, NotFound, RecollectError, Scope, Turn
 from recollect.server.access.caller import Applications, Caller, check_address, check_host
-from recollect.values.conversation import Turn
-from recollect.values.identity import ACTS_FOR_OTHERS, LOCAL, Action, Credentials, Identity, parse_key
-from recollect.values.scope import Scope
+from recollect.values.identity import ACTS_FOR_OTHERS, LOCAL, Action, parse_key
 
 T = TypeVar("T")
 SESSION_COOKIE = "recollect_console"
@@ -158,45 +155,32 @@ async def open_visit(request: Request) -> Visit:
         has_sample = bool(await engine.conversations(Scope(SAMPLE.user, project=SAMPLE.project), limit=1))
         state.default_selection = SAMPLE if has_sample else Selection(state.settings.project, "me")
     selection = resolve_selection(request, identity, state.default_selection)
-    return Visit(request, caller, selection, cookie, make_form_token(cookie, selection))
+    # The token of its forms: of no use for another browser, user or project.
+    message = json.dumps([selection.project, selection.user]).encode()
+    token = hmac.new(cookie.encode(errors="replace"), message, hashlib.sha256).hexdigest()
+    return Visit(request, caller, selection, cookie, token)
 
 
 def resolve_selection(request: Request, identity: Identity, default: Selection) -> Selection:
-    """Return the project and user of the identity, else those of the cookie, else the default.
+    """Return the project and user of the identity, else those of a valid cookie, else the default.
 
     Identities that cannot act for users get no user, whatever the cookie says.
     """
-    chosen = read_selection_cookie(request)
-    user = chosen.user if identity.role in ACTS_FOR_OTHERS else ""
-    default_user = default.user if identity is LOCAL else ""
-    return Selection(identity.project or chosen.project or default.project, identity.user or user or default_user)
-
-
-def read_selection_cookie(request: Request) -> Selection:
-    """Return the selection of the cookie; an empty one where the cookie is missing or invalid."""
     try:
         project, user = json.loads(unquote(request.cookies.get(SELECTION_COOKIE, "")))
-        scope = Scope(user, project=project)
+        chosen = Scope(user, project=project)
     except (ValueError, TypeError, RecursionError, InvalidInput):
-        return Selection("", "")
-    return Selection(scope.project, scope.user)
-
-
-def set_selection_cookie(request: Request, response: Response, selection: Selection) -> None:
-    """Keep the selection in a cookie, so that user names never appear in an address."""
-    text = quote(json.dumps([selection.project, selection.user]))
-    set_cookie(request, response, SELECTION_COOKIE, text, SELECTION_SECONDS)
+        project = user = ""
+    else:
+        project, user = chosen.project, chosen.user if identity.role in ACTS_FOR_OTHERS else ""
+    default_user = default.user if identity is LOCAL else ""
+    return Selection(identity.project or project or default.project, identity.user or user or default_user)
 
 
 def set_cookie(request: Request, response: Response, name: str, value: str, seconds: int | None = None) -> None:
     """Set a cookie for the console alone; over TLS, for TLS alone. Uvicorn takes the scheme from a proxy's headers."""
     is_secure = request.url.scheme == "https"
     response.set_cookie(name, value, seconds, path="/console", secure=is_secure, httponly=True, samesite="strict")
-
-
-def make_form_token(cookie: str, selection: Selection) -> str:
-    message = json.dumps([selection.project, selection.user]).encode()
-    return hmac.new(cookie.encode(errors="replace"), message, hashlib.sha256).hexdigest()
 
 
 async def read_form(visit: Visit, max_files: int = 0) -> Visit:
@@ -225,7 +209,7 @@ def parse_choice(name: str, text: str, choices: Sequence[T]) -> T:
     raise InvalidInput(name, f"must be one of {', '.join(map(str, choices))}, got {text!r}")
 
 
-def parse_number(name: str, text: str, default: int) -> int:
+def parse_number(name: str, text: str, default: T) -> int | T:
     if not text.strip():
         return default
     if not text.strip().isdecimal() or len(text) > 9:

@@ -19,26 +19,18 @@ from fastapi import Header, Query
 from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
-from recollect.apps.ask.answer_fields import (
-    AnswerQuestionAnswer,
-    ExecutionResult,
-    SimilarView,
-    describe_answer,
-    execution_result,
-)
+from recollect import InvalidInput, MissingExtra, NotFound, SchemaMismatch, Scope, Settings, StoreUnavailable
+from recollect.apps.ask import answer_fields
 from recollect.apps.ask.answers import load_answer
 from recollect.apps.ask.charts import chart_answer, draw_png
 from recollect.apps.ask.question import HEADER, MAX_ROWS, Answer, Ask, OnText, SchemaLimits, read_session_context
 from recollect.apps.ask.schema_prompt import similar_tables
-from recollect.errors import InvalidInput, MissingExtra, NotFound, SchemaMismatch, StoreUnavailable
 from recollect.server.access.caller import Call, Caller, decode_utf8
-from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once
+from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once, settle
 from recollect.server.access.responses import Json, json_object, list_of
 from recollect.server.http.bodies import NAME, OpenBody, Project, chars, within
-from recollect.server.http.routing import PROJECT, Routes
-from recollect.settings import Settings
+from recollect.server.http.routing import OPENAPI, PROJECT, Routes
 from recollect.values.query import MAX_QUERY_CHARS
-from recollect.values.scope import Scope
 
 routes = Routes("", "ask", PROJECT)
 Mode = Literal["default", "data", "metadata"]
@@ -47,7 +39,7 @@ TEXT: dict[int | str, dict[str, Any]] = {
     200: {"description": "The answer as a stream.", "content": {"text/plain": {"schema": {"type": "string"}}}}
 }
 DISCLAIMER = "\n\nThis answer was written by a language model; the query beside it says what was counted."
-EXECUTED = json_object("ExecutedVql", vql=str, execution_result=ExecutionResult)
+EXECUTED = json_object("ExecutedVql", vql=str, execution_result=answer_fields.ExecutionResult)
 VIEW = json_object("MetadataView", view=str, columns=list[str])
 DATABASE = json_object("MetadataDatabase", database=str, changed=bool, views=list_of(VIEW))
 METADATA = json_object("Metadata", databases=list_of(DATABASE))
@@ -177,7 +169,7 @@ async def describe_with_chart(answer: Answer, body: AskBody) -> dict[str, Any]:
             graph = base64.b64encode(await asyncio.to_thread(draw_png, chart)).decode()
         except MissingExtra as error:
             answer = replace(answer, notes=(*answer.notes, str(error)))
-    described = describe_answer(answer, llm_rows=body.llm_response_rows_limit, graph=graph, chart=chart)
+    described = answer_fields.describe_answer(answer, llm_rows=body.llm_response_rows_limit, graph=graph, chart=chart)
     if not body.verbose and answer.sql:
         described |= {"answer": answer.sql, "related_questions": []}
     elif body.disclaimer and answer.model and answer.sql:
@@ -192,10 +184,8 @@ async def respond_to_question(
         ask = make_ask(body, call.role, call.caller.settings, mode, context)
         return await call.analyst.answer(call.scope, replace(ask, on_text=on_text), mode or body.mode)
 
-    async def describe(answer: Answer) -> dict[str, Any]:
-        return await describe_with_chart(answer, body)
-
-    return await answer_once(call, key, ["answer", mode, context, body.model_dump()], answer, describe)
+    identity = ["answer", mode, context, body.model_dump()]
+    return await answer_once(call, key, identity, answer, lambda answer: describe_with_chart(answer, body))
 
 
 async def answer_once(
@@ -203,10 +193,10 @@ async def answer_once(
     key: str | None,
     identity: object,
     answer: Callable[[], Awaitable[Answer]],
-    describe: Callable[[Answer], Awaitable[dict[str, Any]]],
+    describe: Callable[[Answer], Any],
     status: int = 200,
 ) -> Response:
-    """Answer a question once per idempotency key, and repeat the answer from the log.
+    """Answer a question once per idempotency key, and repeat the answer from the log. `describe` may be async.
 
     Only the answer's place in the log is stored with the key; an answer that could not be logged is made again. While
     the store does not answer, neither key nor question can be stored, and the question is answered without them.
@@ -231,7 +221,7 @@ async def answer_once(
             if key is None:
                 raise
             result = made[-1] if made else await answer()
-        described = await describe(result)
+        described = await settle(describe(result))
     return Json(described, status, replayed=replayed)
 
 
@@ -287,7 +277,7 @@ def add_question_routes(path: str, name: str, mode: str | None, description: str
         return await ask(call, body, context)
 
     shown: dict[str, Any] = {"find_scope": authorize_question} | (
-        {"response_class": Response, "responses": TEXT} if is_stream else {"model": AnswerQuestionAnswer}
+        {"response_class": Response, "responses": TEXT} if is_stream else {"model": answer_fields.AnswerQuestionAnswer}
     )
     routes.add(f"POST {path}", "ask", name=name, description=description, **shown)(ask)
     if mode != "generate":
@@ -295,26 +285,8 @@ def add_question_routes(path: str, name: str, mode: str | None, description: str
         routes.add(f"GET {path}", "ask", **shown)(ask_by_address)
 
 
-for row in (
-    (
-        *("/answerQuestion", "answer_question", None),
-        "Ask a database. With `user_id`, what was asked and taught before takes part, and the question is remembered.",
-    ),
-    (
-        *("/answerDataQuestion", "answer_data_question", "data"),
-        "Ask for data; the question is never taken as one about the schema.",
-    ),
-    (
-        *("/answerMetadataQuestion", "answer_metadata_question", "metadata"),
-        "Ask what the database contains; no query is run.",
-    ),
-    (
-        *("/streamAnswerQuestion", "stream_answer_question", None),
-        "Ask a database, and get the text of the answer as a stream.",
-    ),
-    ("/generateVQL", "generate_vql", "generate", "Return the SQL for a question, without running it."),
-):
-    add_question_routes(*row)
+for path, row in OPENAPI["questions"].items():
+    add_question_routes(path, row["name"], row.get("mode"), row["description"])
 
 
 @routes.add("POST /executeVQL", "ask", model=EXECUTED)
@@ -323,7 +295,7 @@ async def execute_vql(call: Call, body: ExecuteBody) -> dict[str, Any]:
     body.check_ranges()
     name = await call.analyst.sources.choose_one(call.scope, body.source)
     checked, rows = await call.analyst.run(call.scope, name, call.role, body.vql, body.limit)
-    return {"vql": checked.sql, "execution_result": execution_result(rows, body.limit)}
+    return {"vql": checked.sql, "execution_result": answer_fields.execution_result(rows, body.limit)}
 
 
 # The catalogue --------------------------------------------------------------------------------------------------------
@@ -351,7 +323,7 @@ async def delete_metadata(call: Call, vdp_database_names: Databases = "") -> dic
     return {"deleted": names}
 
 
-@routes.add("GET /similaritySearch", "ask", model=json_object("SimilarViews", views=list[SimilarView]))
+@routes.add("GET /similaritySearch", "ask", model=json_object("SimilarViews", views=list[answer_fields.SimilarView]))
 async def similarity_search(
     call: Call,
     query: str,

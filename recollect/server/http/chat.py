@@ -23,32 +23,21 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from recollect import Conversation, NotFound, Receipt, RecollectError
+from recollect import Scope as Whose
 from recollect.apps.chat.completions import Completion, read_completion
 from recollect.apps.chat.message import Answer, Ask, MemoryUse
-from recollect.apps.chat.proxy import COMPLETIONS, EVENTS, Asking, Note, Proxy, Relayed, State
-from recollect.errors import NotFound, RecollectError
-from recollect.server.access.caller import (
-    MEMORY_HEADER,
-    PROJECT_HEADER,
-    RETRIES,
-    SESSION_HEADER,
-    USER_HEADER,
-    Call,
-    Caller,
-    CurrentCaller,
-    read_headers,
-)
+from recollect.apps.chat.proxy import COMPLETIONS, EVENTS, Asking, Proxy, Relayed, State
+from recollect.server.access import caller as callers
+from recollect.server.access.caller import Call, Caller, CurrentCaller
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored
 from recollect.server.access.responses import ENCODER, Json, handle_error, json_object, list_of, start_stream
 from recollect.server.http.bodies import OpenBody, Project
 from recollect.server.http.routing import ERRORS, PROJECT, Routes, error_example, name_parameter
 from recollect.server.http.verbs import find_next_before
-from recollect.values.audit import Receipt
-from recollect.values.conversation import Conversation, Turn
 from recollect.values.identity import ACTS_FOR_OTHERS, check_permission, choose_project
 from recollect.values.query import Reach
 from recollect.values.scope import MAX_NAME
-from recollect.values.scope import Scope as Whose
 from recollect.values.serialization import json_types, to_json
 
 EVENT = {
@@ -151,16 +140,12 @@ async def rename_chat_session(call: Call, body: NameBody) -> dict[str, Any]:
 @routes.add("GET /sessions/{session_id:path}", "history", model=ChatSession)
 async def chat_session(call: Call, session_id: str, limit: int = 50, before: int | None = None) -> dict[str, Any]:
     """Show a conversation, oldest turn first, with what was recalled for each reply; `next_before` pages backwards."""
-    turns = await call.engine.history(call.scope, limit=limit, before=before)
-    shown = [describe_turn(turn) for turn in turns]
+    turns, shown = await call.engine.history(call.scope, limit=limit, before=before), list[dict[str, Any]]()
+    for turn in turns:
+        reply = turn.data if turn.data and "answers" in turn.data else {}
+        about = {name: reply.get(name) for name in REPLY_FIELDS}
+        shown.append({"source": turn.ref, "role": turn.role, "text": turn.text, "at": turn.at, **about})
     return {"session_id": session_id, "turns": shown, "next_before": find_next_before(turns, limit)}
-
-
-def describe_turn(turn: Turn) -> dict[str, Any]:
-    data = turn.data or {}
-    reply = data if "answers" in data else {}
-    about = {name: reply.get(name) for name in REPLY_FIELDS}
-    return {"source": turn.ref, "role": turn.role, "text": turn.text, "at": turn.at, **about}
 
 
 @routes.write("DELETE /sessions/{session_id:path}", "forget")
@@ -231,20 +216,18 @@ class OpenAIRoute(APIRoute):
             try:
                 return await handle_request(UnparsedRequest(request.scope, request.receive))
             except (RecollectError, RequestValidationError, HTTPException) as error:
-                return convert_error(await handle_error(request, error))
+                response = await handle_error(request, error)
+            status, kept = response.status_code, ("retry-after", "www-authenticate")
+            ours = msgspec.json.decode(bytes(response.body))["error"]
+            kind = TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
+            theirs = {"message": ours["message"], "type": kind, "param": ours.get("field"), "code": ours["code"]}
+            headers = {name: response.headers[name] for name in kept if name in response.headers}
+            return Json({"error": theirs}, status_code=status, headers=headers)
 
         return handle
 
 
 completion_routes = Routes("/v1", "chat", responses={**ERRORS, 502: NO_ANSWER}, route_class=OpenAIRoute)
-
-
-def convert_error(response: Json) -> Json:
-    error = msgspec.json.decode(bytes(response.body))["error"]
-    kind = TYPES.get(response.status_code, "server_error" if response.status_code >= 500 else "invalid_request_error")
-    converted = {"message": error["message"], "type": kind, "param": error.get("field"), "code": error["code"]}
-    kept = {name: response.headers[name] for name in ("retry-after", "www-authenticate") if name in response.headers}
-    return Json({"error": converted}, status_code=response.status_code, headers=kept)
 
 
 @completion_routes.add(
@@ -253,10 +236,15 @@ def convert_error(response: Json) -> Json:
 async def complete_chat(body: CompletionBody, caller: CurrentCaller, request: Request) -> Response:
     """Complete a chat as OpenAI does, with what is remembered of the user. The request is forwarded to the language
     model's server; the messages are recorded."""
-    sent, headers = await request.body(), read_headers(request.headers)
+    sent, headers = await request.body(), callers.read_headers(request.headers)
     completion = read_completion(sent)
     if (state := find_bypass(caller, headers, completion)) is None and completion is not None:
-        asking = make_asking(caller, headers, completion)
+        header, user = find_users(caller, headers, completion.user)
+        session = headers.get(callers.SESSION_HEADER) or completion.session
+        acting = replace(caller, headers={"x-user-id": header} if header else {})
+        place = session or completion.derived_session
+        scope = acting.authorize("record", user, place, headers.get(callers.PROJECT_HEADER))
+        asking = Asking(scope, completion, session is not None, headers.get(callers.RETRIES, "0") != "0")
         return forward_response(await get_proxy(request).complete(asking))
     check_access(caller, headers)
     return forward_response(await get_proxy(request).plain("POST", COMPLETIONS, sent, state or "unreadable"))
@@ -267,7 +255,7 @@ async def complete_chat(body: CompletionBody, caller: CurrentCaller, request: Re
 )
 async def list_models(caller: CurrentCaller, request: Request) -> Response:
     """List the models of the language model's server."""
-    check_access(caller, read_headers(request.headers))
+    check_access(caller, callers.read_headers(request.headers))
     return forward_response(await get_proxy(request).plain("GET", "/models"))
 
 
@@ -278,20 +266,10 @@ def get_proxy(request: Request) -> Proxy:
     return proxy
 
 
-def make_asking(caller: Caller, headers: Mapping[str, str], completion: Completion) -> Asking:
-    """Return the completion with its scope, if the caller may record in it."""
-    header, request = find_users(caller, headers, completion.user)
-    by_header = {"x-user-id": header} if header else {}
-    session = headers.get(SESSION_HEADER) or completion.session
-    place = session or completion.derived_session
-    scope = replace(caller, headers=by_header).authorize("record", request, place, headers.get(PROJECT_HEADER))
-    return Asking(scope, completion, session is not None, headers.get(RETRIES, "0") != "0")
-
-
 def find_users(caller: Caller, headers: Mapping[str, str], user: str | None) -> tuple[str | None, str | None]:
     """Return the users that the header and the body name; at most one is not None. The header wins, unless
     MEMORY_USER_ID_SOURCE says where to look."""
-    header = headers.get(USER_HEADER) or caller.headers.get("x-user-id")
+    header = headers.get(callers.USER_HEADER) or caller.headers.get("x-user-id")
     match caller.settings.user_source:
         case "request":
             return None, user
@@ -303,7 +281,7 @@ def find_users(caller: Caller, headers: Mapping[str, str], user: str | None) -> 
 
 def find_bypass(caller: Caller, headers: Mapping[str, str], completion: Completion | None) -> State | None:
     """Return why a request is forwarded without memory; None if memory takes part."""
-    if headers.get(MEMORY_HEADER, "").lower() in OFF:
+    if headers.get(callers.MEMORY_HEADER, "").lower() in OFF:
         return "off"
     if completion is None:
         return "unreadable"
@@ -314,29 +292,26 @@ def find_bypass(caller: Caller, headers: Mapping[str, str], completion: Completi
 def check_access(caller: Caller, headers: Mapping[str, str]) -> None:
     """Check that the caller may use the proxy without memory."""
     identity = caller.identity
-    user = headers.get(USER_HEADER) or identity.user or identity.name or "nobody"
-    project = choose_project(identity, headers.get(PROJECT_HEADER), caller.settings.project)
+    user = headers.get(callers.USER_HEADER) or identity.user or identity.name or "nobody"
+    project = choose_project(identity, headers.get(callers.PROJECT_HEADER), caller.settings.project)
     check_permission(identity, "record", Whose(user, project=project))
 
 
 def forward_response(relayed: Relayed) -> Response:
-    kept = {
-        name: value
-        for name, value in relayed.headers.items()
-        if name in FORWARDED_HEADERS or name.startswith(FORWARDED_PREFIXES)
-    }
-    headers = {**kept, **describe_memory(relayed.note)}
+    """Return an answer of the upstream, with what memory did in headers. A session is percent-encoded there: headers
+    have no letters beyond ASCII."""
+    note, headers = relayed.note, dict[str, str]()
+    for name, value in relayed.headers.items():
+        if name in FORWARDED_HEADERS or name.startswith(FORWARDED_PREFIXES):
+            headers[name] = value
+    headers["X-Recollect-Memory"] = note.state
+    if note.session is not None:
+        headers["X-Recollect-Session"] = quote(note.session, safe=" !#$&'()*+,/:;=?@[]~")
+    if note.request_id is not None:
+        headers["X-Recollect-Request"] = str(note.request_id)
     if isinstance(relayed.body, bytes):
         return Response(relayed.body, relayed.status, headers)
     return ClosingStream(relayed.body, relayed.status, {**headers, "X-Accel-Buffering": "no"})
-
-
-def describe_memory(note: Note) -> dict[str, str]:
-    """Return what memory did, as headers. A session is percent-encoded: headers have no letters beyond ASCII."""
-    session = None if note.session is None else quote(note.session, safe=" !#$&'()*+,/:;=?@[]~")
-    request = None if note.request_id is None else str(note.request_id)
-    values = {"X-Recollect-Memory": note.state, "X-Recollect-Session": session, "X-Recollect-Request": request}
-    return {name: value for name, value in values.items() if value is not None}
 
 
 class ClosingStream(StreamingResponse):

@@ -6,7 +6,7 @@ it is used only after a caller that may change the project has approved it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Query
 from pydantic import BaseModel, Field
 
+from recollect import DataSource, InvalidInput, Memory, NotFound, Receipt
 from recollect.apps.ask import teaching
 from recollect.apps.ask.answer_fields import ExecutionResult, execution_result
 from recollect.apps.ask.patterns import fill_pattern, read_pattern
@@ -21,15 +22,13 @@ from recollect.apps.ask.question import MAX_ROWS
 from recollect.apps.ask.semantic.catalog import Column, Table
 from recollect.apps.ask.semantic.model_file import dump_model
 from recollect.apps.ask.source_registry import OpenSource
-from recollect.errors import InvalidInput, NotFound
 from recollect.server.access.caller import Call, Caller, check_environment_use
 from recollect.server.access.idempotency import Replay, Stored, store_id
 from recollect.server.access.responses import Shape, json_object, list_of
 from recollect.server.http.bodies import NAME, VALUE, Body, OpenBody, chars, within
 from recollect.server.http.routing import Routes
-from recollect.values.audit import Receipt
-from recollect.values.data_source import MAX_DSN, DataSource
-from recollect.values.memory import Memory, Status
+from recollect.values.data_source import MAX_DSN
+from recollect.values.memory import Status
 from recollect.values.scope import MemoryId
 
 routes = Routes("/api/projects/{project}/datasources", "data sources")
@@ -203,44 +202,41 @@ class ApprovedQuery:
     created_at: datetime | None
 
 
-def make_query(memory: Memory, fingerprint: str) -> ApprovedQuery:
-    data = memory.data or {}
-    return ApprovedQuery(
-        id=memory.id,
-        prompt=memory.key,
-        sql=memory.value,
-        parameters=data.get("parameters") or [],
-        status=APPROVALS[memory.status],
-        usage_count=memory.usage_count,
-        is_current=data.get("fingerprint") == fingerprint,
-        created_at=memory.created_at,
-    )
-
-
-async def load_fingerprint(call: Call, source: str) -> str:
-    """Return the fingerprint of the schema that a data source has now."""
-    return (await call.analyst.sources.find(call.scope, source)).entry.fingerprint
+async def describe_queries(call: Call, source: str, memories: Iterable[Memory]) -> list[ApprovedQuery]:
+    """Return queries of a data source, compared with the schema that it has now."""
+    fingerprint = (await call.analyst.sources.find(call.scope, source)).entry.fingerprint
+    return [
+        ApprovedQuery(
+            id=memory.id,
+            prompt=memory.key,
+            sql=memory.value,
+            parameters=data.get("parameters") or [],
+            status=APPROVALS[memory.status],
+            usage_count=memory.usage_count,
+            is_current=data.get("fingerprint") == fingerprint,
+            created_at=memory.created_at,
+        )
+        for memory in memories
+        for data in [memory.data or {}]
+    ]
 
 
 async def restore_query(stored: Stored, call: Call, source: str, **_: Any) -> ApprovedQuery:
     memory = await call.engine.memory(call.scope, stored["id"], owner="project")
-    return make_query(memory, await load_fingerprint(call, source))
+    return (await describe_queries(call, source, [memory]))[0]
 
 
-async def find_changed_query(call: Call, source: str, query: str = "", **_: Any) -> ApprovedQuery:
-    return await restore_query({"id": query}, call, source)
-
-
-QUERY_REPLAY = Replay(store_id, restore_query, when_done=find_changed_query)
+QUERY_REPLAY = Replay(
+    store_id, restore_query, when_done=lambda call, source, query="", **_: restore_query({"id": query}, call, source)
+)
 
 
 @query_routes.write("POST /", "learn_project", replay=QUERY_REPLAY)
 async def propose_query(call: Call, source: str, body: QueryProposal) -> ApprovedQuery:
     """Propose a question with its SQL; `{{name}}` in both is a parameter. The SQL must pass the checks."""
-    fingerprint = await load_fingerprint(call, source)
     parameters = [each.model_dump() for each in body.parameters]
     proposed = await teaching.propose(call.analyst, call.scope, source, body.prompt, body.sql, parameters)
-    return make_query(proposed, fingerprint)
+    return (await describe_queries(call, source, [proposed]))[0]
 
 
 @query_routes.add("GET /", "memories_project", model=json_object("ApprovedQueries", queries=list[ApprovedQuery]))
@@ -248,9 +244,8 @@ async def list_queries(
     call: Call, source: str, status: Annotated[Approval | None, Query(description="Only these.")] = None
 ) -> dict[str, Any]:
     """List the questions that were proposed or approved for a database."""
-    fingerprint = await load_fingerprint(call, source)
     found = await load_queries(call, source, STATUSES[status] if status else tuple(APPROVALS))
-    return {"queries": [make_query(memory, fingerprint) for memory in found]}
+    return {"queries": await describe_queries(call, source, found)}
 
 
 async def load_queries(call: Call, source: str, status: Sequence[Status] | None) -> list[Memory]:
@@ -292,9 +287,9 @@ async def reject_query(call: Call, source: str, query: str) -> ApprovedQuery:
 
 
 async def decide(call: Call, source: str, query: str, *, good: bool) -> ApprovedQuery:
-    fingerprint = await load_fingerprint(call, source)
     proposed = await find_query(call, source, query)
-    return make_query(await teaching.approve(call.analyst, call.scope, proposed, good=good), fingerprint)
+    decided = await teaching.approve(call.analyst, call.scope, proposed, good=good)
+    return (await describe_queries(call, source, [decided]))[0]
 
 
 @query_routes.add("POST /{query}/execute", "ask", model=EXECUTION)

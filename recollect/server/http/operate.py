@@ -11,15 +11,13 @@ from typing import Annotated, Any
 from fastapi import Query, Request
 from starlette.responses import Response
 
-from recollect.errors import StoreUnavailable
+from recollect import ApiKey, NewKey, Report, Scope, StoreUnavailable
 from recollect.server.access.caller import Call, Caller, CurrentCaller, key_scope
-from recollect.server.access.idempotency import Replay, Stored
+from recollect.server.access.idempotency import Replay
 from recollect.server.access.responses import Json, json_object
 from recollect.server.http import bodies
 from recollect.server.http.routing import ERRORS_WITHOUT_BODY, PROJECT, Routes
-from recollect.values.identity import ApiKey, NewKey
-from recollect.values.report import Report, hide_user_names
-from recollect.values.scope import Scope
+from recollect.values.report import hide_user_names
 from recollect.values.serialization import json_types, to_json
 from recollect.values.work import WorkStatus
 
@@ -52,21 +50,11 @@ def authorize_keys(
     return key_scope(caller, *named)[0]
 
 
-def store_without_secret(new: NewKey) -> Stored:
-    return {name: value for name, value in to_json(new).items() if name != "secret"}
+# The secret is not stored with the key, so a replay has none.
+KEY_REPLAY = Replay(lambda new: to_json(new.key), lambda stored, call, **_: {**stored, "secret": None})
 
 
-async def restore_without_secret(stored: Stored, call: Call, **_: Any) -> Stored:
-    return {**stored, "secret": None}
-
-
-@routes.write(
-    "POST /keys",
-    "keys",
-    model=NEW_KEY,
-    find_scope=authorize_keys,
-    replay=Replay(store_without_secret, restore_without_secret),
-)
+@routes.write("POST /keys", "keys", model=NEW_KEY, find_scope=authorize_keys, replay=KEY_REPLAY)
 async def create_key(call: Call, body: bodies.KeyBody) -> NewKey:
     """Create an API key; for admins. The secret is only in this response. Once there is a key, every caller needs
     one."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Query
 from pydantic import Field
 
-from recollect.errors import InvalidInput
+from recollect import InvalidInput, Lesson, Memory, Receipt, Term
 from recollect.server.access.caller import Call
 from recollect.server.access.idempotency import memory_replay
 from recollect.server.access.responses import Shape, json_object, list_of
@@ -16,10 +16,6 @@ from recollect.server.http import bodies
 from recollect.server.http.bodies import NAME, OpenBody
 from recollect.server.http.routing import Routes, name_parameter
 from recollect.server.http.verbs import MEMORY_LIST, find_next, forget_memory
-from recollect.values.audit import Receipt
-from recollect.values.lesson import Lesson
-from recollect.values.memory import Memory
-from recollect.values.term import Term
 
 UserId = Annotated[str | None, Query(description="Whose memory; by default the caller's own.")]
 routes = Routes("/api/projects/{project}", "projects", name_parameter("user_id", UserId))

@@ -28,27 +28,22 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
+from recollect import Memory, Receipt, Scope
+from recollect.server.access import idempotency
 from recollect.server.access.caller import Call, Caller, CurrentCaller
-from recollect.server.access.idempotency import (
-    NO_CONTENT,
-    RECEIPT_REPLAY,
-    STORED,
-    IdempotencyKey,
-    Replay,
-    memory_replay,
-    run_once,
-)
+from recollect.server.access.idempotency import IdempotencyKey, Replay
 from recollect.server.access.responses import REPLAYED, Json, json_model
-from recollect.values.audit import Receipt
 from recollect.values.identity import Action
-from recollect.values.memory import Memory
-from recollect.values.scope import MAX_NAME, Scope
+from recollect.values.scope import MAX_NAME
 from recollect.values.serialization import to_json
 
 OPENAPI = tomllib.loads(files("recollect.server.http").joinpath("openapi.toml").read_text("utf-8"))
 ACTIONS = "x-actions"  # where the schema names the actions of a route; docs/reference/http.md is generated from it
 OPEN = ("/health", "/ready")
-REPLAYS: Mapping[Any, Replay] = {None: NO_CONTENT, Receipt: RECEIPT_REPLAY}  # by the type of a route's result
+REPLAYS: Mapping[Any, Replay] = {
+    None: idempotency.NO_CONTENT,
+    Receipt: idempotency.RECEIPT_REPLAY,
+}  # by the type of a route's result
 IGNORED_FIELDS = "X-Ignored-Fields"
 MAX_IGNORED = 20  # fields that the header names
 NEVER = "422"  # FastAPI's own validation error; ours is 400, with our error object
@@ -128,17 +123,18 @@ Route = Callable[..., Awaitable[Any]]
 Decorator = Callable[[Route], Route]
 UserParam = Annotated[str | None, Query(description="Whose memory; by default the caller's own.", examples=["alex"])]
 ProjectParam = Annotated[str | None, Query(description="The project; by default the caller's.", examples=["shop"])]
+KEYWORD = Parameter.KEYWORD_ONLY
 PATH_NAME = re.compile(r"\{(\w+)")
 
 
 def name_parameter(name: str, annotation: Any) -> Parameter:
     """Return an optional parameter of a route."""
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+    return Parameter(name, KEYWORD, default=None, annotation=annotation)
 
 
 USER, PROJECT = name_parameter("user", UserParam), name_parameter("project", ProjectParam)
-CALLER = Parameter("caller", Parameter.KEYWORD_ONLY, annotation=CurrentCaller)
-REQUEST = Parameter("request", Parameter.KEYWORD_ONLY, annotation=Request)
+CALLER = Parameter("caller", KEYWORD, annotation=CurrentCaller)
+REQUEST = Parameter("request", KEYWORD, annotation=Request)
 KEY = name_parameter("idempotency_key", IdempotencyKey)
 
 
@@ -160,7 +156,7 @@ class Routes:
 
         def decorate(route: Route) -> Route:
             kind = signature(route, eval_str=True).return_annotation
-            replay = memory_replay() if kind is Memory else REPLAYS.get(kind, STORED)
+            replay = idempotency.memory_replay() if kind is Memory else REPLAYS.get(kind, idempotency.STORED)
             usual = 204 if kind is None else 200 if address.startswith("DELETE") else 201
             return self.add(address, *actions, status=status or usual, **{"replay": replay, **options})(route)
 
@@ -190,7 +186,15 @@ class Routes:
             endpoint = route
             if "caller" not in given.parameters:
                 endpoint = make_endpoint(route, given, find_scope or partial(authorize, actions), replay, render)
-                change_signature(endpoint, given, self._list_parameters(path, given, has_key=replay is not None))
+                # FastAPI reads the signature: that of the route, without the call, and what it need not declare.
+                kept = [each for each in given.parameters.values() if each.name != "call"]
+                added = [Parameter(name, KEYWORD, annotation=str) for name in PATH_NAME.findall(self._prefix + path)]
+                if not any(is_body(each.annotation) for each in kept):
+                    added += self._names
+                added += [CALLER, REQUEST, *([KEY] if replay is not None else [])]
+                every = {each.name: each.replace(kind=KEYWORD) for each in (*added, *kept)}
+                shown_as = given.replace(parameters=list(every.values()), return_annotation=Response)
+                endpoint.__signature__ = shown_as  # type: ignore[attr-defined]
             endpoint.actions = actions  # type: ignore[attr-defined]
             kind = model or given.return_annotation
             response = json_model(kind) if is_dataclass(kind) else model  # type: ignore[arg-type]
@@ -201,16 +205,6 @@ class Routes:
             return route
 
         return decorate
-
-    def _list_parameters(self, path: str, given: Signature, *, has_key: bool) -> list[Parameter]:
-        """Return the parameters that a route need not declare."""
-        in_path = PATH_NAME.findall(self._prefix + path)
-        has_body = any(is_body(each.annotation) for each in given.parameters.values())
-        return [
-            *(Parameter(name, Parameter.KEYWORD_ONLY, annotation=str) for name in in_path),
-            *(() if has_body else self._names),
-            *((CALLER, REQUEST, KEY) if has_key else (CALLER, REQUEST)),
-        ]
 
 
 def make_endpoint(
@@ -229,17 +223,15 @@ def make_endpoint(
         key = every.pop("idempotency_key") if replay else None
         call = Call(caller, find_scope(caller=caller, **every), request)
         taken = {name: value for name, value in every.items() if name in given.parameters}
+        bodies = {name: value for name, value in every.items() if isinstance(value, BaseModel)}
         work = partial(route, call=call, **taken)
         if replay is None:
             response = respond(request, render(await work()))
         else:
-            identity = [route.__name__, {name: describe_argument(value) for name, value in every.items()}]
-            result, replayed = await run_once(call, key, identity, work, replay, taken)
+            identity = [route.__name__, every | {name: body.model_dump() for name, body in bodies.items()}]
+            result, replayed = await idempotency.run_once(call, key, identity, work, replay, taken)
             response = respond(request, render(result), replayed=replayed)
-        return name_ignored(
-            response,
-            (name for body in every.values() if isinstance(body, BaseModel) for name in body.model_extra or ()),
-        )
+        return name_ignored(response, (name for body in bodies.values() for name in body.model_extra or ()))
 
     return endpoint
 
@@ -267,21 +259,6 @@ def authorize(actions: Sequence[Action], *, caller: Caller, **arguments: Any) ->
 def is_body(annotation: Any) -> bool:
     kind = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
     return isinstance(kind, type) and issubclass(kind, BaseModel)
-
-
-def describe_argument(value: Any) -> Any:
-    return value.model_dump() if isinstance(value, BaseModel) else value
-
-
-def change_signature(endpoint: Route, given: Signature, added: Iterable[Parameter]) -> None:
-    """Give an endpoint the parameters of its route, without the call, and the added ones."""
-    kept = {
-        each.name: each.replace(kind=Parameter.KEYWORD_ONLY)
-        for each in given.parameters.values()
-        if each.name != "call"
-    }
-    parameters = list(({each.name: each for each in added} | kept).values())
-    endpoint.__signature__ = given.replace(parameters=parameters, return_annotation=Response)  # type: ignore[attr-defined]
 
 
 def respond(request: Request, result: Any, *, replayed: bool = False) -> Response:

@@ -12,20 +12,12 @@ from fastapi import Query
 from pydantic import Field
 from starlette.responses import Response
 
-from recollect.apps.ask import teaching
-from recollect.apps.ask.answer_fields import (
-    AssumptionAnswer,
-    ClarificationAnswer,
-    LearnedAnswer,
-    describe_clarification,
-    describe_table,
-    execution_result,
-)
+from recollect import InvalidInput, Memory, Scope
+from recollect.apps.ask import answer_fields, teaching
 from recollect.apps.ask.charts import chart_answer
 from recollect.apps.ask.corrections import Change, Correction
 from recollect.apps.ask.memory import list_questions
 from recollect.apps.ask.question import MAX_ROWS, Answer, Ask, read_session_context
-from recollect.errors import InvalidInput
 from recollect.server.access.caller import Call, Caller, decode_utf8
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored
 from recollect.server.access.responses import Shape, json_object, list_of
@@ -33,9 +25,7 @@ from recollect.server.http.answer_question import SessionContextHeader, answer_o
 from recollect.server.http.bodies import NAME, VALUE, OpenBody, Session, chars, within
 from recollect.server.http.routing import Routes, name_parameter
 from recollect.values.identity import Action
-from recollect.values.memory import Memory
 from recollect.values.query import MAX_QUERY_CHARS
-from recollect.values.scope import Scope
 
 HistoryUser = Annotated[str | None, Query(description="Whose; by default the caller's own.")]
 routes = Routes("/api/projects/{project}/datasources/{source}", "text to SQL", name_parameter("user_id", HistoryUser))
@@ -101,10 +91,13 @@ TEXT2SQL = Shape(
     tables_used=(list[str], lambda answer: list(answer.tables)),
     examples_found="examples",
     needs_clarification="needs_clarification",
-    clarifications=(list[ClarificationAnswer], lambda answer: list(map(describe_clarification, answer.clarifications))),
-    assumptions=(list[AssumptionAnswer], lambda answer: list(map(asdict, answer.assumptions))),
+    clarifications=(
+        list[answer_fields.ClarificationAnswer],
+        lambda answer: list(map(answer_fields.describe_clarification, answer.clarifications)),
+    ),
+    assumptions=(list[answer_fields.AssumptionAnswer], lambda answer: list(map(asdict, answer.assumptions))),
     pattern_used="pattern",
-    learned=(list[LearnedAnswer], lambda answer: list(map(asdict, answer.learned))),
+    learned=(list[answer_fields.LearnedAnswer], lambda answer: list(map(asdict, answer.learned))),
     metadata=(dict[str, Any], lambda answer: describe_metadata(answer)),
 )
 CORRECTED = json_object("CorrectedSql", equivalent=bool, changes=list[Change], learned=list[Memory])
@@ -155,11 +148,7 @@ async def text_to_sql(
     ask = make_ask(call, source, body, context, learns=call.caller.can("learn"))
     identity = ["text2sql", source, context, body.model_dump()]
     key = idempotency_key if ask.remembers else None
-    return await answer_once(call, key, identity, lambda: call.analyst.ask(call.scope, ask), describe_text2sql)
-
-
-async def describe_text2sql(answer: Answer) -> dict[str, Any]:
-    return TEXT2SQL.describe(answer)
+    return await answer_once(call, key, identity, lambda: call.analyst.ask(call.scope, ask), TEXT2SQL.describe)
 
 
 def describe_metadata(answer: Answer) -> dict[str, Any]:
@@ -172,8 +161,8 @@ def describe_metadata(answer: Answer) -> dict[str, Any]:
         "session_id": answer.session,
         "ref": answer.ref,
         "error": answer.error,
-        "execution_result": execution_result(answer.rows, MAX_ROWS),
-        **describe_table(answer),
+        "execution_result": answer_fields.execution_result(answer.rows, MAX_ROWS),
+        **answer_fields.describe_table(answer),
         "chart": chart_answer(answer),
     }
 
@@ -193,7 +182,7 @@ async def clarify_question(
     ask = make_ask(call, source, body, context, question=question)
     identity = ["clarify", source, context, body.model_dump()]
     answer, key = partial(answer_clarification, call, ask, body), idempotency_key if ask.remembers else None
-    return await answer_once(call, key, identity, answer, describe_text2sql, 201)
+    return await answer_once(call, key, identity, answer, TEXT2SQL.describe, 201)
 
 
 async def answer_clarification(call: Call, ask: Ask, body: ClarifyBody) -> Answer:
@@ -212,11 +201,10 @@ async def restore_correction(stored: Stored, call: Call, source: str, body: Corr
     return describe_correction(correction, learned)
 
 
-def store_learned(answer: dict[str, Any]) -> Stored:
-    return {"ids": [str(memory.id) for memory in answer["learned"]]}
+CORRECTION_REPLAY = Replay(lambda answer: {"ids": [str(each.id) for each in answer["learned"]]}, restore_correction)
 
 
-@routes.write("POST /text2sql/correct", "learn", model=CORRECTED, replay=Replay(store_learned, restore_correction))
+@routes.write("POST /text2sql/correct", "learn", model=CORRECTED, replay=CORRECTION_REPLAY)
 async def correct_sql(call: Call, source: str, body: CorrectSqlBody) -> dict[str, Any]:
     """Correct a statement. What the difference teaches is learned; the corrected one must be allowed to run."""
     statements = (body.question, body.generated_sql, body.corrected_sql)

@@ -17,36 +17,18 @@ from pydantic import Field
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
 
+from recollect import Conversation, Document, InvalidInput, Passage, Receipt, Upload
+from recollect.apps.documents import question
 from recollect.apps.documents.librarian import Entry
-from recollect.apps.documents.question import (
-    HISTORY_TOKENS,
-    MAX_MEMORIES,
-    TOP_K,
-    TOP_MEMORIES,
-    Answered,
-    Question,
-    Recollection,
-    Source,
-)
-from recollect.errors import InvalidInput
+from recollect.apps.documents.question import Answered, Question, Recollection, Source
 from recollect.learning.document_turns import HOST
 from recollect.server.access.caller import Call, CurrentUploader, read_chunks
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once
 from recollect.server.access.responses import Shape, json_object, list_of
+from recollect.server.http import routing
 from recollect.server.http.bodies import NAME, OpenBody, Project, chars, within
-from recollect.server.http.routing import (
-    OPENAPI,
-    PROJECT,
-    ProjectParam,
-    Routes,
-    error_example,
-    name_ignored,
-    name_parameter,
-    respond,
-)
-from recollect.values.audit import Receipt
-from recollect.values.conversation import Conversation
-from recollect.values.document import MAX_CHUNK_HITS, Document, DocumentId, Passage, Upload
+from recollect.server.http.routing import OPENAPI, PROJECT, ProjectParam, Routes
+from recollect.values.document import MAX_CHUNK_HITS, DocumentId
 from recollect.values.identity import Action
 from recollect.values.lesson import Owner
 from recollect.values.query import MAX_BUDGET, MAX_QUERY_CHARS
@@ -61,13 +43,13 @@ OTHER_NAME = "Ask the documents; the same as `query`, under its other name."
 FORM: dict[str, Any] = {
     "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": OPENAPI["upload_form"]}}}
 }
-UNSUPPORTED = error_example(
+UNSUPPORTED = routing.error_example(
     "Not a form, or a file of an unsupported type.", "unsupported_media_type", "upload: …", "upload"
 )
 UserParam = Annotated[
     str | None, Query(alias="userId", description="Whose; by default the caller's own.", examples=["alex"])
 ]
-routes = Routes(ROOT, "documents", name_parameter("user", UserParam), PROJECT)
+routes = Routes(ROOT, "documents", routing.name_parameter("user", UserParam), PROJECT)
 
 
 # Requests and responses -----------------------------------------------------------------------------------------------
@@ -139,8 +121,8 @@ class DocumentQuestionBody(OpenBody):
     topKDocs: int | None = Field(  # noqa: N815
         default=None, description="The same as topK.", json_schema_extra=within(1, MAX_CHUNK_HITS)
     )
-    topKMems: int = Field(default=TOP_MEMORIES, json_schema_extra=within(0, MAX_MEMORIES))  # noqa: N815
-    maxHistoryTokens: int = Field(default=HISTORY_TOKENS, json_schema_extra=within(0, MAX_BUDGET))  # noqa: N815
+    topKMems: int = Field(default=question.TOP_MEMORIES, json_schema_extra=within(0, question.MAX_MEMORIES))  # noqa: N815
+    maxHistoryTokens: int = Field(default=question.HISTORY_TOKENS, json_schema_extra=within(0, MAX_BUDGET))  # noqa: N815
     includeHistory: bool = True  # noqa: N815
     mmr: float | None = Field(
         default=None,
@@ -156,7 +138,7 @@ class DocumentQuestionBody(OpenBody):
         return Question(
             self.query,
             documents=None if self.documentIds is None else tuple(map(DocumentId, self.documentIds)),
-            top_k=top_k[0] if top_k else TOP_K,
+            top_k=top_k[0] if top_k else question.TOP_K,
             top_memories=self.topKMems,
             history_tokens=self.maxHistoryTokens,
             include_history=self.includeHistory,
@@ -200,7 +182,7 @@ async def upload_document(
 
         result, replayed = await run_once(call, idempotency_key, identity, add, UPLOAD_REPLAY)
         unknown = (name for name in form if name not in OPENAPI["upload_form"]["properties"])
-        return name_ignored(respond(request, result, replayed=replayed), unknown)
+        return routing.name_ignored(routing.respond(request, result, replayed=replayed), unknown)
 
 
 def read_form(given: FormData) -> tuple[UploadFile, str, Owner]:

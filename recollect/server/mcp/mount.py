@@ -19,14 +19,8 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from recollect.errors import Forbidden, NotFound
-from recollect.server.access.caller import (
-    PROJECT_HEADER,
-    SESSION_HEADER,
-    USER_HEADER,
-    CurrentCaller,
-    is_loopback,
-    read_headers,
-)
+from recollect.server.access import caller as callers
+from recollect.server.access.caller import CurrentCaller
 from recollect.server.mcp import SDK_MISSING, is_sdk_installed
 from recollect.server.mcp.tools import Peer
 from recollect.values.identity import LOCAL
@@ -65,13 +59,13 @@ async def handle_message(request: Request, caller: CurrentCaller) -> Response:
         raise NotFound(SDK_MISSING)
     origin = request.headers.get("origin")
     # While sign-in is off, a web page of another site must not use the browser of someone on this machine.
-    if caller.identity is LOCAL and origin and not is_loopback(urlsplit(origin).hostname or ""):
+    if caller.identity is LOCAL and origin and not callers.is_loopback(urlsplit(origin).hostname or ""):
         raise Forbidden(f"pages of {origin} need an API key to use /mcp; `recollect keys create` makes one")
-    headers = read_headers(request.headers)
-    if USER_HEADER in headers:
-        caller = replace(caller, headers={"x-user-id": headers[USER_HEADER]})
+    headers = callers.read_headers(request.headers)
+    if callers.USER_HEADER in headers:
+        caller = replace(caller, headers={"x-user-id": headers[callers.USER_HEADER]})
     request.state.peer = Peer(
-        caller, state.analyst, state.librarian, headers.get(SESSION_HEADER), headers.get(PROJECT_HEADER)
+        caller, state.analyst, state.librarian, headers.get(callers.SESSION_HEADER), headers.get(callers.PROJECT_HEADER)
     )
     return SdkResponse(state.mcp, await request.body())
 

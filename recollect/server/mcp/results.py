@@ -13,13 +13,11 @@ from functools import singledispatch
 from typing import Any
 from uuid import UUID
 
+from recollect import Memory, Receipt, Resolution
 from recollect.apps.ask.answer_fields import ClarificationAnswer
 from recollect.apps.ask.question import Assumption
 from recollect.prompts import mark_data
-from recollect.values.audit import Receipt
-from recollect.values.memory import Memory
 from recollect.values.query import Kind
-from recollect.values.resolution import Resolution
 from recollect.values.scope import Tier
 
 NOTHING_FOUND = "Nothing was found."

@@ -23,15 +23,12 @@ from mcp.server.stdio import stdio_server
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
+from recollect import InvalidInput, NotFound, Query, RecollectError, Scope, Settings, connect
 from recollect.admin import watch_stop_signals
-from recollect.bootstrap import connect, open_analyst, open_librarian
-from recollect.errors import InvalidInput, NotFound, RecollectError
+from recollect.bootstrap import open_analyst, open_librarian
 from recollect.prompts import mark_data, render_prompt
 from recollect.server.mcp.results import to_text
 from recollect.server.mcp.tools import TOOLS, Peer, Tool, make_local_peer
-from recollect.settings import Settings
-from recollect.values.query import Query
-from recollect.values.scope import Scope
 from recollect.values.serialization import to_json
 
 INSTRUCTIONS = (
@@ -110,13 +107,7 @@ def describe_tool(tool: Tool) -> types.Tool:
         description=tool.description,
         input_schema=tool.arguments.model_json_schema(),
         output_schema=tool.result.model_json_schema(mode="serialization"),
-        annotations=types.ToolAnnotations(
-            title=tool.title,
-            read_only_hint=tool.is_read_only,
-            destructive_hint=tool.is_destructive,
-            idempotent_hint=tool.is_idempotent,
-            open_world_hint=False,
-        ),
+        annotations=types.ToolAnnotations(title=tool.title, open_world_hint=False, **tool.hints),
     )
 
 
