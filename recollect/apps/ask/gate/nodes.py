@@ -197,10 +197,9 @@ def _refuse_length(node: exp.Expr, lists: AllowLists) -> str | None:
 
 
 def _refuse_format(node: exp.Expr, lists: AllowLists) -> str | None:
-    if not _is_format(node):
-        return None
     pattern = _find_pattern(node)
-    is_safe = isinstance(pattern, exp.Literal) and pattern.is_string and not WIDE_FORMAT.search(pattern.this)
+    is_text = isinstance(pattern, exp.Literal) and pattern.is_string
+    is_safe = pattern is None or (is_text and not WIDE_FORMAT.search(pattern.name))
     return None if is_safe else "FORMAT needs a pattern written as a text, without a width of four digits or *"
 
 
@@ -233,14 +232,12 @@ RULES: tuple[tuple[Kinds, Callable[[exp.Expr, AllowLists], str | None]], ...] = 
 )
 
 
-def _is_format(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Format) or (
-        isinstance(node, exp.Anonymous) and node.name.lower() in ("printf", "format")
-    )
-
-
-def _find_pattern(node: exp.Expr) -> object:
-    return node.this if isinstance(node, exp.Format) else next(iter(node.expressions), None)
+def _find_pattern(node: exp.Expr) -> exp.Expr | None:
+    """Return the pattern of a FORMAT or PRINTF, NULL if it has none; None for any other node."""
+    if isinstance(node, exp.Format):
+        return node.this or exp.Null()
+    is_format = isinstance(node, exp.Anonymous) and node.name.lower() in ("printf", "format")
+    return next(iter(node.expressions), exp.Null()) if is_format else None
 
 
 def _is_coarse(step: exp.Expr) -> bool:
@@ -280,9 +277,6 @@ def _rate(node: exp.Expr) -> float:
     name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
     joins = isinstance(node, JOINS) or BUILDER.search(name) is not None
     whole = max(1.0, sum(values) - 1.0) if joins else max(values)
-    if _is_format(node):
-        pattern = _find_pattern(node)
-        return whole + sum(map(int, WIDTH.findall(pattern.name if isinstance(pattern, exp.Literal) else "")))
     return _rate_function(node, whole) * prod(sources) * (2.0 if name in DOUBLES else 1.0)
 
 
@@ -294,6 +288,8 @@ def _rate_function(node: exp.Expr, whole: float) -> float:
             return max(read_number(node.expression) or 1.0, whole)
         case exp.Replace() | exp.RegexpReplace():
             return whole * _rate_replacement(node)
+        case exp.Format() | exp.Anonymous() if isinstance(pattern := _find_pattern(node), exp.Literal):
+            return whole + sum(map(int, WIDTH.findall(pattern.name)))
     return whole
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
@@ -35,6 +36,7 @@ CLOSES = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.E
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 ODD = re.compile(r"['\"`\\]")
+WRITING: Mapping[str, Any] = {"comments": False, "unsupported_level": ErrorLevel.RAISE}
 
 # Its warnings quote the customer's statements; the errors that matter are raised here.
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
@@ -80,21 +82,17 @@ def _check(sql: str, reader: Dialect, lists: AllowLists, allowed: Allowed, rows:
         if id(node) not in binder.bound:
             raise StatementDenied(f"{node.sql()[:60]} stands where no name is expected")
     check_joins(binder.scopes)
-    full = _write_checked(tree, reader, lists)
-    text = _write_checked(cap_rows(tree, rows), reader, lists)
-    return CheckedSql(text, tuple(binder.tables), tuple(binder.columns), full)
-
-
-def _write_checked(tree: exp.Expr, reader: Dialect, lists: AllowLists) -> str:
-    """Return the SQL of a tree. It is read once more: it must be made of allowed parts, and where a text in it has
-    quotes or backslashes it must be the very same tree, so that no string can end early."""
-    text = write_sql(tree, reader, comments=False, unsupported_level=ErrorLevel.RAISE)
+    full = write_sql(tree, reader, **WRITING)
+    tree = cap_rows(tree, rows)
+    text = write_sql(tree, reader, **WRITING)
+    # It is read once more: it must be made of allowed parts, and where a text in it has quotes or backslashes it must
+    # be the very same tree, so that no string can end early.
     again = parse_statement(text, reader)
     check_nodes(again, lists)
     is_odd = any(ODD.search(node.name) for node in tree.find_all(exp.Literal, exp.JSONPathKey))
     if is_odd and again != tree:
         raise StatementDenied("a quote or a backslash in one of its texts cannot be passed on safely")
-    return text
+    return CheckedSql(text, tuple(binder.tables), tuple(binder.columns), full)
 
 
 # Text to tree ---------------------------------------------------------------------------------------------------------
@@ -197,9 +195,9 @@ def check_joins(scopes: Iterable[Scope]) -> None:
     """Refuse a statement that joins too many sources to all rows of others."""
     unjoined = [name for scope in scopes for name in _find_unjoined(scope)]
     if len(unjoined) > MOST_UNJOINED:
-        names = ", ".join(unjoined)
         raise StatementDenied(
-            f"{names}: joined to everything without a condition; say with ON or WHERE what belongs together"
+            f"{', '.join(unjoined)}: joined to everything without a condition; say with ON or WHERE what belongs"
+            " together"
         )
 
 
@@ -228,12 +226,11 @@ def _list_ties(scope: Scope, select: exp.Select) -> Iterator[set[str]]:
 
 def _list_conditions(select: exp.Select) -> Iterator[exp.Expr]:
     """Yield the conditions of WHERE and ON, each side of an AND by itself."""
-    where = select.args.get("where")
-    clauses = [where.this] if where else []
+    clauses = [select.args.get("where")]
     clauses += [join.args.get("on") for join in select.find_all(exp.Join) if join.parent_select is select]
     while clauses:
         each = clauses.pop()
-        if isinstance(each, (exp.And, exp.Paren)):
+        if isinstance(each, (exp.And, exp.Paren, exp.Where)):
             clauses += each.iter_expressions()
         elif each:
             yield each
