@@ -154,7 +154,7 @@ def make_turns(inquiry: Inquiry, answer: Answer) -> list[Turn]:
     plain = msgspec.to_builtins(replace(answer, rows=None, frame=None, memory=None, used=()))
     stored = {name: value for name, value in plain.items() if name not in NOT_STORED} | {
         "host": "sql",
-        "choice": inquiry.choice.id if inquiry.choice else None,
+        "choice": getattr(inquiry.choice, "id", None),
         "context": msgspec.to_builtins(inquiry.ask.context),
         "frame": answer.frame.to_data() if answer.frame else None,
         "result": bound_rows(answer.rows) if answer.rows else None,

@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from heapq import nlargest
 from itertools import accumulate
 from typing import Any, TypeVar
@@ -179,18 +180,15 @@ class MemoryReader:
     async def read_approved(self, scope: Scope) -> tuple[Memory, ...]:
         """Return the questions that the project has approved; none where memory is switched off, or fails."""
 
-        def find() -> Coroutine[Any, Any, list[Memory]]:
-            return self.engine.memories(
-                scope, kinds=("question",), owner="project", status=("active",), limit=MAX_APPROVED
-            )
-
+        find = partial(
+            self.engine.memories, scope, kinds=("question",), owner="project", status=("active",), limit=MAX_APPROVED
+        )
         return await self._read_cached(self._approved, scope, APPROVED_SECONDS, find)
 
     async def keep_glossary(self, scope: Scope) -> None:
         """Read the project's glossary now and then, for when memory does not answer."""
-        await self._read_cached(
-            self._glossary, scope, GLOSSARY_SECONDS, lambda: self.engine.terms.find(scope, limit=MAX_TERMS)
-        )
+        find = partial(self.engine.terms.find, scope, limit=MAX_TERMS)
+        await self._read_cached(self._glossary, scope, GLOSSARY_SECONDS, find)
 
     async def _read_cached(
         self, cache: Cache[T], scope: Scope, seconds: float, find: Callable[[], Coroutine[Any, Any, list[T]]]

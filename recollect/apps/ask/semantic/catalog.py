@@ -81,6 +81,10 @@ class Catalog:
     def table(self, name: str) -> Table | None:
         return next((each for each in self.tables if each.name.casefold() == name.casefold()), None)
 
+    def column(self, table: str, name: str) -> Column | None:
+        found = self.table(table)
+        return found.column(name) if found else None
+
     def has(self, name: str, *columns: str) -> bool:
         """Whether there is a table of this name with all these columns."""
         table = self.table(name)
