@@ -46,7 +46,8 @@ class Binder:
         self.nameless = 0
 
     def mark_bound(self, *nodes: exp.Expr) -> None:
-        self.bound.update((id(node), node) for node in nodes)
+        for node in nodes:
+            self.bound[id(node)] = node
 
     # Queries
 
@@ -151,9 +152,9 @@ class Binder:
             raise StatementDenied("* needs a FROM")
         if scope.merged:
             return self.expand_merged(scope)
-        if any(source.table for source in scope.sources):
-            return list(chain.from_iterable(self.expand_source(source, scope) for source in scope.sources))
-        scope.outputs += chain.from_iterable(source.columns for source in scope.sources)
+        if any(source.table for source in scope.sources.values()):
+            return [each for source in scope.sources.values() for each in self.expand_source(source, scope)]
+        scope.outputs += chain.from_iterable(source.columns for source in scope.sources.values())
         return [star]
 
     def expand_source(self, source: Source, scope: Scope) -> list[exp.Expr]:
@@ -171,7 +172,7 @@ class Binder:
         pending, made = dict(scope.merged), []
         if self.visible.dialect != "sqlite":
             made, pending = [self.add_output(scope, column) for column in pending.values()], {}
-        for source in scope.sources:
+        for source in scope.sources.values():
             for column in source.columns:
                 if column is None:
                     raise StatementDenied(f"* over {source.alias.this} with USING: give each of its columns a name")
@@ -210,7 +211,7 @@ class Binder:
         source.item = item
         if scope.find_source(source.alias):
             raise StatementDenied(f"{source.alias.this} names two tables in one FROM; give one of them another alias")
-        scope.sources.append(source)
+        scope.sources[source.alias.this.lower()] = source
 
     def bind_table(self, item: exp.Table, scope: Scope) -> Source:
         if not isinstance(item.this, exp.Identifier):
@@ -262,10 +263,10 @@ class Binder:
         return name
 
     def merge_columns(self, join: exp.Expr, scope: Scope) -> None:
-        right = scope.sources[-1]
+        *lefts, right = scope.sources.values()
         for name in join.args.get("using") or ():
             column = right.find_column(name)
-            left = next((each for each in scope.sources[:-1] if each.find_column(name)), None)
+            left = next((each for each in lefts if each.find_column(name)), None)
             if not column or not left:
                 raise StatementDenied(f"USING ({name.name}): you may not see that column in both tables")
             spelled = self.visible.spell(name, column.this)
@@ -344,8 +345,8 @@ class Binder:
         return False
 
     def find_column(self, node: exp.Column, scope: Scope) -> tuple[Source, exp.Identifier] | None:
-        hits = [(each, column) for each in scope.sources if (column := each.find_column(node.this))]
-        hits = hits or [(each, value) for each in scope.sources if (value := each.find_value(node.this))]
+        hits = [(each, column) for each in scope.sources.values() if (column := each.find_column(node.this))]
+        hits = hits or [(each, value) for each in scope.sources.values() if (value := each.find_value(node.this))]
         if len(hits) > 1 and node.name.lower() not in scope.merged:
             names = " and ".join(each.alias.this for each, _ in hits)
             raise StatementDenied(f"the column {node.name} is in {names}; write which one you mean")

@@ -62,6 +62,7 @@ JOINS = (
     *(exp.JSONObject, exp.JSONArray, exp.ArrayToString),
 )
 BUILDER = re.compile(r"_build_|^json_array$")  # the same, by name
+GROWING = (exp.Repeat, exp.Pad, exp.Replace, exp.RegexpReplace, exp.Format, exp.Anonymous)
 DOUBLES = ("hex", "quote", "json_quote")
 SOURCES = (exp.With, exp.CTE, exp.From, exp.Join)
 
@@ -91,9 +92,16 @@ def check_nodes(tree: exp.Expr, lists: AllowLists) -> None:
     for count, node in enumerate(tree.walk(bfs=False)):
         if count > MOST_NODES:
             raise StatementDenied(f"it has more than {MOST_NODES:,} parts; ask for less at once")
-        for kind, refuse in RULES:
-            if isinstance(node, kind) and (reason := refuse(node, lists)):
+        kind: type = type(node)
+        for refuse in list_rules(kind):
+            if reason := refuse(node, lists):
                 raise StatementDenied(reason)
+
+
+@cache
+def list_rules(kind: type) -> list[Callable[[exp.Expr, AllowLists], str | None]]:
+    """Return the rules for nodes of one kind, in order."""
+    return [refuse for kinds, refuse in RULES if issubclass(kind, kinds)]
 
 
 def is_table_function(node: exp.Expr) -> bool:
@@ -274,10 +282,9 @@ def _rate(node: exp.Expr) -> float:
     sources, values = [1.0], [1.0]
     for child in node.iter_expressions():
         (sources if isinstance(child, SOURCES) else values).append(_rate(child))
-    name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
-    joins = isinstance(node, JOINS) or BUILDER.search(name) is not None
+    joins = isinstance(node, JOINS) or (isinstance(node, exp.Anonymous) and BUILDER.search(node.name.lower()))
     whole = max(1.0, sum(values) - 1.0) if joins else max(values)
-    return _rate_function(node, whole) * prod(sources) * (2.0 if name in DOUBLES else 1.0)
+    return (_rate_function(node, whole) if isinstance(node, GROWING) else whole) * prod(sources)
 
 
 def _rate_function(node: exp.Expr, whole: float) -> float:
@@ -288,9 +295,9 @@ def _rate_function(node: exp.Expr, whole: float) -> float:
             return max(read_number(node.expression) or 1.0, whole)
         case exp.Replace() | exp.RegexpReplace():
             return whole * _rate_replacement(node)
-        case exp.Format() | exp.Anonymous() if isinstance(pattern := _find_pattern(node), exp.Literal):
-            return whole + sum(map(int, WIDTH.findall(pattern.name)))
-    return whole
+    if isinstance(pattern := _find_pattern(node), exp.Literal):
+        return whole + sum(map(int, WIDTH.findall(pattern.name)))
+    return whole * (2.0 if node.name.lower() in DOUBLES else 1.0)
 
 
 def _rate_replacement(node: exp.Expr) -> float:

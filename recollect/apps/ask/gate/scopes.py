@@ -104,17 +104,18 @@ class Source:
 
 @dataclass(slots=True)
 class Scope:
-    """One SELECT: its sources, the columns that USING merged, its outputs, and the scope around it."""
+    """One SELECT: its sources by name in lower case, the columns that USING merged, its outputs, and the scope around
+    it."""
 
     parent: Scope | None
     ctes: Mapping[str, Source]
-    sources: list[Source] = field(default_factory=list)
+    sources: dict[str, Source] = field(default_factory=dict)
     merged: dict[str, exp.Identifier] = field(default_factory=dict)
     outputs: list[exp.Identifier | None] = field(default_factory=list)
     select: exp.Select | None = None
 
     def find_source(self, name: exp.Identifier) -> Source | None:
-        return next((each for each in self.sources if each.alias.this.lower() == name.this.lower()), None)
+        return self.sources.get(name.this.lower())
 
     def walk_outward(self) -> Iterator[Scope]:
         scope: Scope | None = self

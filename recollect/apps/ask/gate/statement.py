@@ -140,22 +140,24 @@ def _check_tokens(tokens: Sequence[Token], sql: str) -> None:
         raise StatementDenied(f"it has {len(tokens):,} words and signs; at most {MOST_TOKENS:,} are accepted")
     depth = 0
     for place, token in enumerate(tokens):
-        depth += (token.token_type in OPENS) - (token.token_type in CLOSES)
+        kind = token.token_type
+        depth += (kind in OPENS) - (kind in CLOSES)
         if depth > DEEPEST:
             near = sql[token.start : token.start + 20]
             raise StatementDenied(f"it is nested more than {DEEPEST} levels deep at {near!r}")
-        if token.token_type is TokenType.SEMICOLON:
+        if kind is TokenType.SEMICOLON:
             after = tokens[place + 1].text.upper()  # there is one: semicolons at the end were dropped
             raise StatementDenied(f"it holds more than one statement: after the semicolon comes {after[:40]}")
-        _check_token(token, sql)
+        if kind in (TokenType.L_BRACE, TokenType.BLOCK_START):
+            template = TEMPLATE.match(sql, token.start)
+            part = template[0] if template else token.text
+            raise StatementDenied(f"the placeholder {part[:60]} has no value; write the value itself")
+        if token.comments:
+            _check_comments(token.comments)
 
 
-def _check_token(token: Token, sql: str) -> None:
-    if token.token_type in (TokenType.L_BRACE, TokenType.BLOCK_START):
-        template = TEMPLATE.match(sql, token.start)
-        part = template[0] if template else token.text
-        raise StatementDenied(f"the placeholder {part[:60]} has no value; write the value itself")
-    for comment in token.comments:
+def _check_comments(comments: Iterable[str]) -> None:
+    for comment in comments:
         if comment.startswith(("!", "M!", "+")):
             raise StatementDenied(f"the comment /*{comment[:30]} is an instruction to the database; take it out")
 
@@ -205,11 +207,12 @@ def _find_unjoined(scope: Scope) -> list[str]:
     """Return the first source of each group that no condition ties to the groups before it."""
     if len(scope.sources) < 2 or not scope.select:
         return []
-    group = {source.alias.this: source.alias.this for source in scope.sources}
-    for names in _list_ties(scope, scope.select):
-        joined = {group[name] for name in names & group.keys()}
+    names = [source.alias.this for source in scope.sources.values()]
+    group = dict(zip(names, names, strict=True))
+    for tied in _list_ties(scope, scope.select):
+        joined = {group[name] for name in tied & group.keys()}
         group = {name: min(joined) if home in joined else home for name, home in group.items()}
-    heavy = {group[source.alias.this]: source.alias.this for source in reversed(scope.sources) if not source.is_small}
+    heavy = {group[name]: name for name in reversed(names) if not scope.sources[name.lower()].is_small}
     return list(reversed(heavy.values()))[1:]
 
 
@@ -217,11 +220,11 @@ def _list_ties(scope: Scope, select: exp.Select) -> Iterator[set[str]]:
     """Yield the names of sources that one condition is about."""
     for condition in _list_conditions(select):
         yield {column.table for column in condition.find_all(exp.Column)}
-    for source in scope.sources:
+    for source in scope.sources.values():
         if isinstance(source.item, (exp.Lateral, exp.Unnest, exp.Table)):
             yield {source.alias.this, *(column.table for column in source.item.find_all(exp.Column))}
     for name in scope.merged.values():
-        yield {source.alias.this for source in scope.sources if source.find_column(name)}
+        yield {source.alias.this for source in scope.sources.values() if source.find_column(name)}
 
 
 def _list_conditions(select: exp.Select) -> Iterator[exp.Expr]:
