@@ -207,7 +207,9 @@ class Analyst:
             seconds = inquiry.memory.seconds if inquiry.memory else 0.0
             spent = replace(answer.spent, memory=seconds, whole=time.perf_counter() - began)
             answer = replace(answer, spent=spent, learned=(*ask.learned, *answer.learned))
-            answer = await record_answer(self.reader, scope, inquiry, answer)
+            if ask.remembers:
+                recording = record_answer(self.reader, scope, inquiry, answer)
+                answer = await try_memory("an answer could not be recorded", recording, answer)
             if self._settings.cross_user:
                 sharing = propose_shared_question(self, scope, inquiry, answer)
                 await try_memory("a shared question could not be noted", sharing, None)
@@ -218,8 +220,9 @@ class Analyst:
 
     async def _prepare(self, scope: Scope, ask: Ask) -> Inquiry:
         """Return the question at the source that understands it best, with what memory has for it there."""
-        reads = ask.remembers and self._settings.enabled
-        memory = await self.reader.read(scope, ask) if reads else None
+        memory = None
+        if ask.remembers and self._settings.enabled:
+            memory = await try_memory("memory could not be read", self.reader.read(scope, ask), None)
         ask = resume_context(ask, memory)
         found = memory.resolutions if memory else await self.reader.resolve_without_user(scope, ask.question)
         words = add_session_meanings(memory.standalone if memory else ask.question, ask.context, found)

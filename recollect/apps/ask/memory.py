@@ -2,8 +2,8 @@
 
 `MemoryReader.read` gives the end of the session, similar questions of this user with their SQL, what the words of the
 question mean to them, and their standing filters. `restrict_memory` leaves out what is about tables that they may not
-see now. If memory fails or takes too long, `read` returns None, and the answer's notes say why; what words mean then
-comes from the glossary as it was last read.
+see now. If memory fails or takes too long (`try_memory`), the answer is made without it, and its notes say why; what
+words mean then comes from the glossary as it was last read.
 """
 
 from __future__ import annotations
@@ -121,11 +121,8 @@ class MemoryReader:
     _approved: Cache[Memory] = field(default_factory=dict)
     _glossary: Cache[Term] = field(default_factory=dict)
 
-    async def read(self, scope: Scope, ask: Ask) -> QuestionMemory | None:
-        """Return what memory has for a question; None if it fails."""
-        return await try_memory("memory could not be read", self._read(scope, ask), None)
-
-    async def _read(self, scope: Scope, ask: Ask) -> QuestionMemory:
+    async def read(self, scope: Scope, ask: Ask) -> QuestionMemory:
+        """Return what memory has for a question."""
         began = time.perf_counter()
         wanted = Brief(
             ask.question,
