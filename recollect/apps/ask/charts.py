@@ -18,9 +18,9 @@ from typing import Any, Literal, NamedTuple
 
 from recollect.apps.ask.question import Answer
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.wording import describe_row_count, format_cell, shorten
+from recollect.apps.ask.wording import describe_row_count, format_cell
 from recollect.errors import require_extra
-from recollect.values.text import is_cjk
+from recollect.values.text import is_cjk, shorten
 
 Kind = Literal["line", "bar", "barh", "pie", "scatter"]
 Grain = Literal["year", "month", "day", "time"]
