@@ -189,7 +189,7 @@ def make_orders(customers: Rows, until: date) -> Iterator[tuple[str, Rows]]:
     often = list(accumulate(1 + 9 * weights.random() ** 3 if number % 13 else 0 for _, number in known))
     sold = [product for product in range(1, 41) if product % 20]
     orders, lines = list[Row](), list[Row]()
-    for day in (FIRST_DAY + timedelta(days=n) for n in range((until - FIRST_DAY).days + 1)):
+    for day in map(date.fromordinal, range(FIRST_DAY.toordinal(), until.toordinal() + 1)):
         chance = random.Random(day.toordinal())
         count = bisect_right(known, day.isoformat(), key=lambda each: each[0])
         mean = ORDERS_PER_DAY.get(day.year, LATER_ORDERS_PER_DAY)
