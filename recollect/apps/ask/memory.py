@@ -246,12 +246,10 @@ class MemoryReader:
         return replace(scope, session=session)
 
 
-def resume_context(ask: Ask, memory: QuestionMemory | None) -> Ask:
+def resume_context(ask: Ask, memory: QuestionMemory) -> Ask:
     """Return the question with the context of the session's last one, if it brings none."""
-    if ask.context is not None or memory is None:
-        return ask
-    stored = (read_stored_context(turn) for turn in reversed(memory.turns))
-    return replace(ask, context=next(filter(None, stored), None))
+    stored = filter(None, map(read_stored_context, reversed(memory.turns)))
+    return replace(ask, context=next(stored, None)) if ask.context is None else ask
 
 
 def add_session_meanings(

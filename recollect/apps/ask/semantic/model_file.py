@@ -23,7 +23,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, replace
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, get_args, get_type_hints
 
 import msgspec
@@ -138,8 +138,9 @@ def read_model(source: str | Mapping[str, Any], catalog: Catalog | None = None) 
         for part, kind in PARTS.items():
             for inner, each in _list_bodies(f"{place}.{part}", part, body.get(part)):
                 found[part].append(_read_part(kind, table, inner, read_mapping(inner, each, list_keys(kind))))
-    model = SemanticModel(**{part: tuple(each) for part, each in found.items()})
-    return check_model(model, catalog) if catalog else model
+    if catalog:
+        found = {part: [*map(partial(_check_part, catalog, part), parts)] for part, parts in found.items()}
+    return SemanticModel(**{part: tuple(each) for part, each in found.items()})
 
 
 def _parse_text(text: str) -> Any:
@@ -189,15 +190,8 @@ def _read_part(kind: type, table: str, place: str, body: Mapping[str, Any]) -> A
 # Checking -------------------------------------------------------------------------------------------------------------
 
 
-def check_model(model: SemanticModel, catalog: Catalog) -> SemanticModel:
-    """Return the model with names as the catalog spells them, or raise an InvalidInput for what is not there."""
-    checked: dict[str, Any] = {
-        part: tuple(_check_part(catalog, part, each) for each in getattr(model, part)) for part in ("entities", *PARTS)
-    }
-    return SemanticModel(**checked)
-
-
 def _check_part(catalog: Catalog, part: str, each: Any) -> Any:
+    """Return a part with names as the catalog spells them, or raise an InvalidInput for what is not there."""
     place = f"{TABLES}.{each.table}"
     table = _find_table(catalog, place, each.table)
     made = replace(each, table=table.name)
