@@ -51,8 +51,9 @@ class Binder:
 
     # Queries
 
-    def bind_query(self, node: exp.Expr, outer: Scope | None, ctes: Ctes) -> Columns:
-        """Bind everything inside, and return the columns of the result."""
+    def bind_query(self, node: exp.Expr, outer: Scope | None, ctes: Ctes, recursive: exp.Expr | None = None) -> Columns:
+        """Bind everything inside, and return the columns of the result. `recursive` is the alias of a CTE that sees
+        itself in its second part, with the columns of its first."""
         ctes = self.bind_ctes(node, outer, ctes)
         if isinstance(node, exp.Select):
             return self.bind_select(node, Scope(outer, ctes, select=node))
@@ -64,7 +65,11 @@ class Binder:
             raise StatementDenied(f"{shorten(node)} is no query")
         columns = self.bind_query(node.this, outer, ctes)
         if isinstance(node, exp.SetOperation):
-            self.bind_query(node.expression, outer, ctes)
+            inner = ctes
+            if recursive is not None:
+                itself = Source(recursive.this, rename_columns(columns, recursive))
+                inner = {**ctes, recursive.name.lower(): itself}
+            self.bind_query(node.expression, outer, inner)
         self.bind_order(node, Scope(outer, ctes, outputs=list(columns)))
         return columns
 
@@ -72,26 +77,11 @@ class Binder:
         clause = node.args.get("with_") or exp.With(expressions=[])
         for cte in clause.expressions:
             alias, body = cte.args["alias"], cte.this
-            if isinstance(body, exp.SetOperation) and (
-                clause.args.get("recursive") or self.visible.dialect == "sqlite"
-            ):
-                columns = self.bind_recursive(body, alias, outer, ctes)
-            else:
-                columns = self.bind_query(body, outer, ctes)
-            ctes = {
-                **ctes,
-                alias.name.lower(): Source(alias.this, rename_columns(columns, alias), is_small=is_small_query(body)),
-            }
+            is_recursive = clause.args.get("recursive") or self.visible.dialect == "sqlite"
+            columns = self.bind_query(body, outer, ctes, alias if is_recursive else None)
+            source = Source(alias.this, rename_columns(columns, alias), is_small=is_small_query(body))
+            ctes = {**ctes, alias.name.lower(): source}
         return ctes
-
-    def bind_recursive(self, body: exp.SetOperation, alias: exp.Expr, outer: Scope | None, ctes: Ctes) -> Columns:
-        """Bind a CTE that sees itself in its second part, with the columns of its first."""
-        ctes = self.bind_ctes(body, outer, ctes)
-        columns = self.bind_query(body.this, outer, ctes)
-        itself = Source(alias.this, rename_columns(columns, alias))
-        self.bind_query(body.expression, outer, {**ctes, alias.name.lower(): itself})
-        self.bind_order(body, Scope(outer, ctes, outputs=list(columns)))
-        return columns
 
     def bind_select(self, node: exp.Select, scope: Scope) -> Columns:
         self.scopes.append(scope)

@@ -127,7 +127,7 @@ class Scope:
 def find_identifier(name: exp.Identifier, among: Columns) -> exp.Identifier | None:
     """Return the same name, or else one that differs in case only."""
     same = [each for each in among if each is not None and each.this.lower() == name.this.lower()]
-    return next((each for each in same if each.this == name.this), same[0] if same else None)
+    return min(same, key=lambda each: each.this != name.this, default=None)
 
 
 def rename_columns(columns: Columns, alias: exp.Expr | None) -> Columns:
