@@ -42,6 +42,11 @@ def check_text(field: str, value: object, most: int) -> str:
     return value
 
 
+def shorten(text: str, most: int) -> str:
+    """Return a text of at most so many characters; a longer one ends in an ellipsis."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def is_cjk(text: str) -> bool:
     return CJK_CHARACTER.search(text) is not None
 

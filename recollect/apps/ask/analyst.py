@@ -144,9 +144,13 @@ class Analyst:
         """Answer a question again, given what a term in it means. A reply that is one of the offered choices is
         answered as such; any other is learned first."""
         place, data = await self._find_question(scope, ask)
-        choice = pick_choice(reply, list_offered(data)) if data else await self._offer_again(place, ask, reply)
+        source, choices = data.get("source", ask.source), list_offered(data)
+        if not data:  # nothing is stored: the question is interpreted once more
+            inquiry = await self._prepare(scope, replace(ask, remembers=False))
+            offered = propose_interpretation(inquiry, await self._interpret(inquiry)).clarifications
+            choices = tuple(choice for each in offered for choice in each.choices)
+        choice = pick_choice(reply, choices)
         if choice is not None:
-            source = data["source"] if data else ask.source
             return await self.ask(place, replace(ask, question=choice.label, source=source, choice=choice))
         learned = await learn_meaning(self, place, ask.source, term, reply, ask.question, may_share=may_share)
         return await self.ask(place, replace(ask, learned=(learned,)))
@@ -164,12 +168,6 @@ class Analyst:
             if data := find_reply(await self.engine.history(place, limit=LATEST_TURNS), ask.question):
                 return place, data
         return scope, {}
-
-    async def _offer_again(self, scope: Scope, ask: Ask, reply: str) -> Choice | None:
-        """Return the choice that a reply names, of the question interpreted once more, where nothing is stored."""
-        inquiry = await self._prepare(scope, replace(ask, remembers=False))
-        offered = propose_interpretation(inquiry, await self._interpret(inquiry)).clarifications
-        return pick_choice(reply, [choice for each in offered for choice in each.choices])
 
     async def check_sql(
         self, scope: Scope, source: str, role: str, sql: str, rows: int = 100
@@ -204,10 +202,11 @@ class Analyst:
                 scope = await self.reader.find_session(scope)
             inquiry = await self._prepare(scope, ask)
             answer = add_tables(inquiry, await work(scope, inquiry))
-            seconds = inquiry.memory.seconds if inquiry.memory else 0.0
-            spent = replace(answer.spent, memory=seconds, whole=time.perf_counter() - began)
+            spent = replace(answer.spent, memory=inquiry.known.seconds, whole=time.perf_counter() - began)
             answer = replace(answer, spent=spent, learned=(*ask.learned, *answer.learned))
-            answer = await record_answer(self.reader, scope, inquiry, answer)
+            if ask.remembers:
+                recording = record_answer(self.reader, scope, inquiry, answer)
+                answer = await try_memory("an answer could not be recorded", recording, answer)
             if self._settings.cross_user:
                 sharing = propose_shared_question(self, scope, inquiry, answer)
                 await try_memory("a shared question could not be noted", sharing, None)
@@ -218,11 +217,13 @@ class Analyst:
 
     async def _prepare(self, scope: Scope, ask: Ask) -> Inquiry:
         """Return the question at the source that understands it best, with what memory has for it there."""
-        reads = ask.remembers and self._settings.enabled
-        memory = await self.reader.read(scope, ask) if reads else None
-        ask = resume_context(ask, memory)
-        found = memory.resolutions if memory else await self.reader.resolve_without_user(scope, ask.question)
-        words = add_session_meanings(memory.standalone if memory else ask.question, ask.context, found)
+        memory = None
+        if ask.remembers and self._settings.enabled:
+            memory = await try_memory("memory could not be read", self.reader.read(scope, ask), None)
+        known = memory or QuestionMemory(ask.question)
+        ask = resume_context(ask, known)
+        found = known.resolutions if memory else await self.reader.resolve_without_user(scope, ask.question)
+        words = add_session_meanings(known.standalone, ask.context, found)
         approved = await self.reader.read_approved(scope)
         await self.reader.keep_glossary(scope)
         inquiries, refused = list[Inquiry](), list[NotFound]()
@@ -245,8 +246,8 @@ class Analyst:
 
         def rank(pair: tuple[Inquiry, Interpretation]) -> tuple[int, float, bool]:
             inquiry, decision = pair[0], pair[1].decision
-            last = inquiry.memory.last_reply if inquiry.memory else {}
-            return KINDS.index(decision.kind), -round(decision.confidence, 1), last.get("source") != inquiry.source.name
+            is_other = inquiry.known.last_reply.get("source") != inquiry.source.name
+            return KINDS.index(decision.kind), -round(decision.confidence, 1), is_other
 
         best, interpretation = min(read, key=rank)
         return replace(best, interpretation=interpretation)
@@ -262,13 +263,13 @@ class Analyst:
     ) -> Inquiry:
         """Return the question with what is known about it at one source."""
         view = narrow_view(source.view(ask.role), source.name, ask)
-        context, preferences = ask.context or SessionContext(), memory.preferences if memory else ()
-        taught = build_vocabulary(ask.question, words, preferences, context, view.index, self.today())
-        choice = ask.choice
+        known = memory or QuestionMemory(ask.question)
+        context = ask.context or SessionContext()
+        taught = build_vocabulary(ask.question, words, known.preferences, context, view.index, self.today())
+        choice, offer = ask.choice, known.last_reply
+        if choice is None and offer.get("source") == source.name and not offer.get("sql"):
+            choice = pick_choice(ask.question, list_offered(offer))
         if memory is not None:
-            offer = memory.last_reply
-            if choice is None and offer.get("source") == source.name and not offer.get("sql"):
-                choice = pick_choice(ask.question, list_offered(offer))
             memory = restrict_memory(memory, source.name, view, self._settings.context_tokens)
         return Inquiry(ask, source, view, taught, approved, memory, self.today(), scope.user, scope.session, choice)
 
@@ -464,7 +465,7 @@ def find_reply(turns: Sequence[Turn], question: str) -> Mapping[str, Any]:
 
 def find_open_question(inquiry: Inquiry) -> tuple[str, str]:
     """Return the question that was asked back last in the session, and the word that was not known; else empty."""
-    turns = inquiry.memory.turns[-2:] if inquiry.memory else ()
+    turns = inquiry.known.turns[-2:]
     data = get_data(turns[-1]) if len(turns) == 2 else {}
     if data.get("source") != inquiry.source.name or data.get("sql"):
         return "", ""

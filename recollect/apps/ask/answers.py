@@ -19,7 +19,7 @@ import msgspec
 from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.interpret.explain import label_frame
 from recollect.apps.ask.llm import ModelRun
-from recollect.apps.ask.memory import MemoryReader, QuestionMemory, try_memory
+from recollect.apps.ask.memory import MemoryReader, QuestionMemory
 from recollect.apps.ask.question import Answer, MemoryUsed, get_data, read_stored
 from recollect.apps.ask.schema_prompt import link_tables
 from recollect.apps.ask.sources.running import Rows
@@ -105,14 +105,7 @@ def add_tables(inquiry: Inquiry, answer: Answer) -> Answer:
 
 
 async def record_answer(reader: MemoryReader, scope: Scope, inquiry: Inquiry, answer: Answer) -> Answer:
-    """Return the answer with its place in the log; as it is, if it cannot be stored."""
-    if not inquiry.ask.remembers:
-        return answer
-    work = write_to_log(reader, scope, inquiry, answer)
-    return await try_memory("an answer could not be recorded", work, answer)
-
-
-async def write_to_log(reader: MemoryReader, scope: Scope, inquiry: Inquiry, answer: Answer) -> Answer:
+    """Return the answer with its place in the log."""
     engine, memory = reader.engine, inquiry.memory
     stored = await engine.record(scope, make_turns(inquiry, answer))
     if answer.used:
@@ -154,7 +147,7 @@ def make_turns(inquiry: Inquiry, answer: Answer) -> list[Turn]:
     plain = msgspec.to_builtins(replace(answer, rows=None, frame=None, memory=None, used=()))
     stored = {name: value for name, value in plain.items() if name not in NOT_STORED} | {
         "host": "sql",
-        "choice": inquiry.choice.id if inquiry.choice else None,
+        "choice": getattr(inquiry.choice, "id", None),
         "context": msgspec.to_builtins(inquiry.ask.context),
         "frame": answer.frame.to_data() if answer.frame else None,
         "result": bound_rows(answer.rows) if answer.rows else None,

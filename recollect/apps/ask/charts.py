@@ -8,19 +8,19 @@ for two figures. A specification has its data, but no colours, so that a page ca
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from importlib.util import find_spec
-from itertools import chain, repeat
-from typing import Any, Literal
+from itertools import chain, count, repeat
+from typing import Any, Literal, NamedTuple
 
 from recollect.apps.ask.question import Answer
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.wording import describe_row_count, format_cell, shorten
+from recollect.apps.ask.wording import describe_row_count, format_cell
 from recollect.errors import require_extra
-from recollect.values.text import is_cjk
+from recollect.values.text import is_cjk, shorten
 
 Kind = Literal["line", "bar", "barh", "pie", "scatter"]
 Grain = Literal["year", "month", "day", "time"]
@@ -53,11 +53,7 @@ class Shape:
 
 SHAPES: Mapping[Kind, Shape] = {
     "pie": Shape(
-        "Pie chart",
-        r"pie|donut|doughnut",
-        "饼图|饼状图|圆饼图",
-        {"type": "arc", "outerRadius": 110},
-        ("color", "theta"),
+        "Pie chart", "pie|donut|doughnut", "饼图|饼状图|圆饼图", {"type": "arc", "outerRadius": 110}, ("color", "theta")
     ),
     "scatter": Shape("Scatter chart", r"scatter(?: ?plot)?|points?", "散点图?", {"type": "point", "filled": True}),
     "barh": Shape("Bar chart", r"horizontal(?: bars?)?", "条形图?", {"type": "bar"}, ("y", "x")),
@@ -139,8 +135,7 @@ def find_greatest(values: Sequence[float | None]) -> float:
     return max((abs(value) for value in values if value is not None), default=0)
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(NamedTuple):
     label: Any
     value: float | None
     series: str = ""
@@ -165,10 +160,6 @@ class Plan:
     notes: tuple[str, ...] = ()
 
     @property
-    def greatest(self) -> float:
-        return find_greatest([point.value for point in self.points])
-
-    @property
     def description(self) -> str:
         """What the chart shows, for people who cannot see it."""
         figures = self.value or ", ".join(dict.fromkeys(point.series for point in self.points))
@@ -179,15 +170,12 @@ class Plan:
     def add_note(self, note: str, **changes: Any) -> Plan:
         return replace(self, notes=(*self.notes, note), **changes)
 
-    def write_points(self) -> list[Spec]:
-        """Return the data of the specification."""
+    def write_points(self) -> Iterator[Spec]:
+        """Yield the data of the specification."""
         suffix = {"year": "-01-01", "month": "-01"}.get(self.grain or "", "")
-        points = [
-            {"label": f"{each.label}{suffix}" if suffix else each.label, "value": each.value} for each in self.points
-        ]
-        if self.series:
-            return [point | {"series": each.series} for point, each in zip(points, self.points, strict=True)]
-        return points
+        for label, value, series in self.points:
+            point = {"label": f"{label}{suffix}" if suffix else label, "value": value}
+            yield point | ({"series": series} if self.series else {})
 
 
 def chart_answer(answer: Answer, wish: str = "") -> Spec | None:
@@ -215,7 +203,7 @@ def build_chart(rows: Rows, headers: Sequence[str] = (), title: str = "", wish: 
         "height": 40 + 24 * len(plan.points) if plan.kind == "barh" else HEIGHT,
         "padding": {"left": 5, "top": 5, "right": LEGEND_ROOM if has_legend else 5, "bottom": 5},
         "autosize": {"type": "fit", "contains": "padding"},
-        "data": {"values": plan.write_points()},
+        "data": {"values": list(plan.write_points())},
         **encode(plan, is_chinese=is_cjk(title)),
     }
 
@@ -260,35 +248,32 @@ def choose_kind(plan: Plan) -> Kind | None:
 
 
 def grant_wish(plan: Plan, wished: Kind | None) -> Plan:
-    """Return the plan with the wished kind, or with a note why it has another; with not too many bars."""
+    """Return the plan with the wished kind, or with a note why it has another."""
     if wished == "pie":
-        return plan_pie(plan)
-    if wished == "barh" and (plan.series or plan.grain):
-        wished = "bar"
-    is_granted = wished is None or (wished, plan.kind) == ("bar", "barh")
-    return limit_bars(plan if is_granted else replace(plan, kind=wished or plan.kind))
-
-
-def plan_pie(plan: Plan) -> Plan:
-    """Return a pie, or bars with a note why."""
-    count, values = len(plan.points), [point.size for point in plan.points]
-    if count > MAX_SLICES:
-        why = f"{count} slices would be too many"
-    elif plan.series or min(values) < 0 or not sum(values):
-        why = "its parts do not make a whole"
-    else:
-        points = tuple(replace(point, label=str(point.label)) for point in plan.points)
-        return replace(plan, kind="pie", grain=None, points=points)
-    return grant_wish(plan.add_note(f"Bars instead of a pie: {why}."), "bar")
+        problem = find_pie_problem(plan)
+        if not problem:
+            points = tuple(point._replace(label=str(point.label)) for point in plan.points)
+            return replace(plan, kind="pie", grain=None, points=points)
+        plan, wished = plan.add_note(f"Bars instead of a pie: {problem}."), "bar"
+    kind = "bar" if wished == "barh" and (plan.series or plan.grain) else wished
+    return limit_bars(plan if kind is None or (kind, plan.kind) == ("bar", "barh") else replace(plan, kind=kind))
 
 
 def limit_bars(plan: Plan) -> Plan:
     """Keep the largest bars where there are too many of them, and say so. Bars over time are not cut."""
-    count, is_bar = len(plan.points), plan.kind in ("bar", "barh")
-    if not is_bar or count <= MAX_BARS or plan.grain or plan.is_ordered or plan.series:
+    has_order = plan.grain or plan.is_ordered or plan.series
+    if len(plan.points) <= MAX_BARS or plan.kind not in ("bar", "barh") or has_order:
         return plan
-    largest = sorted(plan.points, key=lambda point: -point.size)[:MAX_BARS]
-    return plan.add_note(f"The {MAX_BARS} largest of {count:,}.", kind="barh", points=tuple(largest))
+    largest = tuple(sorted(plan.points, key=lambda point: -point.size)[:MAX_BARS])
+    return plan.add_note(f"The {MAX_BARS} largest of {len(plan.points):,}.", kind="barh", points=largest)
+
+
+def find_pie_problem(plan: Plan) -> str:
+    """Return why the points cannot be slices; empty if they can."""
+    size, values = len(plan.points), [point.size for point in plan.points]
+    if size > MAX_SLICES:
+        return f"{size} slices would be too many"
+    return "its parts do not make a whole" if plan.series or min(values) < 0 or not sum(values) else ""
 
 
 def plan_points(x: Column, y: Column) -> Plan:
@@ -329,10 +314,10 @@ def choose_axes(labels: Sequence[Column]) -> tuple[Column, Column | None]:
         return labels[0], None
     # Dates are the axis; else the column with more values is.
     axis, series = sorted(labels, key=lambda each: (each.grain is None, -each.size))
-    count = len(axis.values)
-    is_unique = len(set(zip(axis.values, series.values, strict=True))) == count
+    rows = len(axis.values)
+    is_unique = len(set(zip(axis.values, series.values, strict=True))) == rows
     is_small = axis.grain is not None or series.size <= MAX_SERIES
-    return (axis, series) if is_unique and is_small and axis.size < count else (labels[0], None)
+    return (axis, series) if is_unique and is_small and axis.size < rows else (labels[0], None)
 
 
 def limit_series(plan: Plan) -> Plan:
@@ -367,12 +352,9 @@ def is_figures(values: Sequence[Any]) -> bool:
 
 def make_distinct(labels: Sequence[str]) -> list[str]:
     """Number labels that repeat: two rows must not become one bar."""
-    seen: Counter[str] = Counter()
-    made = []
-    for label in labels:
-        seen[label] += 1
-        made.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
-    return made
+    seen = defaultdict[str, Iterator[int]](lambda: count(1))
+    numbered = ((label, next(seen[label])) for label in labels)
+    return [label if number == 1 else f"{label} ({number})" for label, number in numbered]
 
 
 # How it is written ----------------------------------------------------------------------------------------------------
@@ -380,42 +362,45 @@ def make_distinct(labels: Sequence[str]) -> list[str]:
 
 def encode(plan: Plan, *, is_chinese: bool) -> Spec:
     """Return mark and encoding. Fields have fixed names, since a column's name may hold signs that Vega-Lite reads."""
-    shape = SHAPES[plan.kind]
+    shape, greatest = SHAPES[plan.kind], find_greatest([point.value for point in plan.points])
     # The number format of d3: thousands with commas; small fractions with four digits.
-    number = ",.2~f" if plan.greatest >= 1 else ".4~g"
+    number = ",.2~f" if greatest >= 1 else ".4~g"
     label: Spec = {"field": "label", **encode_label_type(plan), "title": plan.label}
     value: Spec = {"field": "value", "type": "quantitative", "title": plan.value or None}
     series = [{"field": "series", "type": "nominal", "title": plan.series}] if plan.series else []
     tooltip = [label, *series, value | {"title": plan.value or "Value", "format": number}]
-    more = encode_axes(plan, number, is_chinese)
-    places = {name: field | more[part] for name, part, field in zip(shape.channels, more, (label, value), strict=True)}
+    if plan.kind == "pie":
+        label, value = label | {"sort": None}, value | {"stack": True, "title": None}
+    else:
+        # Vega-Lite calls a thousand million G.
+        large = {"labelExpr": "replace(format(datum.value, '~s'), 'G', 'B')"}
+        value = value | {"axis": large if greatest >= 1e6 else {"format": number}}
+        label = label | encode_labels(plan, is_chinese)  # the tooltip keeps the bare one
+    places = dict(zip(shape.channels, (label, value), strict=True))
     mark = dict(shape.mark) | ({"point": len(plan.points) <= 60} if plan.kind == "line" else {})
     return {"mark": mark, "encoding": {**places, "tooltip": tooltip, **encode_series(plan)}}
-
-
-def encode_axes(plan: Plan, number: str, is_chinese: bool) -> dict[str, Spec]:
-    """Return what the channels of label and value have in addition, by the kind of chart."""
-    if plan.kind == "pie":
-        return {"label": {"sort": None}, "value": {"stack": True, "title": None}}
-    # Vega-Lite calls a thousand million G.
-    axis = {"labelExpr": "replace(format(datum.value, '~s'), 'G', 'B')"} if plan.greatest >= 1e6 else {"format": number}
-    label: Spec = {"sort": find_sort(plan), "axis": {"labelAngle": 0, "labelOverlap": True}}
-    if plan.kind == "scatter":
-        label = {"scale": {"zero": False}}
-    elif plan.grain:
-        label = {"axis": format_time_axis(plan, plan.grain, is_chinese)}
-    return {"label": label, "value": {"axis": axis}}
 
 
 def encode_series(plan: Plan) -> Spec:
     """Return the order of slices, or the colours of the series and the places of bars beside each other."""
     if plan.kind == "pie":
         return {"order": {"field": "value", "type": "quantitative", "sort": "descending"}}
-    if not plan.series:
-        return {}
     field = {"field": "series", "type": "nominal", "sort": None}
-    color = {"color": field | {"title": plan.series if plan.value else None}}
-    return color | ({"xOffset": field} if plan.kind == "bar" else {})
+    color = {"color": field | {"title": plan.series if plan.value else None}} if plan.series else {}
+    return color | ({"xOffset": field} if color and plan.kind == "bar" else {})
+
+
+def encode_labels(plan: Plan, is_chinese: bool) -> Spec:
+    """Return how labels are sorted and written. Bars are sorted by their own order, as the rows are if those are sorted
+    by the figure, else the largest first."""
+    if plan.kind == "scatter":
+        return {"scale": {"zero": False}}
+    if plan.grain:
+        return {"axis": format_time_axis(plan, plan.grain, is_chinese)}
+    values, sort = [point.size for point in plan.points], f"-{SHAPES[plan.kind].channels[1]}"
+    is_sorted = plan.series or values in (sorted(values), sorted(values, reverse=True))
+    order = "ascending" if plan.is_ordered else None if is_sorted else sort
+    return {"sort": order, "axis": {"labelAngle": 0, "labelOverlap": True}}
 
 
 def encode_label_type(plan: Plan) -> Spec:
@@ -439,17 +424,6 @@ def format_time_axis(plan: Plan, grain: Grain, is_chinese: bool) -> Spec:
     if grain in counts and counts[grain] < MAX_TICKS[grain]:
         axis["tickCount"] = {"interval": grain, "step": 1}
     return axis
-
-
-def find_sort(plan: Plan) -> str | None:
-    """Return how bars are sorted: by their own order, as the rows are if those are sorted by the figure, else the
-    largest first."""
-    if plan.is_ordered:
-        return "ascending"
-    values = [point.size for point in plan.points]
-    if plan.series or values in (sorted(values), sorted(values, reverse=True)):
-        return None
-    return f"-{SHAPES[plan.kind].channels[1]}"
 
 
 # Pictures ------------------------------------------------------------------------------------------------------------

@@ -81,7 +81,9 @@ async def interpret_question(
     link = partial(link, is_last_sure=is_last_sure)
     linked = await asyncio.to_thread(link)
     if unread := find_unread(linked):
-        known = replace(vocabulary, words=tuple(drop_meaning(each, unread) for each in vocabulary.words))
+        # A meaning that cannot be read is left out: the word is read as if nobody had explained it.
+        words = (replace(each, meaning="") if each in unread else each for each in vocabulary.words)
+        known = replace(vocabulary, words=tuple(words))
         link = partial(link, vocabulary=known)
         linked = await asyncio.to_thread(link)
     if linked.lookups and (found := await look_up(source, view, linked.lookups, user)):
@@ -104,11 +106,6 @@ def find_unread(linked: Linked) -> tuple[Word, ...]:
     )
 
 
-def drop_meaning(word: Word, unread: Sequence[Word]) -> Word:
-    """Return a word whose meaning cannot be read without it, so that it is read as if nobody had explained it."""
-    return replace(word, meaning="") if word in unread else word
-
-
 def ask_about(unread: Sequence[Word], decision: Decision, view: View, today: date) -> Decision:
     """Return a decision to ask, instead of an answer, if a meaning that cannot be read is about this database: what a
     person taught is never replaced without asking. The glossary's texts for readers do not count."""
@@ -129,9 +126,8 @@ def list_absent(decision: Decision, catalog: Catalog) -> tuple[str, ...]:
     does not have."""
     texts = list[str]()
     for each in decision.candidates[0].frame.filters if decision.candidates else ():
-        table = catalog.table(each.of.table)
-        column = table.column(each.of.column) if table else None
-        if column is None or column.is_sensitive or not column.is_complete or each.op != "=" or not each.is_text:
+        column = catalog.column(each.of.table, each.of.column)
+        if column is None or not column.is_complete or each.op != "=" or not each.is_text:
             continue
         known = {value.strip().casefold() for value in column.values}
         name = " ".join(split_name(column.name))
@@ -172,15 +168,9 @@ def is_clear(question: str, view: View, today: date, last: Frame | None = None) 
 
 def list_missing(linked: Linked) -> tuple[str, ...]:
     """Return the words that nothing explains, neither a name, a value nor an operator."""
-    words = [
-        token.text for at, token in enumerate(linked.tokens)
-        if not is_linked(at, linked) and not find_operators([token]) and token.number is None
-    ]  # fmt: skip
-    return tuple(dict.fromkeys(words))[:MOST_MISSING]
-
-
-def is_linked(at: int, linked: Linked) -> bool:
-    return any(link.start <= at < link.end for links in linked.links for link in links)
+    read = {at for links in linked.links for link in links for at in range(link.start, link.end)}
+    rest = (token for at, token in enumerate(linked.tokens) if at not in read and token.number is None)
+    return tuple(dict.fromkeys(token.text for token in rest if not find_operators([token])))[:MOST_MISSING]
 
 
 async def look_up(source: Source, view: View, names: Sequence[str], user: str | None) -> list[FoundValue]:
@@ -194,11 +184,10 @@ async def look_up(source: Source, view: View, names: Sequence[str], user: str | 
     if not places:
         return []
     try:
-        found = await source.find_values(places, names, rules=view.access.rows, user=user)
+        return await source.find_values(places, names, rules=view.access.rows, user=user)
     except QueryFailed as error:
         log.warning("names could not be looked up: %s", error)
         return []
-    return [FoundValue(each.table, each.column, each.value) for each in found]
 
 
 async def run_candidates(

@@ -2,8 +2,8 @@
 
 `MemoryReader.read` gives the end of the session, similar questions of this user with their SQL, what the words of the
 question mean to them, and their standing filters. `restrict_memory` leaves out what is about tables that they may not
-see now. If memory fails or takes too long, `read` returns None, and the answer's notes say why; what words mean then
-comes from the glossary as it was last read.
+see now. If memory fails or takes too long (`try_memory`), the answer is made without it, and its notes say why; what
+words mean then comes from the glossary as it was last read.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from heapq import nlargest
 from itertools import accumulate
 from typing import Any, TypeVar
@@ -120,11 +121,8 @@ class MemoryReader:
     _approved: Cache[Memory] = field(default_factory=dict)
     _glossary: Cache[Term] = field(default_factory=dict)
 
-    async def read(self, scope: Scope, ask: Ask) -> QuestionMemory | None:
-        """Return what memory has for a question; None if it fails."""
-        return await try_memory("memory could not be read", self._read(scope, ask), None)
-
-    async def _read(self, scope: Scope, ask: Ask) -> QuestionMemory:
+    async def read(self, scope: Scope, ask: Ask) -> QuestionMemory:
+        """Return what memory has for a question."""
         began = time.perf_counter()
         wanted = Brief(
             ask.question,
@@ -179,18 +177,15 @@ class MemoryReader:
     async def read_approved(self, scope: Scope) -> tuple[Memory, ...]:
         """Return the questions that the project has approved; none where memory is switched off, or fails."""
 
-        def find() -> Coroutine[Any, Any, list[Memory]]:
-            return self.engine.memories(
-                scope, kinds=("question",), owner="project", status=("active",), limit=MAX_APPROVED
-            )
-
+        find = partial(
+            self.engine.memories, scope, kinds=("question",), owner="project", status=("active",), limit=MAX_APPROVED
+        )
         return await self._read_cached(self._approved, scope, APPROVED_SECONDS, find)
 
     async def keep_glossary(self, scope: Scope) -> None:
         """Read the project's glossary now and then, for when memory does not answer."""
-        await self._read_cached(
-            self._glossary, scope, GLOSSARY_SECONDS, lambda: self.engine.terms.find(scope, limit=MAX_TERMS)
-        )
+        find = partial(self.engine.terms.find, scope, limit=MAX_TERMS)
+        await self._read_cached(self._glossary, scope, GLOSSARY_SECONDS, find)
 
     async def _read_cached(
         self, cache: Cache[T], scope: Scope, seconds: float, find: Callable[[], Coroutine[Any, Any, list[T]]]
@@ -251,12 +246,10 @@ class MemoryReader:
         return replace(scope, session=session)
 
 
-def resume_context(ask: Ask, memory: QuestionMemory | None) -> Ask:
+def resume_context(ask: Ask, memory: QuestionMemory) -> Ask:
     """Return the question with the context of the session's last one, if it brings none."""
-    if ask.context is not None or memory is None:
-        return ask
-    stored = (read_stored_context(turn) for turn in reversed(memory.turns))
-    return replace(ask, context=next(filter(None, stored), None))
+    stored = filter(None, map(read_stored_context, reversed(memory.turns)))
+    return replace(ask, context=next(stored, None)) if ask.context is None else ask
 
 
 def add_session_meanings(

@@ -60,6 +60,12 @@ CREATE TABLE sales (
     region_id INTEGER NOT NULL REFERENCES regions (id), sale_date DATE NOT NULL, amount NUMERIC NOT NULL
 );
 """
+# The price of a line is the product's; before 2024, when prices rose, nine tenths of it.
+UNIT_PRICES = """
+UPDATE order_lines SET unit_price = (
+    SELECT round(p.price * iif(o.ordered_at < '2024', 0.9, 1), 2) FROM products p, orders o
+    WHERE p.id = order_lines.product_id AND o.id = order_lines.order_id)
+"""
 SALES = """
 INSERT INTO sales (order_id, region_id, sale_date, amount)
 SELECT o.id, c.region_id, date(o.ordered_at), round(sum(l.quantity * l.unit_price), 2)
@@ -114,9 +120,8 @@ def make_sample(path: Path, last_day: date | None = None) -> None:
         fill(connection, "customers", customers)
         for table, rows in (*make_products(chance), *make_orders(customers, until)):
             fill(connection, table, rows)
-        reprice(connection)
-        connection.execute(SALES)
-        connection.execute(LIFETIME)
+        for statement in (UNIT_PRICES, SALES, LIFETIME):
+            connection.execute(statement)
 
 
 def fill(connection: sqlite3.Connection, table: str, rows: Rows) -> None:
@@ -164,21 +169,13 @@ def make_customer(chance: random.Random, number: int, name: str, signed_up: date
 
 def make_products(chance: random.Random) -> Iterator[tuple[str, Rows]]:
     yield "categories", list(enumerate(PRODUCTS, 1))
-    named = [(name, number, kind) for number, kind in enumerate(PRODUCTS, 1) for name in PRODUCTS[kind]]
-    yield (
-        "products",
-        [(n, name, of, price(chance, kind), stock(chance, n)) for n, (name, of, kind) in enumerate(named, 1)],
-    )
-
-
-def price(chance: random.Random, kind: str) -> float:
-    low, high = PRICES.get(kind, (30, 300))
-    return chance.randrange(low, high) + chance.choice((0.49, 0.95, 0.99))
-
-
-def stock(chance: random.Random, number: int) -> int:
-    """Return how many are in stock; of every thirteenth product none."""
-    return chance.randrange(1, 400) if number % 13 else 0
+    named = [(name, of, kind) for of, kind in enumerate(PRODUCTS, 1) for name in PRODUCTS[kind]]
+    products = list[Row]()
+    for number, (name, of, kind) in enumerate(named, 1):
+        price = chance.randrange(*PRICES.get(kind, (30, 300))) + chance.choice((0.49, 0.95, 0.99))
+        stock = chance.randrange(1, 400) if number % 13 else 0  # of every thirteenth product there is none
+        products.append((number, name, of, price, stock))
+    yield "products", products
 
 
 def make_orders(customers: Rows, until: date) -> Iterator[tuple[str, Rows]]:
@@ -189,7 +186,7 @@ def make_orders(customers: Rows, until: date) -> Iterator[tuple[str, Rows]]:
     often = list(accumulate(1 + 9 * weights.random() ** 3 if number % 13 else 0 for _, number in known))
     sold = [product for product in range(1, 41) if product % 20]
     orders, lines = list[Row](), list[Row]()
-    for day in (FIRST_DAY + timedelta(days=n) for n in range((until - FIRST_DAY).days + 1)):
+    for day in map(date.fromordinal, range(FIRST_DAY.toordinal(), until.toordinal() + 1)):
         chance = random.Random(day.toordinal())
         count = bisect_right(known, day.isoformat(), key=lambda each: each[0])
         mean = ORDERS_PER_DAY.get(day.year, LATER_ORDERS_PER_DAY)
@@ -198,7 +195,7 @@ def make_orders(customers: Rows, until: date) -> Iterator[tuple[str, Rows]]:
             orders.append(make_order(chance, len(orders) + 1, customer, day, at, until))
             for product in chance.sample(sold, chance.choices((1, 2, 3, 4), (4, 3, 2, 1))[0]):
                 quantity = chance.choices((1, 2, 3, 10), (6, 3, 2, 1))[0]
-                lines.append((len(lines) + 1, len(orders), product, quantity, 0))  # `reprice` sets the price
+                lines.append((len(lines) + 1, len(orders), product, quantity, 0))  # UNIT_PRICES sets the price
     yield "orders", orders
     yield "order_lines", lines
 
@@ -210,11 +207,3 @@ def make_order(chance: random.Random, number: int, customer: int, day: date, min
     status = ("shipped" if number % 3 else "placed") if is_open else settled
     channel = chance.choices(("web", "phone", "store"), (6, 2, 2))[0]
     return number, customer, chance.randrange(5, EMPLOYEES + 1), at.isoformat(" "), status, channel
-
-
-def reprice(connection: sqlite3.Connection) -> None:
-    """Set the price of each line: the product's; before 2024, when prices rose, nine tenths of it."""
-    connection.execute(
-        "UPDATE order_lines SET unit_price = (SELECT round(p.price * iif(o.ordered_at < '2024', 0.9, 1), 2)"
-        " FROM products p, orders o WHERE p.id = order_lines.product_id AND o.id = order_lines.order_id)"
-    )

@@ -94,10 +94,8 @@ class View:
     def has(self, frame: Frame) -> bool:
         """Whether everything that a frame names is to be seen."""
         refs = [*frame.refs(), *(ref for each in frame.existence for ref in existence_refs(each))]
-        columns = ((self.catalog.table(ref.table), ref.column) for ref in refs)
-        return all(self.catalog.table(name) for name in frame.tables) and all(
-            table is not None and (not column or table.column(column)) for table, column in columns
-        )
+        seen = (self.catalog.has(ref.table, *filter(None, [ref.column])) for ref in refs)
+        return all(map(self.catalog.has, frame.tables)) and all(seen)
 
 
 @dataclass(slots=True)

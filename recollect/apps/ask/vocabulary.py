@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import repeat
 
 from sqlglot import exp
 
@@ -191,31 +192,22 @@ def read_figure(text: str, index: SchemaIndex, today: date) -> Word | None:
 def write_arithmetic(text: str, index: SchemaIndex) -> str:
     """Return the total of an expression of columns in words ("quantity times unit price") as SQL over one table, or ""
     if the text is not such an expression. Columns are divided by numbers only: a total of ratios means nothing."""
-    parts = ARITHMETIC.split(text.strip().rstrip("."))
-    signs = [SIGNS[part.strip().casefold()] for part in parts[1::2]]
-    operands = [read_operand(part.strip(), index) for part in parts[::2]]
-    tables = find_common_tables(operands)
-    if not signs or not tables or has_ratio(signs, operands[1:]):
+    names = [part.strip() for part in ARITHMETIC.split(text.strip().rstrip("."))]
+    signs = ["+", *(SIGNS[name.casefold()] for name in names[1::2])]
+    operands = list(map(read_operand, names[::2], signs, repeat(index)))
+    tables = sorted(set.intersection(*map(set, operands)))
+    if not tables or len(names) == 1 or all(map(PLAIN_NUMBER.fullmatch, names[::2])):
         return ""
-    first, *others = [operand.get("") or operand[tables[0]] for operand in operands]
-    return f"sum({first}{''.join(f' {sign} {other}' for sign, other in zip(signs, others, strict=True))})"
+    written = "".join(f" {sign} {operand[tables[0]]}" for sign, operand in zip(signs, operands, strict=True))
+    return f"sum({written.removeprefix(' + ')})"
 
 
-def has_ratio(signs: Sequence[str], operands: Sequence[Mapping[str, str]]) -> bool:
-    return any(sign == "/" and "" not in operand for sign, operand in zip(signs, operands, strict=True))
-
-
-def read_operand(name: str, index: SchemaIndex) -> dict[str, str]:
-    """Return the column that a name means in each table; a number, which fits every table, has no table's name."""
+def read_operand(name: str, sign: str, index: SchemaIndex) -> dict[str, str]:
+    """Return the column that a name means in each table; a number is the same in all."""
     if PLAIN_NUMBER.fullmatch(name):
-        return {"": name}
-    return {each.table: each.column for each in named_targets(name, index) if is_amount(each, index)}
-
-
-def find_common_tables(operands: Iterable[Mapping[str, str]]) -> list[str]:
-    """Return the tables that have all operands that are columns."""
-    owners = [set(operand) for operand in operands if "" not in operand]
-    return sorted(set.intersection(*owners)) if owners else []
+        return dict.fromkeys(index.tables, name)
+    targets = named_targets(name, index) if sign != "/" else ()
+    return {each.table: each.column for each in targets if is_amount(each, index)}
 
 
 def is_amount(target: Target, index: SchemaIndex) -> bool:
@@ -327,14 +319,14 @@ def make_filter(
 def find_excluded(what: str, catalog: Catalog) -> list[Place]:
     """Return the columns that say which rows are of a kind ("test_accounts"), with the comparison that leaves those
     out: a flag of that name, or else a value."""
-    words = what.casefold().replace("_", " ").split()
+    words, columns = what.casefold().replace("_", " ").split(), list_columns(catalog)
     if words[0] in TEST_KINDS:
-        return [(table, column, "") for table, column in list_columns(catalog) if TEST_FLAG.match(column.name)]
+        return [(table, column, "") for table, column in columns if TEST_FLAG.match(column.name)]
     wanted = stem_phrase(" ".join(words))
-    flags = [(table, column, "") for table, column in list_columns(catalog) if name_flag(column) == wanted]
+    flags = [(table, column, "") for table, column in columns if name_flag(column) == wanted]
     return flags or [
         (table, column, f"<> {write_literal(value)}")
-        for table, column in list_columns(catalog)
+        for table, column in columns
         for value in column.values
         if stem_phrase(value) == wanted
     ]
@@ -352,12 +344,11 @@ def list_columns(catalog: Catalog) -> list[tuple[Table, Column]]:
 
 def find_places(name: str, comparison: str, catalog: Catalog) -> list[Place]:
     """Return the columns of a name, which may be `table.column`."""
-    names = ((table, column, f"{table.name}.{column.name}".casefold()) for table, column in list_columns(catalog))
-    wanted = name.casefold()
     return [
-        (table, column, comparison) for table, column, full in names
-        if wanted in (full, column.name.casefold())
-    ]  # fmt: skip
+        (table, column, comparison)
+        for table, column in list_columns(catalog)
+        if name.casefold() in (column.name.casefold(), f"{table.name}.{column.name}".casefold())
+    ]
 
 
 def find_value(value: str, catalog: Catalog) -> list[Place]:

@@ -22,7 +22,7 @@ from recollect.apps.ask.interpret.index import SchemaIndex
 from recollect.apps.ask.interpret.words import is_chinese, split_name
 from recollect.apps.ask.question import Assumption, Clarification
 from recollect.apps.ask.sources.running import Rows
-from recollect.values.text import is_cjk
+from recollect.values.text import is_cjk, shorten
 
 TEXT_ROWS = 20  # in an answer's text
 MAX_NAMES = 12
@@ -221,10 +221,6 @@ def list_grains(frame: Frame | None) -> list[str]:
 def make_title(question: str, frame_label: str = "") -> str:
     """Return what an answer shows: the words of its frame, else the question."""
     return shorten(frame_label or question.strip().rstrip("?？.。! "), TITLE_CHARS)
-
-
-def shorten(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def describe_columns(

@@ -14,7 +14,6 @@ from recollect.apps.ask.sources.address_rules import (
     LOCAL_RULES,
     PARAMETERS,
     Address,
-    HostRules,
     SourceRules,
     check_addresses,
     check_url,
@@ -157,7 +156,7 @@ def test_addresses_are_classified(address: str, kind: str) -> None:
 
 
 def test_every_address_of_a_name_must_be_allowed() -> None:
-    rules = HostRules()
+    rules = SourceRules()
     assert check_addresses("db.example.com", ["8.8.8.8", "2606:4700::1111"], rules) == ("8.8.8.8", "2606:4700::1111")
     assert check_addresses("db.example.com", ["8.8.8.8", "127.0.0.1"], rules) == ()
     assert check_addresses("db.example.com", ["::ffff:127.0.0.1"], rules) == ()
@@ -167,7 +166,7 @@ def test_every_address_of_a_name_must_be_allowed() -> None:
 
 def test_lists_allow_and_deny_hosts() -> None:
     allowed = read_host_list("db.internal, *.corp.example, 10.1.0.0/16, 169.254.7.7")
-    rules = HostRules(allowed, denied=read_host_list("10.1.9.0/24,bad.corp.example"))
+    rules = SourceRules(allowed, denied=read_host_list("10.1.9.0/24,bad.corp.example"))
 
     def allows(host: str, address: str) -> bool:
         found = parse_address(address)
@@ -189,14 +188,14 @@ def test_lists_allow_and_deny_hosts() -> None:
 
 
 def test_a_name_that_no_list_can_allow_is_not_looked_up() -> None:
-    named = HostRules(read_host_list("db.internal"), read_host_list("bad.example"))
+    named = SourceRules(read_host_list("db.internal"), read_host_list("bad.example"))
     assert may_resolve("db.internal", named)
     assert not may_resolve("other.example", named)
     assert not may_resolve("bad.example", replace(named, is_local=True))
 
 
 def test_private_hosts_may_be_allowed_but_not_link_local_ones() -> None:
-    rules = replace(NETWORK, hosts=HostRules(private=True))
+    rules = replace(NETWORK, private=True)
     for host in ("127.0.0.1", "10.0.0.1", "[::1]"):
         check(f"postgresql://u@{host}/d", rules)
     for host in ("169.254.169.254", "0.0.0.0", "[fe80::1]"):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.apps.ask.sources.address_rules import LOCAL_RULES, HostRules, SourceRules, read_host_list
+from recollect.apps.ask.sources.address_rules import LOCAL_RULES, SourceRules, read_host_list
 from recollect.apps.ask.sources.running import make_names_unique
 from recollect.apps.ask.sources.source import open_source
 from recollect.errors import QueryFailed, SourceUnavailable
@@ -130,7 +130,7 @@ async def test_name_is_resolved_once_and_its_addresses_are_checked(found: list[s
 
 
 async def test_connection_goes_to_the_address_that_was_checked() -> None:
-    rules = SourceRules(HostRules(allowed=read_host_list("127.0.0.0/8")))
+    rules = SourceRules(allowed=read_host_list("127.0.0.0/8"))
     with rogue(b"\xff\x15\x04#28000denied") as (port, heard), pytest.raises(SourceUnavailable):
         await open_source(f"mysql://u:p@db.example.com:{port}/d", rules=rules, resolve=lambda host: ["127.0.0.1"])
     assert len(heard) == 1

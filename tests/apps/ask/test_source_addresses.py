@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict
 from recollect import Engine, Scope, connect
 from recollect.apps.ask.semantic.catalog import Catalog
 from recollect.apps.ask.source_registry import SourceRegistry
-from recollect.apps.ask.sources.address_rules import LOCAL_RULES, HostRules, SourceRules, read_host_list, read_rules
+from recollect.apps.ask.sources.address_rules import LOCAL_RULES, SourceRules, read_host_list, read_rules
 from recollect.apps.ask.sources.opening import Resolve
 from recollect.apps.ask.sources.source import open_source
 from recollect.errors import InvalidInput, SourceUnavailable
@@ -163,13 +163,13 @@ async def test_a_name_is_resolved_once_and_the_checked_address_is_used() -> None
     with listening() as listener:
         dsn = f"postgresql://u:p@rebinding.invalid:{listener.port}/shop"
         with pytest.raises(SourceUnavailable):
-            await open_source(dsn, rules=SourceRules(HostRules(private=True)), resolve=resolve)
+            await open_source(dsn, rules=SourceRules(private=True), resolve=resolve)
         assert listener.accepted == 1
     assert asked == ["rebinding.invalid"]
 
 
 async def test_denied_hosts_count_for_local_callers_too() -> None:
-    rules = replace(LOCAL_RULES, hosts=HostRules(is_local=True, denied=read_host_list("127.0.0.0/8")))
+    rules = replace(LOCAL_RULES, denied=read_host_list("127.0.0.0/8"))
     with listening() as listener:
         with pytest.raises(InvalidInput, match="not allowed"):
             await open_source(f"postgresql://u:p@127.0.0.1:{listener.port}/d", rules=rules)
@@ -194,7 +194,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("credentials")
 @pytest.mark.parametrize("is_local", [False, True])
 async def test_a_host_that_asks_for_a_password_gets_none_of_the_servers(is_local: bool) -> None:
-    rules = LOCAL_RULES if is_local else SourceRules(HostRules(private=True))
+    rules = LOCAL_RULES if is_local else SourceRules(private=True)
     with listening(asks=True) as listener, pytest.raises(SourceUnavailable):
         await open_source(f"postgresql://u@127.0.0.1:{listener.port}/d", rules=rules)
     assert listener.heard
@@ -304,7 +304,7 @@ async def test_a_link_that_changes_is_noticed_at_the_next_connection(tmp_path: P
 async def test_a_failure_to_connect_does_not_tell_why(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "text.db").write_text("This is a letter, and a rather long one. " * 50)
     (tmp_path / "folder").mkdir()
-    rules = SourceRules(HostRules(private=True), folders=(tmp_path,))
+    rules = SourceRules(private=True, folders=(tmp_path,))
     told: set[str] = set()
     with socket.create_server(("127.0.0.1", 0)) as closed:
         nobody = closed.getsockname()[1]

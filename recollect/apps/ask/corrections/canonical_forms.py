@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import date, timedelta
+from operator import attrgetter
 
 from sqlglot import exp
 from sqlglot.optimizer.simplify import Simplifier
@@ -67,11 +68,6 @@ def split_conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
     return [side for side in sides if side not in ALWAYS_TRUE]
 
 
-def _remove_wrapper(node: exp.Expr) -> exp.Expr:
-    inner: exp.Expr = node.this
-    return inner
-
-
 def _rewrite_between(node: exp.Expr) -> exp.Expr:
     low = _rewrite_comparison(exp.GTE(this=node.this.copy(), expression=node.args["low"].copy()))
     high = _rewrite_comparison(exp.LTE(this=node.this, expression=node.args["high"]))
@@ -92,8 +88,9 @@ def _rewrite_in(node: exp.Expr) -> exp.Expr:
 def _rewrite_not(node: exp.Expr) -> exp.Expr:
     """Move NOT inward."""
     inner = node.this
+    below: exp.Expr = inner.this
     if isinstance(inner, exp.Not):
-        return _remove_wrapper(inner)
+        return below
     if isinstance(inner, exp.Column):
         return exp.EQ(this=inner, expression=exp.false())
     if isinstance(inner, (exp.And, exp.Or)):
@@ -270,11 +267,11 @@ def _rewrite_midnight(node: exp.Expr) -> exp.Expr:
 
 def _rewrite_date(node: exp.Expr) -> exp.Expr:
     is_alone = not node.args.get("zone") and not node.expressions and isinstance(node.this, exp.Literal)
-    return _remove_wrapper(node) if is_alone and PERIOD.match(node.this.name) else _rewrite_date_part(node)
+    return node.this if is_alone and PERIOD.match(node.this.name) else _rewrite_date_part(node)
 
 
 RULES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
-    **dict.fromkeys((exp.Paren, exp.TsOrDsToTimestamp), _remove_wrapper),
+    **dict.fromkeys((exp.Paren, exp.TsOrDsToTimestamp), attrgetter("this")),
     **dict.fromkeys((*UNITS, *DATE_PARTS), _rewrite_date_part),
     **dict.fromkeys((exp.Date, exp.TsOrDsToDate), _rewrite_date),
     exp.Between: _rewrite_between,

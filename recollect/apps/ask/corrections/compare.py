@@ -47,8 +47,8 @@ def find_changes(generated_sql: str, corrected_sql: str, dialect: str, schema: S
 
 def _list_substituted(tables: Mapping[str, str]) -> list[Change]:
     """Return a change for each table, once where a query uses it twice."""
-    again = {name for name in tables if SECOND_USE.search(name) and SECOND_USE.sub("", name) in tables}
-    return [Change("table_substitution", new, old, new) for old, new in tables.items() if old not in again]
+    names = [name for name in tables if SECOND_USE.sub("", name) not in tables.keys() - {name}]
+    return [Change("table_substitution", tables[name], name, tables[name]) for name in names]
 
 
 def compare_clauses(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:

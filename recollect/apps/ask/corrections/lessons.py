@@ -16,13 +16,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from recollect.apps.ask.corrections import Change, Correction
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
 from recollect.values.memory import MemoryKind
 from recollect.values.scope import MAX_NAME
-from recollect.values.text import WORD, check_text, is_cjk, stem_term, stemmer
+from recollect.values.text import WORD, check_text, is_cjk, shorten, stem_term, stemmer
 
 MAX_CHANGES = 3  # a query that was rewritten says nothing about any one change
 CONFIDENCE = {"terminology": 0.95, "definition": 0.9, "preference": 0.7, "correction": 0.95}
@@ -67,7 +69,7 @@ def _make_example(changes: tuple[Change, ...], question: str, generated_sql: str
         "generated_sql": generated_sql,
         "corrected_sql": corrected_sql,
         "correction_type": TYPES.get(kind, f"wrong_{kind}"),
-        "learned_mapping": "; ".join(_shorten(each, MAX_NAME) for each in mappings),
+        "learned_mapping": "; ".join(shorten(each, MAX_NAME) for each in mappings),
         "changes": [change.kind for change in changes],
     }
     lesson = _make_lesson("correction", " ".join(question.split()), corrected_sql, question, data)
@@ -114,8 +116,8 @@ def _name_preference(change: Change, after: str, question: QuestionWords) -> str
 
 def _make_lesson(kind: MemoryKind, key: str, value: str, question: str, data: dict[str, Any]) -> Lesson:
     return Lesson(
-        _shorten(value, MAX_VALUE_CHARS),
-        key=_shorten(key, MAX_NAME),
+        shorten(value, MAX_VALUE_CHARS),
+        key=shorten(key, MAX_NAME),
         kind=kind,
         source="correction",
         owner="user",
@@ -123,10 +125,6 @@ def _make_lesson(kind: MemoryKind, key: str, value: str, question: str, data: di
         data=data,
         question=question,
     )
-
-
-def _shorten(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 # Words of the question ------------------------------------------------------------------------------------------------
@@ -200,13 +198,8 @@ def find_name_word(wrong: str, right: str, question: QuestionWords) -> str | Non
 
 def _find_runs(question: QuestionWords, parts: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the neighbouring words of the question that are parts of a name."""
-    runs: list[tuple[str, ...]] = [()]
-    for word, its_stem in zip(question.words, question.stems, strict=True):
-        if starts_with_any(parts, its_stem):
-            runs[-1] += (word,)
-        elif runs[-1]:
-            runs.append(())
-    return [run for run in runs if run]
+    marked = [(starts_with_any(parts, stem(word)), word) for word in question.words]
+    return [tuple(word for _, word in run) for is_part, run in groupby(marked, itemgetter(0)) if is_part]
 
 
 def starts_with_any(parts: Sequence[str], word: str) -> bool:

@@ -46,12 +46,14 @@ class Binder:
         self.nameless = 0
 
     def mark_bound(self, *nodes: exp.Expr) -> None:
-        self.bound.update((id(node), node) for node in nodes)
+        for node in nodes:
+            self.bound[id(node)] = node
 
     # Queries
 
-    def bind_query(self, node: exp.Expr, outer: Scope | None, ctes: Ctes) -> Columns:
-        """Bind everything inside, and return the columns of the result."""
+    def bind_query(self, node: exp.Expr, outer: Scope | None, ctes: Ctes, recursive: exp.Expr | None = None) -> Columns:
+        """Bind everything inside, and return the columns of the result. `recursive` is the alias of a CTE that sees
+        itself in its second part, with the columns of its first."""
         ctes = self.bind_ctes(node, outer, ctes)
         if isinstance(node, exp.Select):
             return self.bind_select(node, Scope(outer, ctes, select=node))
@@ -63,7 +65,11 @@ class Binder:
             raise StatementDenied(f"{shorten(node)} is no query")
         columns = self.bind_query(node.this, outer, ctes)
         if isinstance(node, exp.SetOperation):
-            self.bind_query(node.expression, outer, ctes)
+            inner = ctes
+            if recursive is not None:
+                itself = Source(recursive.this, rename_columns(columns, recursive))
+                inner = {**ctes, recursive.name.lower(): itself}
+            self.bind_query(node.expression, outer, inner)
         self.bind_order(node, Scope(outer, ctes, outputs=list(columns)))
         return columns
 
@@ -71,26 +77,11 @@ class Binder:
         clause = node.args.get("with_") or exp.With(expressions=[])
         for cte in clause.expressions:
             alias, body = cte.args["alias"], cte.this
-            if isinstance(body, exp.SetOperation) and (
-                clause.args.get("recursive") or self.visible.dialect == "sqlite"
-            ):
-                columns = self.bind_recursive(body, alias, outer, ctes)
-            else:
-                columns = self.bind_query(body, outer, ctes)
-            ctes = {
-                **ctes,
-                alias.name.lower(): Source(alias.this, rename_columns(columns, alias), is_small=is_small_query(body)),
-            }
+            is_recursive = clause.args.get("recursive") or self.visible.dialect == "sqlite"
+            columns = self.bind_query(body, outer, ctes, alias if is_recursive else None)
+            source = Source(alias.this, rename_columns(columns, alias), is_small=is_small_query(body))
+            ctes = {**ctes, alias.name.lower(): source}
         return ctes
-
-    def bind_recursive(self, body: exp.SetOperation, alias: exp.Expr, outer: Scope | None, ctes: Ctes) -> Columns:
-        """Bind a CTE that sees itself in its second part, with the columns of its first."""
-        ctes = self.bind_ctes(body, outer, ctes)
-        columns = self.bind_query(body.this, outer, ctes)
-        itself = Source(alias.this, rename_columns(columns, alias))
-        self.bind_query(body.expression, outer, {**ctes, alias.name.lower(): itself})
-        self.bind_order(body, Scope(outer, ctes, outputs=list(columns)))
-        return columns
 
     def bind_select(self, node: exp.Select, scope: Scope) -> Columns:
         self.scopes.append(scope)
@@ -151,9 +142,9 @@ class Binder:
             raise StatementDenied("* needs a FROM")
         if scope.merged:
             return self.expand_merged(scope)
-        if any(source.table for source in scope.sources):
-            return list(chain.from_iterable(self.expand_source(source, scope) for source in scope.sources))
-        scope.outputs += chain.from_iterable(source.columns for source in scope.sources)
+        if any(source.table for source in scope.sources.values()):
+            return [each for source in scope.sources.values() for each in self.expand_source(source, scope)]
+        scope.outputs += chain.from_iterable(source.columns for source in scope.sources.values())
         return [star]
 
     def expand_source(self, source: Source, scope: Scope) -> list[exp.Expr]:
@@ -171,7 +162,7 @@ class Binder:
         pending, made = dict(scope.merged), []
         if self.visible.dialect != "sqlite":
             made, pending = [self.add_output(scope, column) for column in pending.values()], {}
-        for source in scope.sources:
+        for source in scope.sources.values():
             for column in source.columns:
                 if column is None:
                     raise StatementDenied(f"* over {source.alias.this} with USING: give each of its columns a name")
@@ -210,7 +201,7 @@ class Binder:
         source.item = item
         if scope.find_source(source.alias):
             raise StatementDenied(f"{source.alias.this} names two tables in one FROM; give one of them another alias")
-        scope.sources.append(source)
+        scope.sources[source.alias.this.lower()] = source
 
     def bind_table(self, item: exp.Table, scope: Scope) -> Source:
         if not isinstance(item.this, exp.Identifier):
@@ -262,10 +253,10 @@ class Binder:
         return name
 
     def merge_columns(self, join: exp.Expr, scope: Scope) -> None:
-        right = scope.sources[-1]
+        *lefts, right = scope.sources.values()
         for name in join.args.get("using") or ():
             column = right.find_column(name)
-            left = next((each for each in scope.sources[:-1] if each.find_column(name)), None)
+            left = next((each for each in lefts if each.find_column(name)), None)
             if not column or not left:
                 raise StatementDenied(f"USING ({name.name}): you may not see that column in both tables")
             spelled = self.visible.spell(name, column.this)
@@ -344,8 +335,8 @@ class Binder:
         return False
 
     def find_column(self, node: exp.Column, scope: Scope) -> tuple[Source, exp.Identifier] | None:
-        hits = [(each, column) for each in scope.sources if (column := each.find_column(node.this))]
-        hits = hits or [(each, value) for each in scope.sources if (value := each.find_value(node.this))]
+        hits = [(each, column) for each in scope.sources.values() if (column := each.find_column(node.this))]
+        hits = hits or [(each, value) for each in scope.sources.values() if (value := each.find_value(node.this))]
         if len(hits) > 1 and node.name.lower() not in scope.merged:
             names = " and ".join(each.alias.this for each, _ in hits)
             raise StatementDenied(f"the column {node.name} is in {names}; write which one you mean")

@@ -62,6 +62,7 @@ JOINS = (
     *(exp.JSONObject, exp.JSONArray, exp.ArrayToString),
 )
 BUILDER = re.compile(r"_build_|^json_array$")  # the same, by name
+GROWING = (exp.Repeat, exp.Pad, exp.Replace, exp.RegexpReplace, exp.Format, exp.Anonymous)
 DOUBLES = ("hex", "quote", "json_quote")
 SOURCES = (exp.With, exp.CTE, exp.From, exp.Join)
 
@@ -91,9 +92,16 @@ def check_nodes(tree: exp.Expr, lists: AllowLists) -> None:
     for count, node in enumerate(tree.walk(bfs=False)):
         if count > MOST_NODES:
             raise StatementDenied(f"it has more than {MOST_NODES:,} parts; ask for less at once")
-        for kind, refuse in RULES:
-            if isinstance(node, kind) and (reason := refuse(node, lists)):
+        kind: type = type(node)
+        for refuse in list_rules(kind):
+            if reason := refuse(node, lists):
                 raise StatementDenied(reason)
+
+
+@cache
+def list_rules(kind: type) -> list[Callable[[exp.Expr, AllowLists], str | None]]:
+    """Return the rules for nodes of one kind, in order."""
+    return [refuse for kinds, refuse in RULES if issubclass(kind, kinds)]
 
 
 def is_table_function(node: exp.Expr) -> bool:
@@ -197,10 +205,9 @@ def _refuse_length(node: exp.Expr, lists: AllowLists) -> str | None:
 
 
 def _refuse_format(node: exp.Expr, lists: AllowLists) -> str | None:
-    if not _is_format(node):
-        return None
     pattern = _find_pattern(node)
-    is_safe = isinstance(pattern, exp.Literal) and pattern.is_string and not WIDE_FORMAT.search(pattern.this)
+    is_text = isinstance(pattern, exp.Literal) and pattern.is_string
+    is_safe = pattern is None or (is_text and not WIDE_FORMAT.search(pattern.name))
     return None if is_safe else "FORMAT needs a pattern written as a text, without a width of four digits or *"
 
 
@@ -233,14 +240,12 @@ RULES: tuple[tuple[Kinds, Callable[[exp.Expr, AllowLists], str | None]], ...] = 
 )
 
 
-def _is_format(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Format) or (
-        isinstance(node, exp.Anonymous) and node.name.lower() in ("printf", "format")
-    )
-
-
-def _find_pattern(node: exp.Expr) -> object:
-    return node.this if isinstance(node, exp.Format) else next(iter(node.expressions), None)
+def _find_pattern(node: exp.Expr) -> exp.Expr | None:
+    """Return the pattern of a FORMAT or PRINTF, NULL if it has none; None for any other node."""
+    if isinstance(node, exp.Format):
+        return node.this or exp.Null()
+    is_format = isinstance(node, exp.Anonymous) and node.name.lower() in ("printf", "format")
+    return next(iter(node.expressions), exp.Null()) if is_format else None
 
 
 def _is_coarse(step: exp.Expr) -> bool:
@@ -277,13 +282,9 @@ def _rate(node: exp.Expr) -> float:
     sources, values = [1.0], [1.0]
     for child in node.iter_expressions():
         (sources if isinstance(child, SOURCES) else values).append(_rate(child))
-    name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
-    joins = isinstance(node, JOINS) or BUILDER.search(name) is not None
+    joins = isinstance(node, JOINS) or (isinstance(node, exp.Anonymous) and BUILDER.search(node.name.lower()))
     whole = max(1.0, sum(values) - 1.0) if joins else max(values)
-    if _is_format(node):
-        pattern = _find_pattern(node)
-        return whole + sum(map(int, WIDTH.findall(pattern.name if isinstance(pattern, exp.Literal) else "")))
-    return _rate_function(node, whole) * prod(sources) * (2.0 if name in DOUBLES else 1.0)
+    return (_rate_function(node, whole) if isinstance(node, GROWING) else whole) * prod(sources)
 
 
 def _rate_function(node: exp.Expr, whole: float) -> float:
@@ -294,7 +295,9 @@ def _rate_function(node: exp.Expr, whole: float) -> float:
             return max(read_number(node.expression) or 1.0, whole)
         case exp.Replace() | exp.RegexpReplace():
             return whole * _rate_replacement(node)
-    return whole
+    if isinstance(pattern := _find_pattern(node), exp.Literal):
+        return whole + sum(map(int, WIDTH.findall(pattern.name)))
+    return whole * (2.0 if node.name.lower() in DOUBLES else 1.0)
 
 
 def _rate_replacement(node: exp.Expr) -> float:

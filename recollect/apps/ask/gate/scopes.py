@@ -104,17 +104,18 @@ class Source:
 
 @dataclass(slots=True)
 class Scope:
-    """One SELECT: its sources, the columns that USING merged, its outputs, and the scope around it."""
+    """One SELECT: its sources by name in lower case, the columns that USING merged, its outputs, and the scope around
+    it."""
 
     parent: Scope | None
     ctes: Mapping[str, Source]
-    sources: list[Source] = field(default_factory=list)
+    sources: dict[str, Source] = field(default_factory=dict)
     merged: dict[str, exp.Identifier] = field(default_factory=dict)
     outputs: list[exp.Identifier | None] = field(default_factory=list)
     select: exp.Select | None = None
 
     def find_source(self, name: exp.Identifier) -> Source | None:
-        return next((each for each in self.sources if each.alias.this.lower() == name.this.lower()), None)
+        return self.sources.get(name.this.lower())
 
     def walk_outward(self) -> Iterator[Scope]:
         scope: Scope | None = self
@@ -126,7 +127,7 @@ class Scope:
 def find_identifier(name: exp.Identifier, among: Columns) -> exp.Identifier | None:
     """Return the same name, or else one that differs in case only."""
     same = [each for each in among if each is not None and each.this.lower() == name.this.lower()]
-    return next((each for each in same if each.this == name.this), same[0] if same else None)
+    return min(same, key=lambda each: each.this != name.this, default=None)
 
 
 def rename_columns(columns: Columns, alias: exp.Expr | None) -> Columns:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
@@ -35,6 +36,7 @@ CLOSES = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.E
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 ODD = re.compile(r"['\"`\\]")
+WRITING: Mapping[str, Any] = {"comments": False, "unsupported_level": ErrorLevel.RAISE}
 
 # Its warnings quote the customer's statements; the errors that matter are raised here.
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
@@ -80,21 +82,17 @@ def _check(sql: str, reader: Dialect, lists: AllowLists, allowed: Allowed, rows:
         if id(node) not in binder.bound:
             raise StatementDenied(f"{node.sql()[:60]} stands where no name is expected")
     check_joins(binder.scopes)
-    full = _write_checked(tree, reader, lists)
-    text = _write_checked(cap_rows(tree, rows), reader, lists)
-    return CheckedSql(text, tuple(binder.tables), tuple(binder.columns), full)
-
-
-def _write_checked(tree: exp.Expr, reader: Dialect, lists: AllowLists) -> str:
-    """Return the SQL of a tree. It is read once more: it must be made of allowed parts, and where a text in it has
-    quotes or backslashes it must be the very same tree, so that no string can end early."""
-    text = write_sql(tree, reader, comments=False, unsupported_level=ErrorLevel.RAISE)
+    full = write_sql(tree, reader, **WRITING)
+    tree = cap_rows(tree, rows)
+    text = write_sql(tree, reader, **WRITING)
+    # It is read once more: it must be made of allowed parts, and where a text in it has quotes or backslashes it must
+    # be the very same tree, so that no string can end early.
     again = parse_statement(text, reader)
     check_nodes(again, lists)
     is_odd = any(ODD.search(node.name) for node in tree.find_all(exp.Literal, exp.JSONPathKey))
     if is_odd and again != tree:
         raise StatementDenied("a quote or a backslash in one of its texts cannot be passed on safely")
-    return text
+    return CheckedSql(text, tuple(binder.tables), tuple(binder.columns), full)
 
 
 # Text to tree ---------------------------------------------------------------------------------------------------------
@@ -142,22 +140,24 @@ def _check_tokens(tokens: Sequence[Token], sql: str) -> None:
         raise StatementDenied(f"it has {len(tokens):,} words and signs; at most {MOST_TOKENS:,} are accepted")
     depth = 0
     for place, token in enumerate(tokens):
-        depth += (token.token_type in OPENS) - (token.token_type in CLOSES)
+        kind = token.token_type
+        depth += (kind in OPENS) - (kind in CLOSES)
         if depth > DEEPEST:
             near = sql[token.start : token.start + 20]
             raise StatementDenied(f"it is nested more than {DEEPEST} levels deep at {near!r}")
-        if token.token_type is TokenType.SEMICOLON:
+        if kind is TokenType.SEMICOLON:
             after = tokens[place + 1].text.upper()  # there is one: semicolons at the end were dropped
             raise StatementDenied(f"it holds more than one statement: after the semicolon comes {after[:40]}")
-        _check_token(token, sql)
+        if kind in (TokenType.L_BRACE, TokenType.BLOCK_START):
+            template = TEMPLATE.match(sql, token.start)
+            part = template[0] if template else token.text
+            raise StatementDenied(f"the placeholder {part[:60]} has no value; write the value itself")
+        if token.comments:
+            _check_comments(token.comments)
 
 
-def _check_token(token: Token, sql: str) -> None:
-    if token.token_type in (TokenType.L_BRACE, TokenType.BLOCK_START):
-        template = TEMPLATE.match(sql, token.start)
-        part = template[0] if template else token.text
-        raise StatementDenied(f"the placeholder {part[:60]} has no value; write the value itself")
-    for comment in token.comments:
+def _check_comments(comments: Iterable[str]) -> None:
+    for comment in comments:
         if comment.startswith(("!", "M!", "+")):
             raise StatementDenied(f"the comment /*{comment[:30]} is an instruction to the database; take it out")
 
@@ -197,9 +197,9 @@ def check_joins(scopes: Iterable[Scope]) -> None:
     """Refuse a statement that joins too many sources to all rows of others."""
     unjoined = [name for scope in scopes for name in _find_unjoined(scope)]
     if len(unjoined) > MOST_UNJOINED:
-        names = ", ".join(unjoined)
         raise StatementDenied(
-            f"{names}: joined to everything without a condition; say with ON or WHERE what belongs together"
+            f"{', '.join(unjoined)}: joined to everything without a condition; say with ON or WHERE what belongs"
+            " together"
         )
 
 
@@ -207,11 +207,12 @@ def _find_unjoined(scope: Scope) -> list[str]:
     """Return the first source of each group that no condition ties to the groups before it."""
     if len(scope.sources) < 2 or not scope.select:
         return []
-    group = {source.alias.this: source.alias.this for source in scope.sources}
-    for names in _list_ties(scope, scope.select):
-        joined = {group[name] for name in names & group.keys()}
+    names = [source.alias.this for source in scope.sources.values()]
+    group = dict(zip(names, names, strict=True))
+    for tied in _list_ties(scope, scope.select):
+        joined = {group[name] for name in tied & group.keys()}
         group = {name: min(joined) if home in joined else home for name, home in group.items()}
-    heavy = {group[source.alias.this]: source.alias.this for source in reversed(scope.sources) if not source.is_small}
+    heavy = {group[name]: name for name in reversed(names) if not scope.sources[name.lower()].is_small}
     return list(reversed(heavy.values()))[1:]
 
 
@@ -219,21 +220,20 @@ def _list_ties(scope: Scope, select: exp.Select) -> Iterator[set[str]]:
     """Yield the names of sources that one condition is about."""
     for condition in _list_conditions(select):
         yield {column.table for column in condition.find_all(exp.Column)}
-    for source in scope.sources:
+    for source in scope.sources.values():
         if isinstance(source.item, (exp.Lateral, exp.Unnest, exp.Table)):
             yield {source.alias.this, *(column.table for column in source.item.find_all(exp.Column))}
     for name in scope.merged.values():
-        yield {source.alias.this for source in scope.sources if source.find_column(name)}
+        yield {source.alias.this for source in scope.sources.values() if source.find_column(name)}
 
 
 def _list_conditions(select: exp.Select) -> Iterator[exp.Expr]:
     """Yield the conditions of WHERE and ON, each side of an AND by itself."""
-    where = select.args.get("where")
-    clauses = [where.this] if where else []
+    clauses = [select.args.get("where")]
     clauses += [join.args.get("on") for join in select.find_all(exp.Join) if join.parent_select is select]
     while clauses:
         each = clauses.pop()
-        if isinstance(each, (exp.And, exp.Paren)):
+        if isinstance(each, (exp.And, exp.Paren, exp.Where)):
             clauses += each.iter_expressions()
         elif each:
             yield each

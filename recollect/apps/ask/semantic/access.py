@@ -96,7 +96,7 @@ def _check_condition(field: str, condition: Any, dialect: str) -> None:
 def restrict_catalog(catalog: Catalog, access: Access) -> Catalog:
     """Return the catalog as the role sees it. A table with a row rule is shown without values, ranges and counts, which
     were read from all rows; values are looked up under the rule when they are needed."""
-    tables = [_restrict_table(each, access) for each in catalog.tables if _is_shown(each, access)]
+    tables = (_restrict_table(each, access) for each in catalog.tables if _is_shown(each, access))
     return replace(catalog, tables=tuple(tables))
 
 

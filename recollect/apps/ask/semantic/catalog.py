@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+import msgspec
+
 ColumnType = Literal["text", "integer", "number", "date", "datetime", "time", "boolean", "other"]
 
 
@@ -79,6 +81,10 @@ class Catalog:
     def table(self, name: str) -> Table | None:
         return next((each for each in self.tables if each.name.casefold() == name.casefold()), None)
 
+    def column(self, table: str, name: str) -> Column | None:
+        found = self.table(table)
+        return found.column(name) if found else None
+
     def has(self, name: str, *columns: str) -> bool:
         """Whether there is a table of this name with all these columns."""
         table = self.table(name)
@@ -94,10 +100,4 @@ class Catalog:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Catalog:
-        return cls(data["dialect"], tuple(map(_read_table, data["tables"])))
-
-
-def _read_table(data: Mapping[str, Any]) -> Table:
-    columns = tuple(Column(**{**each, "values": tuple(each["values"])}) for each in data["columns"])
-    foreign = tuple(ForeignKey(tuple(k["columns"]), k["table"], tuple(k["refers"])) for k in data["foreign_keys"])
-    return Table(**{**data, "columns": columns, "primary_key": tuple(data["primary_key"]), "foreign_keys": foreign})
+        return msgspec.convert(data, cls)

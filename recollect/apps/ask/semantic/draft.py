@@ -134,15 +134,12 @@ def find_person_name(by_words: Mapping[Phrase, str]) -> tuple[str, ...]:
 
 def find_name_column(by_words: Mapping[Phrase, str], own: Phrase) -> tuple[str, ...]:
     """Return the column that is called like its table, or like a name."""
-    stems = [stem_word(each) for each in own]
-    same = [name for words, name in by_words.items() if [stem_word(each) for each in words] == stems]
-    if same:
-        return (same[0],)
-    for label in LABELS:
-        found = [(len(words), name) for words, name in by_words.items() if label in words]
-        if found:
-            return (min(found)[1],)
-    return ()
+    stems = list(map(stem_word, own))
+    same = [name for words, name in by_words.items() if list(map(stem_word, words)) == stems]
+    ranked = [
+        (at, len(words), name) for words, name in by_words.items() for at, label in enumerate(LABELS) if label in words
+    ]
+    return tuple(same[:1]) or tuple(name for _, _, name in sorted(ranked)[:1])
 
 
 def is_moment(column: Column) -> bool:
@@ -306,8 +303,8 @@ def infer_join(catalog: Catalog, table: Table, column: Column) -> Join | None:
 
 def is_named_like(column: Column, other: Table, key: Column) -> bool:
     same_name = column.name.casefold() == key.name.casefold() and split_name(key.name)[0] not in KEY_WORDS
-    words = [stem_word(each) for each in split_name(name_role((column.name,))[0])]
-    return same_name or words == [stem_word(each) for each in table_words(other.name)]
+    words = map(stem_word, split_name(name_role((column.name,))[0]))
+    return same_name or [*words] == [*map(stem_word, table_words(other.name))]
 
 
 def is_inside(column: Column, key: Column) -> bool:

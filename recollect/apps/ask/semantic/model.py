@@ -143,7 +143,7 @@ def _list_column_names(model: SemanticModel, table: str) -> Mapping[str, tuple[s
 def _describe_column(column: Column, names: tuple[str, ...], max_values: int) -> dict[str, Any]:
     values = column.values if column.is_complete and len(column.values) <= max_values else ()
     # A term's name has no blanks around it, so values that differ only in them ("North", "North ") are one term.
-    terms: dict[str, Any] = {name: {} for name in map(str.strip, values) if name}
+    terms: dict[str, Any] = {name: {} for name in filter(None, map(str.strip, values))}
     synonyms = _list_synonyms(column.name, names)
     return drop_empty(type=column.type, description=column.comment, synonyms=synonyms, values=terms)
 

@@ -20,12 +20,13 @@ conditions use the columns of one row: no subquery, no aggregate, no second stat
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, fields, replace
 from difflib import get_close_matches
-from functools import cache
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from functools import cache, partial
+from typing import Annotated, Any, get_args, get_type_hints
 
+import msgspec
 import sqlglot
 from sqlglot import exp
 
@@ -46,6 +47,7 @@ PARTS: Mapping[str, type] = {
     "joins": Join,
     "definitions": Definition,
 }
+SHARE = Annotated[float, msgspec.Meta(ge=0, le=1)]
 KEYS = {"is_main": "main"}  # fields that have another name in the file
 
 
@@ -56,65 +58,45 @@ def list_keys(kind: type) -> dict[str, tuple[Field[Any], Any]]:
     return {KEYS.get(each.name, each.name): (each, hints[each.name]) for each in fields(kind) if each.name != "table"}
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A mapping in the file, with its place for errors."""
+# Values ---------------------------------------------------------------------------------------------------------------
 
-    place: str
-    data: Mapping[str, Any]
-    table: str
 
-    def refuse(self, key: str, reason: str) -> InvalidInput:
-        return InvalidInput(f"{self.place}.{key}", reason)
-
-    def check_keys(self, known: Sequence[str]) -> None:
-        for key in self.data:
-            if key not in known:
-                near = get_close_matches(str(key), known, 1, 0.7)
-                hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(known)}"
-                raise self.refuse(key, f"is not known here{hint}")
-
-    def read_texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of texts, or the parts of one text with commas."""
-        given, place = self.data.get(key), f"{self.place}.{key}"
-        if isinstance(given, list | tuple):
-            return tuple(read_text(f"{place}[{n}]", each) for n, each in enumerate(given))
-        return tuple(filter(None, map(str.strip, read_text(place, given).split(","))))
-
-    def read_names(self, is_required: bool) -> tuple[str, ...]:
-        """Return the names in lower case with single spaces, each once."""
-        folded = (" ".join(each.lower().split()) for each in self.read_texts("names"))
-        found = tuple(dict.fromkeys(filter(None, folded)))
-        if is_required and not found:
-            raise self.refuse("names", "say at least one name that people use")
-        if len(found) > MAX_NAMES:
-            raise self.refuse("names", f"{len(found)} names; at most {MAX_NAMES}")
-        return found
-
-    def read_field(self, key: str, field: Field[Any], hint: Any) -> Any:
-        """Return the value of a field by its type."""
-        is_required = field.default is MISSING
-        if key == "names":
-            return self.read_names(is_required)
-        if hint == tuple[str, ...]:
-            return self.read_texts(key)
-        if get_origin(hint) is Literal or hint in (bool, float):
-            given = self.data.get(key)
-            return field.default if given is None else self.check_value(key, given, hint)
-        text = read_text(f"{self.place}.{key}", self.data.get(key))
+def read_value(place: str, given: Any, field: Field[Any], hint: Any) -> Any:
+    """Return the value of a field by its type."""
+    is_required = field.default is MISSING
+    if field.name == "names":
+        return read_names(place, given, is_required)
+    if hint == tuple[str, ...]:
+        return read_texts(place, given)
+    if hint is str:
+        text = read_text(place, given)
         if is_required and not text:
-            raise self.refuse(key, "is missing")
+            raise InvalidInput(place, "is missing")
         return text or field.default
+    try:
+        return field.default if given is None else msgspec.convert(given, SHARE if hint is float else hint)
+    except msgspec.ValidationError:
+        wrong = {bool: "is neither true nor false", float: f"{given!r} is not a number from 0 to 1"}
+        listed = f"{given!r} is not one of {', '.join(map(str, get_args(hint)))}"
+        raise InvalidInput(place, wrong.get(hint, listed)) from None
 
-    def check_value(self, key: str, given: Any, hint: Any) -> Any:
-        """Return true or false, a share, or one of the texts that a field may have."""
-        if hint is bool and not isinstance(given, bool):
-            raise self.refuse(key, "is neither true nor false")
-        if hint is float and (type(given) not in (int, float) or not 0 <= given <= 1):
-            raise self.refuse(key, f"{given!r} is not a number from 0 to 1")
-        if hint not in (bool, float) and given not in get_args(hint):
-            raise self.refuse(key, f"{given!r} is not one of {', '.join(get_args(hint))}")
-        return float(given) if hint is float else given
+
+def read_names(place: str, given: Any, is_required: bool) -> tuple[str, ...]:
+    """Return the names in lower case with single spaces, each once."""
+    folded = (" ".join(each.lower().split()) for each in read_texts(place, given))
+    found = tuple(dict.fromkeys(filter(None, folded)))
+    if is_required and not found:
+        raise InvalidInput(place, "say at least one name that people use")
+    if len(found) > MAX_NAMES:
+        raise InvalidInput(place, f"{len(found)} names; at most {MAX_NAMES}")
+    return found
+
+
+def read_texts(place: str, given: Any) -> tuple[str, ...]:
+    """Return a list of texts, or the parts of one text with commas."""
+    if isinstance(given, list | tuple):
+        return tuple(read_text(f"{place}[{n}]", each) for n, each in enumerate(given))
+    return tuple(filter(None, map(str.strip, read_text(place, given).split(","))))
 
 
 def read_text(place: str, given: object) -> str:
@@ -128,10 +110,17 @@ def read_text(place: str, given: object) -> str:
     return text.strip()
 
 
-def read_mapping(place: str, given: object) -> Mapping[str, Any]:
+def read_mapping(place: str, given: object, known: Iterable[str] = ()) -> Mapping[str, Any]:
+    """Return a mapping that has only known keys, or any keys if none are known."""
     if given is not None and not isinstance(given, Mapping):
         raise InvalidInput(place, "is not a mapping")
-    return given or {}
+    found, known = given or {}, list(known)
+    for key in found if known else ():
+        if key not in known:
+            near = get_close_matches(str(key), known, 1, 0.7)
+            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+            raise InvalidInput(f"{place}.{key}", f"is not known here; {hint}")
+    return found
 
 
 # Reading --------------------------------------------------------------------------------------------------------------
@@ -139,20 +128,19 @@ def read_mapping(place: str, given: object) -> Mapping[str, Any]:
 
 def read_model(source: str | Mapping[str, Any], catalog: Catalog | None = None) -> SemanticModel:
     """Return the model of a file's text, or of its parsed content; checked if the catalog is given."""
-    given = read_mapping(ROOT, source if isinstance(source, Mapping) else _parse_text(source))
-    Section(ROOT, given, "").check_keys(("tables",))
+    given = read_mapping(ROOT, source if isinstance(source, Mapping) else _parse_text(source), ("tables",))
     found: dict[str, list[Any]] = {"entities": [], **{part: [] for part in PARTS}}
-    for name, body in read_mapping(TABLES, given.get("tables")).items():
-        table = Section(f"{TABLES}.{name}", read_mapping(f"{TABLES}.{name}", body), name)
-        table.check_keys((*list_keys(Entity), *PARTS))
-        if table.data.get("names") is not None:
-            found["entities"].append(_read_part(Entity, table))
+    for table, content in read_mapping(TABLES, given.get("tables")).items():
+        place = f"{TABLES}.{table}"
+        body = read_mapping(place, content, (*list_keys(Entity), *PARTS))
+        if body.get("names") is not None:
+            found["entities"].append(_read_part(Entity, table, place, body))
         for part, kind in PARTS.items():
-            for section in _list_sections(table, part):
-                section.check_keys(list(list_keys(kind)))
-                found[part].append(_read_part(kind, section))
-    model = SemanticModel(**{part: tuple(each) for part, each in found.items()})
-    return check_model(model, catalog) if catalog else model
+            for inner, each in _list_bodies(f"{place}.{part}", part, body.get(part)):
+                found[part].append(_read_part(kind, table, inner, read_mapping(inner, each, list_keys(kind))))
+    if catalog:
+        found = {part: [*map(partial(_check_part, catalog, part), parts)] for part, parts in found.items()}
+    return SemanticModel(**{part: tuple(each) for part, each in found.items()})
 
 
 def _parse_text(text: str) -> Any:
@@ -166,15 +154,13 @@ def _parse_text(text: str) -> Any:
         raise InvalidInput(ROOT, f"begins like JSON but is not: {error}") from None
 
 
-def _list_sections(table: Section, part: str) -> Iterator[Section]:
-    given, place = table.data.get(part), f"{table.place}.{part}"
+def _list_bodies(place: str, part: str, given: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the place and the content of each part of one kind, from a mapping or a list."""
     if isinstance(given, Mapping):
         for name, body in given.items():
-            inner = body if isinstance(body, Mapping) else {"names": body}
-            yield Section(f"{place}.{name}", _add_key(part, str(name), inner), table.table)
+            yield f"{place}.{name}", _add_key(part, str(name), body if isinstance(body, Mapping) else {"names": body})
     elif isinstance(given, list | tuple):
-        for n, body in enumerate(given):
-            yield Section(f"{place}[{n}]", read_mapping(f"{place}[{n}]", body), table.table)
+        yield from ((f"{place}[{n}]", body) for n, body in enumerate(given))
     elif given is not None:
         raise InvalidInput(place, "is neither a mapping nor a list")
 
@@ -191,25 +177,21 @@ def _add_key(part: str, key: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**body, "names": body.get("names") or [key]}
 
 
-def _read_part(kind: type, given: Section) -> Any:
-    values = {field.name: given.read_field(key, field, hint) for key, (field, hint) in list_keys(kind).items()}
+def _read_part(kind: type, table: str, place: str, body: Mapping[str, Any]) -> Any:
+    values = {
+        field.name: read_value(f"{place}.{key}", body.get(key), field, hint)
+        for key, (field, hint) in list_keys(kind).items()
+    }
     if kind is Join and (not values["columns"] or len(values["columns"]) != len(values["to_columns"])):
-        raise InvalidInput(given.place, "needs as many columns as to_columns, at least one")
-    return kind(table=given.table, **values)
+        raise InvalidInput(place, "needs as many columns as to_columns, at least one")
+    return kind(table=table, **values)
 
 
 # Checking -------------------------------------------------------------------------------------------------------------
 
 
-def check_model(model: SemanticModel, catalog: Catalog) -> SemanticModel:
-    """Return the model with names as the catalog spells them, or raise an InvalidInput for what is not there."""
-    checked: dict[str, Any] = {
-        part: tuple(_check_part(catalog, part, each) for each in getattr(model, part)) for part in ("entities", *PARTS)
-    }
-    return SemanticModel(**checked)
-
-
 def _check_part(catalog: Catalog, part: str, each: Any) -> Any:
+    """Return a part with names as the catalog spells them, or raise an InvalidInput for what is not there."""
     place = f"{TABLES}.{each.table}"
     table = _find_table(catalog, place, each.table)
     made = replace(each, table=table.name)

@@ -169,23 +169,31 @@ def find_inner(address: IpAddress) -> IPv4Address | None:
 
 
 @dataclass(frozen=True, slots=True)
-class HostRules:
-    """`allowed`, unless empty, lists all hosts that may be used; what it lists may be private. `denied` wins."""
+class SourceRules:
+    """What the settings allow one caller. `allowed`, unless empty, lists all hosts that may be used; what it lists may
+    be private. `denied` wins. The default allows a network caller public hosts and no files."""
 
     allowed: HostList = HostList()
     denied: HostList = HostList()
     private: bool = False  # loopback and private addresses may be used
-    is_local: bool = False  # the operator's own address: only `denied` counts
+    is_local: bool = False  # the operator's own addresses: only `denied` counts
+    folders: tuple[Path, ...] = ()
+    sockets: tuple[Path, ...] = ()
+    environment: bool = False  # libpq may use PG* variables, password and service files
+    same_server: bool = False  # other databases of Recollect's own server may be sources
 
 
-def may_resolve(host: str, rules: HostRules) -> bool:
+LOCAL_RULES = SourceRules(is_local=True)
+
+
+def may_resolve(host: str, rules: SourceRules) -> bool:
     """Return whether a name is worth looking up: otherwise no address that it has would be allowed."""
     if rules.denied.has_name(host):
         return False
     return rules.is_local or not rules.allowed or bool(rules.allowed.networks) or rules.allowed.has_name(host)
 
 
-def is_allowed(address: IpAddress, host: str, rules: HostRules) -> bool:
+def is_allowed(address: IpAddress, host: str, rules: SourceRules) -> bool:
     """Return whether a host may be connected to at this address. Special addresses must be listed as a network: a name
     on the list may come to point at them."""
     inner = find_inner(address)
@@ -202,7 +210,7 @@ def is_allowed(address: IpAddress, host: str, rules: HostRules) -> bool:
     return kind == "public" or rules.private
 
 
-def check_addresses(host: str, found: Sequence[str], rules: HostRules) -> tuple[str, ...]:
+def check_addresses(host: str, found: Sequence[str], rules: SourceRules) -> tuple[str, ...]:
     """Return the addresses to connect to, in order, if every address of the host is allowed; otherwise none."""
     addresses = [parse_address(each) for each in found]
     if not all(address is not None and is_allowed(address, host, rules) for address in addresses):
@@ -211,24 +219,6 @@ def check_addresses(host: str, found: Sequence[str], rules: HostRules) -> tuple[
 
 
 # Addresses ------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class SourceRules:
-    """What the settings allow one caller. The default allows a network caller public hosts and no files."""
-
-    hosts: HostRules = field(default_factory=HostRules)
-    folders: tuple[Path, ...] = ()
-    sockets: tuple[Path, ...] = ()
-    environment: bool = False  # libpq may use PG* variables, password and service files
-    same_server: bool = False  # other databases of Recollect's own server may be sources
-
-    @property
-    def is_local(self) -> bool:
-        return self.hosts.is_local
-
-
-LOCAL_RULES = SourceRules(HostRules(is_local=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,11 +243,9 @@ def read_rules(settings: Settings, home: Path) -> SourceRules:
     """Return the rules for network callers. The sample's folder is always among the folders."""
     named = read_folders("RECOLLECT_SOURCE_FOLDERS", settings.source_folders)
     return SourceRules(
-        HostRules(
-            allowed=read_hosts("RECOLLECT_SOURCE_HOSTS", settings.source_hosts),
-            denied=read_hosts("RECOLLECT_SOURCE_DENIED_HOSTS", settings.source_denied_hosts),
-            private=settings.source_private_hosts,
-        ),
+        allowed=read_hosts("RECOLLECT_SOURCE_HOSTS", settings.source_hosts),
+        denied=read_hosts("RECOLLECT_SOURCE_DENIED_HOSTS", settings.source_denied_hosts),
+        private=settings.source_private_hosts,
         folders=(home / "sample", *(named or (home / "uploads" / PROJECT,))),
         sockets=read_folders("RECOLLECT_SOURCE_SOCKETS", settings.source_sockets),
         same_server=settings.source_same_server,
@@ -282,7 +270,7 @@ def read_folders(variable: str, text: str) -> tuple[Path, ...]:
 def rules_for(rules: SourceRules, settings: Settings, project: str, *, local: bool) -> SourceRules:
     """Return the rules for one caller: a local one, if the settings trust local callers, or one of a project."""
     if local and settings.source_local:
-        return replace(rules, hosts=replace(rules.hosts, is_local=True), environment=settings.source_environment)
+        return replace(rules, is_local=True, environment=settings.source_environment)
     # A project that is called ".." or "a/b" has no folder of its own.
     is_plain = project not in ("", ".", "..") and "/" not in project and "\0" not in project
     folders = [folder for folder in rules.folders if is_plain or PROJECT not in str(folder)]
@@ -322,18 +310,15 @@ def check_url(url: URL, rules: SourceRules) -> Address:
     if any(ord(character) < 32 for part in url for character in str(part or "")):
         raise InvalidInput(FIELD, "has a control character")
     checks = {POSTGRES: check_postgres, MYSQL: check_mysql, **dict.fromkeys(FILES, check_file)}
-    return checks.get(url.drivername, check_other)(url, rules)
-
-
-def check_other(url: URL, rules: SourceRules) -> Address:
-    """Return the driver alone: SQLAlchemy opens the address of a local caller as it is."""
+    if url.drivername in checks:
+        return checks[url.drivername](url, rules)
     if not rules.is_local:
         raise InvalidInput(
             FIELD,
             "names a driver that is not allowed; write sqlite:///file, duckdb:///file, csv:///file, parquet:///file,"
             " postgresql:// or mysql://",
         )
-    return Address(url.drivername)
+    return Address(url.drivername)  # SQLAlchemy opens the address of a local caller as it is
 
 
 def check_file(url: URL, rules: SourceRules) -> Address:
@@ -374,7 +359,7 @@ def check_postgres(url: URL, rules: SourceRules) -> Address:
         raise InvalidInput(FIELD, "must name the account, as in postgresql://reader@host/name")
     if not made.host or made.host.startswith(("/", "@")):
         return replace(made, host="", socket=check_socket(made.host, rules))
-    return replace(made, host=check_reachable(made.host, rules.hosts))
+    return replace(made, host=check_reachable(made.host, rules))
 
 
 def check_mysql(url: URL, rules: SourceRules) -> Address:
@@ -385,7 +370,7 @@ def check_mysql(url: URL, rules: SourceRules) -> Address:
     if made.host.startswith("/"):
         check_socket(str(Path(made.host).parent), rules)
         return replace(made, host="", socket=made.host)
-    return replace(made, host=check_reachable(made.host, rules.hosts))
+    return replace(made, host=check_reachable(made.host, rules))
 
 
 def read_server(url: URL, listed: Mapping[str, str], free: Sequence[str]) -> Address:
@@ -428,7 +413,7 @@ def check_socket(folder: str, rules: SourceRules) -> str:
     return folder
 
 
-def check_reachable(host: str, rules: HostRules) -> str:
+def check_reachable(host: str, rules: SourceRules) -> str:
     """Return the host, unless the rules refuse it as it is written. A name is checked again with its addresses."""
     try:
         host = check_host(host)

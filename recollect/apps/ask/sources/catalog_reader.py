@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice, repeat
 from typing import Any, TypeVar
 
@@ -19,11 +21,12 @@ import sqlalchemy as sql
 from sqlalchemy import Connection, func, types
 from sqlalchemy.engine.reflection import Inspector, ObjectKind
 
+from recollect.apps.ask.interpret import FoundValue
 from recollect.apps.ask.interpret.words import split_name
 from recollect.apps.ask.semantic.access import find_row_rule
 from recollect.apps.ask.semantic.catalog import Catalog, Column, ColumnType, ForeignKey, Table
 from recollect.apps.ask.semantic.draft import is_moment
-from recollect.apps.ask.sources.opening import FOLD, estimate_rows, read_columns, read_statistics
+from recollect.apps.ask.sources.opening import FOLD, query_postgres
 from recollect.apps.ask.sources.running import Job, convert_value, read_only
 from recollect.errors import QueryFailed
 from recollect.values.sensitive_data import find_sensitive, format_label
@@ -66,12 +69,15 @@ def _list_schemas(inspector: Inspector) -> list[str | None]:
 
 
 def _read_schema(connection: Connection, inspector: Inspector, schema: str | None) -> Iterator[Table]:
-    reflected = sql.MetaData()
+    reflected, is_postgres = sql.MetaData(), connection.dialect.name == "postgresql"
     reflected.reflect(connection, schema, views=True, resolve_fks=False)
-    views, readable = _list_views(inspector, schema), read_columns(connection, schema)
+    views = {*inspector.get_view_names(schema)}
+    with suppress(NotImplementedError):  # a dialect that has none
+        views |= {*inspector.get_materialized_view_names(schema)}
+    readable = set(map(tuple, query_postgres(connection, "readable_columns", f"{schema or ''}.")))
     foreign: Any = inspector.get_multi_foreign_keys(schema=schema, kind=ObjectKind.ANY)
     for table in sorted(reflected.tables.values(), key=lambda each: each.name):
-        columns = [each for each in table.columns if readable is None or (table.name, each.name) in readable]
+        columns = [each for each in table.columns if not is_postgres or (table.name, each.name) in readable]
         keys = foreign.get((schema, table.name)) or ()
         made = Table(
             name=_join_name(schema, table.name),
@@ -84,13 +90,6 @@ def _read_schema(connection: Connection, inspector: Inspector, schema: str | Non
         )
         if made.columns:
             yield made
-
-
-def _list_views(inspector: Inspector, schema: str | None) -> set[str]:
-    try:
-        return {*inspector.get_view_names(schema), *inspector.get_materialized_view_names(schema)}
-    except NotImplementedError:  # a dialect that has none
-        return {*inspector.get_view_names(schema)}
 
 
 def _join_name(schema: str | None, name: str) -> str:
@@ -185,15 +184,6 @@ class CatalogLimits:
     query_seconds: float = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class FoundValue:
-    """A value as the database writes it."""
-
-    table: str
-    column: str
-    value: str
-
-
 def make_table_clause(name: str, *columns: str) -> Any:
     """Return a clause for `table`, or for `schema.table` outside the default schema."""
     schema, _, own = name.rpartition(".")
@@ -253,18 +243,24 @@ class Sampler:
         """Return the table with its number of rows, the distinct values of texts, and the ranges of numbers and
         times."""
         table = replace(self.table, columns=tuple(map(_mark_sensitive, self.table.columns)))
-        estimate = self.attempt(lambda connection: estimate_rows(connection, table.name))
-        if estimate is not None and estimate > LARGE:
-            known = self.attempt(lambda connection: read_statistics(connection, table.name)) or {}
-            columns = (_use_statistics(each, self.limits, *known.get(each.name, ([], []))) for each in table.columns)
-            return replace(table, rows=estimate, columns=tuple(columns))
+        found = self.attempt(partial(query_postgres, query="row_estimate", table=table.name))
+        estimate = found[0][0] if found else -1  # below 0: the table was not analyzed
+        if estimate > LARGE:
+            return replace(table, rows=estimate, columns=self.use_statistics(table.columns))
         count = sql.select(func.count()).select_from(make_table_clause(table.name))
         rows = self.attempt(lambda connection: int(connection.execute(count).scalar_one()))
         ranges = self.read_ranges(
             [each.name for each in table.columns if each.type in RANGED and not each.is_sensitive]
         )
-        columns = (self.sample_column(each, ranges, rows) for each in table.columns)
-        return replace(table, rows=rows if rows is not None else estimate, columns=tuple(columns))
+        sampled = tuple(self.sample_column(each, ranges, rows) for each in table.columns)
+        return replace(table, rows=rows if rows is not None or estimate < 0 else estimate, columns=sampled)
+
+    def use_statistics(self, columns: Sequence[Column]) -> tuple[Column, ...]:
+        """Return the columns with what PostgreSQL has gathered of a table too large to be read."""
+        known = self.attempt(partial(query_postgres, query="column_statistics", table=self.table.name)) or ()
+        # The most common values, and values that divide the column evenly.
+        gathered = {name: (common or [], bounds or []) for name, common, bounds in known}
+        return tuple(_use_statistics(each, self.limits, *gathered.get(each.name, ([], []))) for each in columns)
 
     def sample_column(self, column: Column, ranges: Mapping[str, tuple[str, str]], rows: int | None) -> Column:
         if column.is_sensitive or column.values:
@@ -328,7 +324,6 @@ def _are_numbers(*ends: str) -> bool:
 
 
 def _use_statistics(column: Column, limits: CatalogLimits, common: list[str], bounds: list[str]) -> Column:
-    """Return the column with what PostgreSQL has gathered of a table too large to be read."""
     if column.is_sensitive or column.values:
         return column
     if has_sensitive_values(column.name, common):

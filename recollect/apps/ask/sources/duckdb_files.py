@@ -77,6 +77,7 @@ class DuckConnection:
 
     def __init__(self, driver: duckdb.DuckDBPyConnection) -> None:
         self._driver = driver
+        self.close, self.interrupt = driver.close, driver.interrupt
 
     def begin(self) -> None:
         """Begin a transaction that cannot write."""
@@ -92,12 +93,6 @@ class DuckConnection:
         with suppress(duckdb.TransactionException):  # none was begun
             self._driver.rollback()
 
-    def close(self) -> None:
-        self._driver.close()
-
-    def interrupt(self) -> None:
-        self._driver.interrupt()
-
 
 class DuckCursor:
     """A cursor that runs one SELECT at a time and refuses anything else."""
@@ -108,6 +103,7 @@ class DuckCursor:
 
     def __init__(self, driver: duckdb.DuckDBPyConnection) -> None:
         self._driver = driver
+        self.fetchone, self.fetchmany, self.fetchall = driver.fetchone, driver.fetchmany, driver.fetchall
 
     @property
     def description(self) -> list[Any] | None:
@@ -118,15 +114,6 @@ class DuckCursor:
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             raise duckdb.ProgrammingError("one SELECT is run at a time, and nothing else")
         self._driver.execute(statements[0], list(parameters))
-
-    def fetchone(self) -> Any:
-        return self._driver.fetchone()
-
-    def fetchmany(self, size: int = 1) -> list[Any]:
-        return self._driver.fetchmany(size)
-
-    def fetchall(self) -> list[Any]:
-        return self._driver.fetchall()
 
     def close(self) -> None:
         """Do nothing: the next statement takes the place of this one."""

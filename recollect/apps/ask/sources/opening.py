@@ -11,7 +11,7 @@ from __future__ import annotations
 import socket
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,7 +31,6 @@ from recollect.apps.ask.sources.address_rules import (
     MYSQL,
     POSTGRES,
     Address,
-    HostRules,
     SourceRules,
     check_addresses,
     check_url,
@@ -78,15 +77,23 @@ def open_engine(
     """Return an engine for an address that the rules allow. Nothing is connected yet: each new connection resolves the
     host, checks all its addresses and goes to one of those. `own` is the server that may not be a source."""
     address = check_url(url, rules)
-
-    def find() -> tuple[str, ...]:
-        return find_addresses(address.host, rules.hosts, resolve)
-
+    find = partial(find_addresses, address.host, rules, resolve)
+    if address.driver == "sqlite":
+        # A local caller gets the error at once; for others a missing file is a connection that fails.
+        file = find_file(address.file, rules) if rules.is_local else None
+        return create_engine(
+            "sqlite://", creator=lambda: connect_sqlite(file or find_file(address.file, rules)), **POOL
+        )
     if address.file:
-        return (open_sqlite if address.driver == "sqlite" else open_duckdb)(address, rules)
+        return open_duckdb(address, rules)
     if address.driver == POSTGRES:
         return open_postgres(address, rules, own, find)
-    return open_mysql(address, find) if address.driver == MYSQL else open_other(url)
+    if address.driver != MYSQL:
+        return open_other(url)
+    require_driver("pymysql", "PyMySQL", "mysql")
+    from recollect.apps.ask.sources.mysql import make_mysql_opener
+
+    return create_engine(f"{MYSQL}://", creator=make_mysql_opener(address, find), pool_pre_ping=True, **POOL)
 
 
 def open_postgres(
@@ -105,13 +112,6 @@ def open_postgres(
     return engine
 
 
-def open_mysql(address: Address, find: Callable[[], Sequence[str]]) -> Engine:
-    require_driver("pymysql", "PyMySQL", "mysql")
-    from recollect.apps.ask.sources.mysql import make_mysql_opener
-
-    return create_engine(f"{MYSQL}://", creator=make_mysql_opener(address, find), pool_pre_ping=True, **POOL)
-
-
 def open_other(url: URL) -> Engine:
     """Return an engine for another database of a local caller, as SQLAlchemy opens it."""
     try:
@@ -122,12 +122,6 @@ def open_other(url: URL) -> Engine:
         raise InvalidInput(
             FIELD, f"{url.drivername!r} needs a driver that is not installed ({error}); install it"
         ) from None
-
-
-def open_sqlite(address: Address, rules: SourceRules) -> Engine:
-    # A local caller gets the error at once; for others a missing file is a connection that fails.
-    file = find_file(address.file, rules) if rules.is_local else None
-    return create_engine("sqlite://", creator=lambda: connect_sqlite(file or find_file(address.file, rules)), **POOL)
 
 
 def require_driver(module: str, package: str, extra: str) -> None:
@@ -151,7 +145,7 @@ def open_duckdb(address: Address, rules: SourceRules) -> Engine:
     return create_engine("recollect_duckdb://", creator=connect, poolclass=NullPool, hide_parameters=True)
 
 
-def find_addresses(host: str, rules: HostRules, resolve: Resolve) -> tuple[str, ...]:
+def find_addresses(host: str, rules: SourceRules, resolve: Resolve) -> tuple[str, ...]:
     """Return the checked addresses of a host. A name is resolved once: what is checked is what is connected to."""
     if not may_resolve(host, rules):
         raise NotConnected(f"the host {host} is not allowed (RECOLLECT_SOURCE_HOSTS, RECOLLECT_SOURCE_DENIED_HOSTS)")
@@ -318,32 +312,13 @@ def read_identity(driver: Any) -> ServerIdentity | None:
     return ServerIdentity(*row)
 
 
-def read_columns(connection: Connection, schema: str | None) -> set[tuple[str, str]] | None:
-    """Return the (table, column) pairs that this role may read, or None if the database is not PostgreSQL."""
-    if connection.dialect.name != "postgresql":
-        return None
-    return {(row[0], row[1]) for row in run_query(connection, "readable_columns", schema)}
-
-
-def estimate_rows(connection: Connection, table: str) -> int | None:
-    """Return the number of rows by the statistics; None if the table was not analyzed."""
-    schema, _, name = table.rpartition(".")
-    found = [row[0] for row in run_query(connection, "row_estimate", schema or None, name=name)]
-    return found[0] if found and found[0] >= 0 else None
-
-
-def read_statistics(connection: Connection, table: str) -> dict[str, tuple[list[str], list[str]]]:
-    """Return for each column its most common values, and values that divide it evenly."""
-    schema, _, name = table.rpartition(".")
-    rows = run_query(connection, "column_statistics", schema or None, name=name)
-    return {row[0]: (row[1] or [], row[2] or []) for row in rows}
-
-
-def run_query(connection: Connection, query: str, schema: str | None, **values: str) -> list[Any]:
-    """Return the rows of one of the queries in this folder; none if the database is not PostgreSQL."""
+def query_postgres(connection: Connection, query: str, table: str) -> list[Any]:
+    """Return the rows of one of the queries in this folder for a table, or for a schema alone ("sales."); none if the
+    database is not PostgreSQL."""
     if connection.dialect.name != "postgresql":
         return []
-    return list(connection.execute(text(load_query(query)), {"schema": schema, **values}))
+    schema, _, name = table.rpartition(".")
+    return list(connection.execute(text(load_query(query)), {"schema": schema or None, "name": name}))
 
 
 def register_date_loaders(driver: Any) -> None:

@@ -33,7 +33,8 @@ from recollect.values.data_source import ServerIdentity, mask_dsn
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
-    from recollect.apps.ask.sources.catalog_reader import CatalogLimits, FoundValue
+    from recollect.apps.ask.interpret import FoundValue
+    from recollect.apps.ask.sources.catalog_reader import CatalogLimits
     from recollect.apps.ask.sources.opening import Resolve
 
 log = logging.getLogger("recollect.ask")
