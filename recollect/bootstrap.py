@@ -278,7 +278,11 @@ def make_upstream(settings: Settings) -> Upstream | None:
     from recollect.providers.openai_http import OpenAIUpstream
 
     return OpenAIUpstream(
-        settings.model_url, settings.model_key, timeout=settings.model_timeout, slots=settings.model_slots
+        settings.model_url,
+        settings.model_key,
+        timeout=settings.model_timeout,
+        slots=settings.model_slots,
+        window=settings.model_window,
     )
 
 

@@ -116,6 +116,10 @@ class Upstream(Protocol):
 
     async def send(self, method: str, path: str, body: bytes | None = None) -> UpstreamAnswer: ...
 
+    async def window(self, model: str) -> int:
+        """Return the tokens of a model's prompt and reply together; 0 if that is not known."""
+        ...
+
     async def close(self) -> None: ...
 
 

@@ -33,7 +33,7 @@ from recollect.learning.quote_location import (
     number_turns,
     read_own_text,
 )
-from recollect.learning.rulebook import Rulebook, compile_pattern
+from recollect.learning.rulebook import Rule, Rulebook, compile_pattern
 from recollect.learning.worth import list_statements
 from recollect.recall.answer_types import POSSESSED, SOMEBODY, USER, find_subject
 from recollect.recall.lexemes import lexemes
@@ -110,13 +110,9 @@ def judge_claim(claim: Claim, turn: OwnText, before: Sequence[OwnText], books: S
         return Rejection(span, value)
     verbatim = find_phrase(value, turn.own, span)
     place = verbatim or span
-    if not claim.is_quoted:
-        statement = find_statement(turn, place, books)
-        if statement is None:
-            return Rejection("weak", value)
-        if not is_known(key, books):
-            is_taken = has_value(turn, statement.span, books)
-            return Rejection("known", value) if is_taken else replace(statement, rule=RULE)
+    confirmed = None if claim.is_quoted else confirm_statement(key, value, place, turn, books)
+    if confirmed is not None:
+        return confirmed
     reason = check_subject(category, key, value, place, turn)
     if reason:
         return Rejection(reason, value)
@@ -145,6 +141,19 @@ def find_open_quote(
     pardoned = list_pardons(category, key, books)
     closed = [find_closing_reason(find_ground(turn.own, span, value, pardoned, books), books) for span in spans]
     return spans[closed.index(None)] if None in closed else str(closed[0])
+
+
+def confirm_statement(
+    key: str, value: str, place: Span, turn: OwnText, books: Sequence[Rulebook]
+) -> Fact | Rejection | None:
+    """Return the statement at a place in the user's words, or why it is refused; None where rules know the key, so that
+    the value itself may be kept."""
+    statement = find_statement(turn, place, books)
+    if statement is None:
+        return Rejection("weak", value)
+    if is_known(key, books):
+        return None
+    return Rejection("known", value) if has_value(turn, statement.span, books) else replace(statement, rule=RULE)
 
 
 def find_statement(turn: OwnText, place: Span, books: Sequence[Rulebook]) -> Fact | None:
@@ -196,17 +205,15 @@ def find_person(own: str, at: int) -> str:
 
 
 def check_shape(category: str, key: str, value: str, books: Sequence[Rulebook]) -> str | None:
-    if category not in CATEGORIES:
-        return "no such category"
-    if not key or len(key) > MOST_KEY:
-        return "no usable key"
-    if len(value) < min(book.shortest for book in books) and not value.isdigit():
-        return "too short"
-    if len(value) > MOST_VALUE:
-        return "too long"
-    if category == "identity" and is_negated(value, books):
-        return NEGATED
-    return "vague" if any(compile_pattern(book.vague).fullmatch(value) for book in books) else None
+    refusals = {
+        "no such category": category not in CATEGORIES,
+        "no usable key": not 0 < len(key) <= MOST_KEY,
+        "too short": len(value) < min(book.shortest for book in books) and not value.isdigit(),
+        "too long": len(value) > MOST_VALUE,
+        NEGATED: category == "identity" and is_negated(value, books),
+        "vague": any(compile_pattern(book.vague).fullmatch(value) for book in books),
+    }
+    return next((reason for reason, holds in refusals.items() if holds), None)
 
 
 def check_grounds(
@@ -221,14 +228,14 @@ def check_grounds(
 
 def list_pardons(category: str, key: str, books: Iterable[Rulebook]) -> frozenset[str]:
     """Return the gates that rules for the same thing ignore."""
-    rules = (rule for book in books for rule in book.rules if rule.category == category)
-    alike = (rule for rule in rules if category in STANDING or rule.key == key or is_definition(rule.key, key))
+    alike = (rule for book in books for rule in book.rules if rule.category == category and is_alike(rule, key))
     negative = {NEGATED} if category not in AFFIRMED or key in DENIALS else set[str]()
     return frozenset(reason for rule in alike for reason in rule.despite) | negative
 
 
-def is_definition(one: str, other: str) -> bool:
-    return one.startswith(DEFINITION) and other.startswith(DEFINITION)
+def is_alike(rule: Rule, key: str) -> bool:
+    are_definitions = rule.key.startswith(DEFINITION) and key.startswith(DEFINITION)
+    return rule.category in STANDING or rule.key == key or are_definitions
 
 
 def normalize_key(claim: Claim, books: Iterable[Rulebook]) -> tuple[str, str]:

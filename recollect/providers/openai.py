@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     import httpx2
 
 QUIRKS = ("max_completion_tokens", "temperature")
-# How servers name the context: llama.cpp, vLLM, LM Studio, OpenRouter and others.
-WINDOWS = ("n_ctx", "max_model_len", "loaded_context_length", "context_length", "max_context_length")
 EVENT = "data:"
 DONE = "[DONE]"
 
@@ -89,7 +87,7 @@ class OpenAIReasoner:
         self._server = OpenAIServer(url, key, timeout, ReasonerFailed, first)
         self._gate = gate_for(self._server.url, slots)
         self._model = model
-        self._window = window or None
+        self._window = window
         self._first_format = 0  # that the server accepted
         self._quirks = frozenset[str]()
 
@@ -127,9 +125,7 @@ class OpenAIReasoner:
 
     async def window(self) -> int:
         """Return the tokens of the context window, as set, or as the server says; 0 if it does not say."""
-        if self._window is None:
-            self._window = find_window(await self._server.get("/models"), self._model)
-        return self._window
+        return self._window or await self._server.find_window(self._model)
 
     async def close(self) -> None:
         await self._server.close()
@@ -173,14 +169,6 @@ class OpenAIReasoner:
             self._server.check_length(refusal)
             if not self._learn_quirks(refusal):
                 raise ReasonerFailed(f"{self._server.url}: HTTP {refusal.status}: {refusal.text[:SAID_CHARS]}")
-
-
-def find_window(models: Mapping[str, Any], name: str) -> int:
-    """Return the context window in a list of models: llama.cpp, vLLM and others name it differently; 0 if none does."""
-    listed = [each for each in models.get("data") or () if isinstance(each, dict)]
-    model = max(listed, key=lambda each: each.get("id") == name, default={})  # the named one, or else the first
-    sizes = map({**model, **(model.get("meta") or {})}.get, WINDOWS)
-    return next((size for size in sizes if isinstance(size, int) and size > 0), 0)
 
 
 def adapt_body(body: Mapping[str, Any], quirks: frozenset[str]) -> dict[str, Any]:
