@@ -92,6 +92,16 @@ class WindowedReasoner(Protocol):
         ...
 
 
+@runtime_checkable
+class WatchedReasoner(Protocol):
+    """A Reasoner that knows whether it works."""
+
+    @property
+    def problem(self) -> str:
+        """Why the last call failed; empty if it did not."""
+        ...
+
+
 class UpstreamAnswer(Protocol):
     """A response whose head has arrived and whose body is still to be read. The receiver closes it."""
 

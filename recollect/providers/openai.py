@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,8 +101,11 @@ class OpenAIReasoner:
         temperature: float = 0.0,
     ) -> Reply:
         body = self._make_body(messages, max_tokens, temperature)
-        answer = await self._gate.run(lambda: self._post(body) if schema is None else self._post_formed(body, schema))
-        reply, is_cut = parse_reply(self._server.read(answer))
+        with self._watch():
+            answer = await self._gate.run(
+                lambda: self._post(body) if schema is None else self._post_formed(body, schema)
+            )
+            reply, is_cut = parse_reply(self._server.read(answer))
         if is_cut and schema is not None:
             raise ReasonerConfused(f"{self.name} was cut off at {max_tokens} tokens; allow more, or send fewer turns")
         return reply
@@ -113,15 +117,32 @@ class OpenAIReasoner:
         import httpx2
 
         body = self._make_body(messages, max_tokens, temperature) | {"stream": True}
-        try:
-            with self._gate.reply():
+        with self._watch(), self._gate.reply():
+            try:
                 async with asyncio.timeout(self._server.timeout), aclosing(self._stream(body)) as pieces:
                     async for piece in pieces:
                         yield piece
-        except httpx2.HTTPError as error:
-            raise self._server.failure(error) from None
-        except TimeoutError:
-            raise ReasonerFailed(f"{self._server.url} did not finish within {self._server.timeout:g} s") from None
+            except httpx2.HTTPError as error:
+                raise self._server.failure(error) from None
+            except TimeoutError:
+                raise ReasonerFailed(f"{self._server.url} did not finish within {self._server.timeout:g} s") from None
+
+    @property
+    def problem(self) -> str:
+        """Why the last call of this process to the server failed; empty if it did not."""
+        return self._gate.problem
+
+    @contextmanager
+    def _watch(self) -> Iterator[None]:
+        """Remember whether a call failed. One whose answer cannot be used is none of the server's failures."""
+        try:
+            yield
+        except ReasonerConfused:
+            raise
+        except ReasonerFailed as error:
+            self._gate.problem = str(error)
+            raise
+        self._gate.problem = ""
 
     async def window(self) -> int:
         """Return the tokens of the context window, as set, or as the server says; 0 if it does not say."""
