@@ -96,9 +96,8 @@ class WindowedReasoner(Protocol):
 class WatchedReasoner(Protocol):
     """A Reasoner that knows whether it works."""
 
-    @property
     def problem(self) -> str:
-        """Why the last call failed; empty if it did not."""
+        """Return why the last call failed; an empty text if it did not."""
         ...
 
 

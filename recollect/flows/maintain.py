@@ -196,8 +196,8 @@ async def check_health(deps: Dependencies) -> Health:
         silent = f"PostgreSQL did not answer within {MAX_SECONDS:g} seconds"
         return Health(False, silent, embedder=embedder, model=model)
     wrong = find_problems(work)
-    if isinstance(deps.reasoner, WatchedReasoner) and deps.reasoner.problem:
-        wrong.append(f"the language model failed: {deps.reasoner.problem}")
+    problem = deps.reasoner.problem() if isinstance(deps.reasoner, WatchedReasoner) else ""
+    wrong += [f"the language model failed: {problem}"] if problem else []
     cache = None if deps.cache is None else asdict(deps.cache.counts)
     return Health(not wrong, "ok", work, embedder, model, wrong, cache)
 

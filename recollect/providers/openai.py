@@ -15,7 +15,6 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,9 +126,8 @@ class OpenAIReasoner:
             except TimeoutError:
                 raise ReasonerFailed(f"{self._server.url} did not finish within {self._server.timeout:g} s") from None
 
-    @property
     def problem(self) -> str:
-        """Why the last call of this process to the server failed; empty if it did not."""
+        """Return why the last call of this process to the server failed; an empty text if it did not."""
         return self._gate.problem
 
     @contextmanager

@@ -31,7 +31,7 @@ async def test_an_engine_without_trouble_is_well_and_names_its_parts(settings: S
 
 
 async def test_a_model_whose_last_call_failed_is_named(settings: Settings) -> None:
-    reasoner = OpenAIReasoner("http://127.0.0.1:1/v1", "tiny")
+    reasoner = OpenAIReasoner("http://127.0.0.1:2/v1", "tiny")
     async with connect(settings, embedder=FakeEmbedder(), reasoner=reasoner, worker=False) as memory:
         assert (await check_health(memory._deps)).ok
         with pytest.raises(ReasonerFailed):
@@ -40,7 +40,7 @@ async def test_a_model_whose_last_call_failed_is_named(settings: Settings) -> No
     await reasoner.close()
 
     assert not seen.ok
-    assert seen.notes[0].startswith("the language model failed: http://127.0.0.1:1/v1: ConnectError")
+    assert seen.notes[0].startswith("the language model failed: http://127.0.0.1:2/v1: ConnectError")
 
 
 @pytest.mark.parametrize(
