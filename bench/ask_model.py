@@ -119,12 +119,15 @@ def load_scorer(folder: Path) -> Any:
     return module
 
 
-def choose_questions(folder: Path, databases: Sequence[str], count: int, seed: int) -> list[dict[str, Any]]:
-    """Return some questions of these databases by chance, those of one database together: a server keeps its prompt."""
+def choose_questions(
+    folder: Path, databases: Sequence[str], count: int, seed: int, skip: int = 0
+) -> list[dict[str, Any]]:
+    """Return some questions of these databases by chance, those of one database together: a server keeps its prompt.
+    `skip` leaves out those that a smaller run with this seed asked."""
     lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [each for each in map(json.loads, lines) if each["db"] in databases]
-    chosen = random.Random(seed).sample(questions, min(count, len(questions)))
-    return sorted(chosen, key=lambda each: str(each["db"]))
+    chosen = random.Random(seed).sample(questions, min(skip + count, len(questions)))
+    return sorted(chosen[skip:], key=lambda each: str(each["db"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,13 +216,14 @@ def ask_model(
     database: Annotated[list[str], typer.Option(help="A database to ask; may be repeated.")],
     count: Annotated[int, typer.Option(min=1, help="Questions, chosen by chance.")] = 48,
     seed: Annotated[int, typer.Option(help="What chance starts from.")] = 1,
+    skip: Annotated[int, typer.Option(min=0, help="Questions of earlier runs with this seed, left out.")] = 0,
     part: Annotated[str, typer.Option(help="Only the chosen questions of this database.")] = "",
     way: Annotated[Way | None, typer.Option(help="Only this way.")] = None,
     json: Json = False,
 ) -> None:
     """Compare a plain prompt with ours, cheap and full, by execution accuracy and tokens."""
     ways: tuple[Way, ...] = (way,) if way else get_args(Way)
-    chosen = [each for each in choose_questions(questions, database, count, seed) if part in ("", each["db"])]
+    chosen = [each for each in choose_questions(questions, database, count, seed, skip) if part in ("", each["db"])]
     with tempfile.TemporaryDirectory() as home:
         Path(home).chmod(0o755)  # the embedded server may run as another user
         asked = asyncio.run(measure_ways(home, url, model, questions, replies, chosen, ways))

@@ -84,8 +84,13 @@ def open_proxy(engine: Engine, settings: Settings) -> Opening[Proxy]:
     if settings.model_url:  # each request names its model
         from recollect.providers.openai_http import OpenAIUpstream
 
-        limits: Any = {"timeout": settings.model_timeout, "slots": settings.model_slots}
-        upstream = OpenAIUpstream(settings.model_url, settings.model_key, **limits)
+        upstream = OpenAIUpstream(
+            settings.model_url,
+            settings.model_key,
+            timeout=settings.model_timeout,
+            slots=settings.model_slots,
+            window=settings.model_window,
+        )
     return close_at_exit(Proxy(engine, upstream, masks=settings.mask_sensitive), upstream)
 
 

@@ -88,6 +88,15 @@ class WindowedReasoner(Protocol):
         ...
 
 
+@runtime_checkable
+class WatchedReasoner(Protocol):
+    """A Reasoner that knows whether it works."""
+
+    def problem(self) -> str:
+        """Return why the last call failed; an empty text if it did not."""
+        ...
+
+
 class UpstreamAnswer(Protocol):
     """A response whose head has arrived and whose body is still to be read. The receiver closes it."""
 
@@ -111,6 +120,10 @@ class Upstream(Protocol):
     does not answer; an error status is an answer."""
 
     async def send(self, method: str, path: str, body: bytes | None = None) -> UpstreamAnswer: ...
+
+    async def window(self, model: str) -> int:
+        """Return the tokens of a model's prompt and reply together; 0 if that is not known."""
+        ...
 
     async def close(self) -> None: ...
 

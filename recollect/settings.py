@@ -152,11 +152,17 @@ class Settings:
     max_requests: int = 500
     max_body: int = 20_000_000
     max_document: int = 20_000_000
-    request_timeout: float = 60.0
+    request_timeout: float = Unset(60)
 
     def __post_init__(self) -> None:
         for each in fields(self):
             _check(each, each.name, getattr(self, each.name))
+
+    @property
+    def answer_seconds(self) -> float:
+        """Seconds that an HTTP request may take: with a language model as long as its answer, unless set explicitly."""
+        may_wait = bool(self.model_url) and isinstance(self.request_timeout, Unset)
+        return self.request_timeout + self.model_timeout * may_wait
 
 
 @dataclass(frozen=True, slots=True)

@@ -302,3 +302,9 @@ def test_names_that_are_no_settings_are_warned_of_with_the_nearest_one(
 def test_without_any_setting_nothing_is_changed(run: Run) -> None:
     assert run("--json", "--changed") == {"settings": [], "warnings": []}
     assert run("--changed").stdout == "All settings have their defaults.\n"
+
+
+def test_a_request_may_take_as_long_as_the_model_unless_its_time_is_set() -> None:
+    assert Settings().answer_seconds == 60
+    assert Settings(model_url="http://localhost/v1", model_timeout=300.0).answer_seconds == 360
+    assert Settings(model_url="http://localhost/v1", request_timeout=20.0).answer_seconds == 20

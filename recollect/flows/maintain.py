@@ -23,6 +23,7 @@ from recollect.flows.dependencies import Dependencies
 from recollect.flows.derive import derive
 from recollect.flows.read_document import get_document_model, read_document
 from recollect.learning.upkeep import DecayRule, UpkeepLimits, UpkeepSummary
+from recollect.ports import WatchedReasoner
 from recollect.recall.fuse import TURNS
 from recollect.store.store import Store
 from recollect.store.upkeep import START, Old
@@ -185,6 +186,8 @@ async def check_health(deps: Dependencies) -> Health:
         silent = f"PostgreSQL did not answer within {MAX_SECONDS:g} seconds"
         return Health(False, silent, embedder=embedder, model=model)
     wrong = find_problems(work)
+    problem = deps.reasoner.problem() if isinstance(deps.reasoner, WatchedReasoner) else ""
+    wrong += [f"the language model failed: {problem}"] if problem else []
     cache = None if deps.cache is None else asdict(deps.cache.counts)
     return Health(not wrong, "ok", work, embedder, model, wrong, cache)
 

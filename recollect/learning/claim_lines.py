@@ -54,7 +54,7 @@ def make_claim(found: re.Match[str], turns: dict[int, Turn]) -> Claim:
     turn = named if named in turns else find_turn(value, turns)
     quote = find_words(value, turns[turn].text) if turn in turns else ""
     importance = WEIGHTY_IMPORTANCE if category in WEIGHTY else PLAIN_IMPORTANCE
-    return Claim(turn, category, found["key"], value, quote, LINE_CONFIDENCE, importance)
+    return Claim(turn, category, found["key"], value, quote, LINE_CONFIDENCE, importance, is_quoted=False)
 
 
 def find_turn(value: str, turns: dict[int, Turn]) -> int:

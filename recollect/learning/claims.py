@@ -3,19 +3,24 @@
 A model invents, follows instructions in the text and takes the assistant's words for the user's. So it must quote, and
 the quote is looked up: in a turn of the user, in their own words, where no gate of the rulebooks is closed. An accepted
 claim is a `Fact` with the rule "model"; a refused one is a `Rejection` with its reason. Pure.
+
+A claim without a quote of its own (a line, see claim_lines.py) confirms the statement that it comes from: the statement
+must be worth remembering (worth.py), with a lower threshold than without a model. Only where rules know the key, the
+model's value is kept; otherwise the statement is, in the user's words.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Annotated, cast, get_args
 
 import msgspec
 
-from recollect.learning.extract import AFFIRMED, APOSTROPHES, TurnReader
+from recollect.learning.extract import AFFIRMED, APOSTROPHES, STATED, TurnReader, extract, keep_statement
+from recollect.learning.gates import gate_clauses
 from recollect.learning.quote_location import (
     NEGATED,
     OwnText,
@@ -28,9 +33,11 @@ from recollect.learning.quote_location import (
     number_turns,
     read_own_text,
 )
-from recollect.learning.rulebook import Rulebook, compile_pattern
+from recollect.learning.rulebook import Rule, Rulebook, compile_pattern
+from recollect.learning.worth import list_statements
 from recollect.recall.answer_types import POSSESSED, SOMEBODY, USER, find_subject
 from recollect.recall.lexemes import lexemes
+from recollect.recall.sentences import sentences
 from recollect.recall.word_lists import CLAUSE_BREAK, FIRST_PERSON
 from recollect.values.conversation import Turn
 from recollect.values.memory import Category, Extraction, Fact, Rejection, Span
@@ -43,6 +50,7 @@ MOST_VALUE = 300
 MOST_KEY = 60
 MOST_WHOLE = 5  # words of a message that may be a value as a whole
 MOST_PLACES = 8  # where a quote stands, that are looked at
+CONFIRMED = 0.4  # probability from which a statement is kept that a model names
 STANDING = ("instruction", "todo", "decision")  # forgiven by category: their keys are hardly ever the rules' own
 DENIALS = ("dislike",)  # of these "I don't like" is the point
 DEFINITION = "definition:"
@@ -64,6 +72,7 @@ class Claim:
     importance: float = 0.5
     corrects: bool = False
     old: str | None = None
+    is_quoted: bool = True  # by the model
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +105,18 @@ def judge_claim(claim: Claim, turn: OwnText, before: Sequence[OwnText], books: S
     """Return a fact, or why the claim is refused. `before` are the turns up to this one."""
     value = clean_text(claim.value)
     category, key = normalize_key(claim, books)
-    spans = list(islice(find_quote(claim.quote, turn), MOST_PLACES))
-    reason = turn.reason or check_shape(category, key, value, books) or check_grounds(claim, value, turn, spans, books)
+    span = find_open_quote(claim, category, key, value, turn, books)
+    if isinstance(span, str):
+        return Rejection(span, value)
+    verbatim = find_phrase(value, turn.own, span)
+    place = verbatim or span
+    confirmed = None if claim.is_quoted else confirm_statement(key, value, place, turn, books)
+    if confirmed is not None:
+        return confirmed
+    reason = check_subject(category, key, value, place, turn)
     if reason:
         return Rejection(reason, value)
-    pardoned = list_pardons(category, key, books)
-    closed = [find_closing_reason(find_ground(turn.own, span, value, pardoned, books), books) for span in spans]
-    if None not in closed:
-        return Rejection(str(closed[0]), value)
-    span = spans[closed.index(None)]
-    verbatim = find_phrase(value, turn.own, span)
-    if category in ABOUT_USER and not key.startswith(DEFINITION):
-        if not is_about_user(turn.own, verbatim or span):
-            return Rejection("not about the user", value)
-        if is_whole(value, turn):
-            return Rejection("a whole message is no value", value)
-    person = find_person(turn.own, (verbatim or span)[0]) if category == "identity" else ""
+    person = find_person(turn.own, place[0]) if category == "identity" else ""
     return Fact(
         category="fact" if person else cast(Category, category),
         key=f"{person}_{key}" if person else key,
@@ -123,6 +128,57 @@ def judge_claim(claim: Claim, turn: OwnText, before: Sequence[OwnText], books: S
         old=find_replaced(claim.old, before),
         rule=RULE,
     )
+
+
+def find_open_quote(
+    claim: Claim, category: str, key: str, value: str, turn: OwnText, books: Sequence[Rulebook]
+) -> Span | str:
+    """Return where the user states what a claim quotes, or why nothing there counts."""
+    spans = list(islice(find_quote(claim.quote, turn), MOST_PLACES))
+    reason = turn.reason or check_shape(category, key, value, books) or check_grounds(claim, value, turn, spans, books)
+    if reason:
+        return reason
+    pardoned = list_pardons(category, key, books)
+    closed = [find_closing_reason(find_ground(turn.own, span, value, pardoned, books), books) for span in spans]
+    return spans[closed.index(None)] if None in closed else str(closed[0])
+
+
+def confirm_statement(
+    key: str, value: str, place: Span, turn: OwnText, books: Sequence[Rulebook]
+) -> Fact | Rejection | None:
+    """Return the statement at a place in the user's words, or why it is refused; None where rules know the key, so that
+    the value itself may be kept."""
+    statement = find_statement(turn, place, books)
+    if statement is None:
+        return Rejection("weak", value)
+    if is_known(key, books):
+        return None
+    return Rejection("known", value) if has_value(turn, statement.span, books) else replace(statement, rule=RULE)
+
+
+def find_statement(turn: OwnText, place: Span, books: Sequence[Rulebook]) -> Fact | None:
+    """Return the statement at a place in the user's words; None if it is not worth keeping."""
+    abbreviations = frozenset[str]().union(*(book.abbreviations for book in books))
+    for start, end in (each for each in sentences(turn.own, abbreviations) if each[0] <= place[0] < each[1]):
+        for book in (book for book in books if compile_pattern(book.script).search(turn.own[start:end])):
+            found = list_statements(gate_clauses(turn.own[start:end], book), start)
+            at = [each for each in found if each.span[0] <= place[0] < each.span[1]]
+            return keep_statement(turn.own, turn.said, at[0], book, CONFIRMED) if at else None
+    return None
+
+
+def has_value(turn: OwnText, span: Span, books: Sequence[Rulebook]) -> bool:
+    """Return whether rules found a value there: then the statement would say the same again."""
+    found = [fact.span for fact in extract(turn.said, "user", books).facts if fact.rule != STATED]
+    return any(start < span[1] and span[0] < end for start, end in found)
+
+
+def check_subject(category: str, key: str, value: str, place: Span, turn: OwnText) -> str | None:
+    if category not in ABOUT_USER or key.startswith(DEFINITION):
+        return None
+    if not is_about_user(turn.own, place):
+        return "not about the user"
+    return "a whole message is no value" if is_whole(value, turn) else None
 
 
 def is_whole(value: str, turn: OwnText) -> bool:
@@ -149,17 +205,15 @@ def find_person(own: str, at: int) -> str:
 
 
 def check_shape(category: str, key: str, value: str, books: Sequence[Rulebook]) -> str | None:
-    if category not in CATEGORIES:
-        return "no such category"
-    if not key or len(key) > MOST_KEY:
-        return "no usable key"
-    if len(value) < min(book.shortest for book in books) and not value.isdigit():
-        return "too short"
-    if len(value) > MOST_VALUE:
-        return "too long"
-    if category == "identity" and is_negated(value, books):
-        return NEGATED
-    return "vague" if any(compile_pattern(book.vague).fullmatch(value) for book in books) else None
+    refusals = {
+        "no such category": category not in CATEGORIES,
+        "no usable key": not 0 < len(key) <= MOST_KEY,
+        "too short": len(value) < min(book.shortest for book in books) and not value.isdigit(),
+        "too long": len(value) > MOST_VALUE,
+        NEGATED: category == "identity" and is_negated(value, books),
+        "vague": any(compile_pattern(book.vague).fullmatch(value) for book in books),
+    }
+    return next((reason for reason, holds in refusals.items() if holds), None)
 
 
 def check_grounds(
@@ -174,14 +228,14 @@ def check_grounds(
 
 def list_pardons(category: str, key: str, books: Iterable[Rulebook]) -> frozenset[str]:
     """Return the gates that rules for the same thing ignore."""
-    rules = (rule for book in books for rule in book.rules if rule.category == category)
-    alike = (rule for rule in rules if category in STANDING or rule.key == key or is_definition(rule.key, key))
+    alike = (rule for book in books for rule in book.rules if rule.category == category and is_alike(rule, key))
     negative = {NEGATED} if category not in AFFIRMED or key in DENIALS else set[str]()
     return frozenset(reason for rule in alike for reason in rule.despite) | negative
 
 
-def is_definition(one: str, other: str) -> bool:
-    return one.startswith(DEFINITION) and other.startswith(DEFINITION)
+def is_alike(rule: Rule, key: str) -> bool:
+    are_definitions = rule.key.startswith(DEFINITION) and key.startswith(DEFINITION)
+    return rule.category in STANDING or rule.key == key or are_definitions
 
 
 def normalize_key(claim: Claim, books: Iterable[Rulebook]) -> tuple[str, str]:
@@ -196,6 +250,12 @@ def normalize_key(claim: Claim, books: Iterable[Rulebook]) -> tuple[str, str]:
         named = [*book.aliases.values(), *((rule.category, rule.key) for rule in book.rules)]
         homes |= {category for category, known in named if known == key}
     return homes.pop() if len(homes) == 1 else clean_text(claim.category).lower(), key
+
+
+def is_known(key: str, books: Iterable[Rulebook]) -> bool:
+    """Return whether rules know the key, or what is defined by it."""
+    named = {key for book in books for _, key in book.aliases.values()}
+    return key in named.union(rule.key for book in books for rule in book.rules) or key.startswith(DEFINITION)
 
 
 def find_replaced(old: str | None, heard: Iterable[OwnText]) -> str | None:

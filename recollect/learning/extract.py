@@ -285,11 +285,11 @@ class TurnReader:
         return Extraction([fact for fact in kept if fact in first], rejected, self.commands)
 
 
-def keep_statement(text: str, said: str, statement: Statement, book: Rulebook) -> Fact | None:
+def keep_statement(text: str, said: str, statement: Statement, book: Rulebook, least: float = WORTHY) -> Fact | None:
     """Return a statement as a fact in the user's own words; None if it is not worth keeping."""
     worth = judge_statement(text, statement)
     start, end = trim_value(text, statement.span, book)
-    if worth.probability < WORTHY or not SHORTEST_STATEMENT <= end - start <= LONGEST_STATEMENT:
+    if worth.probability < least or not SHORTEST_STATEMENT <= end - start <= LONGEST_STATEMENT:
         return None
     category, key = name_statement(worth, said[start:end], book)
     return Fact(

@@ -38,6 +38,7 @@ def gate_for(url: str, slots: int) -> ModelGate:
 class ModelGate:
     def __init__(self) -> None:
         self.slots = 1
+        self.problem = ""  # why the last call failed; empty if it did not
         self._replies = 0
         self._calls: list[asyncio.Task[object]] = []  # of background work
         self._ended: set[asyncio.Task[object]] = set()  # by a reply

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     import httpx2
 
 QUIRKS = ("max_completion_tokens", "temperature")
-# How servers name the context: llama.cpp, vLLM, LM Studio, OpenRouter and others.
-WINDOWS = ("n_ctx", "max_model_len", "loaded_context_length", "context_length", "max_context_length")
 EVENT = "data:"
 DONE = "[DONE]"
 
@@ -89,7 +87,7 @@ class OpenAIReasoner:
         self._server = OpenAIServer(url, key, timeout, ReasonerFailed, first)
         self._gate = gate_for(self._server.url, slots)
         self._model = model
-        self._window = window or None
+        self._window = window
         self._first_format = 0  # that the server accepted
         self._quirks = frozenset[str]()
 
@@ -102,8 +100,11 @@ class OpenAIReasoner:
         temperature: float = 0.0,
     ) -> Reply:
         body = self._make_body(messages, max_tokens, temperature)
-        answer = await self._gate.run(lambda: self._post(body) if schema is None else self._post_formed(body, schema))
-        reply, is_cut = parse_reply(self._server.read(answer))
+        with self._watch():
+            answer = await self._gate.run(
+                lambda: self._post(body) if schema is None else self._post_formed(body, schema)
+            )
+            reply, is_cut = parse_reply(self._server.read(answer))
         if is_cut and schema is not None:
             raise ReasonerConfused(f"{self.name} was cut off at {max_tokens} tokens; allow more, or send fewer turns")
         return reply
@@ -115,21 +116,35 @@ class OpenAIReasoner:
         import httpx2
 
         body = self._make_body(messages, max_tokens, temperature) | {"stream": True}
-        try:
-            with self._gate.reply():
+        with self._watch(), self._gate.reply():
+            try:
                 async with asyncio.timeout(self._server.timeout), aclosing(self._stream(body)) as pieces:
                     async for piece in pieces:
                         yield piece
-        except httpx2.HTTPError as error:
-            raise self._server.failure(error) from None
-        except TimeoutError:
-            raise ReasonerFailed(f"{self._server.url} did not finish within {self._server.timeout:g} s") from None
+            except httpx2.HTTPError as error:
+                raise self._server.failure(error) from None
+            except TimeoutError:
+                raise ReasonerFailed(f"{self._server.url} did not finish within {self._server.timeout:g} s") from None
+
+    def problem(self) -> str:
+        """Return why the last call of this process to the server failed; an empty text if it did not."""
+        return self._gate.problem
+
+    @contextmanager
+    def _watch(self) -> Iterator[None]:
+        """Remember whether a call failed. One whose answer cannot be used is none of the server's failures."""
+        try:
+            yield
+        except ReasonerConfused:
+            raise
+        except ReasonerFailed as error:
+            self._gate.problem = str(error)
+            raise
+        self._gate.problem = ""
 
     async def window(self) -> int:
         """Return the tokens of the context window, as set, or as the server says; 0 if it does not say."""
-        if self._window is None:
-            self._window = find_window(await self._server.get("/models"), self._model)
-        return self._window
+        return self._window or await self._server.find_window(self._model)
 
     async def close(self) -> None:
         await self._server.close()
@@ -173,14 +188,6 @@ class OpenAIReasoner:
             self._server.check_length(refusal)
             if not self._learn_quirks(refusal):
                 raise ReasonerFailed(f"{self._server.url}: HTTP {refusal.status}: {refusal.text[:SAID_CHARS]}")
-
-
-def find_window(models: Mapping[str, Any], name: str) -> int:
-    """Return the context window in a list of models: llama.cpp, vLLM and others name it differently; 0 if none does."""
-    listed = [each for each in models.get("data") or () if isinstance(each, dict)]
-    model = max(listed, key=lambda each: each.get("id") == name, default={})  # the named one, or else the first
-    sizes = map({**model, **(model.get("meta") or {})}.get, WINDOWS)
-    return next((size for size in sizes if isinstance(size, int) and size > 0), 0)
 
 
 def adapt_body(body: Mapping[str, Any], quirks: frozenset[str]) -> dict[str, Any]:

@@ -34,6 +34,8 @@ TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 SAID_CHARS = 200  # of a refusal, in our error
+# How servers name the context: llama.cpp, vLLM, LM Studio, OpenRouter and others.
+WINDOWS = ("n_ctx", "max_model_len", "loaded_context_length", "context_length", "max_context_length")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class OpenAIServer:
         self._key = key
         self._first = first or timeout  # seconds of silence in a stream
         self._failed = failed
+        self._windows: dict[str, int] = {}  # by model
 
     async def post(self, path: str, body: dict[str, Any]) -> Answer:
         """Return the server's last answer, perhaps a refusal. All tries together take no longer than the timeout."""
@@ -109,15 +112,20 @@ class OpenAIServer:
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise self.failure(error) from None
 
-    async def get(self, path: str) -> dict[str, Any]:
-        """Return the JSON object that the server has there; an empty one if it does not say."""
+    async def find_window(self, model: str) -> int:
+        """Return the tokens of a model's context window; 0 if the server does not say. It is asked until it answers."""
         import httpx2
 
-        try:
-            response = await self._client.get(self.url + path, timeout=GET_SECONDS)
-            return dict(response.json()) if response.is_success else {}
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, TypeError):
-            return {}
+        if model not in self._windows:
+            try:
+                response = await self._client.get(self.url + "/models", timeout=GET_SECONDS)
+                models = dict(response.json()) if response.is_success else {}
+            except (httpx2.HTTPError, httpx2.InvalidURL):
+                return 0
+            except (ValueError, TypeError):
+                models = {}
+            self._windows[model] = read_window(models, model)
+        return self._windows[model]
 
     def failure(self, error: Exception) -> RecollectError:
         """Return a transport error as the error that callers know."""
@@ -174,8 +182,17 @@ def parse_retry_after(text: str) -> float:
     return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
 
 
+def read_window(models: Mapping[str, Any], name: str) -> int:
+    """Return the context window in a list of models: llama.cpp, vLLM and others name it differently; 0 if none does."""
+    listed = [each for each in models.get("data") or () if isinstance(each, dict)]
+    model = max(listed, key=lambda each: each.get("id") == name, default={})  # the named one, or else the first
+    sizes = map({**model, **(model.get("meta") or {})}.get, WINDOWS)
+    return next((size for size in sizes if isinstance(size, int) and size > 0), 0)
+
+
 class OpenAIUpstream:
-    def __init__(self, url: str, key: str = "", *, timeout: float = 300.0, slots: int = 1) -> None:
+    def __init__(self, url: str, key: str = "", *, timeout: float = 300.0, slots: int = 1, window: int = 0) -> None:
+        self._window = window
         self._server = OpenAIServer(url, key, timeout, ReasonerFailed)
         self._gate = gate_for(self._server.url, slots)
 
@@ -184,6 +201,9 @@ class OpenAIUpstream:
             slot.enter_context(self._gate.reply())
             response = await self._server.open(method, path, content=body)
             return OpenAIAnswer(self._server, response, slot.pop_all())
+
+    async def window(self, model: str) -> int:
+        return self._window or await self._server.find_window(model)
 
     async def close(self) -> None:
         await self._server.close()

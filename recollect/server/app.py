@@ -98,7 +98,7 @@ def make_app(settings: Settings, *, worker: bool = True, traced: Traces | None =
     app.add_middleware(
         RequestMiddleware,
         most_bytes=settings.max_body,
-        most_seconds=settings.request_timeout,
+        most_seconds=settings.answer_seconds,
         most_requests=settings.max_requests,
         larger=dict.fromkeys((upload_ask.UPLOADS, UPLOAD_PATH), settings.max_document + upload_ask.FORM_BYTES),
         observers=[app.state.metrics.observe_request, *([log_operation] if settings.log_operations else [])],

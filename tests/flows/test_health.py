@@ -7,10 +7,12 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from recollect import Engine, Scope, connect
+from recollect import Engine, ReasonerFailed, Scope, connect
 from recollect.flows import maintain as asking
 from recollect.flows.maintain import check_health
+from recollect.ports import Message
 from recollect.providers.fake import FakeClock, FakeEmbedder, FakeReasoner
+from recollect.providers.openai import OpenAIReasoner
 from recollect.settings import Settings
 from recollect.values.work import Health
 
@@ -26,6 +28,19 @@ async def test_an_engine_without_trouble_is_well_and_names_its_parts(settings: S
     assert seen.work is not None
     assert (seen.work.due, seen.work.ok) == (0, True)
     assert replace(seen, work=None) == Health(True, "ok", None, "fake", "fake", [])
+
+
+async def test_a_model_whose_last_call_failed_is_named(settings: Settings) -> None:
+    reasoner = OpenAIReasoner("http://127.0.0.1:2/v1", "tiny")
+    async with connect(settings, embedder=FakeEmbedder(), reasoner=reasoner, worker=False) as memory:
+        assert (await check_health(memory._deps)).ok
+        with pytest.raises(ReasonerFailed):
+            await reasoner.answer([Message("user", "Hello?")])
+        seen = await check_health(memory._deps)
+    await reasoner.close()
+
+    assert not seen.ok
+    assert seen.notes[0].startswith("the language model failed: http://127.0.0.1:2/v1: ConnectError")
 
 
 @pytest.mark.parametrize(

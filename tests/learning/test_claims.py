@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from recollect.learning.claim_lines import read_claims
 from recollect.learning.claims import Claim, Claims, accept_claims
+from recollect.learning.extract import extract
 from recollect.learning.rules import rulebooks
 from recollect.learning.summary import MOST_ENTRIES, MOST_SUMMARY, Summary, keep_grounded, tidy_summary
 from recollect.values.conversation import Role, Turn
@@ -227,6 +229,45 @@ def test_a_value_that_the_database_cannot_keep_is_cleaned() -> None:
     ).facts
 
     assert fact.value == "ships on Friday mornings"
+
+
+def read_lines(text: str, lines: str) -> Extraction:
+    turns = [Turn("user", text)]
+    claims = read_claims(lines, turns)
+    assert claims is not None
+    return accept_claims(claims, turns, rulebooks())[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines", "kept"),
+    [
+        # A fragment under a key of the model's own stands for its statement; several are one.
+        (
+            "The upright from Yamaha will be delivered to my flat on Friday, so I cleared the hall.",
+            "fact, upright, Yamaha\nfact, hall, cleared",
+            ["The upright from Yamaha will be delivered to my flat on Friday, so I cleared the hall"],
+        ),
+        ("We moved to Porto in spring.", "identity, location, Porto", ["Porto"]),
+        ("My cat is called Mimi, three years old.", "identity, age, three years old", ["three years old"]),
+        ("oh for crying out loud, it printed 40 copies", "fact, copies, 40 copies", []),
+        ("My two cents: pineapples are just aggressive apples", "identity, user, aggressive apples", []),
+        ("If I had a dog, I'd call it Rex.", "fact, dog, Rex", []),
+        ("我每天早上喝豆浆，不喝牛奶。", "preference, morning_drink, 牛奶", []),
+    ],
+)
+def test_a_line_keeps_a_known_value_or_the_statement_that_it_comes_from(text: str, lines: str, kept: list[str]) -> None:
+    found = read_lines(text, lines)
+
+    assert [fact.value for fact in found.facts] == kept
+    assert {fact.rule for fact in found.facts} <= {"model"}
+    assert not kept or "age" not in [fact.key for fact in found.facts]
+
+
+def test_a_model_confirms_statements_that_are_not_kept_without_it() -> None:
+    text = "Two rings on this finger: one from Amir in 2014, one from my gran"
+
+    assert extract(text, "user", rulebooks()).facts == []
+    assert [fact.value for fact in read_lines(text, f"identity, user, {text}").facts] == [text]
 
 
 def test_a_summary_is_bounded_and_keeps_only_entries_whose_words_were_said() -> None:

@@ -30,7 +30,16 @@ from recollect.apps.chat.message import (
     describe_quoted_use,
     read_message,
 )
-from recollect.apps.chat.model_reply import OnText, build_messages, select_recent_turns, stream_reply
+from recollect.apps.chat.model_reply import (
+    MEMORY_TOKENS,
+    OnText,
+    PromptRoom,
+    build_messages,
+    find_room,
+    rank_sources,
+    select_recent_turns,
+    stream_reply,
+)
 from recollect.apps.chat.phrases import Phrases, phrases_for
 from recollect.apps.chat.without_model import reply_from_memory
 from recollect.engine import Engine
@@ -46,11 +55,12 @@ from recollect.values.sensitive_data import mask_text
 
 log = logging.getLogger("recollect.chat")
 
-BUDGET = 2000  # tokens of memory in a prompt
+BUDGET = MEMORY_TOKENS
 MAX_TURNS = 6
 TURN_CHARS = 700
 LIMITS: dict[str, Any] = {"budget": BUDGET, "max_turns": MAX_TURNS, "turn_chars": TURN_CHARS}
-FALLBACK = 30  # turns that are looked through without a model, if fewer match
+FALLBACK = 30  # statements that are looked through, if fewer match
+MODEL_TURNS = 20  # as LIMITS has, for a model: it understands other words than the question's
 REPLY_WINDOW = 50  # turns after a message that are searched for its reply
 # Messages that need no recall, if a model replies and if it does not.
 NO_RECALL_WITH_MODEL: tuple[Intent, ...] = ("small talk",)
@@ -138,10 +148,10 @@ class Assistant:
         if heard.replayed and (given := await self._find_earlier_answer(heard)):
             say(given.response)
             return given
-        found = await self._recall(heard, ask)
-        said, failed = await self._make_reply(heard, found, say, left)
-        use = found.use if failed is None else replace(found.use, notes=(*found.use.notes, failed))
-        use = use if said.model and not said.sources else describe_quoted_use(use, said.sources)
+        room = await find_room(self._reasoner, ask.text) if self._reasoner else None
+        found = await self._recall(heard, ask, room)
+        said, failed = await self._make_reply(heard, found, room, say, left)
+        use = describe_use(heard, found, said, failed)
         more = self._suggest(heard, found, said)
         answer = Answer(said.text, heard.scope.session or "", 0, use, more, said.model, said.error_stage)
         answer = await self._record_reply(heard, said, answer, ask.key)
@@ -163,10 +173,11 @@ class Assistant:
         place = replace(scope, session=done.conversation.session)
         return replace(heard, scope=place, index=done.first, at=done.conversation.updated_at, replayed=done.replayed)
 
-    async def _recall(self, heard: ReceivedMessage, ask: Ask) -> RecalledContext:
+    async def _recall(self, heard: ReceivedMessage, ask: Ask, room: PromptRoom | None) -> RecalledContext:
+        """Return what memory has for a message; `room` is for a model's prompt."""
         if heard.index is None:
             return RecalledContext(notes=(MESSAGE_NOT_RECORDED,))
-        has_model = self._reasoner is not None
+        has_model = room is not None
         if heard.message.intent == "small talk" and not has_model:
             return RecalledContext()
         found = RecalledContext()
@@ -177,7 +188,7 @@ class Assistant:
                 NO_RECALL_WITH_MODEL if has_model else NO_RECALL_WITHOUT_MODEL
             ):
                 return found
-            query, rewritten = await build_query(self._engine, heard, ask, found.history, has_model)
+            query, rewritten = await build_query(self._engine, heard, ask, found.history, room)
             return replace(found, context=await self._engine.context(heard.scope, query), rewritten=rewritten)
         # As above: an answer without memory is better than none.
         except Exception as failure:
@@ -185,15 +196,15 @@ class Assistant:
             return replace(found, notes=(f"{NO_MEMORY} ({type(failure).__name__})",))
 
     async def _make_reply(
-        self, heard: ReceivedMessage, found: RecalledContext, say: OnText, left: asyncio.Event
+        self, heard: ReceivedMessage, found: RecalledContext, room: PromptRoom | None, say: OnText, left: asyncio.Event
     ) -> tuple[ChatReply, str | None]:
         """Return the reply, and what failed in memory while it was made. If the model fails, memory answers."""
-        if self._reasoner is None:
+        if self._reasoner is None or room is None:
             said, failed = await self._reply_from_memory(heard, found)
             say(said.text)
             return said, failed
-        messages = build_messages(heard.message.text, found.context, found.history[:-1], heard.at)
-        reply = await stream_reply(self._reasoner, messages, heard.words, say, left)
+        messages = build_messages(heard.message.text, found.context, found.history[:-1], heard.at, room)
+        reply = await stream_reply(self._reasoner, messages, heard.words, say, left, room.reply)
         if reply.text != heard.words.model_failed or left.is_set():
             return reply, None
         said, failed = await self._reply_from_memory(heard, found)
@@ -258,16 +269,26 @@ class Assistant:
         return None if reply is None else answer_from_log(reply)
 
 
+def describe_use(heard: ReceivedMessage, found: RecalledContext, said: ChatReply, failed: str | None) -> MemoryUse:
+    """Return what memory contributed to a reply: all that a model was shown, or what was quoted."""
+    use = found.use if failed is None else replace(found.use, notes=(*found.use.notes, failed))
+    if said.model is None or said.sources:
+        return describe_quoted_use(use, said.sources)
+    if found.context is None:
+        return use
+    return replace(use, sources=rank_sources(said.text, heard.message.text, found.context))
+
+
 async def build_query(
-    engine: Engine, heard: ReceivedMessage, ask: Ask, history: Sequence[Turn], has_model: bool
+    engine: Engine, heard: ReceivedMessage, ask: Ask, history: Sequence[Turn], room: PromptRoom | None
 ) -> tuple[Query, str | None]:
     """Return the query for memory, and the rewritten question if it differs. The message itself and turns that the
     model is shown anyway are excluded."""
-    shown = [turn.ref for turn in select_recent_turns(history[:-1])] if has_model else []
+    shown = [turn.ref for turn in select_recent_turns(history[:-1], room.history)] if room else []
     previous = [turn.text for turn in history[:-1] if turn.role == "user"]
     alone = await standalone_text(engine, heard.message, previous)
-    fallback = 0 if has_model else FALLBACK
-    query = Query(alone, scope=ask.scope, recent=0, exclude=(heard.ref or "", *shown), fallback=fallback, **LIMITS)
+    limits = LIMITS | {"max_turns": MODEL_TURNS, "budget": max(room.memory, 1)} if room else LIMITS
+    query = Query(alone, scope=ask.scope, recent=0, exclude=(heard.ref or "", *shown), fallback=FALLBACK, **limits)
     return query, None if alone == ask.text[:MAX_QUERY_CHARS] else alone
 
 

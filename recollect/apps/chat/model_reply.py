@@ -12,39 +12,80 @@ import re
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 from datetime import datetime
 
 from recollect.apps.chat.message import ChatReply
 from recollect.apps.chat.phrases import Phrases
 from recollect.errors import ReasonerFailed, RecollectError
-from recollect.ports import Message, Reasoner, StreamingReasoner
+from recollect.ports import Message, Reasoner, StreamingReasoner, WindowedReasoner
 from recollect.prompts import mark_data, render_prompt
-from recollect.recall.lexemes import count_tokens
+from recollect.recall.lexemes import count_tokens, lexemes
 from recollect.values.conversation import Turn
 from recollect.values.query import Context
 
 log = logging.getLogger("recollect.chat")
 OnText = Callable[[str], None]
 
+MEMORY_TOKENS = 2000
 HISTORY_TOKENS = 2000
 HISTORY_CHARS = 4000  # per turn
 LINE_NUMBER = re.compile(r"^\[\d+\] ", re.MULTILINE)
 NO_MEMORIES = "(No memory is relevant to this.)"
 REPLY_TOKENS = 2000
+LEAST_REPLY = 256
+TASK_TOKENS = 400  # of the instructions
+MARGIN = 1.15  # tokens are counted roughly
 TEMPERATURE = 0.0  # answers about memory are to be the same each time
 ERROR_CHARS = 300
 
 
-def build_messages(text: str, context: Context | None, history: Sequence[Turn], now: datetime | None) -> list[Message]:
+def build_messages(
+    text: str, context: Context | None, history: Sequence[Turn], now: datetime | None, room: PromptRoom
+) -> list[Message]:
     # Without the numbers of the lines, which small models answer instead of a sentence.
     known = LINE_NUMBER.sub("- ", context.text) if context and context.text else NO_MEMORIES
     date = f"{now:%A, %d %B %Y}" if now else "not known"
     system = render_prompt("chat", date=date, memory=mark_data("memory", known))
     before = [
         Message("user" if turn.role == "user" else "assistant", truncate(turn.text))
-        for turn in select_recent_turns(history)
+        for turn in select_recent_turns(history, room.history)
     ]
     return [Message("system", system), *before, Message("user", text)]
+
+
+def count_left(window: int, texts: Sequence[str]) -> int:
+    """Return the tokens that a window has beside the instructions and these texts."""
+    return int(window / MARGIN) - TASK_TOKENS - sum(map(count_tokens, texts))
+
+
+def rank_sources(reply: str, question: str, context: Context) -> tuple[str, ...]:
+    """Return the sources of a context, first those whose lines have the most of a reply's words beyond the
+    question's."""
+    said = lexemes(reply).keys() - lexemes(question).keys()
+    return tuple(line.source for line in sorted(context.lines, key=lambda line: -len(said & lexemes(line.text).keys())))
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRoom:
+    """Tokens for the parts of a prompt and for its reply."""
+
+    memory: int = MEMORY_TOKENS
+    history: int = HISTORY_TOKENS
+    reply: int = REPLY_TOKENS
+
+
+async def find_room(reasoner: Reasoner, text: str) -> PromptRoom:
+    """Return what fits the model's context window beside the instructions and the message, in equal shares."""
+    window = await reasoner.window() if isinstance(reasoner, WindowedReasoner) else 0
+    return divide_window(window, text) if window else PromptRoom()
+
+
+def divide_window(window: int, text: str) -> PromptRoom:
+    share = max(count_left(window, [text]), 0) // 3
+    most = PromptRoom()
+    reply = min(max(share, LEAST_REPLY), most.reply)
+    return PromptRoom(min(share, most.memory), min(share, most.history), reply)
 
 
 def render_memory(context: Context) -> str:
@@ -52,10 +93,9 @@ def render_memory(context: Context) -> str:
     return render_prompt("remembered", memory=mark_data("memory", context.text))
 
 
-def select_recent_turns(history: Sequence[Turn]) -> list[Turn]:
+def select_recent_turns(history: Sequence[Turn], room: int = HISTORY_TOKENS) -> list[Turn]:
     """Return the last turns that fit, oldest first."""
     chosen: list[Turn] = []
-    room = HISTORY_TOKENS
     for turn in reversed(history):
         if turn.role not in ("user", "assistant") or (turn.data or {}).get("error_stage"):
             continue
@@ -84,13 +124,14 @@ async def stream_reply(
     words: Phrases,
     on_text: OnText,
     left: asyncio.Event | None = None,
+    max_tokens: int = REPLY_TOKENS,
 ) -> ChatReply:
     """Return the reply; `on_text` gets each piece as it comes. A model's failure becomes a reply that reports it: this
     never raises because of a model. When the client has `left`, the call is ended."""
     started, shown = time.perf_counter(), ""
     error: str | None = None
     try:
-        async with aclosing(until_left(stream_text(reasoner, messages), left)) as texts:
+        async with aclosing(until_left(stream_text(reasoner, messages, max_tokens), left)) as texts:
             async for text in texts:
                 if len(text) > len(shown):
                     on_text(text[len(shown) :])
@@ -131,13 +172,13 @@ async def until_left(texts: AsyncGenerator[str, None], left: asyncio.Event | Non
             leaving.cancel()
 
 
-async def stream_text(reasoner: Reasoner, messages: Sequence[Message]) -> AsyncGenerator[str, None]:
+async def stream_text(reasoner: Reasoner, messages: Sequence[Message], max_tokens: int) -> AsyncGenerator[str, None]:
     """Yield the text so far, longer each time."""
     if not isinstance(reasoner, StreamingReasoner):
-        reply = await reasoner.answer(messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE)
+        reply = await reasoner.answer(messages, max_tokens=max_tokens, temperature=TEMPERATURE)
         yield strip_thinking(reply.text)
         return
     whole = ""
-    async for piece in reasoner.stream(messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE):
+    async for piece in reasoner.stream(messages, max_tokens=max_tokens, temperature=TEMPERATURE):
         whole += piece
         yield strip_thinking(whole)

@@ -18,6 +18,7 @@ from typing import Literal
 
 from recollect.apps.background_tasks import BackgroundTasks, leave
 from recollect.apps.chat.assistant import (
+    BUDGET,
     LIMITS,
     MESSAGE_NOT_RECORDED,
     NO_MEMORY,
@@ -35,7 +36,7 @@ from recollect.apps.chat.completions import (
     read_reply,
 )
 from recollect.apps.chat.message import ChatReply, read_message
-from recollect.apps.chat.model_reply import render_memory, strip_thinking
+from recollect.apps.chat.model_reply import LEAST_REPLY, count_left, render_memory, strip_thinking
 from recollect.apps.chat.phrases import phrases_for
 from recollect.engine import Engine
 from recollect.errors import NotFound, ReasonerFailed
@@ -214,13 +215,21 @@ class Proxy:
             return RecalledContext(notes=(MESSAGE_NOT_RECORDED,))
         if heard.message.intent == "small talk":
             return RecalledContext()
-        query, rewritten = build_query(asking, heard, before)
+        query, rewritten = build_query(asking, heard, before, await self._find_budget(asking.completion))
         try:
             return RecalledContext(await self._engine.context(heard.scope, query), rewritten=rewritten)
         # As above: an answer without memory is better than none.
         except Exception:
             log.exception("memory could not be searched")
             return RecalledContext(rewritten=rewritten, notes=(NO_MEMORY,))
+
+    async def _find_budget(self, completion: Completion) -> int:
+        """Return the tokens of memory that fit the model's window beside the client's messages and a reply."""
+        window = await self._upstream.window(completion.model or "") if self._upstream else 0
+        if not window:
+            return BUDGET
+        left = count_left(window, [message.text for message in completion.messages]) - LEAST_REPLY
+        return max(min(left, BUDGET), 1)
 
     async def _relay_stream(self, exchange: Exchange, answer: UpstreamAnswer) -> AsyncGenerator[bytes, None]:
         """Yield the events as they come. The reply is recorded before the client sees the end and may ask again."""
@@ -269,7 +278,9 @@ def mask_request(asking: Asking) -> Asking:
     return replace(asking, completion=replace(completion, messages=messages), pieces=find_sensitive_pieces(texts))
 
 
-def build_query(asking: Asking, heard: ReceivedMessage, before: Sequence[Turn]) -> tuple[Query, str | None]:
+def build_query(
+    asking: Asking, heard: ReceivedMessage, before: Sequence[Turn], budget: int
+) -> tuple[Query, str | None]:
     """Return the query for memory, and the rewritten question if it differs. A client that sends only new messages also
     gets the end of its session."""
     completion, ref = asking.completion, heard.ref or ""
@@ -279,7 +290,7 @@ def build_query(asking: Asking, heard: ReceivedMessage, before: Sequence[Turn]) 
         # By rules only: a call to a model would delay every reply.
         alone = make_standalone(heard.message.text, completion.earlier or logged)[:MAX_QUERY_CHARS]
     recent = None if asking.names_session and completion.is_alone else 0
-    query = Query(alone, recent=recent, exclude=list_excluded(completion, before, ref), **LIMITS)
+    query = Query(alone, recent=recent, exclude=list_excluded(completion, before, ref), **LIMITS | {"budget": budget})
     return query, None if alone == heard.message.text else alone
 
 

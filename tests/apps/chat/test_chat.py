@@ -12,9 +12,9 @@ import psycopg
 import pytest
 
 from recollect import Conflict, Engine, InvalidInput, ReasonerFailed, Scope
-from recollect.apps.chat.assistant import BUDGET, MAX_TURNS, NO_MEMORY, TURN_CHARS, Assistant
+from recollect.apps.chat.assistant import BUDGET, MODEL_TURNS, NO_MEMORY, TURN_CHARS, Assistant
 from recollect.apps.chat.message import Answer, Ask
-from recollect.apps.chat.model_reply import NO_MEMORIES, select_recent_turns, strip_thinking
+from recollect.apps.chat.model_reply import NO_MEMORIES, divide_window, select_recent_turns, strip_thinking
 from recollect.apps.chat.phrases import ENGLISH
 from recollect.ports import Message, Reply
 from recollect.prompts import CLOSE, OPEN
@@ -95,10 +95,41 @@ async def test_memory_keeps_within_its_budget(make: Make, memory: Engine, alex: 
     assistant = make("So it does.")
     answer = await assistant.answer(alex, Ask("Where does the heron stand?"))
     remembered = in_marks(told(assistant)[0].text)
-    assert 0 < answer.memory.hits_used <= MAX_TURNS < answer.memory.hits_found
+    assert 0 < answer.memory.hits_used <= MODEL_TURNS < answer.memory.hits_found
     assert count_tokens(remembered) <= answer.memory.tokens <= BUDGET
     assert max(map(len, remembered.splitlines())) <= TURN_CHARS + len("[99] user: ")
-    assert not answer.memory.truncated  # six turns were asked for, and they fit
+    assert answer.memory.truncated
+
+
+class SmallReasoner(FakeReasoner):
+    """A model with a context window of 4,096 tokens."""
+
+    async def window(self) -> int:
+        return 4096
+
+
+async def test_prompt_and_reply_fit_the_window_of_the_model(memory: Engine, alex: Scope, settings: Settings) -> None:
+    long = [Turn("user", f"Heron {n}: " + f"the heron stands in pond {n}. " * 80) for n in range(30)]
+    await memory.record(replace(alex, session="friday"), long)
+    await memory.record(alex, [Turn("user", f"{n} " + "word " * 300) for n in range(10)])
+    assistant = Assistant(memory, settings, SmallReasoner("So it does."))
+
+    await assistant.answer(alex, Ask("Where does the heron stand?"))
+
+    room = divide_window(4096, "Where does the heron stand?")
+    assert sum(count_tokens(each.text) for each in told(assistant)) + room.reply <= 4096
+    assert "the heron stands in pond" in in_marks(told(assistant)[0].text)
+    assert "word" in told(assistant)[-2].text
+
+
+async def test_the_line_that_a_reply_rests_on_is_its_first_source(make: Make, memory: Engine, alex: Scope) -> None:
+    place = replace(alex, session="friday")
+    await memory.record(place, [("user", "The spare key hangs in the shed."), ("user", "The car key is in the bowl.")])
+
+    answer = await make("It hangs in the shed.").answer(alex, Ask("Where is the key, the spare one?"))
+
+    assert answer.memory.sources[0] == "friday#0"
+    assert "friday#1" in answer.memory.sources
 
 
 def test_of_a_long_history_the_end_is_told_and_no_apology() -> None:
