@@ -62,7 +62,6 @@ class Phrases:
     not_everything: str
     no_longer: str
     earlier: str
-    doubt: str
     not_corrected: str
     closed: str
     ended: str
@@ -172,7 +171,6 @@ ENGLISH = Phrases(
         " forget one thing, name it: “Forget my birthday”."
     ),
     earlier="Earlier, on {date}: “{text}” [{ref}]",
-    doubt=" (maybe outdated: see the next message)",
     no_longer="Your {key} has no current value. Earlier: {fact}",
     not_corrected="Saved, but nothing was corrected: it is not clear what {old} refers to. Please say it in full.",
     closed="Done: {task}.",
@@ -222,7 +220,6 @@ CHINESE = Phrases(
         "你可以只说一件事，比如“忘掉我的生日”。"
     ),
     earlier="以前，{date}：“{text}” [{ref}]",
-    doubt="（可能已过时，见下一条）",
     no_longer="你现在的{key}我不知道了。变动之前：{fact}",
     not_corrected="这句话我留下了，但什么都没有更正：我不知道“{old}”指的是哪一条。请把整句话说完整。",
     closed="已完成：{task}。它不再是待办。",
