@@ -42,6 +42,7 @@ RANKING = ("covered", "nearby", "ahead", "similar", "typed", "subject")
 PLACES = {name: place for place, name in enumerate(Features.__slots__)}
 COLUMNS = [PLACES[name] for name in RANKING]
 EMBEDDER = LocalEmbedder()
+LEAST_RELEVANCE = 0.4  # of a message to the question, if it may be its answer
 SIGNS = Signs.__slots__
 ASKED_SIGNS = ("asked", "covered", "typed", "earlier", "later")  # need a question
 
@@ -170,7 +171,8 @@ def fit_change(cases: Sequence[Case]) -> Floats:
     base = fit_logistic(rows[:, alone], labels)
     total = rows[:, alone] @ base[:-1] + base[-1]
     asked = [place for place, name in enumerate(SIGNS) if name in ASKED_SIGNS and name != "asked"]
-    more = fit_logistic(rows[:, asked], labels, offset=total)
+    near = rows[:, SIGNS.index("earlier")] >= LEAST_RELEVANCE
+    more = fit_logistic(rows[near][:, asked], labels[near], offset=total[near])
     weights = np.zeros(len(SIGNS) + 1)
     weights[alone], weights[-1] = base[:-1], base[-1]
     weights[asked], weights[SIGNS.index("asked")] = more[:-1], more[-1]
@@ -188,7 +190,9 @@ def report(cases: Sequence[Case]) -> None:
         ranking, change = fit_ranking(others), fit_change(others)
         confidence = fit_logistic(*collect_confidence([c for c in others if not c.is_update], ranking))
         show_shares(f"{file}: confident answers", *collect_confidence(own, ranking), confidence)
-        show_shares(f"{file}: changes", *collect_pairs(own), change)
+        rows, labels = collect_pairs(own)
+        near = rows[:, SIGNS.index("earlier")] >= LEAST_RELEVANCE
+        show_shares(f"{file}: changes", rows[near], labels[near], change)
 
 
 def show_shares(title: str, rows: Floats, labels: Floats, weights: Floats) -> None:

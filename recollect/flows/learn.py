@@ -26,7 +26,7 @@ from recollect.store.memories import Holder, Known, Lookup
 from recollect.store.work import advance_statement, move_learned
 from recollect.threads import run_in_thread
 from recollect.values.conversation import Turn
-from recollect.values.memory import Evidence, Extraction, Rejection
+from recollect.values.memory import Evidence, Extraction, Memory, Rejection
 from recollect.values.work import Job
 
 PAGE = 200  # turns the rules read in one go
@@ -166,13 +166,17 @@ async def find_changes(deps: Dependencies, job: Job, turns: Sequence[Turn], new:
     def compare() -> list[Evidence]:
         made: list[Evidence] = []
         for turn in changing:
-            before = [said for said in [*new, *made] if (said.turn or 0) < (turn.index or 0)]
             here = [said for said in new if said.turn == turn.index]
-            active = [memory for memory in [*known, *reconcile((), before).put] if memory.status == "active"]
-            made += build_changes(job, turn, active, here)
+            made += build_changes(job, turn, list_active(known, [*new, *made], turn), here)
         return made
 
     return await run_in_thread(compare)
+
+
+def list_active(known: Sequence[Memory], new: Sequence[Evidence], turn: Turn) -> list[Memory]:
+    """Return the memories that are active when a turn is said: known ones, and what was learned from earlier turns."""
+    before = [said for said in new if (said.turn or 0) < (turn.index or 0)]
+    return [memory for memory in [*known, *reconcile((), before).put] if memory.status == "active"]
 
 
 async def write_learned(

@@ -231,8 +231,9 @@ async def build_context(deps: Dependencies, scope: Scope, query: Query) -> Conte
     compared = query if query.as_of else replace(query, fallback=max(query.fallback, COMPARED))
     found, turns = await search_memory(deps, scope, compared, MAX_HITS, query.budget, recent=count and count + 1)
 
-    if query.as_of is None:
+    if query.as_of is None and found.hits:
         found = await mark_outdated(deps, found, query)
+    found = replace(found, query=query)
     packed = pack(found, select_recent(turns, query, count))
     used = packed.hits
     count_context_use(deps, scope, used)
@@ -257,7 +258,7 @@ async def mark_outdated(deps: Dependencies, recall: Recall, query: Query) -> Rec
         found.setdefault(said[change.message].source, []).append(mark)
     marked = [replace(hit, outdated=tuple(found.get(hit.source, ()))) for hit in recall.hits]
     hits = marked if query.fallback else drop_unmatched(marked, recall.found)
-    return replace(recall, query=query, hits=hits, memories=mark_memories(recall.memories, hits))
+    return replace(recall, hits=hits, memories=mark_memories(recall.memories, hits))
 
 
 async def load_vectors(deps: Dependencies, recall: Recall) -> dict[str, NDArray[Any]] | None:

@@ -43,9 +43,10 @@ CUES = ("ends", "changes", "corrects", "happened")
 MOST_CHARS = 2_000  # of a message that is compared
 LIKELY = 0.12  # probability from which a statement may be outdated
 AS_LIKELY = 0.5  # of the highest probability: of several such changes of one statement the last holds
-SURELY = 0.5  # probability from which a statement ends
+SURELY = 0.6  # probability from which a statement ends
 NAMED = 0.5  # share of the words of a memory that a message must name to end it
 SOON = 3  # messages: how far back one corrects, or speaks of somebody without a name
+UNLIKE = 0.25  # usual similarity of two words
 NEAREST = 2  # words of a statement that are most similar to a message
 NAMES = re.compile(r"(?<=\s)[A-Z][\w'&-]*(?: (?:& )?[A-Z][\w'-]*)*")
 # Words that two statements may share without being about the same matter.
@@ -87,6 +88,12 @@ WEIGHTS = Signs(
     soon=1.89, similar=1.85, ahead=2.82, asked=-0.85, covered=1.06, typed=0.4, earlier=1.45, later=0.67,
 )  # fmt: skip
 BIAS = -6.87
+# Of learning, which has neither a question nor vectors: only what shares a word is compared.
+WEIGHTS_ALONE = Signs(
+    ends=1.16, changes=2.29, corrects=0.1, happened=0.61, negated=0.1, overlap=0.16, numbers=0.75, times=0.3,
+    soon=1.69, ahead=1.78,
+)  # fmt: skip
+BIAS_ALONE = -3.52
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,15 +263,12 @@ def join_statements(said: Said) -> str:
 
 def measure_similarity(statements: Sequence[str], messages: Sequence[str], vectors: Vectors | None) -> Floats:
     """Return the similarity of each statement to each message: that of the statement's nearest words, on average.
-    Without vectors only equal words are similar."""
+    Without vectors no words are more similar than usual but equal ones."""
     asked, told = [list_words(text) for text in statements], [list_words(text) for text in messages]
     place = {word: n for n, word in enumerate(dict.fromkeys(word for words in (*asked, *told) for word in words))}
-    if vectors is None:
-        table: Floats = np.eye(len(place) + 1)
-    else:
-        known = np.array([vectors[word] for word in place]).reshape(len(place), -1)
-        table = np.pad(np.maximum(known @ known.T, 0.0), (0, 1))
-    table[len(place)] = 0.0  # stands for the words that a shorter statement lacks
+    table = np.zeros((len(place) + 1, len(place) + 1))  # the last row stands for the words that a short statement lacks
+    if place:
+        table[:-1, :-1] = compute_similarity(list(place), vectors)
     rows = np.full((len(asked), max([NEAREST, *map(len, asked)])), len(place))
     for n, words in enumerate(asked):
         rows[n, : len(words)] = [place[word] for word in words]
@@ -274,6 +278,13 @@ def measure_similarity(statements: Sequence[str], messages: Sequence[str], vecto
             nearest = table[:, [place[word] for word in words]].max(axis=1)
             similar[:, n] = np.sort(nearest[rows], axis=1)[:, -NEAREST:].mean(axis=1)
     return similar
+
+
+def compute_similarity(words: Sequence[str], vectors: Vectors | None) -> Floats:
+    if vectors is None:
+        return np.where(np.eye(len(words)) > 0, 1.0, UNLIKE)
+    known = np.array([vectors[word] for word in words])
+    return np.asarray(np.maximum(known @ known.T, 0.0), np.float64)
 
 
 def measure_lead(similar: Floats, places: Sequence[int]) -> Floats:
@@ -315,8 +326,11 @@ def measure_overlap(old: Statement, later: Said) -> float:
 
 def estimate(signs: Signs) -> float:
     """Return the probability of a change."""
-    total = sum(getattr(WEIGHTS, field.name) * getattr(signs, field.name) for field in fields(Signs))
-    return float(1 / (1 + math.exp(-(BIAS + total))))
+    if not signs.asked and not signs.overlap:
+        return 0.0
+    weights, bias = (WEIGHTS, BIAS) if signs.asked else (WEIGHTS_ALONE, BIAS_ALONE)
+    total = sum(getattr(weights, field.name) * getattr(signs, field.name) for field in fields(Signs))
+    return float(1 / (1 + math.exp(-(bias + total))))
 
 
 def is_same_subject(about: frozenset[str], earlier: Said, later: Said) -> bool:

@@ -50,6 +50,7 @@ FINISHES = ("retracts", "completes", "promotes")
 EXTENDS = ("says", "completes", "promotes")  # acts that concern active memories only
 TAIL = LOOKED_BACK + 50  # active memories of a slot that are read to extend it
 Order = tuple[datetime, bool, str, int, str]
+Slot = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,14 +308,9 @@ def extend(tail: Tail, new: Iterable[Evidence]) -> Changes | None:
     evidence is older than what is known, or refers further back. Then everything has to be read.
     """
     slots = group_by_slot(new)
-    if any(memory.status != "active" for memory, _ in tail.active):  # redacted, which the fold may count as active
-        return None
     if not all(can_extend(tail, said) for said in slots.values()):
         return None
-    folds = {place: Fold(is_single(said[0].kind, said[0].key)) for place, said in slots.items()}
-    for memory, support in sorted(tail.active, key=lambda each: (each[0].valid_from, each[0].place)):
-        if fold := folds.get(get_slot(memory.kind, memory.key)):
-            fold.append(Span.resume(memory, support))
+    folds = resume_folds(tail, slots)
     is_cut = {place for place, fold in folds.items() if len(fold.spans) >= TAIL}
     for place, said in slots.items():
         fold_all(folds[place], said)
@@ -326,20 +322,30 @@ def extend(tail: Tail, new: Iterable[Evidence]) -> Changes | None:
     before = {memory.id: memory for memory, _ in tail.active}
     return Changes(
         put=[as_memory(span, before) for span in spans],
-        links=list_changed_links(spans, [said for group in slots.values() for said in group]),
+        links=list_changed_links(spans, list(chain.from_iterable(slots.values()))),
         turned_away=[reason for fold in folds.values() for reason in fold.turned_away],
     )
 
 
+def resume_folds(tail: Tail, slots: Mapping[Slot, Sequence[Evidence]]) -> dict[Slot, Fold]:
+    """Return a fold of each slot with its last active memories, oldest first."""
+    folds = {place: Fold(is_single(said[0].kind, said[0].key)) for place, said in slots.items()}
+    for memory, support in sorted(tail.active, key=lambda each: (each[0].valid_from, each[0].place)):
+        if fold := folds.get(get_slot(memory.kind, memory.key)):
+            fold.append(Span.resume(memory, support))
+    return folds
+
+
 def can_extend(tail: Tail, said: Sequence[Evidence]) -> bool:
     """Return whether evidence of one slot, in order, concerns only the latest part. A retraction also concerns values
-    that ended long ago, and a proposal other pending ones."""
+    that ended long ago, and a proposal other pending ones; a redacted memory the fold may count as active."""
     last = tail.last.get(said[0].key)
     is_later = last is None or last < get_sort_key(said[0])
-    return is_later and all(each.act in EXTENDS and get_redaction_time(each) is None for each in said)
+    is_active = all(memory.status == "active" for memory, _ in tail.active)
+    return is_later and is_active and all(each.act in EXTENDS and get_redaction_time(each) is None for each in said)
 
 
-def group_by_slot(evidence: Iterable[Evidence]) -> dict[tuple[str, str], list[Evidence]]:
+def group_by_slot(evidence: Iterable[Evidence]) -> dict[Slot, list[Evidence]]:
     """Return the evidence of each slot, in the order it was said."""
     slots = defaultdict(list)
     for said in sorted(evidence, key=get_sort_key):

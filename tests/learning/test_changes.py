@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.learning.changes import LIKELY, cut_to_change, find_ended, find_outdated, find_successor
+from recollect.learning.changes import LIKELY, find_ended, find_outdated, find_successor, split_change
 from recollect.recall.answer_ranking import Relevance
 from recollect.values.memory import Memory
 from recollect.values.scope import MemoryId, uuid7
@@ -104,7 +104,7 @@ def test_pronoun_means_who_was_spoken_of() -> None:
     ],
 )
 def test_only_what_is_over_is_cut_from_a_quotation(text: str, old: str, shown: str) -> None:
-    assert cut_to_change(text, old) == shown
+    assert split_change(text, old)[1] == shown
 
 
 def test_pronoun_never_takes_the_place_of_a_value() -> None:

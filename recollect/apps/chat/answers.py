@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from recollect.apps.chat.message import (
     ChatReply,
@@ -43,6 +44,7 @@ MIN_FACT = 0.4  # score from which a memory answers if its key was not asked for
 MAX_FACTS = 5
 MAX_QUOTES = 3
 EARLIER = 3.0  # difference from the best total up to which a changed message is what a question about the past means
+REPLACED = 0.22  # probability of a change from which the later message is shown first
 MAX_TOPIC_TURNS = 6  # for a question about a topic
 QUOTE_CHARS = 300
 EPISODE_CHARS = 400
@@ -146,11 +148,12 @@ def states_something(text: str, asks_past: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A message to show, or the `part` of it that matters; `is_earlier` if it does not hold any more."""
+    """A message to show, or the `part` of it that matters: as it is, as one that does not hold any more, or as one in
+    `doubt`, because the next may have changed it."""
 
     hit: Hit
     part: str = ""
-    is_earlier: bool = False
+    state: Literal["plain", "earlier", "doubt"] = "plain"
 
 
 def choose_messages(ranked: Sequence[Ranked], recall: Recall, asks_past: bool, is_sure: bool) -> list[Quote]:
@@ -159,7 +162,7 @@ def choose_messages(ranked: Sequence[Ranked], recall: Recall, asks_past: bool, i
     best = select_best(ranked, is_sure, ASKS_SEVERAL.search(recall.query.text) is not None)
     if asks_past:
         return [Quote(hit) for hit in select_earlier(ranked, best, recall.hits)]
-    quotes = [quote for hit in best for quote in list_current(hit, recall)]
+    quotes = [quote for hit in best for quote in list_current(hit, recall) if is_sure or quote.state == "plain"]
     return list({(quote.hit.source, quote.part): quote for quote in quotes}.values())[:MAX_QUOTES]
 
 
@@ -173,14 +176,17 @@ def list_current(hit: Hit, recall: Recall) -> list[Quote]:
     """Return what holds now of what a message says: the last of the messages that changed it, one after the other, and
     then the message itself unless the change is sure."""
     by_source, question = {one.source: one for one in recall.hits}, frozenset(recall.terms)
-    last, is_sure = hit, True
+    last, part, is_sure = hit, find_changed_part(hit, question), True
     found = find_changed_by(hit, recall.hits)
     old = found[1].statement if found else ""
-    while (part := find_changed_part(last, question)) is not None and part.by in by_source:
+    if part is not None and part.probability < REPLACED and part.by in by_source:
+        return [Quote(hit, state="doubt"), Quote(by_source[part.by])]
+    while part is not None and part.probability >= REPLACED and part.by in by_source:
         last, is_sure, old = by_source[part.by], is_sure and part.is_sure, part.statement
+        part = find_changed_part(last, question)
     before, after = split_change(last.turn.text, old)
-    quotes = [Quote(last, after), *([Quote(last, before, is_earlier=True)] if before and not old else [])]
-    return quotes + ([] if last is hit or is_sure else [Quote(hit, is_earlier=True)])
+    quotes = [Quote(last, after), *([Quote(last, before, "earlier")] if before and not old else [])]
+    return quotes + ([] if last is hit or is_sure else [Quote(hit, state="earlier")])
 
 
 def find_changed_by(hit: Hit, hits: Iterable[Hit]) -> tuple[Hit, Outdated] | None:
@@ -321,9 +327,10 @@ def find_source(memory: Memory) -> str:
 def format_turn(quote: Quote, recall: Recall, words: Phrases, books: Sequence[Rulebook]) -> str:
     """Return a turn, or the part of it that matters, as a quotation."""
     turn = quote.hit.turn
-    template = words.earlier if quote.is_earlier else choose_template(turn, words, books)
+    template = words.earlier if quote.state == "earlier" else choose_template(turn, words, books)
     text = excerpt_turn(quote.part or turn.text, recall)
-    return template.format(date=words.date(turn.at), text=text, ref=turn.ref, who=turn.speaker)
+    line = template.format(date=words.date(turn.at), text=text, ref=turn.ref, who=turn.speaker)
+    return line + words.doubt if quote.state == "doubt" else line
 
 
 def quote_turn(turn: Turn, words: Phrases, books: Sequence[Rulebook]) -> str:
@@ -358,14 +365,20 @@ def answer_profile(memories: Sequence[Memory], words: Phrases) -> ChatReply:
 def confirm_changes(message: Message, turn: Turn, known: Sequence[Memory], words: Phrases) -> ChatReply:
     """Return what a message taught or took back, according to the memories as they are now. `known` includes ended
     memories. Forgotten facts are named by their key only, so that the reply does not store them again."""
-    learned = [m for m in known if m.status in ("active", "pending") and turn.ref in m.refs]
-    taken = [m for m in known if m.status == "retracted" and m.reason == FORGOTTEN and m.valid_to == turn.at]
-    lines = [format_learned(memory, known, turn, words) for memory in learned]
-    lines += [words.forgotten.format(key=words.key(memory.key)) for memory in taken]
-    lines += describe_orders(message, bool(taken), words)
-    unchanged = [m for m in known if m.status == "active" and m not in learned and is_contested(m, message)]
-    lines += [words.stays.format(fact=words.brief(m), ref=find_source(m)) for m in unchanged]
-    return ChatReply("\n".join(lines) or words.kept, tuple(memory.ref for memory in [*learned, *unchanged]))
+    learned = [memory for memory in known if memory.status in ("active", "pending") and turn.ref in memory.refs]
+    taken = [memory for memory in known if is_taken_back(memory, turn)]
+    contested = [memory for memory in known if memory not in learned and is_contested(memory, message)]
+    lines = [
+        *(format_learned(memory, known, turn, words) for memory in learned),
+        *(words.forgotten.format(key=words.key(memory.key)) for memory in taken),
+        *describe_orders(message, bool(taken), words),
+        *(words.stays.format(fact=words.brief(memory), ref=find_source(memory)) for memory in contested),
+    ]
+    return ChatReply("\n".join(lines) or words.kept, tuple(memory.ref for memory in [*learned, *contested]))
+
+
+def is_taken_back(memory: Memory, turn: Turn) -> bool:
+    return memory.status == "retracted" and memory.reason == FORGOTTEN and memory.valid_to == turn.at
 
 
 def describe_orders(message: Message, has_taken: bool, words: Phrases) -> list[str]:
@@ -386,7 +399,7 @@ def format_learned(memory: Memory, known: Sequence[Memory], turn: Turn, words: P
 def is_contested(memory: Memory, message: Message) -> bool:
     """Whether the message gave another value for the key, and the old one is still active."""
     keys = {classify_fact(fact)[1] for fact in message.read.facts}
-    return memory.key in keys and memory.key in SINGLE_KEYS
+    return memory.status == "active" and memory.key in keys and memory.key in SINGLE_KEYS
 
 
 def explain_reply(last: Turn | None, explanation: Explanation | None, words: Phrases) -> ChatReply:

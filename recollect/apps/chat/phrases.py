@@ -62,6 +62,7 @@ class Phrases:
     not_everything: str
     no_longer: str
     earlier: str
+    doubt: str
     not_corrected: str
     closed: str
     ended: str
@@ -170,6 +171,7 @@ ENGLISH = Phrases(
         "Nothing was forgotten. To erase everything, use the command `recollect forget` or Privacy in the console. To"
         " forget one thing, name it: “Forget my birthday”."
     ),
+    doubt=" (maybe outdated: see the next message)",
     earlier="Earlier, on {date}: “{text}” [{ref}]",
     no_longer="Your {key} has no current value. Earlier: {fact}",
     not_corrected="Saved, but nothing was corrected: it is not clear what {old} refers to. Please say it in full.",
@@ -219,6 +221,7 @@ CHINESE = Phrases(
         "什么都没有忘掉：一句话不会删除全部内容。这要用 `recollect forget` 命令，或控制台里的 Privacy。"
         "你可以只说一件事，比如“忘掉我的生日”。"
     ),
+    doubt="（可能已过时，见下一条）",
     earlier="以前，{date}：“{text}” [{ref}]",
     no_longer="你现在的{key}我不知道了。变动之前：{fact}",
     not_corrected="这句话我留下了，但什么都没有更正：我不知道“{old}”指的是哪一条。请把整句话说完整。",
