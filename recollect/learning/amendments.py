@@ -54,18 +54,13 @@ def build_changes(job: Job, turn: Turn, active: Sequence[Memory], here: Sequence
     """Return the evidence of what a turn changes in the `active` memories, beside what it states itself (`here`)."""
     stated = {(said.key, said.value) for said in here}
     known = list({memory.id: memory for memory in active if (memory.key, memory.value) not in stated}.values())
-    swap = find_swap(turn.text, rulebooks())
-    replaced = find_replaced(swap, known) if swap else []
-    if swap and len(replaced) == 1:
+    if (swap := find_swap(turn.text, rulebooks())) and len(replaced := find_replaced(swap, known)) == 1:
         return [build_correction(job, turn, swap, replaced[0])]
     ended = find_ended_memories(turn.text, known)
     named = {memory.id: value for memory in ended if (value := find_new_name(turn.text, memory))}
-    corrections = [
-        build_correction(job, turn, Swap(named[memory.id], memory.value), memory)
-        for memory in ended
-        if memory.id in named
-    ]
-    return corrections + build_endings(job, turn, [memory for memory in ended if memory.id not in named], here)
+    renamed, over = ([memory for memory in ended if (memory.id in named) == is_named] for is_named in (True, False))
+    corrections = [build_correction(job, turn, Swap(named[memory.id], memory.value), memory) for memory in renamed]
+    return corrections + build_endings(job, turn, over, here)
 
 
 def find_new_name(text: str, memory: Memory) -> str | None:

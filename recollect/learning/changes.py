@@ -181,7 +181,7 @@ class Message:
     has_number: bool
     has_time: bool
     corrects: bool
-    cues: tuple[float, ...]
+    cues: tuple[float, float, float, float, float]
 
 
 @lru_cache(maxsize=2_000)
@@ -195,7 +195,13 @@ def read_changes(text: str) -> Message:
         has_number=any(each.has_number for each in said),
         has_time=any(each.has_time for each in said),
         corrects="corrects" in cues,
-        cues=(*(float(cue in cues) for cue in CUES), float(sum(each.negated for each in said) % 2)),
+        cues=(
+            float("ends" in cues),
+            float("changes" in cues),
+            float("corrects" in cues),
+            float("happened" in cues),
+            float(sum(each.negated for each in said) % 2),
+        ),
     )
 
 
@@ -242,19 +248,20 @@ def compare_all(said: Sequence[Said], vectors: Vectors | None = None, since: int
     olds = [(one, who, each) for each in said for one, who in zip(each.message.statements, each.about, strict=True)]
     news = [later for later in said[since:] if later.message.now]
     similar = measure_similarity([one.text for one, _, _ in olds], [join_statements(each) for each in news], vectors)
-    fits = [
-        [earlier.place < later.place and is_same_subject(who, earlier, later) for later in news]
-        for _, who, earlier in olds
-    ]
+    fits = np.array([[may_change(who, earlier, later) for later in news] for _, who, earlier in olds], bool)
+    fits = fits.reshape(similar.shape)
     ahead = measure_lead(np.where(fits, similar, 0.0), [earlier.place for _, _, earlier in olds])
-    return [
-        [
-            Pair(one, earlier, later, compare(one, earlier, later, similar[n, m], ahead[n, m]))
-            for m, later in enumerate(news)
-            if fits[n][m]
-        ]
-        for n, (one, _, earlier) in enumerate(olds)
-    ]
+
+    def build_pair(old: int, new: int) -> Pair:
+        statement, _, earlier = olds[old]
+        signs = compare(statement, earlier, news[new], similar[old, new], ahead[old, new])
+        return Pair(statement, earlier, news[new], signs)
+
+    return [[build_pair(old, new) for new in np.flatnonzero(row).tolist()] for old, row in enumerate(fits)]
+
+
+def may_change(about: frozenset[str], earlier: Said, later: Said) -> bool:
+    return earlier.place < later.place and is_same_subject(about, earlier, later)
 
 
 def join_statements(said: Said) -> str:
@@ -384,9 +391,9 @@ def find_ended(message: str, known: Sequence[Memory]) -> list[Memory]:
     kept as it was said ends as well if the message probably changes it."""
     stated = [memory for memory in known if memory.key == memory.kind and memory.kind != "todo"]
     said = place_messages([*(memory.value for memory in stated), message])
-    changes = map(choose_change, compare_all(said, since=len(stated)))
-    changed = {change.message for change in changes if change and change.probability >= SURELY}
-    replaced = [memory for place, memory in enumerate(stated) if place in changed]
+    changes = filter(None, map(choose_change, compare_all(said, since=len(stated))))
+    places = sorted({change.message for change in changes if change.probability >= SURELY})
+    replaced = [stated[place] for place in places]
     return replaced + [memory for memory in find_named(message, known) if memory not in replaced]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from recollect.apps.chat.message import (
@@ -75,29 +75,34 @@ def answer_from_memory(
     if ASKS_TOPIC.search(message.text):
         return answer_topic(recall, words, books)
     asks_past = ASKS_PAST.search(message.text) is not None
-    told, changed = select_facts(recall.memories, asks_past), list_changed(recall, asks_past)
+    if told := select_facts(recall.memories, asks_past):
+        return answer_with_facts(told, recall, words)
+    if changed := list_changed(recall, asks_past):
+        return answer_with_turns(
+            [quote for hit in changed for quote in list_current(hit, recall)], recall, words, books
+        )
+    if ended:
+        report = answer_with_turns(find_report(ended[0], recall), recall, words, books)
+        return report if report.sources else answer_with_ended(ended[0], recall, words)
     ranked = rank_answers(recall, books, asks_past)
-    is_sure = bool(told or changed or ended) or (bool(ranked) and ranked[0].is_confident)
-    if told or ended:
-        chosen = [] if told else find_report(ended[0], recall)
-    elif changed:
-        chosen = [quote for hit in changed for quote in list_current(hit, recall)]
-    else:
-        chosen = choose_messages(ranked, recall, asks_past, is_sure)
-    before = [] if told or chosen else [MemoryHit(memory, "user", 0.0, is_asked=True) for memory in ended[:1]]
-    lines = [
-        *(
-            words.no_longer.format(key=words.key(hit.memory.key), fact=format_fact(hit, recall, words))
-            for hit in before
-        ),
-        *(format_fact(hit, recall, words) for hit in told),
-        *(format_turn(quote, recall, words, books) for quote in chosen),
-    ]
-    if not lines:
-        return ChatReply(words.unknown)
-    sources = (*(hit.source for hit in [*before, *told]), *(quote.hit.source for quote in chosen))
-    hedge = [] if is_sure else [words.unsure]
-    return ChatReply("\n".join([*hedge, *lines]), tuple(dict.fromkeys(sources)))
+    is_sure = bool(ranked) and ranked[0].is_confident
+    reply = answer_with_turns(choose_messages(ranked, recall, asks_past, is_sure), recall, words, books)
+    return reply if is_sure or not reply.sources else replace(reply, text=f"{words.unsure}\n{reply.text}")
+
+
+def answer_with_facts(told: Sequence[MemoryHit], recall: Recall, words: Phrases) -> ChatReply:
+    return ChatReply("\n".join(format_fact(hit, recall, words) for hit in told), tuple(hit.source for hit in told))
+
+
+def answer_with_ended(memory: Memory, recall: Recall, words: Phrases) -> ChatReply:
+    """Return an earlier value of a key that has none now."""
+    fact = format_fact(MemoryHit(memory, "user", 0.0, is_asked=True), recall, words)
+    return ChatReply(words.no_longer.format(key=words.key(memory.key), fact=fact), (memory.ref,))
+
+
+def answer_with_turns(quotes: Sequence[Quote], recall: Recall, words: Phrases, books: Sequence[Rulebook]) -> ChatReply:
+    lines = [format_turn(quote, recall, words, books) for quote in quotes]
+    return ChatReply("\n".join(lines) or words.unknown, tuple(dict.fromkeys(quote.hit.source for quote in quotes)))
 
 
 def rank_answers(recall: Recall, books: Sequence[Rulebook], asks_past: bool) -> list[Ranked]:
@@ -175,24 +180,32 @@ def select_best(ranked: Sequence[Ranked], is_sure: bool, asks_several: bool) -> 
 def list_current(hit: Hit, recall: Recall) -> list[Quote]:
     """Return what holds now of what a message says: the last of the messages that changed it, one after the other, and
     then the message itself unless the change is sure."""
+    chain = follow_changes(hit, recall)
+    last, is_sure = (chain[-1][0] if chain else hit), all(part.is_sure for _, part in chain)
+    if chain and chain[0][1].probability < REPLACED:
+        return [Quote(hit, state="doubt"), Quote(chain[0][0])]
+    changed = chain[-1][1] if chain else find_changed_by(hit, recall.hits)
+    before, after = split_change(last.turn.text, changed.statement if changed else "")
+    quotes = [Quote(last, after), *([Quote(last, before, "earlier")] if before and not changed else [])]
+    return quotes if is_sure else [*quotes, Quote(hit, state="earlier")]
+
+
+def follow_changes(hit: Hit, recall: Recall) -> list[tuple[Hit, Outdated]]:
+    """Return the messages that changed one another, starting with the one that changed a message, each with what it
+    changed; after the first only probable ones."""
     by_source, question = {one.source: one for one in recall.hits}, frozenset(recall.terms)
-    last, part, is_sure = hit, find_changed_part(hit, question), True
-    found = find_changed_by(hit, recall.hits)
-    old = found[1].statement if found else ""
-    if part is not None and part.probability < REPLACED and part.by in by_source:
-        return [Quote(hit, state="doubt"), Quote(by_source[part.by])]
-    while part is not None and part.probability >= REPLACED and part.by in by_source:
-        last, is_sure, old = by_source[part.by], is_sure and part.is_sure, part.statement
-        part = find_changed_part(last, question)
-    before, after = split_change(last.turn.text, old)
-    quotes = [Quote(last, after), *([Quote(last, before, "earlier")] if before and not old else [])]
-    return quotes + ([] if last is hit or is_sure else [Quote(hit, state="earlier")])
+    chain: list[tuple[Hit, Outdated]] = []
+    part = find_changed_part(hit, question)
+    while part is not None and part.by in by_source and (not chain or part.probability >= REPLACED):
+        chain.append((by_source[part.by], part))
+        part = find_changed_part(by_source[part.by], question)
+    return chain
 
 
-def find_changed_by(hit: Hit, hits: Iterable[Hit]) -> tuple[Hit, Outdated] | None:
-    """Return the message that a message most probably changed, and the statement in it."""
-    changed = [(one, part) for one in hits for part in one.outdated if part.by == hit.source]
-    return max(changed, key=lambda each: each[1].probability, default=None)
+def find_changed_by(hit: Hit, hits: Iterable[Hit]) -> Outdated | None:
+    """Return the statement that a message most probably changed."""
+    changed = [part for one in hits for part in one.outdated if part.by == hit.source]
+    return max(changed, key=lambda part: part.probability, default=None)
 
 
 def select_earlier(ranked: Sequence[Ranked], best: Sequence[Hit], hits: Sequence[Hit]) -> list[Hit]:
@@ -203,7 +216,7 @@ def select_earlier(ranked: Sequence[Ranked], best: Sequence[Hit], hits: Sequence
     if changed or not best:
         return changed[:1]
     found = find_changed_by(best[0], hits)
-    return [found[0]] if found else list(best)
+    return [hit for hit in hits if found in hit.outdated] or list(best)
 
 
 def find_changed_part(hit: Hit, question: frozenset[str]) -> Outdated | None:
@@ -365,16 +378,18 @@ def answer_profile(memories: Sequence[Memory], words: Phrases) -> ChatReply:
 def confirm_changes(message: Message, turn: Turn, known: Sequence[Memory], words: Phrases) -> ChatReply:
     """Return what a message taught or took back, according to the memories as they are now. `known` includes ended
     memories. Forgotten facts are named by their key only, so that the reply does not store them again."""
-    learned = [memory for memory in known if memory.status in ("active", "pending") and turn.ref in memory.refs]
+    learned = [memory for memory in known if is_learned(memory, turn)]
     taken = [memory for memory in known if is_taken_back(memory, turn)]
     contested = [memory for memory in known if memory not in learned and is_contested(memory, message)]
-    lines = [
-        *(format_learned(memory, known, turn, words) for memory in learned),
-        *(words.forgotten.format(key=words.key(memory.key)) for memory in taken),
-        *describe_orders(message, bool(taken), words),
-        *(words.stays.format(fact=words.brief(memory), ref=find_source(memory)) for memory in contested),
-    ]
+    lines = [format_learned(memory, known, turn, words) for memory in learned]
+    lines += [words.forgotten.format(key=words.key(memory.key)) for memory in taken]
+    lines += describe_orders(message, bool(taken), words)
+    lines += [words.stays.format(fact=words.brief(memory), ref=find_source(memory)) for memory in contested]
     return ChatReply("\n".join(lines) or words.kept, tuple(memory.ref for memory in [*learned, *contested]))
+
+
+def is_learned(memory: Memory, turn: Turn) -> bool:
+    return memory.status in ("active", "pending") and turn.ref in memory.refs
 
 
 def is_taken_back(memory: Memory, turn: Turn) -> bool:
