@@ -5,7 +5,7 @@ A message is read once: its sentences without questions and hypotheses, whom the
 A message about other people changes nothing. The rest are compared by a weighted sum of signs: what the message says of
 a change, what both have in common, whether another earlier statement has more in common with it, and, if there is a
 question, how relevant both are to it. The weights were fitted on stories in which a value changes and on dialogues in
-which nothing does (bench/fit_answers.py).
+which nothing does (bench/fit_answers.py); that of `edits` is set by hand.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ AS_LIKELY = 0.5  # of the highest probability: of several such changes of one st
 SURELY = 0.6  # probability from which a statement ends
 NAMED = 0.5  # share of the words of a memory that a message must name to end it
 SOON = 3  # messages: how far back one corrects, or speaks of somebody without a name
+MOST_EDITED = 4  # words that say what is right
 UNLIKE = 0.25  # usual similarity of two words
 NEAREST = 2  # words of a statement that are most similar to a message
 NAMES = re.compile(r"(?<=\s)[A-Z][\w'&-]*(?: (?:& )?[A-Z][\w'-]*)*")
@@ -74,6 +75,7 @@ class Signs:
     numbers: float = 0.0  # both have one
     times: float = 0.0  # both have one
     soon: float = 0.0  # it corrects something, and follows closely
+    edits: float = 0.0  # it corrects something, names nothing that it is about, and follows at once
     similar: float = 0.0  # similarity of the nearest words of the statement to those of the message
     ahead: float = 0.0  # above that of any statement of another message
     asked: float = 0.0  # there is a question
@@ -85,7 +87,7 @@ class Signs:
 
 WEIGHTS = Signs(
     ends=0.96, changes=2.33, corrects=-0.1, happened=1.3, negated=0.08, overlap=0.1, numbers=0.34, times=0.81,
-    soon=1.89, similar=1.85, ahead=2.82, asked=-0.85, covered=1.06, typed=0.4, earlier=1.45, later=0.67,
+    soon=1.89, edits=3.0, similar=1.85, ahead=2.82, asked=-0.85, covered=1.06, typed=0.4, earlier=1.45, later=0.67,
 )  # fmt: skip
 BIAS = -6.87
 # Of learning, which has neither a question nor vectors: only what shares a word is compared.
@@ -216,6 +218,7 @@ class Said:
     people: frozenset[str]
     relevance: Relevance | None
     rarity: Mapping[str, float]
+    previous: int  # the last message before it that states something
 
 
 def place_messages(messages: Sequence[str], relevance: Sequence[Relevance] = ()) -> list[Said]:
@@ -224,11 +227,13 @@ def place_messages(messages: Sequence[str], relevance: Sequence[Relevance] = ())
     subjects = read_subjects(tuple(messages))
     count = Counter(word for each in read for word in each.now.union(*(one.words for one in each.statements)))
     rarity = {word: math.log(1 + (len(read) - n + 0.5) / (n + 0.5)) for word, n in count.items()}
-    found = []
+    found: list[Said] = []
     for place, (message, before) in enumerate(zip(read, subjects.before, strict=True)):
         about = [find_about(each.text, subjects.names, before) for each in message.statements]
         people = frozenset[str]().union(*about)
-        found.append(Said(place, message, about, people, relevance[place] if relevance else None, rarity))
+        previous = next((each.place for each in reversed(found) if each.message.statements), -1)
+        asked = relevance[place] if relevance else None
+        found.append(Said(place, message, about, people, asked, rarity, previous))
     return found
 
 
@@ -276,15 +281,21 @@ def measure_similarity(statements: Sequence[str], messages: Sequence[str], vecto
     table = np.zeros((len(place) + 1, len(place) + 1))  # the last row stands for the words that a short statement lacks
     if place:
         table[:-1, :-1] = compute_similarity(list(place), vectors)
-    rows = np.full((len(asked), max([NEAREST, *map(len, asked)])), len(place))
-    for n, words in enumerate(asked):
-        rows[n, : len(words)] = [place[word] for word in words]
+    rows = arrange([[place[word] for word in words] for words in asked], len(place))
     similar = np.zeros((len(asked), len(told)))
     for n, words in enumerate(told):
         if words:
             nearest = table[:, [place[word] for word in words]].max(axis=1)
             similar[:, n] = np.sort(nearest[rows], axis=1)[:, -NEAREST:].mean(axis=1)
     return similar
+
+
+def arrange(places: Sequence[Sequence[int]], missing: int) -> NDArray[np.int_]:
+    """Return lists of different lengths as rows."""
+    rows = np.full((len(places), max([NEAREST, *map(len, places)])), missing)
+    for row, found in zip(rows, places, strict=True):
+        row[: len(found)] = found
+    return rows
 
 
 def compute_similarity(words: Sequence[str], vectors: Vectors | None) -> Floats:
@@ -313,6 +324,7 @@ def compare(old: Statement, earlier: Said, later: Said, similar: float, ahead: f
         numbers=float(old.has_number and new.has_number),
         times=float(old.has_time and new.has_time),
         soon=float(new.corrects and later.place - earlier.place <= SOON),
+        edits=float(earlier.place == later.previous and is_edit(later)),
         similar=similar,
         ahead=ahead,
         asked=float(has_question),
@@ -321,6 +333,11 @@ def compare(old: Statement, earlier: Said, later: Said, similar: float, ahead: f
         earlier=first.score if first else 0.0,
         later=last.score if last else 0.0,
     )
+
+
+def is_edit(later: Said) -> bool:
+    """Return whether a message only says what is right instead: "Actually, make that teal"."""
+    return later.message.corrects and later.people <= {NOBODY} and len(later.message.now) <= MOST_EDITED
 
 
 def measure_overlap(old: Statement, later: Said) -> float:
@@ -400,9 +417,15 @@ def find_ended(message: str, known: Sequence[Memory]) -> list[Memory]:
 def find_named(message: str, known: Sequence[Memory]) -> list[Memory]:
     """Return the memories of which a message names at least a part and says that they ended."""
     scored = [(memory, rate_naming(message, memory.value)) for memory in known]
-    ended = [(memory, score) for memory, score in scored if score >= NAMED]
+    ended = [(memory, score) for memory, score in scored if score >= NAMED and is_about_same(memory.text, message)]
     best = max((score for memory, score in ended if memory.kind == "todo"), default=0.0)
     return [memory for memory, score in ended if memory.kind != "todo" or score == best]
+
+
+def is_about_same(text: str, message: str) -> bool:
+    """Return whether a message may be about the people of a text."""
+    earlier, later = place_messages([text, message])
+    return not earlier.about or any(may_change(about, earlier, later) for about in earlier.about)
 
 
 def rate_naming(message: str, value: str) -> float:
