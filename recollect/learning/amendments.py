@@ -57,9 +57,13 @@ def build_changes(job: Job, turn: Turn, active: Sequence[Memory], here: Sequence
     if (swap := find_swap(turn.text, rulebooks())) and len(replaced := find_replaced(swap, known)) == 1:
         return [build_correction(job, turn, swap, replaced[0])]
     ended = find_ended_memories(turn.text, known)
-    named = {memory.id: value for memory in ended if (value := find_new_name(turn.text, memory))}
-    renamed, over = ([memory for memory in ended if (memory.id in named) == is_named] for is_named in (True, False))
-    corrections = [build_correction(job, turn, Swap(named[memory.id], memory.value), memory) for memory in renamed]
+    named = [find_new_name(turn.text, memory) for memory in ended]
+    corrections = [
+        build_correction(job, turn, Swap(value, memory.value), memory)
+        for memory, value in zip(ended, named, strict=True)
+        if value
+    ]
+    over = [memory for memory, value in zip(ended, named, strict=True) if not value]
     return corrections + build_endings(job, turn, over, here)
 
 

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -276,8 +277,8 @@ def join_statements(said: Said) -> str:
 def measure_similarity(statements: Sequence[str], messages: Sequence[str], vectors: Vectors | None) -> Floats:
     """Return the similarity of each statement to each message: that of the statement's nearest words, on average.
     Without vectors no words are more similar than usual but equal ones."""
-    asked, told = [list_words(text) for text in statements], [list_words(text) for text in messages]
-    place = {word: n for n, word in enumerate(dict.fromkeys(word for words in (*asked, *told) for word in words))}
+    asked, told = list(map(list_words, statements)), list(map(list_words, messages))
+    place = {word: n for n, word in enumerate(dict.fromkeys(chain(*asked, *told)))}
     table = np.zeros((len(place) + 1, len(place) + 1))  # the last row stands for the words that a short statement lacks
     if place:
         table[:-1, :-1] = compute_similarity(list(place), vectors)
