@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
-from dataclasses import fields as fields_of
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +22,18 @@ from bench.dialogues import list_spellings
 from bench.stories import find_value, open_chat, read_stories, tell_story
 from recollect.apps.chat.answers import select_statements
 from recollect.apps.chat.assistant import FALLBACK, LIMITS
-from recollect.learning.changes import Signs, compare, place_messages, rate_matter
+from recollect.learning.changes import Signs, Vectors, compare_all, place_messages
 from recollect.learning.rules import rulebooks
+from recollect.providers.local import LocalEmbedder
 from recollect.recall.answer_ranking import (
-    LEAST_SPAN,
     Confidence,
     Features,
-    Relevance,
     compute_features,
+    list_words,
+    rate_relevance,
     read_confidence,
 )
+from recollect.recall.word_lists import ASKS_PAST
 from recollect.values.query import Hit, Query, Recall
 from recollect.values.scope import Scope
 
@@ -41,7 +41,10 @@ Floats = NDArray[np.float64]
 RANKING = ("covered", "nearby", "ahead", "similar", "typed", "subject")
 PLACES = {name: place for place, name in enumerate(Features.__slots__)}
 COLUMNS = [PLACES[name] for name in RANKING]
-DOUBTFUL = 0.3  # probability that two messages are about the same matter, up to which they are not compared
+EMBEDDER = LocalEmbedder()
+LEAST_RELEVANCE = 0.4  # of a message to the question, if it may be its answer
+SIGNS = Signs.__slots__
+ASKED_SIGNS = ("asked", "covered", "typed", "earlier", "later")  # need a question
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +55,11 @@ class Case:
     is_update: bool
     question: dict[str, Any]
     hits: Sequence[Hit]
+    recall: Recall
+    vectors: Vectors
     features: Floats
     right: Floats
     stale: Floats
-
-    @property
-    def changed(self) -> Floats:
-        """Which messages say what holds now; if nothing does, those that name the old value again."""
-        return self.right if self.right.any() else self.stale
 
     @property
     def relevant(self) -> Floats:
@@ -70,7 +70,7 @@ async def collect_cases(paths: Sequence[Path]) -> list[Case]:
     cases = []
     async with open_chat() as (memory, _):
         for path in paths:
-            is_update = path.name.startswith("updates")
+            is_update = path.name.startswith(("updates", "corrections"))
             for story in read_stories(path):
                 async with tell_story(memory, story) as scope:
                     for given in story.questions:
@@ -87,7 +87,9 @@ def build_case(file: str, is_update: bool, question: dict[str, Any], recall: Rec
     values = question["current"] if is_update else question["answer"]
     right = np.array([float(find_value(hit.text, values) is not None) for hit in hits])
     stale = np.array([float(find_value(hit.text, question.get("stale", ())) is not None) for hit in hits])
-    return Case(file, is_update, question, hits, features, right, stale * (1 - right))
+    words = list({word for hit in recall.hits for word in list_words(hit.text)})
+    vectors = dict(zip(words, EMBEDDER.embed_now(words), strict=True))
+    return Case(file, is_update, question, hits, recall, vectors, features, right, stale * (1 - right))
 
 
 def fit_ranking(cases: Sequence[Case], penalty: float = 0.02, steps: int = 200) -> Floats:
@@ -113,14 +115,14 @@ def softmax(totals: Floats) -> Floats:
     return np.asarray(powers / powers.sum())
 
 
-def fit_logistic(rows: Floats, labels: Floats, penalty: float = 3.0) -> Floats:
-    """Return weights and a bias, by Newton's method."""
+def fit_logistic(rows: Floats, labels: Floats, penalty: float = 3.0, offset: Floats | float = 0.0) -> Floats:
+    """Return weights and a bias, by Newton's method. `offset` is what is known of the total."""
     middle, scale = rows.mean(axis=0), rows.std(axis=0) + 1e-6
     scaled = np.hstack([(rows - middle) / scale, np.ones((len(rows), 1))])
     ridge = np.diag([penalty] * rows.shape[1] + [1e-6])
     weights = np.zeros(scaled.shape[1])
     for _ in range(30):
-        odds = 1 / (1 + np.exp(-scaled @ weights))
+        odds = 1 / (1 + np.exp(-(scaled @ weights + offset)))
         slope = scaled.T @ (odds - labels) + ridge @ weights
         weights = weights - np.linalg.solve((scaled * (odds * (1 - odds))[:, None]).T @ scaled + ridge, slope)
     plain = weights[:-1] / scale
@@ -138,83 +140,78 @@ def collect_confidence(cases: Sequence[Case], ranking: Floats) -> tuple[Floats, 
     return np.array(rows), np.array(labels)
 
 
-def collect_changes(case: Case, ranking: Floats, old: int) -> tuple[Floats, list[int]]:
-    """Return the signs that later messages about the same matter change one message, and their places."""
-    order = sorted(range(len(case.hits)), key=lambda place: get_order(case.hits[place]))
-    totals = case.features[:, COLUMNS] @ ranking
-    scores = (totals - np.median(totals)) / max(float(totals.max() - np.median(totals)), LEAST_SPAN)
-    covered, typed = case.features[:, PLACES["covered"]], case.features[:, PLACES["typed"]]
-    relevance = [Relevance(float(scores[n]), float(covered[n]), float(typed[n])) for n in order]
-    said = place_messages([case.hits[place].text for place in order], relevance)
-    earlier = said[order.index(old)]
-    rows, places = [], []
-    for later in said[earlier.place + 1 :]:
-        pairs = zip(earlier.message.statements, earlier.about, strict=True)
-        signs = [compare(one, earlier, later) for one, who in pairs if rate_matter(one, who, earlier, later) > DOUBTFUL]
-        if signs:
-            rows.append(astuple(max(signs, key=lambda each: each.overlap)))
-            places.append(order[later.place])
-    return np.array(rows).reshape(-1, len(fields_of(Signs))), places
+def collect_pairs(cases: Sequence[Case]) -> tuple[Floats, Floats]:
+    """Return the signs of each statement and each later message, and whether the message changes the statement."""
+    rows, labels = [], []
+    for case in cases:
+        told = sorted((hit for hit in case.recall.hits if hit.turn.role == "user"), key=get_order)
+        texts, relevance = [hit.text for hit in told], rate_relevance(case.recall, told)
+        old, new = list_values(case.question)
+        for pair in (pair for pairs in compare_all(place_messages(texts, relevance), case.vectors) for pair in pairs):
+            by = texts[pair.later.place]
+            is_change = find_value(by, new or old) is not None and find_value(pair.statement.text, new) is None
+            rows.append(astuple(pair.signs))
+            labels.append(float(is_change and find_value(pair.statement.text, old) is not None))
+    return np.array(rows), np.array(labels)
+
+
+def list_values(question: Mapping[str, Any]) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the values before and after the change; of what only ended, how it was said. In a dialogue without changes
+    there are none."""
+    if "stale" not in question:
+        return (), ()
+    old, new = question["stale"], question["current"] or question.get("ended_words", ())
+    return (new, old) if ASKS_PAST.search(question["text"]) else (old, new)
+
+
+def fit_change(cases: Sequence[Case]) -> Floats:
+    """Return weights and a bias: first of the signs without a question, then of those that need one."""
+    rows, labels = collect_pairs(cases)
+    alone = [place for place, name in enumerate(SIGNS) if name not in ASKED_SIGNS]
+    base = fit_logistic(rows[:, alone], labels)
+    total = rows[:, alone] @ base[:-1] + base[-1]
+    asked = [place for place, name in enumerate(SIGNS) if name in ASKED_SIGNS and name != "asked"]
+    near = rows[:, SIGNS.index("earlier")] >= LEAST_RELEVANCE
+    more = fit_logistic(rows[near][:, asked], labels[near], offset=total[near])
+    weights = np.zeros(len(SIGNS) + 1)
+    weights[alone], weights[-1] = base[:-1], base[-1]
+    weights[asked], weights[SIGNS.index("asked")] = more[:-1], more[-1]
+    return weights
 
 
 def get_order(hit: Hit) -> tuple[Any, int]:
     return hit.turn.at, hit.turn.index or 0
 
 
-def collect_pairs(cases: Sequence[Case], ranking: Floats) -> tuple[Floats, Floats]:
-    rows, labels = [], []
-    for case in cases:
-        best = np.argsort(case.features[:, COLUMNS] @ ranking)[::-1][:2]
-        for old in {*best.tolist(), *np.flatnonzero(case.stale).tolist()}:
-            signs, places = collect_changes(case, ranking, old)
-            rows.append(signs)
-            labels += [float(case.stale[old] and case.changed[place]) for place in places]
-    return np.vstack(rows), np.array(labels)
-
-
-def find_current(case: Case, ranking: Floats, change: Floats, least: float) -> list[int]:
-    """Return the best message, and the messages that change it one after the other."""
-    chain = [int((case.features[:, COLUMNS] @ ranking).argmax())]
-    while True:
-        signs, places = collect_changes(case, ranking, chain[-1])
-        odds = 1 / (1 + np.exp(-(signs @ change[:-1] + change[-1]))) if places else np.zeros(0)
-        if not places or odds.max() < least:
-            return chain
-        likely = [place for place, each in zip(places, odds, strict=True) if each >= max(least, odds.max() / 2)]
-        chain.append(max(likely, key=lambda place: get_order(case.hits[place])))
-
-
 def report(cases: Sequence[Case]) -> None:
     """Print what weights fitted on the other files do on each file."""
-    shares: dict[tuple[str, float], list[float]] = defaultdict(list)
-    sure: dict[tuple[str, float], list[float]] = defaultdict(list)
     for file in sorted({case.file for case in cases}):
         others, own = [c for c in cases if c.file != file], [c for c in cases if c.file == file]
-        ranking = fit_ranking(others)
+        ranking, change = fit_ranking(others), fit_change(others)
         confidence = fit_logistic(*collect_confidence([c for c in others if not c.is_update], ranking))
-        change = fit_logistic(*collect_pairs(others, ranking))
-        for case in own:
-            rows, _ = collect_confidence([case], ranking)
-            odds = float(1 / (1 + np.exp(-(rows[0] @ confidence[:-1] + confidence[-1]))))
-            for least in (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 9.0):
-                if case.right.any():
-                    shares[file, least].append(case.right[find_current(case, ranking, change, least)[-1]])
-            for least in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
-                sure[f"{file} {'answerable' if case.right.any() else 'unanswerable'}", least].append(odds >= least)
-    for name, table in (("right if changed from", shares), ("confident from", sure)):
-        for (file, least), values in sorted(table.items()):
-            sys.stdout.write(f"{file}: {name} {least}: {np.mean(values):.3f} of {len(values)}\n")
+        show_shares(f"{file}: confident answers", *collect_confidence(own, ranking), confidence)
+        rows, labels = collect_pairs(own)
+        near = rows[:, SIGNS.index("earlier")] >= LEAST_RELEVANCE
+        show_shares(f"{file}: changes", rows[near], labels[near], change)
+
+
+def show_shares(title: str, rows: Floats, labels: Floats, weights: Floats) -> None:
+    odds = 1 / (1 + np.exp(-(rows @ weights[:-1] + weights[-1])))
+    for least in (0.12, 0.2, 0.3, 0.5, 0.85):
+        found, right = odds >= least, labels > 0
+        precision, recall = (right & found).sum() / max(found.sum(), 1), (right & found).sum() / max(right.sum(), 1)
+        sys.stdout.write(f"{title} from {least}: precision {precision:.3f}, recall {recall:.3f} of {right.sum()}\n")
 
 
 def main() -> None:
     cases = asyncio.run(collect_cases([Path(name) for name in sys.argv[1:]]))
     ranking = fit_ranking(cases)
     confidence = fit_logistic(*collect_confidence([case for case in cases if not case.is_update], ranking))
-    change = fit_logistic(*collect_pairs(cases, ranking))
+    change = fit_change(cases)
     for title, names, weights in (
         ("ranking", RANKING, ranking),
         ("confidence", (*Confidence.__slots__, "bias"), confidence),
-        ("change", (*(field.name for field in fields_of(Signs)), "bias"), change),
+        ("change", (*SIGNS, "bias"), change),
     ):
         sys.stdout.write(f"{title}: {dict(zip(names, weights.round(2).tolist(), strict=True))}\n")
     report(cases)

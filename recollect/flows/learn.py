@@ -166,14 +166,19 @@ async def find_changes(deps: Dependencies, job: Job, turns: Sequence[Turn], new:
     def compare() -> list[Evidence]:
         made: list[Evidence] = []
         for turn in changing:
-            before = [said for said in [*new, *made] if (said.turn or 0) < (turn.index or 0)]
             here = [said for said in new if said.turn == turn.index]
-            active = [memory for memory in [*known, *reconcile((), before).put] if memory.status == "active"]
-            active = [memory for memory in active if not is_taught_by(turn, memory)]
-            made += build_changes(job, turn, active, here)
+            made += build_changes(job, turn, list_active(known, [*new, *made], turn), here)
         return made
 
     return await run_in_thread(compare)
+
+
+def list_active(known: Sequence[Memory], new: Sequence[Evidence], turn: Turn) -> list[Memory]:
+    """Return the memories that are active when a turn is said and that it may change: known ones, and what was learned
+    from earlier turns."""
+    before = [said for said in new if (said.turn or 0) < (turn.index or 0)]
+    active = [memory for memory in [*known, *reconcile((), before).put] if memory.status == "active"]
+    return [memory for memory in active if not is_taught_by(turn, memory)]
 
 
 def is_taught_by(turn: Turn, memory: Memory) -> bool:

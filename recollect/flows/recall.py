@@ -10,6 +10,9 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
+
+from numpy.typing import NDArray
 
 from recollect.flows.dependencies import Dependencies
 from recollect.flows.maintain import write_chapters
@@ -24,7 +27,8 @@ from recollect.recall.memory_ranking import LEAST, rank_episodes, score_memories
 from recollect.recall.pack import pack
 from recollect.recall.question import Question, analysed_part, read_question
 from recollect.recall.question_terms import terms_in
-from recollect.recall.rank import Choice, build_hits, choose, find_statements, is_question_itself
+from recollect.recall.rank import NOTHING_FOUND, Choice, build_hits, choose, find_statements, is_question_itself
+from recollect.recall.sketch import Flag, flags
 from recollect.recall.spelling import SIMILAR, choose_spellings, find_unknown_words, swap_letters, with_spellings
 from recollect.store.memories import Lookup
 from recollect.store.question_context import Arms, ContextLookup, QuestionContext
@@ -50,6 +54,7 @@ INLINE_CHARS = 500  # longer queries are analyzed in a thread
 MOST_EXACT = 5_000  # turns; a larger scope is searched by chapter
 MOST_CHAPTERS = 40
 MOST_COMPARED = 60  # of the best turns in a context, that are checked for changes of mind
+COMPARED = 30  # statements that are compared with those that match the question, if fewer match
 MOST_UNCOVERED = 500  # turns without a chapter, from which on chapters are written
 
 
@@ -201,13 +206,12 @@ async def build_context(deps: Dependencies, scope: Scope, query: Query) -> Conte
     query = mask_query(deps, query)
     count = deps.settings.history if query.recent is None else query.recent
     # One more than requested, because the last may be the question itself.
-    found, turns = await search_memory(deps, scope, query, MAX_HITS, query.budget, recent=count and count + 1)
+    compared = query if query.as_of else replace(query, fallback=max(query.fallback, COMPARED))
+    found, turns = await search_memory(deps, scope, compared, MAX_HITS, query.budget, recent=count and count + 1)
 
-    if query.fallback and found.hits:
-        found = await compare_words(deps, found)
-    if query.as_of is None:
-        hits = mark_outdated(found)
-        found = replace(found, hits=hits, memories=mark_memories(found.memories, hits))
+    if query.as_of is None and found.hits:
+        found = await mark_outdated(deps, found, query)
+    found = replace(found, query=query)
     packed = pack(found, select_recent(turns, query, count))
     used = packed.hits
     count_context_use(deps, scope, used)
@@ -217,31 +221,41 @@ async def build_context(deps: Dependencies, scope: Scope, query: Query) -> Conte
     return packed
 
 
-async def compare_words(deps: Dependencies, recall: Recall) -> Recall:
-    """Return the recall with the similarity of each hit's words to the question's, if a local embedder has vectors of
-    words."""
-    embedder = deps.embedding.embedder
-    if embedder is None or not embedder.is_local:
-        return recall
-    words = list({*list_question_words(recall), *(word for hit in recall.hits for word in list_words(hit.text))})
-    vectors = await deps.embedding.embed_for_comparison(words)
-    return recall if vectors is None else add_similarity(recall, dict(zip(words, vectors, strict=True)))
-
-
-def mark_outdated(recall: Recall) -> list[Hit]:
-    """Return the hits; those of the user that a later one of them may replace or end say so."""
+async def mark_outdated(deps: Dependencies, recall: Recall, query: Query) -> Recall:
+    """Return the recall, with the similarity of its words to the question's if it may be answered from them. What a
+    later message may replace or end says so. Of messages that do not match, those stay that the query asks for, and
+    those that change another."""
+    vectors = await load_vectors(deps, recall)
+    if query.fallback and vectors:
+        recall = add_similarity(recall, vectors)
     said = [hit for hit in recall.hits[:MOST_COMPARED] if hit.turn.role == "user" and hit.turn.at is not None]
     said.sort(key=lambda hit: (hit.turn.at, hit.turn.index))
     found: dict[str, list[Outdated]] = {}
-    relevance = rate_relevance(recall, said)
-    if not recall.query.fallback:
-        # In a context for a model all count as average: there only messages that share a word change each other,
-        # because a wrong mark on a fact is worse than none.
-        relevance = [replace(each, score=0.0) for each in relevance]
-    for change in find_outdated([hit.text for hit in said], relevance):
+    for change in find_outdated([hit.text for hit in said], rate_relevance(recall, said), vectors):
         mark = Outdated(change.statement, said[change.by].source, round(change.probability, 4))
         found.setdefault(said[change.message].source, []).append(mark)
-    return [replace(hit, outdated=tuple(found.get(hit.source, ()))) for hit in recall.hits]
+    marked = [replace(hit, outdated=tuple(found.get(hit.source, ()))) for hit in recall.hits]
+    hits = marked if query.fallback else drop_unmatched(marked, recall.found)
+    return replace(recall, hits=hits, memories=mark_memories(recall.memories, hits))
+
+
+async def load_vectors(deps: Dependencies, recall: Recall) -> dict[str, NDArray[Any]] | None:
+    """Return the vectors of all words, if a local embedder has them."""
+    embedder = deps.embedding.embedder
+    if embedder is None or not embedder.is_local:
+        return None
+    words = list({*list_question_words(recall), *(word for hit in recall.hits for word in list_words(hit.text))})
+    vectors = await deps.embedding.embed_for_comparison(words)
+    return None if vectors is None else dict(zip(words, vectors, strict=True))
+
+
+def drop_unmatched(hits: Sequence[Hit], matching: int) -> list[Hit]:
+    """Return the first hits, which match the question, or a few if none of them is a statement, and the other messages
+    that change one of these."""
+    has_statement = any(flags(hit.turn) & (Flag.USER | Flag.ASKS) == Flag.USER for hit in hits[:matching])
+    shown = list(hits[: matching if has_statement else matching + NOTHING_FOUND])
+    changing = {part.by for hit in shown for part in hit.outdated}
+    return shown + [hit for hit in hits[len(shown) :] if hit.source in changing]
 
 
 def mark_memories(memories: Sequence[MemoryHit], hits: Sequence[Hit]) -> list[MemoryHit]:

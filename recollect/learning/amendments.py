@@ -54,17 +54,23 @@ def build_changes(job: Job, turn: Turn, active: Sequence[Memory], here: Sequence
     """Return the evidence of what a turn changes in the `active` memories, beside what it states itself (`here`)."""
     stated = {(said.key, said.value) for said in here}
     known = list({memory.id: memory for memory in active if (memory.key, memory.value) not in stated}.values())
-    swap = find_swap(turn.text, rulebooks())
-    replaced = find_replaced(swap, known) if swap else []
-    if swap and len(replaced) == 1:
+    if (swap := find_swap(turn.text, rulebooks())) and len(replaced := find_replaced(swap, known)) == 1:
         return [build_correction(job, turn, swap, replaced[0])]
     ended = find_ended_memories(turn.text, known)
-    # Of a whole statement a name alone is no successor: what the message says instead is kept as a statement, too.
-    with_key = [memory for memory in ended if memory.kind not in ("todo", memory.key)]
-    named = [(memory, find_successor(turn.text, memory.value)) for memory in with_key]
-    corrections = [build_correction(job, turn, Swap(value, memory.value), memory) for memory, value in named if value]
-    replaced_too = {memory.id for memory, value in named if value}
-    return corrections + build_endings(job, turn, [m for m in ended if m.id not in replaced_too], here)
+    named = [find_new_name(turn.text, memory) for memory in ended]
+    corrections = [
+        build_correction(job, turn, Swap(value, memory.value), memory)
+        for memory, value in zip(ended, named, strict=True)
+        if value
+    ]
+    over = [memory for memory, value in zip(ended, named, strict=True) if not value]
+    return corrections + build_endings(job, turn, over, here)
+
+
+def find_new_name(text: str, memory: Memory) -> str | None:
+    """Return the name that a text gives instead of the value of a memory. Of a whole statement a name alone is no
+    successor: what the text says instead is kept as a statement, too."""
+    return None if memory.kind in ("todo", memory.key) else find_successor(text, memory.value)
 
 
 def find_ended_memories(text: str, known: Sequence[Memory]) -> list[Memory]:

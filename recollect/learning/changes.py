@@ -2,8 +2,10 @@
 and learning ends memories.
 
 A message is read once: its sentences without questions and hypotheses, whom they are about, and a few signs of change.
-A message about other people changes nothing. The rest are compared by a weighted sum of signs; the weights were fitted
-on stories in which a value changes and on dialogues in which nothing does (bench/fit_answers.py).
+A message about other people changes nothing. The rest are compared by a weighted sum of signs: what the message says of
+a change, what both have in common, whether another earlier statement has more in common with it, and, if there is a
+question, how relevant both are to it. The weights were fitted on stories in which a value changes and on dialogues in
+which nothing does (bench/fit_answers.py); that of `edits` is set by hand.
 """
 
 from __future__ import annotations
@@ -12,15 +14,20 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import lru_cache
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from recollect.learning.extract import APOSTROPHES
 from recollect.learning.gates import blank_spans, find_quoted_spans, find_text_reason, gate_clauses
 from recollect.learning.rulebook import Rulebook, compile_pattern
 from recollect.learning.rules import rulebooks
 from recollect.learning.similarity import get_gist
-from recollect.recall.answer_ranking import UNKNOWN, Relevance
+from recollect.recall.answer_ranking import Relevance, list_words
 from recollect.recall.answer_types import AGENTS, NOBODY, SOMEBODY, USER, find_about, read_subjects
 from recollect.recall.lexemes import lexemes
 from recollect.recall.sentences import sentences
@@ -28,17 +35,21 @@ from recollect.recall.word_lists import REQUEST_WORDS, STOP_WORDS, TIME_WORDS
 from recollect.values.memory import Memory
 from recollect.values.text import CJK_CHARACTER, WORD, is_cjk
 
+Floats = NDArray[np.float64]
+Vectors = Mapping[str, NDArray[Any]]  # of words, at unit length
+
 NOT_SAID = frozenset(("question", "role play", "joke", "small talk"))  # reasons of clauses that are not compared at all
 NOT_NOW = frozenset(("hypothetical", "denied", "past"))  # of clauses that change nothing
 CUES = ("ends", "changes", "corrects", "happened")
 MOST_CHARS = 2_000  # of a message that is compared
 LIKELY = 0.12  # probability from which a statement may be outdated
 AS_LIKELY = 0.5  # of the highest probability: of several such changes of one statement the last holds
-SURELY = 0.5  # probability from which a statement ends
+SURELY = 0.6  # probability from which a statement ends
 NAMED = 0.5  # share of the words of a memory that a message must name to end it
 SOON = 3  # messages: how far back one corrects, or speaks of somebody without a name
-# Relevance to the question up to which two messages without a common word differ in matter, and from which not.
-OTHER_MATTER, SAME_MATTER = 0.0, 0.5
+MOST_EDITED = 4  # words that say what is right
+UNLIKE = 0.25  # usual similarity of two words
+NEAREST = 2  # words of a statement that are most similar to a message
 NAMES = re.compile(r"(?<=\s)[A-Z][\w'&-]*(?: (?:& )?[A-Z][\w'-]*)*")
 # Words that two statements may share without being about the same matter.
 COMMON = TIME_WORDS | {
@@ -54,7 +65,7 @@ CJK_COMMON = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What speaks for a change; the first five are signs of the later message alone."""
+    """What speaks for a change; the first five are signs of the later message alone, the last five need a question."""
 
     ends: float  # says that something ended
     changes: float  # or began, or is new
@@ -62,19 +73,30 @@ class Signs:
     happened: float  # reports an event
     negated: float
     overlap: float = 0.0  # of the words of both, rare ones more
-    apart: float = 0.0  # they share no word
     numbers: float = 0.0  # both have one
     times: float = 0.0  # both have one
     soon: float = 0.0  # it corrects something, and follows closely
-    covered: float = 0.0  # words of the question that the later one has
-    typed: float = 0.0  # 1 if both have the type of answer that the question asks for, -1 if one has not
+    edits: float = 0.0  # it corrects something, names nothing that it is about, and follows at once
+    similar: float = 0.0  # similarity of the nearest words of the statement to those of the message
+    ahead: float = 0.0  # above that of any statement of another message
+    asked: float = 0.0  # there is a question
+    covered: float = 0.0  # words of it that the later one has
+    typed: float = 0.0  # 1 if both have the type of answer that it asks for, -1 if one has not
+    earlier: float = 0.0  # relevance of the statement's message to it
+    later: float = 0.0  # and of the later one
 
 
 WEIGHTS = Signs(
-    ends=1.68, changes=2.61, corrects=-0.91, happened=1.16, negated=0.29, overlap=3.26, apart=-1.64, numbers=0.43,
-    times=0.63, soon=2.52, covered=2.49, typed=0.4,
+    ends=0.96, changes=2.33, corrects=-0.1, happened=1.3, negated=0.08, overlap=0.1, numbers=0.34, times=0.81,
+    soon=1.89, edits=3.0, similar=1.85, ahead=2.82, asked=-0.85, covered=1.06, typed=0.4, earlier=1.45, later=0.67,
 )  # fmt: skip
-BIAS = -4.4
+BIAS = -6.87
+# Of learning, which has neither a question nor vectors: only what shares a word is compared.
+WEIGHTS_ALONE = Signs(
+    ends=1.16, changes=2.29, corrects=0.1, happened=0.61, negated=0.1, overlap=0.16, numbers=0.75, times=0.3,
+    soon=1.69, ahead=1.78,
+)  # fmt: skip
+BIAS_ALONE = -3.52
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +177,14 @@ def list_topic_words(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """The statements of a message taken together, as a possible change. `own` are the signs of it alone."""
+    """The statements of a message taken together, as a possible change. `cues` are the signs of it alone."""
 
     statements: tuple[Statement, ...]
     now: frozenset[str]
     has_number: bool
     has_time: bool
-    own: Signs
+    corrects: bool
+    cues: tuple[float, float, float, float, float]
 
 
 @lru_cache(maxsize=2_000)
@@ -169,33 +192,34 @@ def read_changes(text: str) -> Message:
     """Return a message as what it may change."""
     said = read_statements(text)
     cues = frozenset[str]().union(*(each.cues for each in said))
-    own = Signs(
-        ends=float("ends" in cues),
-        changes=float("changes" in cues),
-        corrects=float("corrects" in cues),
-        happened=float("happened" in cues),
-        negated=float(sum(each.negated for each in said) % 2),
-    )
     return Message(
         statements=said,
         now=frozenset[str]().union(*(each.now for each in said)),
         has_number=any(each.has_number for each in said),
         has_time=any(each.has_time for each in said),
-        own=own,
+        corrects="corrects" in cues,
+        cues=(
+            float("ends" in cues),
+            float("changes" in cues),
+            float("corrects" in cues),
+            float("happened" in cues),
+            float(sum(each.negated for each in said) % 2),
+        ),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
     """A message of a user in its place among the others. `about` are the people of each statement, `people` of all of
-    them; `rarity` is the weight of each word of any message."""
+    them; `rarity` is the weight of each word of any message; `relevance` is None without a question."""
 
     place: int
     message: Message
     about: Sequence[frozenset[str]]
     people: frozenset[str]
-    relevance: Relevance
+    relevance: Relevance | None
     rarity: Mapping[str, float]
+    previous: int  # the last message before it that states something
 
 
 def place_messages(messages: Sequence[str], relevance: Sequence[Relevance] = ()) -> list[Said]:
@@ -204,60 +228,134 @@ def place_messages(messages: Sequence[str], relevance: Sequence[Relevance] = ())
     subjects = read_subjects(tuple(messages))
     count = Counter(word for each in read for word in each.now.union(*(one.words for one in each.statements)))
     rarity = {word: math.log(1 + (len(read) - n + 0.5) / (n + 0.5)) for word, n in count.items()}
-    found = []
+    found: list[Said] = []
     for place, (message, before) in enumerate(zip(read, subjects.before, strict=True)):
         about = [find_about(each.text, subjects.names, before) for each in message.statements]
         people = frozenset[str]().union(*about)
-        found.append(Said(place, message, about, people, relevance[place] if relevance else UNKNOWN, rarity))
+        previous = next((each.place for each in reversed(found) if each.message.statements), -1)
+        asked = relevance[place] if relevance else None
+        found.append(Said(place, message, about, people, asked, rarity, previous))
     return found
 
 
-def compare(old: Statement, earlier: Said, later: Said) -> Signs:
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A statement of one message and a later message, with the signs that it changes the statement."""
+
+    statement: Statement
+    earlier: Said
+    later: Said
+    signs: Signs
+
+
+def compare_all(said: Sequence[Said], vectors: Vectors | None = None, since: int = 0) -> list[list[Pair]]:
+    """Return, for each statement, its comparison with each later message, of those from `since` on, that may be about
+    the same people."""
+    olds = [(one, who, each) for each in said for one, who in zip(each.message.statements, each.about, strict=True)]
+    news = [later for later in said[since:] if later.message.now]
+    similar = measure_similarity([one.text for one, _, _ in olds], [join_statements(each) for each in news], vectors)
+    fits = np.array([[may_change(who, earlier, later) for later in news] for _, who, earlier in olds], bool)
+    fits = fits.reshape(similar.shape)
+    ahead = measure_lead(np.where(fits, similar, 0.0), [earlier.place for _, _, earlier in olds])
+
+    def build_pair(old: int, new: int) -> Pair:
+        statement, _, earlier = olds[old]
+        signs = compare(statement, earlier, news[new], similar[old, new], ahead[old, new])
+        return Pair(statement, earlier, news[new], signs)
+
+    return [[build_pair(old, new) for new in np.flatnonzero(row).tolist()] for old, row in enumerate(fits)]
+
+
+def may_change(about: frozenset[str], earlier: Said, later: Said) -> bool:
+    return earlier.place < later.place and is_same_subject(about, earlier, later)
+
+
+def join_statements(said: Said) -> str:
+    return " ".join(each.text for each in said.message.statements)
+
+
+def measure_similarity(statements: Sequence[str], messages: Sequence[str], vectors: Vectors | None) -> Floats:
+    """Return the similarity of each statement to each message: that of the statement's nearest words, on average.
+    Without vectors no words are more similar than usual but equal ones."""
+    asked, told = list(map(list_words, statements)), list(map(list_words, messages))
+    place = {word: n for n, word in enumerate(dict.fromkeys(chain(*asked, *told)))}
+    table = np.zeros((len(place) + 1, len(place) + 1))  # the last row stands for the words that a short statement lacks
+    if place:
+        table[:-1, :-1] = compute_similarity(list(place), vectors)
+    rows = arrange([[place[word] for word in words] for words in asked], len(place))
+    similar = np.zeros((len(asked), len(told)))
+    for n, words in enumerate(told):
+        if words:
+            nearest = table[:, [place[word] for word in words]].max(axis=1)
+            similar[:, n] = np.sort(nearest[rows], axis=1)[:, -NEAREST:].mean(axis=1)
+    return similar
+
+
+def arrange(places: Sequence[Sequence[int]], missing: int) -> NDArray[np.int_]:
+    """Return lists of different lengths as rows."""
+    rows = np.full((len(places), max([NEAREST, *map(len, places)])), missing)
+    for row, found in zip(rows, places, strict=True):
+        row[: len(found)] = found
+    return rows
+
+
+def compute_similarity(words: Sequence[str], vectors: Vectors | None) -> Floats:
+    if vectors is None:
+        return np.where(np.eye(len(words)) > 0, 1.0, UNLIKE)
+    known = np.array([vectors[word] for word in words])
+    return np.asarray(np.maximum(known @ known.T, 0.0), np.float64)
+
+
+def measure_lead(similar: Floats, places: Sequence[int]) -> Floats:
+    """Return how much nearer each statement is to each message than the statements of all other messages (`places`)."""
+    best = np.zeros((max(places, default=0) + 1, similar.shape[1]))
+    np.maximum.at(best, np.array(places, int), similar)
+    first = best.argmax(axis=0)
+    second = np.sort(best, axis=0)[-2] if len(best) > 1 else np.zeros(similar.shape[1])
+    return similar - np.where(np.array(places, int)[:, None] == first, second, best.max(axis=0))
+
+
+def compare(old: Statement, earlier: Said, later: Said, similar: float, ahead: float) -> Signs:
     """Return the signs that a later message changes a statement of an earlier one."""
-    new, overlap = later.message, measure_overlap(old, later)
-    return replace(
-        new.own,
-        overlap=overlap,
-        apart=float(not overlap),
+    new, first, last = later.message, earlier.relevance, later.relevance
+    has_question = first is not None and last is not None
+    return Signs(
+        *new.cues,
+        overlap=measure_overlap(old, later),
         numbers=float(old.has_number and new.has_number),
         times=float(old.has_time and new.has_time),
-        soon=float(new.own.corrects and later.place - earlier.place <= SOON),
-        covered=later.relevance.covered,
-        typed=min(earlier.relevance.typed, later.relevance.typed),
+        soon=float(new.corrects and later.place - earlier.place <= SOON),
+        edits=float(earlier.place == later.previous and is_edit(later)),
+        similar=similar,
+        ahead=ahead,
+        asked=float(has_question),
+        covered=last.covered if last else 0.0,
+        typed=min(first.typed, last.typed) if first and last else 0.0,
+        earlier=first.score if first else 0.0,
+        later=last.score if last else 0.0,
     )
+
+
+def is_edit(later: Said) -> bool:
+    """Return whether a message only says what is right instead: "Actually, make that teal"."""
+    return later.message.corrects and later.people <= {NOBODY} and len(later.message.now) <= MOST_EDITED
 
 
 def measure_overlap(old: Statement, later: Said) -> float:
     """Return the share of the words of a statement and a later message that both have, rare ones counting more."""
     rarity, now = later.rarity, later.message.now
     shared = sum(rarity[word] for word in old.words & now)
-    return (
-        shared / math.sqrt(sum(rarity[word] for word in old.words) * sum(rarity[word] for word in now))
-        if shared
-        else 0.0
-    )
+    whole = sum(rarity[word] for word in old.words) * sum(rarity[word] for word in now)
+    return shared / math.sqrt(whole) if shared else 0.0
 
 
-def weigh(signs: Signs) -> float:
-    return float(sum(getattr(WEIGHTS, field.name) * getattr(signs, field.name) for field in fields(Signs)))
-
-
-def estimate_change(old: Statement, about: frozenset[str], earlier: Said, later: Said) -> float:
-    """Return the probability that a later message changes a statement: that both are about the same matter, times that
-    it is a change then. Whatever cues it has, a message changes nothing else."""
-    matter = rate_matter(old, about, earlier, later)
-    return matter / (1 + math.exp(-(BIAS + weigh(compare(old, earlier, later))))) if matter else 0.0
-
-
-def rate_matter(old: Statement, about: frozenset[str], earlier: Said, later: Said) -> float:
-    """Return how probably a later message is about the matter of a statement: they share a word, or both are relevant
-    to the question."""
-    if not later.message.now or not is_same_subject(about, earlier, later):
+def estimate(signs: Signs) -> float:
+    """Return the probability of a change."""
+    if not signs.asked and not signs.overlap:
         return 0.0
-    if not old.words.isdisjoint(later.message.now):
-        return 1.0
-    relevance = min(earlier.relevance.score, later.relevance.score)
-    return min(max((relevance - OTHER_MATTER) / (SAME_MATTER - OTHER_MATTER), 0.0), 1.0)
+    weights, bias = (WEIGHTS, BIAS) if signs.asked else (WEIGHTS_ALONE, BIAS_ALONE)
+    total = sum(getattr(weights, field.name) * getattr(signs, field.name) for field in fields(Signs))
+    return float(1 / (1 + math.exp(-(bias + total))))
 
 
 def is_same_subject(about: frozenset[str], earlier: Said, later: Said) -> bool:
@@ -266,7 +364,7 @@ def is_same_subject(about: frozenset[str], earlier: Said, later: Said) -> bool:
     if (about & later.people) - {NOBODY} or (others and SOMEBODY in later.people):
         return True
     if others and USER not in about:
-        return is_soon and NOBODY in later.people and later.message.own.corrects > 0
+        return is_soon and NOBODY in later.people and later.message.corrects
     return USER in later.people or NOBODY in later.people or later.people <= AGENTS
 
 
@@ -280,23 +378,20 @@ class Change:
     probability: float
 
 
-def find_outdated(messages: Sequence[str], relevance: Sequence[Relevance] = ()) -> list[Change]:
+def find_outdated(
+    messages: Sequence[str], relevance: Sequence[Relevance] = (), vectors: Vectors | None = None
+) -> list[Change]:
     """Return what may be outdated in a user's messages, given in the order they were said; each statement with the
-    last message that probably changes it. `relevance` is that of each message to the question."""
-    said = place_messages(messages, relevance)
-    found = (
-        find_change(old, about, earlier, said)
-        for earlier in said
-        for old, about in zip(earlier.message.statements, earlier.about, strict=True)
-    )
+    last message that probably changes it. `relevance` is that of each message to the question; `vectors` are those of
+    all words."""
+    found = [choose_change(pairs) for pairs in compare_all(place_messages(messages, relevance), vectors)]
     return [change for change in found if change is not None]
 
 
-def find_change(old: Statement, about: frozenset[str], earlier: Said, said: Sequence[Said]) -> Change | None:
+def choose_change(pairs: Sequence[Pair]) -> Change | None:
     """Return the last of the most probable changes of a statement by later messages; None if none is likely."""
     changes = [
-        Change(earlier.place, old.text, later.place, estimate_change(old, about, earlier, later))
-        for later in said[earlier.place + 1 :]
+        Change(pair.earlier.place, pair.statement.text, pair.later.place, estimate(pair.signs)) for pair in pairs
     ]
     best = max((change.probability for change in changes), default=0.0)
     if best < LIKELY:
@@ -313,18 +408,25 @@ def find_ended(message: str, known: Sequence[Memory]) -> list[Memory]:
     """Return the memories that a message ends; of several todos only the one that it names best. A statement that was
     kept as it was said ends as well if the message probably changes it."""
     stated = [memory for memory in known if memory.key == memory.kind and memory.kind != "todo"]
-    changes = find_outdated([*(memory.value for memory in stated), message])
-    changed = {change.message for change in changes if change.by == len(stated) and change.probability >= SURELY}
-    replaced = [memory for place, memory in enumerate(stated) if place in changed]
+    said = place_messages([*(memory.value for memory in stated), message])
+    changes = filter(None, map(choose_change, compare_all(said, since=len(stated))))
+    places = sorted({change.message for change in changes if change.probability >= SURELY})
+    replaced = [stated[place] for place in places]
     return replaced + [memory for memory in find_named(message, known) if memory not in replaced]
 
 
 def find_named(message: str, known: Sequence[Memory]) -> list[Memory]:
     """Return the memories of which a message names at least a part and says that they ended."""
     scored = [(memory, rate_naming(message, memory.value)) for memory in known]
-    ended = [(memory, score) for memory, score in scored if score >= NAMED]
+    ended = [(memory, score) for memory, score in scored if score >= NAMED and is_about_same(memory.text, message)]
     best = max((score for memory, score in ended if memory.kind == "todo"), default=0.0)
     return [memory for memory, score in ended if memory.kind != "todo" or score == best]
+
+
+def is_about_same(text: str, message: str) -> bool:
+    """Return whether a message may be about the people of a text."""
+    earlier, later = place_messages([text, message])
+    return not earlier.about or any(may_change(about, earlier, later) for about in earlier.about)
 
 
 def rate_naming(message: str, value: str) -> float:
@@ -334,19 +436,32 @@ def rate_naming(message: str, value: str) -> float:
     return max((len(words & each.now) / len(words) for each in ending if words), default=0.0)
 
 
-def cut_to_change(text: str, old: str) -> str:
-    """Return the part of a message that says what holds now: without the beginning, if that alone is about the `old`
-    statement that it changes."""
+def split_change(text: str, old: str = "") -> tuple[str, str]:
+    """Return the parts of a message that say what held before and what holds now: it corrects itself, or its beginning
+    alone is about the `old` statement that it changes. The first part is empty if all of it holds."""
+    places = [place for place in (find_correction(text), find_change_of(text, old)) if place]
+    if not places:
+        return "", text
+    return f"{text[: max(places)].rstrip()} …", f"… {text[max(places) :].lstrip()}"
+
+
+def find_correction(text: str) -> int:
+    """Return where a message begins to correct itself: "it is the 12th, no, the 14th"; 0 if it does not."""
+    found = [match.start() for book in rulebooks() for match in compile_pattern(book.cues["takes_back"]).finditer(text)]
+    return max((place for place in found if list_topic_words(text[:place]) and text[place:].strip()), default=0)
+
+
+def find_change_of(text: str, old: str) -> int:
+    """Return where a message begins to say what holds now, if only what it says before is about the `old` statement."""
     before = list_topic_words(old)
-    for start, end in sentences(text, frozenset()):
+    for start, end in sentences(text, frozenset()) if before else ():
         book = next((book for book in rulebooks() if compile_pattern(book.script).search(text[start:end])), None)
         for clause in gate_clauses(text[start:end], book) if book else ():
             begin, said = start + clause.span[0], text[start + clause.span[0] : start + clause.span[1]]
-            is_change = book and compile_pattern(book.cues["changes"]).search(said) and not get_gist(said).negated
-            if is_change:
+            if book and compile_pattern(book.cues["changes"]).search(said) and not get_gist(said).negated:
                 is_old = not before.isdisjoint(list_topic_words(text[:begin]) - list_topic_words(text[begin:]))
-                return "… " + text[begin:].lstrip() if is_old else text
-    return text
+                return begin if is_old else 0
+    return 0
 
 
 def find_successor(message: str, old: str) -> str | None:

@@ -14,10 +14,11 @@ evidence.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain, islice
+from typing import Any
 
 from recollect.learning.definitions import list_defined_terms
 from recollect.learning.similarity import Gist, adds_words, find_rejected_value, get_gist
@@ -50,6 +51,7 @@ FINISHES = ("retracts", "completes", "promotes")
 EXTENDS = ("says", "completes", "promotes")  # acts that concern active memories only
 TAIL = LOOKED_BACK + 50  # active memories of a slot that are read to extend it
 Order = tuple[datetime, bool, str, int, str]
+Slot = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,16 +288,21 @@ def reconcile(known: Sequence[Memory], evidence: Iterable[Evidence]) -> Changes:
     """Return the changes that turn what is known into the result of the evidence. Both are complete for their keys."""
     slots = group_by_slot(evidence)
     folds = [fold_all(Fold(is_single(said[0].kind, said[0].key)), said) for said in slots.values()]
-    spans = [span for fold in folds for span in fold.spans]
-    assign_ids(spans)
+    changes = conclude(folds, slots, known)
+    made = {span.id for fold in folds for span in fold.spans}
+    return replace(changes, drop=[memory.id for memory in known if memory.id not in made])
+
+
+def conclude(folds: Collection[Fold], slots: Mapping[Slot, Sequence[Evidence]], known: Iterable[Memory]) -> Changes:
+    """Return what folding the evidence of some slots changed in what was known."""
     before = {memory.id: memory for memory in known}
+    spans = [span for fold in folds for span in fold.spans if span.evidence or span.status != "active"]
+    assign_ids(spans)
     made = [as_memory(span, before) for span in spans]
-    made_ids = {memory.id for memory in made}
     return Changes(
         put=[memory for memory in made if before.get(memory.id) != memory],
-        drop=[memory.id for memory in known if memory.id not in made_ids],
-        links=list_changed_links(spans, [said for group in slots.values() for said in group]),
-        turned_away=[reason for fold in folds for reason in fold.turned_away],
+        links=list_changed_links(spans, chain.from_iterable(slots.values())),
+        turned_away=list(chain.from_iterable(fold.turned_away for fold in folds)),
     )
 
 
@@ -307,39 +314,37 @@ def extend(tail: Tail, new: Iterable[Evidence]) -> Changes | None:
     evidence is older than what is known, or refers further back. Then everything has to be read.
     """
     slots = group_by_slot(new)
-    if any(memory.status != "active" for memory, _ in tail.active):  # redacted, which the fold may count as active
-        return None
     if not all(can_extend(tail, said) for said in slots.values()):
         return None
-    folds = {place: Fold(is_single(said[0].kind, said[0].key)) for place, said in slots.items()}
-    for memory, support in sorted(tail.active, key=lambda each: (each[0].valid_from, each[0].place)):
-        if fold := folds.get(get_slot(memory.kind, memory.key)):
-            fold.append(Span.resume(memory, support))
+    folds = resume_folds(tail, slots)
     is_cut = {place for place, fold in folds.items() if len(fold.spans) >= TAIL}
     for place, said in slots.items():
         fold_all(folds[place], said)
         # Too few of the compared spans were read.
         if place in is_cut and folds[place].resumed_ended > TAIL - LOOKED_BACK:
             return None
-    spans = [span for fold in folds.values() for span in fold.spans if span.evidence or span.status != "active"]
-    assign_ids(spans)
-    before = {memory.id: memory for memory, _ in tail.active}
-    return Changes(
-        put=[as_memory(span, before) for span in spans],
-        links=list_changed_links(spans, [said for group in slots.values() for said in group]),
-        turned_away=[reason for fold in folds.values() for reason in fold.turned_away],
-    )
+    return conclude(folds.values(), slots, [memory for memory, _ in tail.active])
+
+
+def resume_folds(tail: Tail, slots: Mapping[Slot, Sequence[Evidence]]) -> dict[Slot, Fold]:
+    """Return a fold of each slot with its last active memories, oldest first."""
+    folds = {place: Fold(is_single(said[0].kind, said[0].key)) for place, said in slots.items()}
+    for memory, support in sorted(tail.active, key=lambda each: (each[0].valid_from, each[0].place)):
+        if fold := folds.get(get_slot(memory.kind, memory.key)):
+            fold.append(Span.resume(memory, support))
+    return folds
 
 
 def can_extend(tail: Tail, said: Sequence[Evidence]) -> bool:
     """Return whether evidence of one slot, in order, concerns only the latest part. A retraction also concerns values
-    that ended long ago, and a proposal other pending ones."""
+    that ended long ago, and a proposal other pending ones; a redacted memory the fold may count as active."""
     last = tail.last.get(said[0].key)
     is_later = last is None or last < get_sort_key(said[0])
-    return is_later and all(each.act in EXTENDS and get_redaction_time(each) is None for each in said)
+    is_active = all(memory.status == "active" for memory, _ in tail.active)
+    return is_later and is_active and all(each.act in EXTENDS and get_redaction_time(each) is None for each in said)
 
 
-def group_by_slot(evidence: Iterable[Evidence]) -> dict[tuple[str, str], list[Evidence]]:
+def group_by_slot(evidence: Iterable[Evidence]) -> dict[Slot, list[Evidence]]:
     """Return the evidence of each slot, in the order it was said."""
     slots = defaultdict(list)
     for said in sorted(evidence, key=get_sort_key):
@@ -439,11 +444,6 @@ def assign_ids(spans: Sequence[Span]) -> None:
 def as_memory(span: Span, before: Mapping[MemoryId, Memory]) -> Memory:
     assert span.id is not None
     last, old = span.last, before.get(span.id)
-    said = reversed(span.evidence)
-    refs = dict.fromkeys(chain((each.ref for each in said), span.before.refs if span.before else ()))
-    data = next((each.data for each in reversed(span.evidence) if each.data), span.before.data if span.before else None)
-    if span.ended_in:
-        data = {**(data or {}), ENDED_IN: span.ended_in}
     new = Memory(
         id=span.id,
         kind=last.kind,
@@ -458,8 +458,8 @@ def as_memory(span: Span, before: Mapping[MemoryId, Memory]) -> Memory:
         valid_to=span.valid_to or span.redacted_at,
         reason=REDACTED if span.redacted_at else span.reason,
         replaced_by=span.replaced_by.id if span.replaced_by else None,
-        refs=tuple(islice(refs, MOST_REFS)),
-        data=data,
+        refs=list_refs(span),
+        data=merge_data(span),
         terms=() if span.redacted_at else list_defined_terms(last.kind, last.key, span.value),
         place=span.place,
     )
@@ -469,6 +469,18 @@ def as_memory(span: Span, before: Mapping[MemoryId, Memory]) -> Memory:
     return new
 
 
-def list_changed_links(spans: Sequence[Span], evidence: Sequence[Evidence]) -> list[tuple[Evidence, MemoryId | None]]:
+def list_refs(span: Span) -> tuple[str, ...]:
+    """Return where a memory was said, the latest first."""
+    refs = dict.fromkeys(chain((said.ref for said in reversed(span.evidence)), span.before.refs if span.before else ()))
+    return tuple(islice(refs, MOST_REFS))
+
+
+def merge_data(span: Span) -> Mapping[str, Any] | None:
+    """Return the latest data of a memory's evidence, with the turn that ended it."""
+    data = next((said.data for said in reversed(span.evidence) if said.data), span.before.data if span.before else None)
+    return {**(data or {}), ENDED_IN: span.ended_in} if span.ended_in else data
+
+
+def list_changed_links(spans: Sequence[Span], evidence: Iterable[Evidence]) -> list[tuple[Evidence, MemoryId | None]]:
     supports = {said.id: span.id for span in spans for said in span.evidence}
     return [(said, supports.get(said.id)) for said in evidence if said.memory != supports.get(said.id)]

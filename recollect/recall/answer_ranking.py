@@ -115,9 +115,17 @@ def rank_messages(recall: Recall, hits: Sequence[Hit]) -> list[Ranked]:
     ranked.sort(key=lambda each: -each.total)
     is_about_stranger = bool(wanted.people) and all(each.subject < 1 for each in features)
     if ranked and not is_about_stranger:
-        confidence = read_confidence([each.total for each in ranked], ranked[0].features)
+        others = [each.total for each in ranked[1:] if not is_change(ranked[0].hit, each.hit)]
+        confidence = read_confidence([ranked[0].total, *others], ranked[0].features)
         ranked[0] = replace(ranked[0], probability=estimate(confidence))
     return ranked
+
+
+def is_change(one: Hit, other: Hit) -> bool:
+    """Return whether one of two messages changes the other: they answer the same question, and do not compete."""
+    return any(part.by == other.source for part in one.outdated) or any(
+        part.by == one.source for part in other.outdated
+    )
 
 
 def read_confidence(totals: Sequence[float], best: Features) -> Confidence:

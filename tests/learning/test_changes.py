@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.learning.changes import LIKELY, cut_to_change, find_ended, find_outdated, find_successor
+from recollect.learning.changes import LIKELY, find_ended, find_outdated, find_successor, split_change
 from recollect.recall.answer_ranking import Relevance
 from recollect.values.memory import Memory
 from recollect.values.scope import MemoryId, uuid7
@@ -104,7 +104,7 @@ def test_pronoun_means_who_was_spoken_of() -> None:
     ],
 )
 def test_only_what_is_over_is_cut_from_a_quotation(text: str, old: str, shown: str) -> None:
-    assert cut_to_change(text, old) == shown
+    assert split_change(text, old)[1] == shown
 
 
 def test_pronoun_never_takes_the_place_of_a_value() -> None:
@@ -125,3 +125,36 @@ def test_a_statement_ends_if_a_message_on_the_same_matter_changes_it() -> None:
     ]
     assert find_ended("physio moved to Thursdays at 6", known) == known[:1]
     assert find_ended("I had physio and it was fine", known) == []
+
+
+def test_what_other_people_give_up_ends_nothing_of_the_user() -> None:
+    known = [remembered("I take sugar in my coffee")]
+    assert find_ended("my flatmate gave up sugar", known) == []
+    assert find_ended("I gave up sugar", known) == known
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "after"),
+    [
+        ("Parent evening is on the 12th. Sorry, the 14th.", "Parent evening is on the 12th. …", "… Sorry, the 14th."),
+        ("她八岁，哦不对，上个月刚满九岁", "她八岁， …", "… 哦不对，上个月刚满九岁"),
+        ("Our address is in Sheffield. No laundrette here.", "", "Our address is in Sheffield. No laundrette here."),
+    ],
+)
+def test_a_message_that_corrects_itself_is_split(text: str, before: str, after: str) -> None:
+    assert split_change(text) == (before, after)
+
+
+def test_what_did_not_change_ends_nothing() -> None:
+    known = [remembered("Our design review is on Fridays at 2")]
+    assert find_ended("the design review hasn't moved", known) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("We're painting the bathroom green", "Actually, make that teal"), ("周三晚上吃饭", "不对，是周四")],
+)
+def test_a_correction_without_a_subject_changes_what_was_said_last(old: str, new: str) -> None:
+    relevance = [Relevance(1.0, 0.5), Relevance(0.0), Relevance(0.0)]
+    assert [change.by for change in find_outdated([old, "why is the sky blue?", new], relevance)] == [2]
+    assert find_outdated([old, "My sister has a horse", new], relevance) == []

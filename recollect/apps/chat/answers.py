@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from recollect.apps.chat.message import (
@@ -22,7 +22,7 @@ from recollect.apps.chat.message import (
 )
 from recollect.apps.chat.phrases import Phrases
 from recollect.learning.asked_keys import find_asked_keys, is_everything
-from recollect.learning.changes import cut_to_change, read_statements
+from recollect.learning.changes import read_statements, split_change
 from recollect.learning.extract import extract
 from recollect.learning.reconcile import ENDED_IN
 from recollect.learning.rulebook import Rulebook
@@ -44,7 +44,7 @@ MIN_FACT = 0.4  # score from which a memory answers if its key was not asked for
 MAX_FACTS = 5
 MAX_QUOTES = 3
 EARLIER = 3.0  # difference from the best total up to which a changed message is what a question about the past means
-REPLACED = 0.2  # probability of a change from which the later message is shown first
+REPLACED = 0.22  # probability of a change from which the later message is shown first
 MAX_TOPIC_TURNS = 6  # for a question about a topic
 QUOTE_CHARS = 300
 EPISODE_CHARS = 400
@@ -75,25 +75,34 @@ def answer_from_memory(
     if ASKS_TOPIC.search(message.text):
         return answer_topic(recall, words, books)
     asks_past = ASKS_PAST.search(message.text) is not None
-    told, ranked = select_facts(recall.memories, asks_past), rank_answers(recall, books, asks_past)
-    is_sure = bool(told or ended) or is_answered(ranked)
-    if told:
-        chosen = []
-    elif ended:
-        chosen = find_report(ended[0], recall)
-    else:
-        chosen = choose_messages(ranked, recall, asks_past, is_sure)
-    before = [] if told or chosen else [MemoryHit(memory, "user", 0.0, is_asked=True) for memory in ended[:1]]
-    lines = [
-        *(words.no_longer.format(key=words.key(hit.memory.key), fact=format_fact(hit, words)) for hit in before),
-        *(format_fact(hit, words) for hit in told),
-        *(format_turn(quote, recall, words, books) for quote in chosen),
-    ]
-    if not lines:
-        return ChatReply(words.unknown)
-    sources = (*(hit.source for hit in [*before, *told]), *(quote.hit.source for quote in chosen))
-    hedge = [] if is_sure else [words.unsure]
-    return ChatReply("\n".join([*hedge, *lines]), sources)
+    if told := select_facts(recall.memories, asks_past):
+        return answer_with_facts(told, recall, words)
+    if changed := list_changed(recall, asks_past):
+        return answer_with_turns(
+            [quote for hit in changed for quote in list_current(hit, recall)], recall, words, books
+        )
+    if ended:
+        report = answer_with_turns(find_report(ended[0], recall), recall, words, books)
+        return report if report.sources else answer_with_ended(ended[0], recall, words)
+    ranked = rank_answers(recall, books, asks_past)
+    is_sure = bool(ranked) and ranked[0].is_confident
+    reply = answer_with_turns(choose_messages(ranked, recall, asks_past, is_sure), recall, words, books)
+    return reply if is_sure or not reply.sources else replace(reply, text=f"{words.unsure}\n{reply.text}")
+
+
+def answer_with_facts(told: Sequence[MemoryHit], recall: Recall, words: Phrases) -> ChatReply:
+    return ChatReply("\n".join(format_fact(hit, recall, words) for hit in told), tuple(hit.source for hit in told))
+
+
+def answer_with_ended(memory: Memory, recall: Recall, words: Phrases) -> ChatReply:
+    """Return an earlier value of a key that has none now."""
+    fact = format_fact(MemoryHit(memory, "user", 0.0, is_asked=True), recall, words)
+    return ChatReply(words.no_longer.format(key=words.key(memory.key), fact=fact), (memory.ref,))
+
+
+def answer_with_turns(quotes: Sequence[Quote], recall: Recall, words: Phrases, books: Sequence[Rulebook]) -> ChatReply:
+    lines = [format_turn(quote, recall, words, books) for quote in quotes]
+    return ChatReply("\n".join(lines) or words.unknown, tuple(dict.fromkeys(quote.hit.source for quote in quotes)))
 
 
 def rank_answers(recall: Recall, books: Sequence[Rulebook], asks_past: bool) -> list[Ranked]:
@@ -102,14 +111,10 @@ def rank_answers(recall: Recall, books: Sequence[Rulebook], asks_past: bool) -> 
     return drop_other_values(ranked, recall.memories) if find_unanswered_keys(recall, books) else ranked
 
 
-def is_answered(ranked: Sequence[Ranked]) -> bool:
-    return bool(ranked) and ranked[0].is_confident
-
-
 def find_report(ended: Memory, recall: Recall) -> list[Quote]:
     """Return the recalled message that ended a memory."""
     ref = (ended.data or {}).get(ENDED_IN, "")
-    return [Quote(hit, "now") for hit in recall.hits if hit.source == ref]
+    return [Quote(hit) for hit in recall.hits if hit.source == ref]
 
 
 def answer_topic(recall: Recall, words: Phrases, books: Sequence[Rulebook]) -> ChatReply:
@@ -148,26 +153,22 @@ def states_something(text: str, asks_past: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A message to show: as it is, as what holds `now` in place of an earlier one, as that `earlier` one, or as one in
-    `doubt`, because a later one may have changed it."""
+    """A message to show, or the `part` of it that matters: as it is, as one that does not hold any more, or as one in
+    `doubt`, because the next may have changed it."""
 
     hit: Hit
-    state: Literal["plain", "now", "earlier", "doubt"] = "plain"
-    old: str = ""  # what it changed
+    part: str = ""
+    state: Literal["plain", "earlier", "doubt"] = "plain"
 
 
 def choose_messages(ranked: Sequence[Ranked], recall: Recall, asks_past: bool, is_sure: bool) -> list[Quote]:
     """Return the messages to show: of several answers those as good as the best, otherwise the best; each as what holds
     now, unless the past is asked for. If none is a sure answer, the closest one, if it is close."""
     best = select_best(ranked, is_sure, ASKS_SEVERAL.search(recall.query.text) is not None)
-    by_source, chosen = {hit.source: hit for hit in recall.hits}, dict[str, Quote]()
     if asks_past:
         return [Quote(hit) for hit in select_earlier(ranked, best, recall.hits)]
-    for hit in best:
-        for quote in list_current(hit, by_source, frozenset(recall.terms)):
-            chosen.setdefault(quote.hit.source, quote)
-    shown = [quote for quote in chosen.values() if is_sure or quote.state != "earlier"]
-    return shown[:MAX_QUOTES]
+    quotes = [quote for hit in best for quote in list_current(hit, recall) if is_sure or quote.state == "plain"]
+    return list({(quote.hit.source, quote.part): quote for quote in quotes}.values())[:MAX_QUOTES]
 
 
 def select_best(ranked: Sequence[Ranked], is_sure: bool, asks_several: bool) -> list[Hit]:
@@ -176,37 +177,46 @@ def select_best(ranked: Sequence[Ranked], is_sure: bool, asks_several: bool) -> 
     return [each.hit for each in ranked if each.is_as_good(ranked[0])][: MAX_QUOTES if asks_several else 1]
 
 
-def list_current(hit: Hit, by_source: Mapping[str, Hit], question: frozenset[str]) -> list[Quote]:
+def list_current(hit: Hit, recall: Recall) -> list[Quote]:
     """Return what holds now of what a message says: the last of the messages that changed it, one after the other, and
-    then the message itself unless the change is sure; or the message and what may have changed it."""
-    last, part, is_sure = hit, find_changed_part(hit, question), True
-    found = find_changed_by(hit, by_source.values())
-    old = found[1].statement if found else ""
-    while part is not None and part.probability >= REPLACED and part.by in by_source:
-        last, is_sure, old = by_source[part.by], is_sure and part.is_sure, part.statement
-        part = find_changed_part(last, question)
-    if last is not hit:
-        return [Quote(last, "now", old), *([] if is_sure else [Quote(hit, "earlier")])]
-    if part is not None and part.by in by_source:
-        return [Quote(hit, "doubt", old), Quote(by_source[part.by])]
-    return [Quote(hit, old=old)]
+    then the message itself unless the change is sure."""
+    chain = follow_changes(hit, recall)
+    last, is_sure = (chain[-1][0] if chain else hit), all(part.is_sure for _, part in chain)
+    if chain and chain[0][1].probability < REPLACED:
+        return [Quote(hit, state="doubt"), Quote(chain[0][0])]
+    changed = chain[-1][1] if chain else find_changed_by(hit, recall.hits)
+    before, after = split_change(last.turn.text, changed.statement if changed else "")
+    quotes = [Quote(last, after), *([Quote(last, before, "earlier")] if before and not changed else [])]
+    return quotes if is_sure else [*quotes, Quote(hit, state="earlier")]
 
 
-def find_changed_by(hit: Hit, hits: Iterable[Hit]) -> tuple[Hit, Outdated] | None:
-    """Return the message that a message most probably changed, and the statement in it."""
-    changed = [(one, part) for one in hits for part in one.outdated if part.by == hit.source]
-    return max(changed, key=lambda each: each[1].probability, default=None)
+def follow_changes(hit: Hit, recall: Recall) -> list[tuple[Hit, Outdated]]:
+    """Return the messages that changed one another, starting with the one that changed a message, each with what it
+    changed; after the first only probable ones."""
+    by_source, question = {one.source: one for one in recall.hits}, frozenset(recall.terms)
+    chain: list[tuple[Hit, Outdated]] = []
+    part = find_changed_part(hit, question)
+    while part is not None and part.by in by_source and (not chain or part.probability >= REPLACED):
+        chain.append((by_source[part.by], part))
+        part = find_changed_part(by_source[part.by], question)
+    return chain
+
+
+def find_changed_by(hit: Hit, hits: Iterable[Hit]) -> Outdated | None:
+    """Return the statement that a message most probably changed."""
+    changed = [part for one in hits for part in one.outdated if part.by == hit.source]
+    return max(changed, key=lambda part: part.probability, default=None)
 
 
 def select_earlier(ranked: Sequence[Ranked], best: Sequence[Hit], hits: Sequence[Hit]) -> list[Hit]:
     """Return what was so before: the best of the messages that were changed, if it is about as good as the best of all,
     or what the best message changed; or else the best."""
     near = [each.hit for each in ranked if each.total >= ranked[0].total - EARLIER]
-    changed = [hit for hit in near if any(part.probability >= REPLACED for part in hit.outdated)]
+    changed = [hit for hit in near if hit.outdated]
     if changed or not best:
         return changed[:1]
     found = find_changed_by(best[0], hits)
-    return [found[0]] if found else list(best)
+    return [hit for hit in hits if found in hit.outdated] or list(best)
 
 
 def find_changed_part(hit: Hit, question: frozenset[str]) -> Outdated | None:
@@ -227,11 +237,22 @@ def find_unanswered_keys(recall: Recall, books: Sequence[Rulebook]) -> list[str]
 def select_facts(hits: Iterable[MemoryHit], asks_past: bool) -> list[MemoryHit]:
     """Return the memories that answer by themselves: values of a requested key that has one value, open tasks, meanings
     of terms, and what was taught without a message. What a later message made outdated is no answer."""
-    asked = [hit for hit in hits if hit.is_asked or (hit.score >= MIN_FACT and not is_from_message(hit.memory))]
-    telling = [hit for hit in asked if is_answer(hit.memory)]
-    if asks_past:
-        return sorted(telling, key=lambda hit: hit.memory.valid_to is None)[:MAX_FACTS]
-    return [hit for hit in telling if not hit.is_outdated][:MAX_FACTS]
+    telling = [hit for hit in hits if is_answer(hit) and (asks_past or not hit.is_outdated)]
+    return sorted(telling, key=lambda hit: asks_past and hit.memory.valid_to is None)[:MAX_FACTS]
+
+
+def list_changed(recall: Recall, asks_past: bool) -> list[Hit]:
+    """Return the messages with values of the requested keys that a later message made outdated."""
+    changed = [hit for hit in recall.memories if hit.is_outdated and is_answer(hit) and not asks_past]
+    refs = {ref for hit in changed for ref in hit.memory.refs[:1]}
+    return [hit for hit in recall.hits if hit.source in refs and hit.outdated][:MAX_QUOTES]
+
+
+def is_answer(hit: MemoryHit) -> bool:
+    memory, is_told = hit.memory, is_from_message(hit.memory)
+    if is_told:
+        return hit.is_asked and (is_single(memory.kind, memory.key) or memory.kind == "todo")
+    return hit.is_asked or hit.score >= MIN_FACT
 
 
 def drop_other_values(ranked: Sequence[Ranked], memories: Iterable[MemoryHit]) -> list[Ranked]:
@@ -239,10 +260,6 @@ def drop_other_values(ranked: Sequence[Ranked], memories: Iterable[MemoryHit]) -
     work."""
     others = {ref for hit in memories if hit.memory.key in SINGLE_KEYS for ref in hit.memory.refs}
     return [each for each in ranked if each.hit.source not in others]
-
-
-def is_answer(memory: Memory) -> bool:
-    return is_single(memory.kind, memory.key) or memory.kind == "todo" or not is_from_message(memory)
 
 
 def is_from_message(memory: Memory) -> bool:
@@ -287,14 +304,25 @@ def weigh_words(recall: Recall) -> dict[str, float]:
     return {spelt.get(lexeme, lexeme): value for lexeme, value in recall.terms.items() if lexeme in own}
 
 
-def format_fact(hit: MemoryHit, words: Phrases) -> str:
-    memory = hit.memory
-    beside = [words.told_on.format(date=words.date(memory.valid_from), ref=find_source(memory))]
+def format_fact(hit: MemoryHit, recall: Recall, words: Phrases) -> str:
+    """Return a value, and the message that says so if it was recalled."""
+    memory, ref = hit.memory, find_source(hit.memory)
+    said = next((one for one in recall.hits if one.source == ref), None)
+    if said is None or words.is_verbatim(memory):
+        beside = [words.told_on.format(date=words.date(memory.valid_from), ref=ref)]
+    else:
+        text = excerpt_turn(said.turn.text, recall)
+        beside = [words.you_said.format(date=words.date(memory.valid_from), text=text, ref=ref)]
     if hit.tier == "project":
         beside = [f"{words.of_project} [{memory.ref}]"]
     if memory.valid_to:
         beside.append(words.until.format(date=words.date(memory.valid_to)))
     return f"{format_value(memory, words)} ({'; '.join(beside)})"
+
+
+def excerpt_turn(text: str, recall: Recall) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= QUOTE_CHARS else excerpt(plain, QUOTE_CHARS, recall.terms)
 
 
 def format_value(memory: Memory, words: Phrases) -> str:
@@ -310,11 +338,10 @@ def find_source(memory: Memory) -> str:
 
 
 def format_turn(quote: Quote, recall: Recall, words: Phrases, books: Sequence[Rulebook]) -> str:
-    """Return a turn as a quotation; of one that changed an earlier one, the part that says what holds now."""
+    """Return a turn, or the part of it that matters, as a quotation."""
     turn = quote.hit.turn
-    text = " ".join((cut_to_change(turn.text, quote.old) if quote.old else turn.text).split())
-    text = text if len(text) <= QUOTE_CHARS else excerpt(text, QUOTE_CHARS, recall.terms)
     template = words.earlier if quote.state == "earlier" else choose_template(turn, words, books)
+    text = excerpt_turn(quote.part or turn.text, recall)
     line = template.format(date=words.date(turn.at), text=text, ref=turn.ref, who=turn.speaker)
     return line + words.doubt if quote.state == "doubt" else line
 
@@ -351,14 +378,22 @@ def answer_profile(memories: Sequence[Memory], words: Phrases) -> ChatReply:
 def confirm_changes(message: Message, turn: Turn, known: Sequence[Memory], words: Phrases) -> ChatReply:
     """Return what a message taught or took back, according to the memories as they are now. `known` includes ended
     memories. Forgotten facts are named by their key only, so that the reply does not store them again."""
-    learned = [m for m in known if m.status in ("active", "pending") and turn.ref in m.refs]
-    taken = [m for m in known if m.status == "retracted" and m.reason == FORGOTTEN and m.valid_to == turn.at]
+    learned = [memory for memory in known if is_learned(memory, turn)]
+    taken = [memory for memory in known if is_taken_back(memory, turn)]
+    contested = [memory for memory in known if memory not in learned and is_contested(memory, message)]
     lines = [format_learned(memory, known, turn, words) for memory in learned]
     lines += [words.forgotten.format(key=words.key(memory.key)) for memory in taken]
     lines += describe_orders(message, bool(taken), words)
-    unchanged = [m for m in known if m.status == "active" and m not in learned and is_contested(m, message)]
-    lines += [words.stays.format(fact=words.brief(m), ref=find_source(m)) for m in unchanged]
-    return ChatReply("\n".join(lines) or words.kept, tuple(memory.ref for memory in [*learned, *unchanged]))
+    lines += [words.stays.format(fact=words.brief(memory), ref=find_source(memory)) for memory in contested]
+    return ChatReply("\n".join(lines) or words.kept, tuple(memory.ref for memory in [*learned, *contested]))
+
+
+def is_learned(memory: Memory, turn: Turn) -> bool:
+    return memory.status in ("active", "pending") and turn.ref in memory.refs
+
+
+def is_taken_back(memory: Memory, turn: Turn) -> bool:
+    return memory.status == "retracted" and memory.reason == FORGOTTEN and memory.valid_to == turn.at
 
 
 def describe_orders(message: Message, has_taken: bool, words: Phrases) -> list[str]:
@@ -379,7 +414,7 @@ def format_learned(memory: Memory, known: Sequence[Memory], turn: Turn, words: P
 def is_contested(memory: Memory, message: Message) -> bool:
     """Whether the message gave another value for the key, and the old one is still active."""
     keys = {classify_fact(fact)[1] for fact in message.read.facts}
-    return memory.key in keys and memory.key in SINGLE_KEYS
+    return memory.status == "active" and memory.key in keys and memory.key in SINGLE_KEYS
 
 
 def explain_reply(last: Turn | None, explanation: Explanation | None, words: Phrases) -> ChatReply:

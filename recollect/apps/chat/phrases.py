@@ -171,8 +171,8 @@ ENGLISH = Phrases(
         "Nothing was forgotten. To erase everything, use the command `recollect forget` or Privacy in the console. To"
         " forget one thing, name it: “Forget my birthday”."
     ),
-    earlier="Earlier, on {date}: “{text}” [{ref}]",
     doubt=" (maybe outdated: see the next message)",
+    earlier="Earlier, on {date}: “{text}” [{ref}]",
     no_longer="Your {key} has no current value. Earlier: {fact}",
     not_corrected="Saved, but nothing was corrected: it is not clear what {old} refers to. Please say it in full.",
     closed="Done: {task}.",
@@ -221,8 +221,8 @@ CHINESE = Phrases(
         "什么都没有忘掉：一句话不会删除全部内容。这要用 `recollect forget` 命令，或控制台里的 Privacy。"
         "你可以只说一件事，比如“忘掉我的生日”。"
     ),
-    earlier="以前，{date}：“{text}” [{ref}]",
     doubt="（可能已过时，见下一条）",
+    earlier="以前，{date}：“{text}” [{ref}]",
     no_longer="你现在的{key}我不知道了。变动之前：{fact}",
     not_corrected="这句话我留下了，但什么都没有更正：我不知道“{old}”指的是哪一条。请把整句话说完整。",
     closed="已完成：{task}。它不再是待办。",

@@ -5,7 +5,7 @@ of speaking, a place in the order, or nothing. Pure."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -50,6 +50,7 @@ ROLES = {
 TOKEN = re.compile("|".join(f"(?P<{role}>{pattern})" for role, pattern in ROLES.items()), re.IGNORECASE)
 SPEECH = ("talking", "asking", "telling", "any", "again")
 SEVERAL = re.compile(r"\b(?:questions|messages|things)\b|哪些", re.IGNORECASE)
+PARTS: tuple[Part, ...] = ("asking", "telling")
 SPEAKERS: tuple[Speaker, ...] = ("both", "user", "assistant")
 MOMENT_AGO = re.compile(r"\b(?:just now|(?:a (?:moment|minute|second)|moments|seconds) ago)\b", re.IGNORECASE)
 TELL_ME = re.compile(rf"(?:^|{POLITE_YOU.pattern})\W*(?:please )?(?:tell|remind) me\b(?! to\b)", re.IGNORECASE)
@@ -72,16 +73,24 @@ def read_window_question(text: str) -> WindowQuestion | None:
     plain = COURTESY.sub(" ", TELL_ME.sub(" what ", MOMENT_AGO.sub("just", text)))
     roles = [(str(token.lastgroup), token[0].lower()) for token in TOKEN.finditer(plain)]
     names = {role for role, _ in roles}
-    if re.search(r"\w", TOKEN.sub(" ", plain)) or names.isdisjoint(SPEECH):
+    speaker = find_speaker(roles)
+    if re.search(r"\w", TOKEN.sub(" ", plain)) or not is_about_speech(names, speaker):
         return None
-    speaker, has_place = find_speaker(roles), not names.isdisjoint(("place", "latest", "again"))
-    if not has_place and (speaker is None or "what" not in names):
-        return None
-    place = next((PLACES[word.removeprefix("第")] for role, word in roles if role == "place"), -1)
-    is_several = speaker == "both" or "talking" in names or SEVERAL.search(plain) is not None
-    part: Part = "asking" if "asking" in names else "telling" if "telling" in names else "any"
     default: Speaker = "assistant" if "again" in names else "user"
-    return WindowQuestion(speaker or default, part, None if is_several else place, "today" in names)
+    part: Part = next((part for part in PARTS if part in names), "any")
+    is_several = speaker == "both" or "talking" in names or SEVERAL.search(plain) is not None
+    return WindowQuestion(speaker or default, part, None if is_several else find_place(roles), "today" in names)
+
+
+def is_about_speech(names: Collection[str], speaker: Speaker | None) -> bool:
+    """Return whether words with these roles ask what was said, and by whom or where in the conversation."""
+    has_place = any(name in names for name in ("place", "latest", "again"))
+    return any(name in names for name in SPEECH) and (has_place or (speaker is not None and "what" in names))
+
+
+def find_place(roles: Sequence[tuple[str, str]]) -> int:
+    """Return which of the messages is meant, the last if no place is named."""
+    return next((PLACES[word.removeprefix("第")] for role, word in roles if role == "place"), -1)
 
 
 def find_speaker(roles: Sequence[tuple[str, str]]) -> Speaker | None:
