@@ -241,11 +241,18 @@ def find_names(tokens: Sequence[Token], stems: Phrase, index: SchemaIndex) -> di
 
 
 def drop_keys(found: Mapping[Target, float], index: SchemaIndex) -> dict[Target, float]:
-    """Return the targets without the keys that refer to rows of the same name: "region" is the region."""
-    best = max((score for target, score in found.items() if target.kind == "entity"), default=0.0)
+    """Return the targets without what the name of rows says less well: keys that refer to rows of that name ("region"
+    is the region), and their own columns ("pets" are no pet names)."""
+    rows = {target.table: score for target, score in found.items() if target.kind == "entity"}
+    best = max(rows.values(), default=0.0)
     return {
-        target: score for target, score in found.items() if score > best or index.column_of(target).role != "foreign"
-    }
+        target: score for target, score in found.items()
+        if score > best or (index.column_of(target).role != "foreign" and not is_own_column(target, score, rows))
+    }  # fmt: skip
+
+
+def is_own_column(target: Target, score: float, rows: Mapping[str, float]) -> bool:
+    return target.kind == "column" and score <= CLEAR and rows.get(target.table, 0.0) >= GOOD
 
 
 def can_be_shortened(token: Token) -> bool:
