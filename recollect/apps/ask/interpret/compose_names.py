@@ -359,21 +359,24 @@ def read_plain(name: Name) -> Iterator[State]:
 
 def sum_measure(name: Name) -> Iterator[State]:
     """A measure that is named loosely ("sales") is summed, or stands for the rows of its table."""
-    state, link = name.state, name.link
+    state = name.state
     if not name.is_measure:
         return
-    is_exact = link.score >= 1 and not name.is_expression
+    is_exact = name.link.score >= 1 and not name.is_expression
     # "Sale amount", "units sold" and "how many units did we sell" have one figure, not two.
     is_second = not state.junction and any(fact.kind == "metric" for fact in state.facts)
-    extra = [*name.place, *([("second_figure", 1.0)] if is_second else [])]
-    aggregate = link.target.aggregate or "sum"
-    summed = name.fact("metric", aggregate, in_where=state.in_where, op="column" if is_exact else "")
-    yield name.move(summed, *extra, **name.opened)
-    if state.entity and link.target.table != state.entity and not is_exact:
-        # "tracks that were never sold": a verb that stands for rows of another table, and names no figure
-        is_named = any(feature == "named_figure" for feature, _ in name.features)
-        exists = name.fact("exists", target=name.rows, is_negated=bool(state.negates))
-        yield name.move(exists, ("named_figure", -1.0 if is_named else 0.0), negates=0)
+    aggregate, op = name.link.target.aggregate or "sum", "column" if is_exact else ""
+    summed = name.fact("metric", aggregate, in_where=state.in_where, op=op)
+    yield name.move(summed, *name.place, ("second_figure", float(is_second)), **name.opened)
+    if state.entity and name.link.target.table != state.entity and not is_exact:
+        yield require_rows(name)
+
+
+def require_rows(name: Name) -> State:
+    """`tracks that were never sold`: a verb that stands for rows of another table, and names no figure."""
+    is_named = any(feature == "named_figure" for feature, _ in name.features)
+    exists = name.fact("exists", target=name.rows, is_negated=bool(name.state.negates))
+    return name.move(exists, ("named_figure", -1.0 if is_named else 0.0), negates=0)
 
 
 def show_column(name: Name) -> Iterator[State]:

@@ -190,11 +190,10 @@ def on_missing(state: State, link: Link, value: str, linked: Linked) -> Changes:
 
 def on_grain(state: State, link: Link, value: str, linked: Linked) -> Changes:
     """A bare "month" or "year" only groups after "by", "each" or a superlative."""
-    is_bare = link.end - link.start == 1 and linked.tokens[link.start].lower in BARE_GRAINS
+    words = [token.lower for token in linked.tokens[link.start : link.end]]
     is_expected = state.groups or state.superlative or state.counts or is_coordinated(state)
-    if is_expected or not is_bare:
-        said = "".join(token.lower for token in linked.tokens[link.start : link.end])
-        names_unit = value != "month" or "month" in said or "月" in said
+    if is_expected or len(words) > 1 or words[0] not in BARE_GRAINS:
+        names_unit = value != "month" or "month" in "".join(words) or "月" in words
         grain = value if names_unit else linked.vocabulary.grain or value
         yield {"fact": Fact("grain", link.start, text=grain, op="" if names_unit else "trend"), "groups": False}
 

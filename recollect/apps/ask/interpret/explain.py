@@ -25,6 +25,8 @@ TITLES: Mapping[str, Mapping[str, str]] = {
 ENGLISH = TITLES["en"]
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
           "December")  # fmt: skip
+# Titles of the first row, by whether it is ordered by a date and whether the order is descending.
+FIRST = {(True, True): "latest", (True, False): "earliest", (False, True): "highest", (False, False): "lowest"}
 BARE = frozenset(("name", "title", "id", "code", "type", "status", "date", "total", "amount", "number", "description"))
 
 
@@ -100,14 +102,8 @@ def ranked_words(frame: Frame, wording: Wording) -> str:
     what = wording.join(groups) if groups else list_words(frame, wording)
     is_moment = order.of is not None and wording.index.column_of(order.of).role == "moment"
     if count == 1:
-        key = (
-            ("latest" if order.is_descending else "earliest")
-            if is_moment
-            else "highest"
-            if order.is_descending
-            else "lowest"
-        )
-        return wording.say(key, singular(what) if wording.language == "en" and not frame.columns else what, by)
+        what = singular(what) if wording.language == "en" and not frame.columns else what
+        return wording.say(FIRST[is_moment, order.is_descending], what, by)
     what = plural(what) if wording.language == "en" and len(groups) == 1 else what
     return wording.say("top" if order.is_descending else "bottom", str(count), what, by)
 

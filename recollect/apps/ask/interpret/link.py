@@ -260,11 +260,18 @@ def find_names(tokens: Sequence[Token], stems: Phrase, index: SchemaIndex) -> di
 
 
 def drop_keys(found: Mapping[Target, float], index: SchemaIndex) -> dict[Target, float]:
-    """Return the targets without the keys that refer to rows of the same name: "region" is the region."""
-    best = max((score for target, score in found.items() if target.kind == "entity"), default=0.0)
+    """Return the targets without what the name of rows says less well: keys that refer to rows of that name ("region"
+    is the region), and their own columns ("pets" are no pet names)."""
+    rows = {target.table: score for target, score in found.items() if target.kind == "entity"}
+    best = max(rows.values(), default=0.0)
     return {
-        target: score for target, score in found.items() if score > best or index.column_of(target).role != "foreign"
-    }
+        target: score for target, score in found.items()
+        if score > best or (index.column_of(target).role != "foreign" and not is_own_column(target, score, rows))
+    }  # fmt: skip
+
+
+def is_own_column(target: Target, score: float, rows: Mapping[str, float]) -> bool:
+    return target.kind == "column" and score <= CLEAR and rows.get(target.table, 0.0) >= GOOD
 
 
 def can_be_shortened(token: Token) -> bool:
@@ -316,18 +323,16 @@ def link_values(tokens: Sequence[Token], index: SchemaIndex, values: ValueIndex)
 
 def link_words_of_values(tokens: Sequence[Token], found: Sequence[Link], values: ValueIndex) -> Iterator[Link]:
     """Link a word that nothing explains to the values that end with it: "croissants" to "Butter Croissant"."""
-    named = [link for link in found if link.kind in NAMING]
-    explained = {at for link in named for at in range(link.start, link.end)}
+    explained = {at for link in found if link.kind in NAMING for at in range(link.start, link.end)}
     for at, token in enumerate(tokens):
-        if at in explained or is_operator(token) or len(token.lower) < PREFIX - 1:
-            continue
-        for (table, column), same in values.last.get(token.stem, {}).items():
+        is_word = at not in explained and len(token.lower) >= PREFIX - 1 and not is_operator(token)
+        for (table, column), same in values.last.get(token.stem, {}).items() if is_word else ():
             start, named = find_first_word(tokens, at, same)
             if len(named) <= MOST_SPELLINGS:
                 score = WORD_OF_VALUE + (0.1 if token.is_capital else 0.0) + (0.1 if start < at else 0.0)
                 spellings = tuple(dict.fromkeys(named))
-                yield Link(start, at + 1, "value", score, target=Target("column", table, column), value=named[0],
-                           spellings=spellings)  # fmt: skip
+                target = Target("column", table, column)
+                yield Link(start, at + 1, "value", score, target=target, value=named[0], spellings=spellings)
 
 
 def find_first_word(tokens: Sequence[Token], at: int, values: Sequence[str]) -> tuple[int, Sequence[str]]:
@@ -391,12 +396,10 @@ def link_operators(tokens: Sequence[Token], index: SchemaIndex) -> Iterator[Link
         for operator in find_operators(tokens[start:end]):
             if operator.kind != "glue" or end > start + 1:
                 yield Link(start, end, "operator", operator=operator)
-            if operator.kind in RANKING and [each.lower for each in tokens[end : end + 1]] == ["first"]:
+            if operator.kind in RANKING and end < len(tokens) and tokens[end].lower == "first":
                 # "Biggest first", "oldest first"
                 yield Link(start, end + 1, "operator", operator=Operator("order", operator.value))
-        for concept in concepts.get(stems, ()):
-            if concept in index.roles:
-                yield Link(start, end, "role", value=concept)
+        yield from (Link(start, end, "role", value=each) for each in concepts.get(stems, frozenset()) & index.roles)
 
 
 def without_contained(links: Sequence[Link]) -> list[Link]:

@@ -94,7 +94,6 @@ WEIGHTS: Mapping[str, float] = {
     "aggregate_grouped_by_entity": -0.2,
     "both_matched": 3.0,
     "both_unasked": -2.5,
-    "contradiction": -4.0,
     "year_column": 0.4,
     "parallel_guessed": -0.6,
     "definition_missed": -6.0,

@@ -56,14 +56,13 @@ def is_factor(measure: Measure, index: SchemaIndex) -> bool:
 
 def rate_names(measure: Measure) -> float:
     """Return how well the names of a measure say that it is an amount that comes in."""
-    known, parts = (
-        load_concepts(),
-        [word for name in measure.names for part in name.split() for word in split_name(part)],
-    )
+    parts = [word for name in measure.names for part in name.split() for word in split_name(part)]
     words = [stem_word(word) for word in parts if not word.endswith("ing")]  # a rating is no rate
-    concepts = {concept for word in words for concept in known.get((word,), ())}
-    rating = max((RATINGS[each] for each in concepts if each in RATINGS), default=0.0)
-    is_outgoing = not NOT_INCOME.isdisjoint(words) or (rating == RATINGS["price"] and "cost" in words)
+    concepts = {concept for word in words for concept in load_concepts().get((word,), ())}
+    rating = max((RATINGS[each] for each in concepts & set(RATINGS)), default=0.0)
+    paid = split_name(measure.expression)
+    is_cost = "cost" in paid and "price" not in paid and (rating == RATINGS["price"] or "*" in measure.expression)
+    is_outgoing = not NOT_INCOME.isdisjoint(words) or is_cost
     return min(rating or OUTGOING, OUTGOING) if is_outgoing else rating
 
 

@@ -195,16 +195,14 @@ def mention_variants(frame: Frame, work: Work) -> Iterator[Variant]:
     if parents and base == frame.subject and not frame.metrics:
         # "Appointments with pet and vet": every row has one, so it is shown.
         shown = (*(frame.columns or row_refs(base, work.index)), *parents)
-        yield (
-            replace(frame, columns=shown),
-            [("parent_shown", 1.0), ("table_unused", float(len(unused) - len(parents)))],
-        )
+        missed = float(len(unused) - len(parents))
+        yield replace(frame, columns=shown), [("parent_shown", 1.0), ("table_unused", missed)]
     if reached:
         existence = tuple(Existence(each.table, via=each.via) for each in reached.values())
-        below = sum(not joins.belongs(base, each.table, each.via) for each in reached.values())
-        missed = len({each.table for each in unused}) - len(reached)
-        features = [("existence_of_mention", float(below)), ("existence_of_parent", float(len(reached) - below))]
-        yield replace(frame, existence=(*frame.existence, *existence)), [*features, ("table_unused", float(missed))]
+        above = sum(joins.belongs(base, each.table, each.via) for each in reached.values())
+        missed = float(len({each.table for each in unused}) - len(reached))
+        features = [("existence_of_mention", float(len(reached) - above)), ("existence_of_parent", float(above))]
+        yield replace(frame, existence=(*frame.existence, *existence)), [*features, ("table_unused", missed)]
     yield frame, [("table_unused", float(len(unused)))]
 
 
@@ -279,12 +277,16 @@ def shows_label(frame: Frame, base: str, work: Work) -> bool:
 
 def is_grouped_by_row(frame: Frame, base: str, work: Work) -> bool:
     """Whether the figure is one of each single row, or counts the one row that it belongs to."""
-    info, joins = work.index.tables[base], work.index.joins
+    info = work.index.tables[base]
     names = ("", *info.label, *info.key) if len(info.key) == 1 else ("",)
     rows = [each.of for each in frame.groups if not each.grain]
+    is_single = any(ref.table == base and ref.column in names for ref in rows)
+    return bool(frame.metrics) and (is_single or counts_parents(frame, rows, work.index))
+
+
+def counts_parents(frame: Frame, rows: Sequence[Ref], index: SchemaIndex) -> bool:
     above = [each.of.table for each in frame.metrics if each.aggregate == "count"]
-    counts_one = any(joins.is_below(ref.table, table) for ref in rows if not ref.column for table in above)
-    return bool(frame.metrics) and (counts_one or any(ref.table == base and ref.column in names for ref in rows))
+    return any(index.joins.is_below(ref.table, table) for ref in rows if not ref.column for table in above)
 
 
 def count_fan_outs(frame: Frame, base: str, work: Work) -> int:

@@ -57,6 +57,29 @@ def test_quarters_share_the_only_year(shop: Shop) -> None:
     assert [start for start, _ in period.ranges] == ["2024-01-01", "2024-07-01"]
 
 
+def test_table_before_its_column_is_one_name(shop: Shop) -> None:
+    assert shop.rows("average unit price by product category") == [("Office", 51.0), ("Sport", 10.0)]
+
+
+def test_count_and_amount_are_two_figures(shop: Shop) -> None:
+    assert shop.rows("orders by status, count and amount") == [("open", 1, 100.0), ("paid", 3, 220.0)]
+
+
+def test_extreme_first_orders_and_limits_nothing(shop: Shop) -> None:
+    frame = shop.best("total amount by status, smallest first").frame
+    assert (frame.order[0].is_descending, frame.limit) == (False, None)
+
+
+def test_month_before_counts_from_the_period_named_first(shop: Shop) -> None:
+    [period] = shop.best("compare the total amount of orders last month with the month before").frame.periods
+    assert [start for start, _ in period.ranges] == ["2025-05-01", "2025-04-01"]
+
+
+def test_no_choice_leaves_out_a_negation(shop: Shop) -> None:
+    ordered = [each for each in shop.ask("customers without orders in 2025").candidates if not each.unexplained]
+    assert all("Ada" not in names(shop.run(each.sql)) for each in ordered)
+
+
 def test_count_condition_on_related_rows(shop: Shop) -> None:
     assert names(shop.rows("Which customers have at least 2 orders?")) == {"Ada"}
 
