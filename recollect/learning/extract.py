@@ -24,7 +24,7 @@ from recollect.learning.gates import (
     is_term,
 )
 from recollect.learning.rulebook import Order, Rule, Rulebook, compile_pattern
-from recollect.learning.worth import Statement, Worth, judge_statement, list_statements
+from recollect.learning.worth import Statement, Worth, join_parts, judge_statement, list_runs
 from recollect.recall.sentences import sentences
 from recollect.recall.word_lists import FIRST_PERSON
 from recollect.values.memory import DEFINES, Category, Command, Extraction, Fact, Rejection, Span
@@ -163,10 +163,12 @@ SHORT_CORRECTION = 40  # characters of "No, that's wrong.", which speaks of the 
 TOLD = 0.95  # confidence of what the user told to remember
 NOTE_IMPORTANCE = 0.6
 STATED = "statement"  # the rule of what is kept as it was said
-WORTHY = 0.75  # probability from which a statement is kept
+WORTHY = 0.7  # probability from which a statement is kept
+WORTHY_PART = 0.5  # and from which its parts are memories of their own
 BY_TOPIC = ("instruction", "preference")  # kinds of statements that have topics
 FIRST_WORDS = 3  # of a part of a sentence, in which its subject stands
-SURE_KIND = 0.5  # of its kind, from which it is more than a fact
+ADDRESSED = ("constraint", "instruction", "decision", "todo")  # kinds that chatter seldom has, without saying so
+SURE_KIND = 0.5  # from which a statement is of these
 STATED_IMPORTANCE, STANDING_IMPORTANCE = 0.4, 0.6
 SHORTEST_STATEMENT, LONGEST_STATEMENT = 4, 300  # characters
 APOSTROPHES = str.maketrans("’‘＇", "'''")
@@ -263,12 +265,14 @@ class TurnReader:
         if any(compile_pattern(swap).match(self.text[slice(*span)]) for swap in book.swaps):
             return
         clauses = gate_clauses(self.text[slice(*span)], book)
-        for statement in list_statements(clauses, span[0], [fact.span for fact in self.facts]):
+        for run in list_runs(clauses, span[0], [fact.span for fact in self.facts]):
+            statement = join_parts(run)
             if statement.span[0] > span[0] and not begins_anew(self.text[slice(*statement.span)]):
                 continue  # the rest of a sentence that was closed or taken up to here
-            made = keep_statement(self.text, self.said, statement, book)
-            if made is not None:
-                self.facts.append(made)
+            if judge_statement(self.text, statement).probability >= WORTHY:
+                parts = split_run(self.text, run)
+                kept = filter(None, (keep_statement(self.text, self.said, part, book) for part in parts))
+                self.facts += (task for fact in kept for task in split_tasks(fact))
 
     def rules_of(self, book: Rulebook) -> Sequence[Rule]:
         if book.language not in self.likely:
@@ -285,12 +289,29 @@ class TurnReader:
         return Extraction([fact for fact in kept if fact in first], rejected, self.commands)
 
 
+def split_run(text: str, run: Sequence[Statement]) -> list[Statement]:
+    """Return the parts of a statement that say something each: one begins at a clause with a subject of its own if
+    what is before it and what is after it are worth keeping without each other."""
+    parts: list[Statement] = []
+    for clause in run:
+        if parts and not (
+            begins_anew(text[slice(*clause.span)]) and is_part(text, parts[-1]) and is_part(text, clause)
+        ):
+            clause = join_parts((parts.pop(), clause))
+        parts.append(clause)
+    return parts
+
+
+def is_part(text: str, statement: Statement) -> bool:
+    return judge_statement(text, statement).probability >= WORTHY_PART
+
+
 def keep_statement(text: str, said: str, statement: Statement, book: Rulebook) -> Fact | None:
-    """Return a statement as a fact in the user's own words; None if it is not worth keeping."""
-    worth = judge_statement(text, statement)
+    """Return a statement as a fact in the user's own words; None if it is too short or too long to be one."""
     start, end = trim_value(text, statement.span, book)
-    if worth.probability < WORTHY or not SHORTEST_STATEMENT <= end - start <= LONGEST_STATEMENT:
+    if not SHORTEST_STATEMENT <= end - start <= LONGEST_STATEMENT:
         return None
+    worth = judge_statement(text, statement)
     category, key = name_statement(worth, said[start:end], book)
     return Fact(
         category=category,
@@ -312,7 +333,7 @@ def begins_anew(part: str) -> bool:
 def name_statement(worth: Worth, said: str, book: Rulebook) -> tuple[Category, str]:
     """Return category and key of a statement: the key is its topic, or the category. One about a term is known by the
     term, if that is in quotation marks."""
-    if worth.kind_probability < SURE_KIND:
+    if worth.kind in ADDRESSED and worth.kind_probability < SURE_KIND:
         return "fact", "fact"
     if worth.kind in DEFINES:
         term = next((found[0][1:-1] for found in QUOTATION.finditer(said) if is_term(found[0][1:-1])), "").casefold()
