@@ -163,8 +163,7 @@ SHORT_CORRECTION = 40  # characters of "No, that's wrong.", which speaks of the 
 TOLD = 0.95  # confidence of what the user told to remember
 NOTE_IMPORTANCE = 0.6
 STATED = "statement"  # the rule of what is kept as it was said
-WORTHY = 0.7  # probability from which a statement is kept
-WORTHY_PART = 0.5  # and from which its parts are memories of their own
+WORTHY = 0.8  # probability from which a statement is kept
 BY_TOPIC = ("instruction", "preference")  # kinds of statements that have topics
 FIRST_WORDS = 3  # of a part of a sentence, in which its subject stands
 ADDRESSED = ("constraint", "instruction", "decision", "todo")  # kinds that chatter seldom has, without saying so
@@ -269,7 +268,7 @@ class TurnReader:
             statement = join_parts(run)
             if statement.span[0] > span[0] and not begins_anew(self.text[slice(*statement.span)]):
                 continue  # the rest of a sentence that was closed or taken up to here
-            if judge_statement(self.text, statement).probability >= WORTHY:
+            if is_worthy(self.text, statement):
                 parts = split_run(self.text, run)
                 kept = filter(None, (keep_statement(self.text, self.said, part, book) for part in parts))
                 self.facts += (task for fact in kept for task in split_tasks(fact))
@@ -295,15 +294,15 @@ def split_run(text: str, run: Sequence[Statement]) -> list[Statement]:
     parts: list[Statement] = []
     for clause in run:
         if parts and not (
-            begins_anew(text[slice(*clause.span)]) and is_part(text, parts[-1]) and is_part(text, clause)
+            begins_anew(text[slice(*clause.span)]) and is_worthy(text, parts[-1]) and is_worthy(text, clause)
         ):
             clause = join_parts((parts.pop(), clause))
         parts.append(clause)
     return parts
 
 
-def is_part(text: str, statement: Statement) -> bool:
-    return judge_statement(text, statement).probability >= WORTHY_PART
+def is_worthy(text: str, statement: Statement) -> bool:
+    return judge_statement(text, statement).probability >= WORTHY
 
 
 def keep_statement(text: str, said: str, statement: Statement, book: Rulebook) -> Fact | None:
