@@ -146,13 +146,14 @@ def name_fact(rule: Rule, match: re.Match[str], value: str, book: Rulebook) -> t
     if "key" in groups:
         return book.aliases[" ".join(groups["key"].split())]
     if rule.by_topic:
-        return rule.category, find_topic(value, book) or rule.key
+        return rule.category, find_topic(value, rule.category, book) or rule.key
     return rule.category, rule.key.format(**groups) if "{" in rule.key else rule.key
 
 
-def find_topic(value: str, book: Rulebook) -> str:
-    """Return the key of what a value is about, or "" if it has none of its own."""
-    return next((key for key, pattern in book.topics.items() if compile_pattern(pattern).search(value)), "")
+def find_topic(value: str, category: str, book: Rulebook) -> str:
+    """Return the key of what a value of a category is about, or "" if it has none of its own."""
+    topics = book.topics.get(category, {})
+    return next((key for key, pattern in topics.items() if compile_pattern(pattern).search(value)), "")
 
 
 MOST_FACTS = 6
@@ -163,8 +164,9 @@ SHORT_CORRECTION = 40  # characters of "No, that's wrong.", which speaks of the 
 TOLD = 0.95  # confidence of what the user told to remember
 NOTE_IMPORTANCE = 0.6
 STATED = "statement"  # the rule of what is kept as it was said
-WORTHY = 0.8  # probability from which a statement is kept
-BY_TOPIC = ("instruction", "preference")  # kinds of statements that have topics
+WORTHY = 0.75  # probability from which a statement is kept
+WORTHY_BINDING = 0.4  # and one about an allergy or the like: to miss it does harm
+DESCRIPTIVE = ("identity", "preference", "constraint", "fact")  # kinds between which the topic decides
 FIRST_WORDS = 3  # of a part of a sentence, in which its subject stands
 ADDRESSED = ("constraint", "instruction", "decision", "todo")  # kinds that chatter seldom has, without saying so
 SURE_KIND = 0.5  # from which a statement is of these
@@ -244,7 +246,9 @@ class TurnReader:
             return
         found = len(self.facts)
         self.learn(span, book, corrects=False)
-        learned = self.facts[found:] or [Fact("fact", "note", told, TOLD, NOTE_IMPORTANCE, span, rule="note")]
+        category, key = find_home(told, "fact", book)
+        note = Fact(category, "note" if key == category else key, told, TOLD, NOTE_IMPORTANCE, span, rule="note")
+        learned = self.facts[found:] or [note]
         self.facts[found:] = [mark_explicit(fact) for fact in learned]
 
     def learn(self, span: Span, book: Rulebook, corrects: bool) -> None:
@@ -268,8 +272,8 @@ class TurnReader:
             statement = join_parts(run)
             if statement.span[0] > span[0] and not begins_anew(self.text[slice(*statement.span)]):
                 continue  # the rest of a sentence that was closed or taken up to here
-            if is_worthy(self.text, statement):
-                parts = split_run(self.text, run)
+            if is_worthy(self.text, statement, book):
+                parts = split_run(self.text, run, book)
                 kept = filter(None, (keep_statement(self.text, self.said, part, book) for part in parts))
                 self.facts += (task for fact in kept for task in split_tasks(fact))
 
@@ -288,21 +292,21 @@ class TurnReader:
         return Extraction([fact for fact in kept if fact in first], rejected, self.commands)
 
 
-def split_run(text: str, run: Sequence[Statement]) -> list[Statement]:
+def split_run(text: str, run: Sequence[Statement], book: Rulebook) -> list[Statement]:
     """Return the parts of a statement that say something each: one begins at a clause with a subject of its own if
     what is before it and what is after it are worth keeping without each other."""
     parts: list[Statement] = []
     for clause in run:
-        if parts and not (
-            begins_anew(text[slice(*clause.span)]) and is_worthy(text, parts[-1]) and is_worthy(text, clause)
-        ):
+        is_new = parts and begins_anew(text[slice(*clause.span)]) and is_worthy(text, parts[-1], book)
+        if parts and not (is_new and is_worthy(text, clause, book)):
             clause = join_parts((parts.pop(), clause))
         parts.append(clause)
     return parts
 
 
-def is_worthy(text: str, statement: Statement) -> bool:
-    return judge_statement(text, statement).probability >= WORTHY
+def is_worthy(text: str, statement: Statement, book: Rulebook) -> bool:
+    is_binding = find_topic(text[slice(*statement.span)], "constraint", book)
+    return judge_statement(text, statement).probability >= (WORTHY_BINDING if is_binding else WORTHY)
 
 
 def keep_statement(text: str, said: str, statement: Statement, book: Rulebook) -> Fact | None:
@@ -312,12 +316,15 @@ def keep_statement(text: str, said: str, statement: Statement, book: Rulebook) -
         return None
     worth = judge_statement(text, statement)
     category, key = name_statement(worth, said[start:end], book)
+    is_standing = category == "instruction" or key in book.topics["constraint"]
     return Fact(
         category=category,
         key=key,
         value=said[start:end],
         confidence=round(worth.probability, 2),
-        importance=STANDING_IMPORTANCE if category == "instruction" else STATED_IMPORTANCE,
+        importance=STANDING_IMPORTANCE
+        if category == "instruction" or key in book.topics["constraint"]
+        else STATED_IMPORTANCE,
         span=(start, end),
         rule=STATED,
     )
@@ -332,13 +339,20 @@ def begins_anew(part: str) -> bool:
 def name_statement(worth: Worth, said: str, book: Rulebook) -> tuple[Category, str]:
     """Return category and key of a statement: the key is its topic, or the category. One about a term is known by the
     term, if that is in quotation marks."""
-    if worth.kind in ADDRESSED and worth.kind_probability < SURE_KIND:
-        return "fact", "fact"
     if worth.kind in DEFINES:
         term = next((found[0][1:-1] for found in QUOTATION.finditer(said) if is_term(found[0][1:-1])), "").casefold()
         category: Category = "instruction" if worth.kind == "terminology" else "fact"
         return (category, f"definition:{term}") if term else ("fact", "fact")
-    return cast(Category, worth.kind), (worth.kind in BY_TOPIC and find_topic(said, book)) or worth.kind
+    is_sure = worth.kind not in ADDRESSED or worth.kind_probability >= SURE_KIND
+    kind = cast(Category, worth.kind if is_sure else "fact")
+    return find_home(said, kind, book)
+
+
+def find_home(said: str, kind: Category, book: Rulebook) -> tuple[Category, str]:
+    """Return the category and key of what a statement of a kind is about: the kind itself if it has no topic."""
+    homes: Sequence[Category] = ("fact", kind, "constraint", "identity") if kind in DESCRIPTIVE else (kind,)
+    named = ((home, find_topic(said, home, book)) for home in homes)
+    return next((found for found in named if found[1]), (kind, kind))
 
 
 def mark_explicit(fact: Fact) -> Fact:

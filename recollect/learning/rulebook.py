@@ -15,6 +15,16 @@ from typing import Any, Literal
 
 from recollect.values.memory import Category, Verb
 
+# How important what a rule finds is, if it does not say so itself.
+IMPORTANCE: Mapping[Category, float] = {
+    "constraint": 0.85,
+    "instruction": 0.75,
+    "identity": 0.65,
+    "todo": 0.65,
+    "decision": 0.65,
+    "fact": 0.55,
+    "preference": 0.5,
+}
 Reach = Literal["text", "sentence", "rest", "clause"]
 MACRO = re.compile(r"\{([a-z_]+)\}")
 
@@ -28,8 +38,8 @@ class Rule:
     key: str
     pattern: str
     words: Sequence[str]
-    confidence: float
     importance: float
+    confidence: float = 0.9
     corrects: bool = False
     by_topic: bool = False
     despite: frozenset[str] = frozenset()
@@ -91,13 +101,14 @@ class Rulebook:
     swaps: Sequence[str]  # corrections that name nothing but the new `value` and the `old` one
     cues: Mapping[str, str]  # what says that a statement ends, changes, corrects or adds to what was said before
     aliases: Mapping[str, tuple[Category, str]] = field(default_factory=dict)  # word -> category and canonical key
-    topics: Mapping[str, str] = field(default_factory=dict)  # key -> pattern of values that belong to it
+    topics: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # category -> key -> pattern of its values
     asked: Mapping[str, str] = field(default_factory=dict)  # key -> pattern of questions that ask for it
 
     @property
     def vocabulary(self) -> frozenset[str]:
         """The words that keys are called by."""
-        keys = {*self.aliases, *self.asked, *(rule.key for rule in self.rules)}
+        topics = (key for keys in self.topics.values() for key in keys)
+        keys = {*self.aliases, *self.asked, *topics, *(rule.key for rule in self.rules)}
         return frozenset(key for key in keys if key.isalpha())
 
 
@@ -124,13 +135,19 @@ def read_rulebook(table: Mapping[str, Any]) -> Rulebook:
         script=table["script"],
         clause=expand_macros(table["clause"], macros),
         abbreviations=frozenset(table["abbreviations"]),
-        rules=[Rule(**read_entry(entry, macros)) for entry in table["rule"]],
+        rules=[
+            Rule(**{"importance": IMPORTANCE[entry["category"]], **read_entry(entry, macros)})
+            for entry in table["rule"]
+        ],
         gates=[Gate(**read_entry(entry, macros)) for entry in table["gate"]],
         orders=[Order(**read_entry(entry, macros)) for entry in table["order"]],
         injected=expand_macros(table["injected"], macros),
         correction=expand_macros(table["correction"], macros),
         aliases=aliases,
-        topics={key: expand_macros(pattern, macros) for key, pattern in table["topics"].items()},
+        topics={
+            category: {key: expand_macros(pattern, macros) for key, pattern in keys.items()}
+            for category, keys in table["topics"].items()
+        },
         asked=table["asked"],
         cues={cue: expand_macros(pattern, macros) for cue, pattern in table["cues"].items()},
         **value,
