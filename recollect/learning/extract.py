@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import dropwhile
 from typing import cast
 
 from recollect.learning.gates import (
@@ -26,9 +27,7 @@ from recollect.learning.gates import (
 from recollect.learning.rulebook import Order, Rule, Rulebook, compile_pattern
 from recollect.learning.worth import Statement, Worth, join_parts, judge_statement, list_runs
 from recollect.recall.sentences import sentences
-from recollect.recall.word_lists import FIRST_PERSON
 from recollect.values.memory import DEFINES, Category, Command, Extraction, Fact, Rejection, Span
-from recollect.values.text import is_cjk
 
 HEDGED = 0.7  # what "I think" leaves of the confidence
 AFFIRMED = ("identity", "preference", "fact")  # elsewhere a negation is the point: "never use emojis"
@@ -167,7 +166,6 @@ STATED = "statement"  # the rule of what is kept as it was said
 WORTHY = 0.75  # probability from which a statement is kept
 WORTHY_BINDING = 0.4  # and one about an allergy or the like: to miss it does harm
 DESCRIPTIVE = ("identity", "preference", "constraint", "fact")  # kinds between which the topic decides
-FIRST_WORDS = 3  # of a part of a sentence, in which its subject stands
 ADDRESSED = ("constraint", "instruction", "decision", "todo")  # kinds that chatter seldom has, without saying so
 SURE_KIND = 0.5  # from which a statement is of these
 STATED_IMPORTANCE, STANDING_IMPORTANCE = 0.4, 0.6
@@ -269,8 +267,11 @@ class TurnReader:
             return
         clauses = gate_clauses(self.text[slice(*span)], book)
         for run in list_runs(clauses, span[0], [fact.span for fact in self.facts]):
+            run = list(dropwhile(lambda clause: is_pointing(self.text, clause, book), run))
+            if not run:
+                continue
             statement = join_parts(run)
-            if statement.span[0] > span[0] and not begins_anew(self.text[slice(*statement.span)]):
+            if statement.span[0] > span[0] and not begins_anew(self.text, statement, book):
                 continue  # the rest of a sentence that was closed or taken up to here
             if is_worthy(self.text, statement, book):
                 parts = split_run(self.text, run, book)
@@ -297,7 +298,7 @@ def split_run(text: str, run: Sequence[Statement], book: Rulebook) -> list[State
     what is before it and what is after it are worth keeping without each other."""
     parts: list[Statement] = []
     for clause in run:
-        is_new = parts and begins_anew(text[slice(*clause.span)]) and is_worthy(text, parts[-1], book)
+        is_new = parts and begins_anew(text, clause, book) and is_worthy(text, parts[-1], book)
         if parts and not (is_new and is_worthy(text, clause, book)):
             clause = join_parts((parts.pop(), clause))
         parts.append(clause)
@@ -322,18 +323,19 @@ def keep_statement(text: str, said: str, statement: Statement, book: Rulebook) -
         key=key,
         value=said[start:end],
         confidence=round(worth.probability, 2),
-        importance=STANDING_IMPORTANCE
-        if category == "instruction" or key in book.topics["constraint"]
-        else STATED_IMPORTANCE,
+        importance=STANDING_IMPORTANCE if is_standing else STATED_IMPORTANCE,
         span=(start, end),
         rule=STATED,
     )
 
 
-def begins_anew(part: str) -> bool:
-    """Return whether a part of a sentence has a subject of its own: the user, or what is theirs, soon after it begins.
-    Chinese often leaves it out."""
-    return is_cjk(part) or FIRST_PERSON.search(" ".join(part.split()[:FIRST_WORDS])) is not None
+def begins_anew(text: str, part: Statement, book: Rulebook) -> bool:
+    """Return whether a part of a sentence has a subject of its own."""
+    return compile_pattern(book.subject).match(text[slice(*part.span)]) is not None
+
+
+def is_pointing(text: str, clause: Statement, book: Rulebook) -> bool:
+    return compile_pattern(book.pointing).match(text[slice(*clause.span)]) is not None
 
 
 def name_statement(worth: Worth, said: str, book: Rulebook) -> tuple[Category, str]:

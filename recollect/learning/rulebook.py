@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from recollect.values.memory import Category, Verb
 
-# How important what a rule finds is, if it does not say so itself.
+# How important what a rule finds is, unless it says otherwise.
 IMPORTANCE: Mapping[Category, float] = {
     "constraint": 0.85,
     "instruction": 0.75,
@@ -36,9 +36,9 @@ class Rule:
     name: str
     category: Category
     key: str
+    importance: float
     pattern: str
     words: Sequence[str]
-    importance: float
     confidence: float = 0.9
     corrects: bool = False
     by_topic: bool = False
@@ -90,6 +90,8 @@ class Rulebook:
     hedge: str
     negation: str  # a value that begins so says the opposite
     vague: str  # a value that is nothing but this says nothing
+    subject: str  # a clause that begins so has a subject of its own: the user, or what is theirs
+    pointing: str  # a clause that begins so is about something that was named before
     leading: str  # trimmed from the beginning of a value
     trailing: str  # trimmed from its end
     shortest: int
@@ -135,10 +137,7 @@ def read_rulebook(table: Mapping[str, Any]) -> Rulebook:
         script=table["script"],
         clause=expand_macros(table["clause"], macros),
         abbreviations=frozenset(table["abbreviations"]),
-        rules=[
-            Rule(**{"importance": IMPORTANCE[entry["category"]], **read_entry(entry, macros)})
-            for entry in table["rule"]
-        ],
+        rules=[Rule(**read_rule(entry, macros)) for entry in table["rule"]],
         gates=[Gate(**read_entry(entry, macros)) for entry in table["gate"]],
         orders=[Order(**read_entry(entry, macros)) for entry in table["order"]],
         injected=expand_macros(table["injected"], macros),
@@ -152,6 +151,14 @@ def read_rulebook(table: Mapping[str, Any]) -> Rulebook:
         cues={cue: expand_macros(pattern, macros) for cue, pattern in table["cues"].items()},
         **value,
     )
+
+
+def read_rule(entry: Mapping[str, Any], macros: Mapping[str, str]) -> dict[str, Any]:
+    """Return a rule's fields. It is of the user's identity and has the key that it is named by, unless it says
+    otherwise."""
+    category = entry.get("category", "identity")
+    usual = {"category": category, "key": entry["name"], "importance": IMPORTANCE[category]}
+    return usual | read_entry(entry, macros)
 
 
 def read_entry(entry: Mapping[str, Any], macros: Mapping[str, str]) -> dict[str, Any]:
