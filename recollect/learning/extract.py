@@ -267,16 +267,16 @@ class TurnReader:
             return
         clauses = gate_clauses(self.text[slice(*span)], book)
         for run in list_runs(clauses, span[0], [fact.span for fact in self.facts]):
-            run = list(dropwhile(lambda clause: is_pointing(self.text, clause, book), run))
-            if not run:
-                continue
-            statement = join_parts(run)
-            if statement.span[0] > span[0] and not begins_anew(self.text, statement, book):
-                continue  # the rest of a sentence that was closed or taken up to here
-            if is_worthy(self.text, statement, book):
-                parts = split_run(self.text, run, book)
-                kept = filter(None, (keep_statement(self.text, self.said, part, book) for part in parts))
-                self.facts += (task for fact in kept for task in split_tasks(fact))
+            own = list(dropwhile(lambda clause: is_pointing(self.text, clause, book), run))
+            # The rest of a sentence that was closed or taken up to here needs a subject of its own.
+            if own and (own[0].span[0] == span[0] or begins_anew(self.text, own[0], book)):
+                self.keep_run(own, book)
+
+    def keep_run(self, run: Sequence[Statement], book: Rulebook) -> None:
+        if is_worthy(self.text, join_parts(run), book):
+            for part in split_run(self.text, run, book):
+                fact = keep_statement(self.text, self.said, part, book)
+                self.facts += split_tasks(fact) if fact else ()
 
     def rules_of(self, book: Rulebook) -> Sequence[Rule]:
         if book.language not in self.likely:

@@ -143,12 +143,9 @@ def read_rulebook(table: Mapping[str, Any]) -> Rulebook:
         injected=expand_macros(table["injected"], macros),
         correction=expand_macros(table["correction"], macros),
         aliases=aliases,
-        topics={
-            category: {key: expand_macros(pattern, macros) for key, pattern in keys.items()}
-            for category, keys in table["topics"].items()
-        },
+        topics={category: expand_all(keys, macros) for category, keys in table["topics"].items()},
         asked=table["asked"],
-        cues={cue: expand_macros(pattern, macros) for cue, pattern in table["cues"].items()},
+        cues=expand_all(table["cues"], macros),
         **value,
     )
 
@@ -169,6 +166,10 @@ def read_entry(entry: Mapping[str, Any], macros: Mapping[str, str]) -> dict[str,
     if "despite" in entry:
         made["despite"] = frozenset(entry["despite"])
     return made
+
+
+def expand_all(patterns: Mapping[str, str], macros: Mapping[str, str]) -> dict[str, str]:
+    return {name: expand_macros(pattern, macros) for name, pattern in patterns.items()}
 
 
 def expand_macros(pattern: str, macros: Mapping[str, str]) -> str:
