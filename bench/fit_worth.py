@@ -30,8 +30,8 @@ from recollect.values.memory import Span
 
 Floats = NDArray[np.float64]
 TARGET = Path(__file__).parent.parent / "recollect/learning/rules" / WEIGHTS
-RARE = 2  # features of fewer statements are left out
-EPOCHS, RATE, SHRINK = 12, 0.3, 4e-3
+RARE = 3  # features of fewer statements are left out
+EPOCHS, RATE, SHRINK = 10, 0.07, 4e-3
 PRECISIONS = (0.95, 0.92, 0.9, 0.85)
 HALF = 0.5  # of a value that must be within a statement
 

@@ -34,7 +34,7 @@ from recollect.learning.quote_location import (
     read_own_text,
 )
 from recollect.learning.rulebook import Rule, Rulebook, compile_pattern
-from recollect.learning.worth import list_statements
+from recollect.learning.worth import judge_statement, list_statements
 from recollect.recall.answer_types import POSSESSED, SOMEBODY, USER, find_subject
 from recollect.recall.lexemes import lexemes
 from recollect.recall.sentences import sentences
@@ -163,7 +163,8 @@ def find_statement(turn: OwnText, place: Span, books: Sequence[Rulebook]) -> Fac
         for book in (book for book in books if compile_pattern(book.script).search(turn.own[start:end])):
             found = list_statements(gate_clauses(turn.own[start:end], book), start)
             at = [each for each in found if each.span[0] <= place[0] < each.span[1]]
-            return keep_statement(turn.own, turn.said, at[0], book, CONFIRMED) if at else None
+            is_likely = bool(at) and judge_statement(turn.own, at[0]).probability >= CONFIRMED
+            return keep_statement(turn.own, turn.said, at[0], book) if is_likely else None
     return None
 
 

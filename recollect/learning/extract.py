@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import dropwhile
 from typing import cast
 
 from recollect.learning.gates import (
@@ -24,11 +25,9 @@ from recollect.learning.gates import (
     is_term,
 )
 from recollect.learning.rulebook import Order, Rule, Rulebook, compile_pattern
-from recollect.learning.worth import Statement, Worth, judge_statement, list_statements
+from recollect.learning.worth import Statement, Worth, join_parts, judge_statement, list_runs
 from recollect.recall.sentences import sentences
-from recollect.recall.word_lists import FIRST_PERSON
 from recollect.values.memory import DEFINES, Category, Command, Extraction, Fact, Rejection, Span
-from recollect.values.text import is_cjk
 
 HEDGED = 0.7  # what "I think" leaves of the confidence
 AFFIRMED = ("identity", "preference", "fact")  # elsewhere a negation is the point: "never use emojis"
@@ -146,13 +145,14 @@ def name_fact(rule: Rule, match: re.Match[str], value: str, book: Rulebook) -> t
     if "key" in groups:
         return book.aliases[" ".join(groups["key"].split())]
     if rule.by_topic:
-        return rule.category, find_topic(value, book) or rule.key
+        return rule.category, find_topic(value, rule.category, book) or rule.key
     return rule.category, rule.key.format(**groups) if "{" in rule.key else rule.key
 
 
-def find_topic(value: str, book: Rulebook) -> str:
-    """Return the key of what a value is about, or "" if it has none of its own."""
-    return next((key for key, pattern in book.topics.items() if compile_pattern(pattern).search(value)), "")
+def find_topic(value: str, category: str, book: Rulebook) -> str:
+    """Return the key of what a value of a category is about, or "" if it has none of its own."""
+    topics = book.topics.get(category, {})
+    return next((key for key, pattern in topics.items() if compile_pattern(pattern).search(value)), "")
 
 
 MOST_FACTS = 6
@@ -164,9 +164,10 @@ TOLD = 0.95  # confidence of what the user told to remember
 NOTE_IMPORTANCE = 0.6
 STATED = "statement"  # the rule of what is kept as it was said
 WORTHY = 0.75  # probability from which a statement is kept
-BY_TOPIC = ("instruction", "preference")  # kinds of statements that have topics
-FIRST_WORDS = 3  # of a part of a sentence, in which its subject stands
-SURE_KIND = 0.5  # of its kind, from which it is more than a fact
+WORTHY_BINDING = 0.4  # and one about an allergy or the like: to miss it does harm
+DESCRIPTIVE = ("identity", "preference", "constraint", "fact")  # kinds between which the topic decides
+ADDRESSED = ("constraint", "instruction", "decision", "todo")  # kinds that chatter seldom has, without saying so
+SURE_KIND = 0.5  # from which a statement is of these
 STATED_IMPORTANCE, STANDING_IMPORTANCE = 0.4, 0.6
 SHORTEST_STATEMENT, LONGEST_STATEMENT = 4, 300  # characters
 APOSTROPHES = str.maketrans("’‘＇", "'''")
@@ -243,7 +244,9 @@ class TurnReader:
             return
         found = len(self.facts)
         self.learn(span, book, corrects=False)
-        learned = self.facts[found:] or [Fact("fact", "note", told, TOLD, NOTE_IMPORTANCE, span, rule="note")]
+        category, key = find_home(told, "fact", book)
+        note = Fact(category, "note" if key == category else key, told, TOLD, NOTE_IMPORTANCE, span, rule="note")
+        learned = self.facts[found:] or [note]
         self.facts[found:] = [mark_explicit(fact) for fact in learned]
 
     def learn(self, span: Span, book: Rulebook, corrects: bool) -> None:
@@ -263,12 +266,17 @@ class TurnReader:
         if any(compile_pattern(swap).match(self.text[slice(*span)]) for swap in book.swaps):
             return
         clauses = gate_clauses(self.text[slice(*span)], book)
-        for statement in list_statements(clauses, span[0], [fact.span for fact in self.facts]):
-            if statement.span[0] > span[0] and not begins_anew(self.text[slice(*statement.span)]):
-                continue  # the rest of a sentence that was closed or taken up to here
-            made = keep_statement(self.text, self.said, statement, book)
-            if made is not None:
-                self.facts.append(made)
+        for run in list_runs(clauses, span[0], [fact.span for fact in self.facts]):
+            own = list(dropwhile(lambda clause: is_pointing(self.text, clause, book), run))
+            # The rest of a sentence that was closed or taken up to here needs a subject of its own.
+            if own and (own[0].span[0] == span[0] or begins_anew(self.text, own[0], book)):
+                self.keep_run(own, book)
+
+    def keep_run(self, run: Sequence[Statement], book: Rulebook) -> None:
+        if is_worthy(self.text, join_parts(run), book):
+            for part in split_run(self.text, run, book):
+                fact = keep_statement(self.text, self.said, part, book)
+                self.facts += split_tasks(fact) if fact else ()
 
     def rules_of(self, book: Rulebook) -> Sequence[Rule]:
         if book.language not in self.likely:
@@ -285,40 +293,68 @@ class TurnReader:
         return Extraction([fact for fact in kept if fact in first], rejected, self.commands)
 
 
-def keep_statement(text: str, said: str, statement: Statement, book: Rulebook, least: float = WORTHY) -> Fact | None:
-    """Return a statement as a fact in the user's own words; None if it is not worth keeping."""
-    worth = judge_statement(text, statement)
+def split_run(text: str, run: Sequence[Statement], book: Rulebook) -> list[Statement]:
+    """Return the parts of a statement that say something each: one begins at a clause with a subject of its own if
+    what is before it and what is after it are worth keeping without each other."""
+    parts: list[Statement] = []
+    for clause in run:
+        is_new = parts and begins_anew(text, clause, book) and is_worthy(text, parts[-1], book)
+        if parts and not (is_new and is_worthy(text, clause, book)):
+            clause = join_parts((parts.pop(), clause))
+        parts.append(clause)
+    return parts
+
+
+def is_worthy(text: str, statement: Statement, book: Rulebook) -> bool:
+    is_binding = find_topic(text[slice(*statement.span)], "constraint", book)
+    return judge_statement(text, statement).probability >= (WORTHY_BINDING if is_binding else WORTHY)
+
+
+def keep_statement(text: str, said: str, statement: Statement, book: Rulebook) -> Fact | None:
+    """Return a statement as a fact in the user's own words; None if it is too short or too long to be one."""
     start, end = trim_value(text, statement.span, book)
-    if worth.probability < least or not SHORTEST_STATEMENT <= end - start <= LONGEST_STATEMENT:
+    if not SHORTEST_STATEMENT <= end - start <= LONGEST_STATEMENT:
         return None
+    worth = judge_statement(text, statement)
     category, key = name_statement(worth, said[start:end], book)
+    is_standing = category == "instruction" or key in book.topics["constraint"]
     return Fact(
         category=category,
         key=key,
         value=said[start:end],
         confidence=round(worth.probability, 2),
-        importance=STANDING_IMPORTANCE if category == "instruction" else STATED_IMPORTANCE,
+        importance=STANDING_IMPORTANCE if is_standing else STATED_IMPORTANCE,
         span=(start, end),
         rule=STATED,
     )
 
 
-def begins_anew(part: str) -> bool:
-    """Return whether a part of a sentence has a subject of its own: the user, or what is theirs, soon after it begins.
-    Chinese often leaves it out."""
-    return is_cjk(part) or FIRST_PERSON.search(" ".join(part.split()[:FIRST_WORDS])) is not None
+def begins_anew(text: str, part: Statement, book: Rulebook) -> bool:
+    """Return whether a part of a sentence has a subject of its own."""
+    return compile_pattern(book.subject).match(text[slice(*part.span)]) is not None
+
+
+def is_pointing(text: str, clause: Statement, book: Rulebook) -> bool:
+    return compile_pattern(book.pointing).match(text[slice(*clause.span)]) is not None
 
 
 def name_statement(worth: Worth, said: str, book: Rulebook) -> tuple[Category, str]:
     """Return category and key of a statement: the key is its topic, or the category. One about a term is known by the
     term, if that is in quotation marks."""
-    if worth.kind_probability < SURE_KIND:
-        return "fact", "fact"
     if worth.kind in DEFINES:
         term = next((found[0][1:-1] for found in QUOTATION.finditer(said) if is_term(found[0][1:-1])), "").casefold()
         category: Category = "instruction" if worth.kind == "terminology" else "fact"
         return (category, f"definition:{term}") if term else ("fact", "fact")
-    return cast(Category, worth.kind), (worth.kind in BY_TOPIC and find_topic(said, book)) or worth.kind
+    is_sure = worth.kind not in ADDRESSED or worth.kind_probability >= SURE_KIND
+    kind = cast(Category, worth.kind if is_sure else "fact")
+    return find_home(said, kind, book)
+
+
+def find_home(said: str, kind: Category, book: Rulebook) -> tuple[Category, str]:
+    """Return the category and key of what a statement of a kind is about: the kind itself if it has no topic."""
+    homes: Sequence[Category] = ("fact", kind, "constraint", "identity") if kind in DESCRIPTIVE else (kind,)
+    named = ((home, find_topic(said, home, book)) for home in homes)
+    return next((found for found in named if found[1]), (kind, kind))
 
 
 def mark_explicit(fact: Fact) -> Fact:

@@ -15,6 +15,16 @@ from typing import Any, Literal
 
 from recollect.values.memory import Category, Verb
 
+# How important what a rule finds is, unless it says otherwise.
+IMPORTANCE: Mapping[Category, float] = {
+    "constraint": 0.85,
+    "instruction": 0.75,
+    "identity": 0.65,
+    "todo": 0.65,
+    "decision": 0.65,
+    "fact": 0.55,
+    "preference": 0.5,
+}
 Reach = Literal["text", "sentence", "rest", "clause"]
 MACRO = re.compile(r"\{([a-z_]+)\}")
 
@@ -26,10 +36,10 @@ class Rule:
     name: str
     category: Category
     key: str
+    importance: float
     pattern: str
     words: Sequence[str]
-    confidence: float
-    importance: float
+    confidence: float = 0.9
     corrects: bool = False
     by_topic: bool = False
     despite: frozenset[str] = frozenset()
@@ -80,6 +90,8 @@ class Rulebook:
     hedge: str
     negation: str  # a value that begins so says the opposite
     vague: str  # a value that is nothing but this says nothing
+    subject: str  # a clause that begins so has a subject of its own: the user, or what is theirs
+    pointing: str  # a clause that begins so is about something that was named before
     leading: str  # trimmed from the beginning of a value
     trailing: str  # trimmed from its end
     shortest: int
@@ -91,13 +103,14 @@ class Rulebook:
     swaps: Sequence[str]  # corrections that name nothing but the new `value` and the `old` one
     cues: Mapping[str, str]  # what says that a statement ends, changes, corrects or adds to what was said before
     aliases: Mapping[str, tuple[Category, str]] = field(default_factory=dict)  # word -> category and canonical key
-    topics: Mapping[str, str] = field(default_factory=dict)  # key -> pattern of values that belong to it
+    topics: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # category -> key -> pattern of its values
     asked: Mapping[str, str] = field(default_factory=dict)  # key -> pattern of questions that ask for it
 
     @property
     def vocabulary(self) -> frozenset[str]:
         """The words that keys are called by."""
-        keys = {*self.aliases, *self.asked, *(rule.key for rule in self.rules)}
+        topics = (key for keys in self.topics.values() for key in keys)
+        keys = {*self.aliases, *self.asked, *topics, *(rule.key for rule in self.rules)}
         return frozenset(key for key in keys if key.isalpha())
 
 
@@ -124,17 +137,25 @@ def read_rulebook(table: Mapping[str, Any]) -> Rulebook:
         script=table["script"],
         clause=expand_macros(table["clause"], macros),
         abbreviations=frozenset(table["abbreviations"]),
-        rules=[Rule(**read_entry(entry, macros)) for entry in table["rule"]],
+        rules=[Rule(**read_rule(entry, macros)) for entry in table["rule"]],
         gates=[Gate(**read_entry(entry, macros)) for entry in table["gate"]],
         orders=[Order(**read_entry(entry, macros)) for entry in table["order"]],
         injected=expand_macros(table["injected"], macros),
         correction=expand_macros(table["correction"], macros),
         aliases=aliases,
-        topics={key: expand_macros(pattern, macros) for key, pattern in table["topics"].items()},
+        topics={category: expand_all(keys, macros) for category, keys in table["topics"].items()},
         asked=table["asked"],
-        cues={cue: expand_macros(pattern, macros) for cue, pattern in table["cues"].items()},
+        cues=expand_all(table["cues"], macros),
         **value,
     )
+
+
+def read_rule(entry: Mapping[str, Any], macros: Mapping[str, str]) -> dict[str, Any]:
+    """Return a rule's fields. It is of the user's identity and has the key that it is named by, unless it says
+    otherwise."""
+    category = entry.get("category", "identity")
+    usual = {"category": category, "key": entry["name"], "importance": IMPORTANCE[category]}
+    return usual | read_entry(entry, macros)
 
 
 def read_entry(entry: Mapping[str, Any], macros: Mapping[str, str]) -> dict[str, Any]:
@@ -145,6 +166,10 @@ def read_entry(entry: Mapping[str, Any], macros: Mapping[str, str]) -> dict[str,
     if "despite" in entry:
         made["despite"] = frozenset(entry["despite"])
     return made
+
+
+def expand_all(patterns: Mapping[str, str], macros: Mapping[str, str]) -> dict[str, str]:
+    return {name: expand_macros(pattern, macros) for name, pattern in patterns.items()}
 
 
 def expand_macros(pattern: str, macros: Mapping[str, str]) -> str:

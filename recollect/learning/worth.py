@@ -1,21 +1,23 @@
 """Worth: whether a statement is worth remembering for months, and as what kind, judged by its words. Pure.
 
 A statement is a run of clauses of one sentence that no gate closes. A linear model weighs its words, its pairs of
-neighbouring words, and the words next to it; of Chinese, characters instead of words. The weights were fitted by
-bench/fit_worth.py on the labelled messages in bench/data/messages_fit_*.jsonl, which also says how sure it is.
+neighbouring words, the words before it, and whether it points at something that it does not name; of Chinese,
+characters instead of words. The weights were fitted by bench/fit_worth.py on the labelled messages in
+bench/data/messages_fit_*.jsonl, which also says how sure it is.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import dropwhile, pairwise
 
 from recollect.learning.gates import Clause
+from recollect.recall.word_lists import STOP_WORDS
 from recollect.values.memory import Span
 
 REQUEST = "request"  # the one gate that closes no statement: what is asked for from now on is worth keeping
@@ -25,11 +27,12 @@ KINDS = (
     *("nothing", "identity", "preference", "constraint", "instruction", "decision", "todo", "definition"),
     *("terminology", "fact"),
 )
-TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+|[\u3400-\u9fff]|[^\w\s]")
-NAME = re.compile(r"(?<=[a-z,] )[A-Z]")
+TOKEN = re.compile(r"[A-Za-z]+(?:'[a-z]+)?|\d+|[\u3400-\u9fff]|[^\w\s]")
+NAME = re.compile(r"[A-Z][a-z]+")
 LINKS = frozenset(("and", "but", "so", "because", "also", ",", "，"))  # at the beginning they say nothing
-BESIDE = 3  # words before and after a statement that are features of it
-BESIDE_CHARS = 40  # in which they are looked for
+BEFORE, BEFORE_CHARS = 3, 40  # words before a statement that are features of it, and where they are looked for
+POINTING = re.compile("it|them|that|this|these|those|they|he|she|him|her|here|there|ones?|so")
+NAMING = 2  # words with a meaning of their own, after which a pointing word may mean one of them
 LENGTH_STEP, LONGEST = 5, 6  # words to a step of length, and the last step
 
 
@@ -54,17 +57,25 @@ class Worth:
 def list_statements(clauses: Sequence[Clause], start: int, taken: Collection[Span] = ()) -> list[Statement]:
     """Return the runs of a sentence's clauses that are neither closed by a gate nor taken by a rule. `start` is the
     place of the sentence in the text, `taken` are places in the text."""
-    runs: list[Statement] = []
+    return [join_parts(run) for run in list_runs(clauses, start, taken)]
+
+
+def list_runs(clauses: Sequence[Clause], start: int, taken: Collection[Span] = ()) -> list[list[Statement]]:
+    """Return the clauses of each statement, as statements."""
+    runs: list[list[Statement]] = []
     for clause in clauses:
         first, last = start + clause.span[0], start + clause.span[1]
         if any(reason != REQUEST for reason in clause.reasons) or any(one < last and first < end for one, end in taken):
             continue
-        is_requested = REQUEST in clause.reasons
-        if runs and runs[-1].span[1] == first:
-            before = runs.pop()
-            first, is_requested = before.span[0], is_requested or before.is_requested
-        runs.append(Statement((first, last), is_requested))
+        if not runs or runs[-1][-1].span[1] != first:
+            runs.append([])
+        runs[-1].append(Statement((first, last), REQUEST in clause.reasons))
     return runs
+
+
+def join_parts(parts: Sequence[Statement]) -> Statement:
+    """Return neighbouring statements as one."""
+    return Statement((parts[0].span[0], parts[-1].span[1]), any(part.is_requested for part in parts))
 
 
 def judge_statement(text: str, statement: Statement) -> Worth:
@@ -80,19 +91,38 @@ def judge_statement(text: str, statement: Statement) -> Worth:
 def list_features(text: str, statement: Statement) -> list[str]:
     """Return the features of a statement, each once."""
     start, end = statement.span
-    said = text[start:end]
-    words = ["^", *dropwhile(LINKS.__contains__, split_words(said)), "$"]
+    words = ["^", *dropwhile(LINKS.__contains__, split_words(text[start:end])), "$"]
     found = [*words, *(f"{one} {other}" for one, other in pairwise(words))]
-    found += (f"< {word}" for word in split_words(text[max(0, start - BESIDE_CHARS) : start])[-BESIDE:])
-    found += (f"> {word}" for word in split_words(text[end : end + BESIDE_CHARS])[:BESIDE])
+    found += (f"< {word}" for word in split_words(text[max(0, start - BEFORE_CHARS) : start])[-BEFORE:])
+    found += (f"~points after {named}" for named in list_pointed(words[1:-1]))
     found.append(f"~length {min(len(words) // LENGTH_STEP, LONGEST)}")
-    signs = {"~requested": statement.is_requested, "~begins": not text[:start].strip(), "~named": NAME.search(said)}
+    signs = {"~requested": statement.is_requested, "~begins": not text[:start].strip()}
     return list(dict.fromkeys([*found, *(sign for sign, holds in signs.items() if holds)]))
 
 
 def split_words(text: str) -> list[str]:
-    """Return words, Chinese characters and marks; all numbers are one word."""
-    return ["#" if word.isdigit() else word for word in TOKEN.findall(text.lower())]
+    """Return words, Chinese characters and marks. All numbers are one word, and so are all names but at the
+    beginning, where any word has a capital."""
+    return [name_word(found[0], found.start()) for found in TOKEN.finditer(text)]
+
+
+def name_word(word: str, start: int) -> str:
+    if word.isdigit():
+        return "#"
+    is_name = start > 0 and NAME.fullmatch(word) is not None and word.lower() not in STOP_WORDS
+    return "@" if is_name else word.lower()
+
+
+def list_pointed(words: Sequence[str]) -> Iterator[int]:
+    """Yield how many words with a meaning of their own stand before each pointing word, if too few for it to mean one
+    of them."""
+    named = 0
+    for word in words:
+        if named >= NAMING:
+            return
+        if POINTING.fullmatch(word):
+            yield named
+        named += word not in STOP_WORDS and (word[0].isalpha() or word in "#@")
 
 
 @cache

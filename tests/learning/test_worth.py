@@ -38,8 +38,18 @@ def test_every_feature_has_a_weight_for_each_kind() -> None:
 def test_features_are_the_words_their_pairs_and_what_stands_beside() -> None:
     text = "Hello there. I own 2 boats, right?"
     found = list_features(text, Statement((13, 27)))
-    assert {"own", "own #", "^ i", ", $", "< there", "> right"} <= set(found)
+    assert {"own", "own #", "^ i", "# boats", ", $", "< there"} <= set(found)
     assert len(found) == len(set(found))
+
+
+@pytest.mark.parametrize(("text", "is_pointing"), [("We raised it", True), ("My sister Ada raised it", False)])
+def test_what_points_at_something_that_it_does_not_name_has_a_feature_of_its_own(text: str, is_pointing: bool) -> None:
+    found = list_features(text, Statement((0, len(text))))
+    assert any(feature.startswith("~points") for feature in found) == is_pointing
+
+
+def test_names_are_one_word() -> None:
+    assert "in @" in list_features("We live in Ghent", Statement((0, 16)))
 
 
 def test_an_unknown_text_is_judged_by_what_is_known_of_it() -> None:
@@ -83,6 +93,25 @@ def test_what_a_rule_names_and_what_is_said_beside_it_are_both_kept() -> None:
         ("identity", "Leeds"),
         ("fact", "our cat Pip only eats tuna"),
     ]
+
+
+def test_clauses_that_say_something_each_are_memories_of_their_own() -> None:
+    assert learned("I can't do stairs since the accident, and our cat Pip only eats tuna") == [
+        ("constraint", "I can't do stairs since the accident"),
+        ("fact", "our cat Pip only eats tuna"),
+    ]
+
+
+def test_several_tasks_are_kept_one_by_one() -> None:
+    assert [value for _, value in learned("I still have to book the dentist and pay the window cleaner")] == [
+        "I still have to book the dentist",
+        "pay the window cleaner",
+    ]
+
+
+@pytest.mark.parametrize("text", ["I've got two cats, Miso and Soy", "I have two kids, Anna and Tom, and a dog"])
+def test_a_list_is_kept_whole(text: str) -> None:
+    assert [value for _, value in learned(text)] == [text]
 
 
 def test_a_definition_in_quotation_marks_is_known_by_its_term() -> None:
