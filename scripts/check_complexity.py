@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parents[1] / "recollect"
 # interpret/ is not simplified yet, and is not counted until then.
 EXCLUDED = (PACKAGE / "apps" / "ask" / "interpret",)
 # The aims are a mean of 3.0 and 60 functions. Inlining short functions raises the mean: prefer fewer hard ones.
-HIGHEST_MEAN = 3.76
+HIGHEST_MEAN = 3.85
 HARD = 11  # complexity from which a function counts as hard to follow
 MOST_HARD = 36
 
