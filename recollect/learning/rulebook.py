@@ -19,7 +19,7 @@ from recollect.values.memory import Category, Verb
 IMPORTANCE: Mapping[Category, float] = {
     "constraint": 0.85,
     "instruction": 0.75,
-    "identity": 0.65,
+    "identity": 0.75,
     "todo": 0.65,
     "decision": 0.65,
     "fact": 0.55,
@@ -39,7 +39,7 @@ class Rule:
     importance: float
     pattern: str
     words: Sequence[str]
-    confidence: float = 0.9
+    confidence: float = 0.95
     corrects: bool = False
     by_topic: bool = False
     despite: frozenset[str] = frozenset()
