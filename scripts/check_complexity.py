@@ -12,19 +12,15 @@ from pathlib import Path
 from radon.complexity import cc_visit
 
 PACKAGE = Path(__file__).parents[1] / "recollect"
-# interpret/ is not simplified yet, and is not counted until then.
-EXCLUDED = (PACKAGE / "apps" / "ask" / "interpret",)
 # The aims are a mean of 3.0 and 60 functions. Inlining short functions raises the mean: prefer fewer hard ones.
-HIGHEST_MEAN = 3.85
+HIGHEST_MEAN = 4.02
 HARD = 11  # complexity from which a function counts as hard to follow
-MOST_HARD = 36
+MOST_HARD = 80
 
 
 def measure_functions() -> Iterator[tuple[int, str]]:
     """Yield the complexity and the place of each function and method."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        if any(path.is_relative_to(folder) for folder in EXCLUDED):
-            continue
         for block in cc_visit(path.read_text(encoding="utf-8")):
             if block.letter != "C":  # a class repeats its methods, which are listed on their own
                 yield block.complexity, f"{path.relative_to(PACKAGE.parent)}:{block.lineno} {block.name}"

@@ -300,10 +300,13 @@ def arrange(places: Sequence[Sequence[int]], missing: int) -> NDArray[np.int_]:
 
 
 def compute_similarity(words: Sequence[str], vectors: Vectors | None) -> Floats:
-    if vectors is None:
-        return np.where(np.eye(len(words)) > 0, 1.0, UNLIKE)
-    known = np.array([vectors[word] for word in words])
-    return np.asarray(np.maximum(known @ known.T, 0.0), np.float64)
+    """Return the similarity of each word to each; one without a vector is as similar as usual to any other."""
+    similar = np.where(np.eye(len(words)) > 0, 1.0, UNLIKE)
+    at = [n for n, word in enumerate(words) if vectors is not None and word in vectors]
+    if vectors is not None and at:
+        known = np.array([vectors[words[n]] for n in at])
+        similar[np.ix_(at, at)] = np.maximum(known @ known.T, 0.0)
+    return similar
 
 
 def measure_lead(similar: Floats, places: Sequence[int]) -> Floats:

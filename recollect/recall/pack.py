@@ -160,9 +160,11 @@ def fill_hits(
             left_out.append(LeftOut(hit.source, "the budget was used up", is_over_budget=True))
         elif page.add(line := mark_line(build_turn_line(hit.turn, query, terms, "recalled"), hit)):
             used += 1
-        else:
+        elif query.max_turns is None:
             too_long.append(line)
-    return too_long if query.max_turns is None else []
+        else:
+            left_out.append(LeftOut(hit.source, "the budget was used up", is_over_budget=True))
+    return too_long
 
 
 def build_turn_line(turn: Turn, query: Query, terms: Mapping[str, float], section: Section) -> Line:

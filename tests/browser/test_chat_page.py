@@ -35,7 +35,7 @@ async def test_message_is_learned_recalled_and_corrected(
     page = await new_page(console.url, size)
     await page.goto("/")
     await say(page, "Call me Sam. I live in Porto.")
-    await expect(page.locator(".lesson")).to_have_text(["identity nickname: Sam", "identity location: Porto"])
+    await expect(page.locator(".lesson")).to_have_text(["identity location: Porto", "identity nickname: Sam"])
     await expect(page.get_by_role("heading", level=1)).to_have_text("Call me Sam. I live in Porto.")
 
     await page.get_by_role("link", name="New topic").click()

@@ -252,7 +252,7 @@ def read_lines(text: str, lines: str) -> Extraction:
         ("oh for crying out loud, it printed 40 copies", "fact, copies, 40 copies", []),
         ("My two cents: pineapples are just aggressive apples", "identity, user, aggressive apples", []),
         ("If I had a dog, I'd call it Rex.", "fact, dog, Rex", []),
-        ("我每天早上喝豆浆，不喝牛奶。", "preference, morning_drink, 牛奶", []),
+        ("我每天早上喝豆浆，不喝牛奶。", "preference, morning_drink, 牛奶", ["我每天早上喝豆浆，不喝牛奶"]),
     ],
 )
 def test_a_line_keeps_a_known_value_or_the_statement_that_it_comes_from(text: str, lines: str, kept: list[str]) -> None:

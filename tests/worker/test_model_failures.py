@@ -23,7 +23,7 @@ from tests.openai_server import Answer, Server, serving
 
 ALEX, BLAKE = Scope("alex", "monday"), Scope("blake", "monday")
 SAID: list[tuple[Any, str]] = [
-    ("user", "My name is Alex. My red folder sits with the auditors in Graz."),
+    ("user", "My name is Alex. My red folder lies around in Graz."),
     ("assistant", "Noted."),
 ]
 
@@ -43,8 +43,8 @@ def good(body: dict[str, Any]) -> Answer:
         "turn": int(turn[1]) if turn else 0,
         "category": "fact",
         "key": "red_folder",
-        "value": "sits with the auditors in Graz",
-        "quote": "My red folder sits with the auditors in Graz",
+        "value": "lies around in Graz",
+        "quote": "My red folder lies around in Graz",
         "confidence": 0.9,
         "importance": 0.6,
         "corrects": False,
@@ -136,7 +136,7 @@ async def test_a_model_in_trouble_loses_nothing_and_its_work_is_done_when_it_is_
     await memory.record(BLAKE, [("user", "Good morning! How are you today?")])
     await worker.drain()
     await worker.drain()
-    assert (await known(memory, ALEX))["red_folder"] == ("sits with the auditors in Graz", "model")
+    assert (await known(memory, ALEX))["red_folder"] == ("lies around in Graz", "model")
     status = await memory.health()
     assert status.ok
     assert status.work
@@ -176,7 +176,7 @@ async def test_pages_are_cut_until_the_model_takes_them(memory: Engine, model: S
         if body["messages"][-1]["content"].count("⟦turn") > 2:
             return 400, '{"error": {"message": "the request exceeds the available context size"}}'
         is_there = "red folder" in body["messages"][-1]["content"]
-        return chat("fact, red_folder, sits with the auditors in Graz" if is_there else "none")
+        return chat("fact, red_folder, lies around in Graz" if is_there else "none")
 
     model.answer = short_sighted
     filler: list[tuple[Any, str]] = [("user", "How are you?"), ("assistant", "Well.")]
@@ -188,6 +188,6 @@ async def test_pages_are_cut_until_the_model_takes_them(memory: Engine, model: S
     assert status.ok
     assert status.work
     assert (status.work.due, status.work.failing, status.work.parked) == (0, 0, 0)
-    assert (await known(memory, ALEX))["red_folder"] == ("sits with the auditors in Graz", "model")
+    assert (await known(memory, ALEX))["fact"] == ("My red folder lies around in Graz", "model")
     prompts = [json.dumps(body["messages"]) for body in model.bodies]
     assert len(prompts) == len(set(prompts))  # nothing refused for its length is sent again unchanged

@@ -19,7 +19,7 @@ CLOSE = 1.0  # score by which a rival reading must be worse
 NEAR = 2.0  # score within which another definition of the figure makes an answer less sure
 FAR = 3.0  # score by which a reading is too much worse to be offered
 SAME = 0.15  # score within which another definition fits as well
-ANSWER, SURE, ASSUME = 0.9, 0.79, 0.62  # by measurement: below SURE only plain readings are right often enough
+ANSWER, SURE, ASSUME = 0.9, 0.79, 0.72  # by measurement: below SURE only plain readings are right often enough
 # The most that may speak against a plain reading; against the only one, its joins aside.
 PLAIN_COST, LONELY_COST = 1.5, 0.5
 # Features of readings that are wrong more often than right.

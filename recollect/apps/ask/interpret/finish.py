@@ -31,6 +31,7 @@ from recollect.apps.ask.interpret.implied import CLEAR, imply_figures, imply_peo
 from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import score
+from recollect.apps.ask.interpret.render import reaches_all
 from recollect.apps.ask.interpret.state import Fact, State
 from recollect.apps.ask.interpret.variants import spread
 from recollect.apps.ask.interpret.work import Draft, Work, is_identifying, make_ref, negate
@@ -47,14 +48,45 @@ def finish(state: State, linked: Linked) -> Iterator[Draft]:
             work.guesses += [person.guess] if person.guess else []
             work.note("figure_guessed", figure.cost)
             work.note("person_guessed", person.cost)
-            if work.subject:
-                yield from finish_work(work)
+            works = (replace_figure(work), count_values(work), work) if work.subject else ()
+            for each in works:
+                if each is not None:
+                    yield from finish_work(each)
 
 
 def start_work(state: State, linked: Linked) -> Work:
     work = Work(linked, state)
     work.subject = find_subject(work)
     return work
+
+
+def replace_figure(work: Work) -> Work | None:
+    """Return the reading with another figure of money, where the one in the question cannot be split as asked: what was
+    sold of a category is recorded in the order lines, not in the order."""
+    summed = [fact for fact in work.facts("metric", "superlative") if fact.aggregate == "sum"]
+    figures = work.index.figures
+    if len(summed) != 1 or summed[0].target not in figures:
+        return None
+    own = summed[0].target.table
+    named = {fact.target.table for fact in work.named_entities}
+    parts = (named | work.tables("group", "filter")) - {own}
+    able = [target for target in figures if reaches_all(target.table, parts, work.index)]
+    if not able or reaches_all(own, parts, work.index):
+        return None
+    facts = tuple(replace(each, target=able[0]) if each == summed[0] else each for each in work.state.facts)
+    return start_work(replace(work.state, facts=facts), work.linked)
+
+
+def count_values(work: Work) -> Work | None:
+    """Return the reading of a column that stands alone as its breakdown: how often each reason occurs."""
+    shown = [fact for fact in work.state.facts if fact.kind == "show"]
+    is_dimension = len(shown) == 1 and work.index.column_of(shown[0].target).role == "dimension"
+    if not is_dimension or work.facts(
+        "entity", "metric", "group", "superlative", "order", "having", "exists", "distinct"
+    ):
+        return None
+    facts = tuple(replace(each, kind="group") if each == shown[0] else each for each in work.state.facts)
+    return Work(work.linked, replace(work.state, facts=facts), work.subject)
 
 
 def finish_work(work: Work) -> Iterator[Draft]:
