@@ -84,6 +84,8 @@ def skipped_operator(kinds: Mapping[str, str], at: int, linked: Linked) -> Featu
         return "by_not_group", doubt_by(at + 1, linked) if "group" in kinds else 0.0
     if "compute" in kinds:
         return "skip_operator", 1.0
+    if "versus" in kinds:
+        return "skip_comparison", 1.0
     if kinds.get("glue") == "light":
         return "skip_light", 1.0
     if "negate" in kinds:

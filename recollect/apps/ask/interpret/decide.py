@@ -29,7 +29,12 @@ DOUBTS = (
     "price_summed",
 )  # fmt: skip
 LOST = ("skip_negation", "period_split")  # features of readings that say something else than the question
-NEVER = ("group_by_row", "follow_unsure", "repeats_last")  # features of readings that are only offered
+NEVER = (
+    "group_by_row",
+    "follow_unsure",
+    "repeats_last",
+    "skip_comparison",
+)  # features of readings that are only offered
 
 Kind = Literal["answer", "assume", "choices", "unclear"]
 

@@ -30,6 +30,7 @@ from recollect.apps.ask.interpret.frame import (
 from recollect.apps.ask.interpret.implied import CLEAR, imply_figures, imply_people, list_children
 from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import Linked
+from recollect.apps.ask.interpret.periods import Unit, start_of
 from recollect.apps.ask.interpret.rank import score
 from recollect.apps.ask.interpret.render import reaches_all
 from recollect.apps.ask.interpret.state import Fact, State
@@ -503,6 +504,16 @@ def is_since_last_year(work: Work) -> bool:
     return is_named and bool(work.facts("compare")) and any(not each.grain for each in work.groups)
 
 
+def can_compare(period: Period) -> bool:
+    """Return whether the unit that the ranges are grouped by tells them apart: each lies in one of its own. A fiscal
+    year lies in two calendar years."""
+    grain = cast(Unit, compared_grain(period))
+    bounds = [(date.fromisoformat(start), date.fromisoformat(end)) for start, end in period.ranges if start and end]
+    first = [start_of(start, grain) for start, _ in bounds]
+    last = [start_of(end - timedelta(days=1), grain) for _, end in bounds]
+    return first == last and len(set(first)) == len(period.ranges)
+
+
 def shift_year(day: date) -> date:
     return day.replace(year=day.year - 1, day=min(day.day, 28) if day.month == 2 else day.day)
 
@@ -543,6 +554,8 @@ def has_grain(work: Work) -> bool:
 
 def add_comparison(work: Work) -> None:
     """`compare 2021 and 2022`: a figure for each year, or for each value of the column."""
+    if work.facts("compare") and not all(can_compare(period) for period in work.periods if period.others):
+        work.note("left_over")
     if work.facts("compare") and work.metrics:
         work.groups += [group for group in list_compared(work)[:1] if group not in work.groups]
         work.note("left_over", 0 if work.groups else 0.5)
@@ -552,7 +565,7 @@ def add_comparison(work: Work) -> None:
 
 def list_compared(work: Work) -> list[Group]:
     counted = Counter(each.of for each, _ in work.filters if each.op == "=")
-    spans = [Group(period.of, compared_grain(period)) for period in work.periods if period.others]
+    spans = [Group(each.of, compared_grain(each)) for each in work.periods if each.others and can_compare(each)]
     return [*spans, *(Group(ref) for ref, count in counted.items() if count > 1)]
 
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from recollect.apps.ask.interpret.compose import compose
 from recollect.apps.ask.interpret.conditions import add_definitions, find_moment, make_period, merge_periods
-from recollect.apps.ask.interpret.finish import compared_grain, make_metric
+from recollect.apps.ask.interpret.finish import can_compare, compared_grain, make_metric
 from recollect.apps.ask.interpret.frame import Existence, Filter, Frame, Grain, Group, Having, Metric, Op, Order, Ref
 from recollect.apps.ask.interpret.link import PRONOUNS, Linked, find_pronouns
 from recollect.apps.ask.interpret.rank import Feature, score
@@ -361,6 +361,8 @@ def change_periods(change: Change) -> None:
 def add_compared_group(change: Change) -> None:
     """`compare Q1 and Q2`: the figure for each of them."""
     frame = change.frame
+    if change.work.facts("compare") and not all(can_compare(each) for each in frame.periods if each.others):
+        raise CannotFollow
     compared = [Group(each.of, compared_grain(each)) for each in frame.periods if each.others]
     if compared and change.work.facts("compare") and frame.metrics and not any(each.grain for each in frame.groups):
         change.set("group", groups=(*frame.groups, compared[0]))

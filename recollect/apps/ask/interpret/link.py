@@ -192,7 +192,7 @@ def link_question(
 
 
 def find_fiscal_month(vocabulary: Vocabulary) -> int:
-    """Return the month in which the fiscal year begins, as the highest tier says; 0 if nobody has said it."""
+    """Return the month in which the fiscal year begins, as the highest tier says; 0 if it is not known."""
     taught = [each for each in vocabulary.words if starts_year(each)]
     return find_fiscal_start(max(taught, key=lambda each: TIERS[each.tier]).meaning) if taught else 0
 

@@ -32,6 +32,7 @@ WEIGHTS: Mapping[str, float] = {
     "skip_light": -0.3,
     "skip_operator": -2.0,
     "skip_negation": -2.0,
+    "skip_comparison": -2.0,
     "noun_number": -4.0,  # "flight number of" is no count
     "skip_beyond": -6.0,
     # operators

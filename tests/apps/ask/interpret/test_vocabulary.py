@@ -51,3 +51,11 @@ def test_meaning_that_is_read_in_part_is_asked_about(shop: Shop) -> None:
     big = Word(("big",), "user", table="customers", meaning="> 80 fortnightly spend")
     decision = shop.ask("list big customers", vocabulary=Vocabulary((big,)))
     assert decision.kind in ("choices", "unclear")
+
+
+def test_fiscal_years_that_no_calendar_year_tells_apart_are_not_compared_by_year(shop: Shop) -> None:
+    fiscal = Vocabulary((Word(("fiscal year",), "user", meaning="starts in October"),))
+    assert shop.ask("total amount of orders this fiscal year", vocabulary=fiscal).kind != "choices"
+    decision = shop.ask("compare the amount of orders of this fiscal year and last fiscal year", vocabulary=fiscal)
+    assert decision.kind == "choices"
+    assert shop.ask("compare the total amount of orders of 2024 and 2025").candidates[0].frame.groups
