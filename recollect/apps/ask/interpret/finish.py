@@ -505,8 +505,10 @@ def is_since_last_year(work: Work) -> bool:
 
 
 def can_compare(period: Period) -> bool:
-    """Return whether the unit that the ranges are grouped by tells them apart: each lies in one of its own. A fiscal
-    year lies in two calendar years."""
+    """Return whether the unit that ranges are grouped by tells them apart: each lies in one of its own. A fiscal year
+    lies in two calendar years."""
+    if not period.others:
+        return True
     grain = cast(Unit, compared_grain(period))
     bounds = [(date.fromisoformat(start), date.fromisoformat(end)) for start, end in period.ranges if start and end]
     first = [start_of(start, grain) for start, _ in bounds]
@@ -554,18 +556,18 @@ def has_grain(work: Work) -> bool:
 
 def add_comparison(work: Work) -> None:
     """`compare 2021 and 2022`: a figure for each year, or for each value of the column."""
-    if work.facts("compare") and not all(can_compare(period) for period in work.periods if period.others):
+    if not work.facts("compare"):
+        return
+    if not work.metrics or not all(map(can_compare, work.periods)):
         work.note("left_over")
-    if work.facts("compare") and work.metrics:
-        work.groups += [group for group in list_compared(work)[:1] if group not in work.groups]
-        work.note("left_over", 0 if work.groups else 0.5)
-    elif work.facts("compare"):
-        work.note("left_over")
+        return
+    work.groups += [group for group in list_compared(work)[:1] if group not in work.groups]
+    work.note("left_over", 0 if work.groups else 0.5)
 
 
 def list_compared(work: Work) -> list[Group]:
     counted = Counter(each.of for each, _ in work.filters if each.op == "=")
-    spans = [Group(each.of, compared_grain(each)) for each in work.periods if each.others and can_compare(each)]
+    spans = [Group(each.of, compared_grain(each)) for each in work.periods if each.others]
     return [*spans, *(Group(ref) for ref, count in counted.items() if count > 1)]
 
 

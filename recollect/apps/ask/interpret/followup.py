@@ -361,10 +361,12 @@ def change_periods(change: Change) -> None:
 def add_compared_group(change: Change) -> None:
     """`compare Q1 and Q2`: the figure for each of them."""
     frame = change.frame
-    if change.work.facts("compare") and not all(can_compare(each) for each in frame.periods if each.others):
+    if not change.work.facts("compare"):
+        return
+    if not all(map(can_compare, frame.periods)):
         raise CannotFollow
     compared = [Group(each.of, compared_grain(each)) for each in frame.periods if each.others]
-    if compared and change.work.facts("compare") and frame.metrics and not any(each.grain for each in frame.groups):
+    if compared and frame.metrics and not any(each.grain for each in frame.groups):
         change.set("group", groups=(*frame.groups, compared[0]))
 
 
