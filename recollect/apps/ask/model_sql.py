@@ -37,8 +37,8 @@ def fit_to_data(sql: str, view: View, values: Collection[tuple[str, str, str]]) 
         compare_with_all(equal)
     for column in list(tree.find_all(exp.Column)):
         trim_column(column, view)
-    for select in tree.find_all(exp.Select):
-        drop_repeated_rows(select, view)
+    if isinstance(tree, exp.Select):  # an inner one may be counted or averaged
+        drop_repeated_rows(tree, view)
     return write_sql(tree, dialect)
 
 
@@ -67,7 +67,8 @@ def fit_values(compared: exp.Expr, view: View, matches: Collection[Match]) -> No
     place = find_place(compared.this, view) if isinstance(compared.this, exp.Column) else None
     if place is None:
         return
-    for literal in [each for each in compared.expressions or [compared.expression] if each.is_string]:
+    others = compared.expressions or filter(None, [compared.expression])  # IN (SELECT ...) has neither
+    for literal in [each for each in others if each.is_string]:
         same = find_spellings(literal.this, view, place, matches)
         if same:
             literal.replace(exp.Literal.string(literal.this if literal.this in same else same[0]))

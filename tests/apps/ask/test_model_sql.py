@@ -55,6 +55,9 @@ async def run_fitted(path: Path, sql: str) -> list[tuple[object, ...]]:
          [("Bikes",), ("Books",), ("Bread",)]),
         ("SELECT t.name FROM town t JOIN shop s ON s.town_id = t.id WHERE t.land = 'Norway'", [("Bergen",), ("Oslo",)]),
         ("SELECT t.land FROM shop s JOIN town t ON s.town_id = t.id WHERE s.id < 3", [("Norway",), ("Norway",)]),
+        ("SELECT title FROM shop WHERE town_id IN (SELECT id FROM town WHERE land = 'Sweden')", [("Boats",)]),
+        ("WITH each_shop AS (SELECT t.name AS town FROM town t JOIN shop s ON s.town_id = t.id) "
+         "SELECT COUNT(*) FROM each_shop", [(4,)]),
         ("SELECT s.title FROM shop s JOIN town t ON s.town_id = t.id WHERE t.name = 'Lund'", [("Boats",)]),
     ],
 )  # fmt: skip
