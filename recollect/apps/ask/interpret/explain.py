@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from importlib.resources import files
 
@@ -85,7 +85,7 @@ def label_frame(frame: Frame, index: SchemaIndex, question: str = "") -> str:
     """Return the title of a frame, in the language of the question."""
     wording = Wording(index, "zh" if is_chinese(question) else "en")
     if frame.order and frame.limit is not None:
-        text = wording.say("part").join([ranked_words(frame, wording), *condition_words(frame, wording)])
+        text = wording.say("part").join([rank_words(frame, wording), *condition_words(frame, wording)])
     else:
         head = figure_words(frame, wording) if frame.metrics else list_words(frame, wording)
         text = wording.say("part").join([head, *condition_words(frame, wording), *order_words(frame, wording)])
@@ -106,6 +106,14 @@ def ranked_words(frame: Frame, wording: Wording) -> str:
         return wording.say(FIRST[is_moment, order.is_descending], what, by)
     what = plural(what) if wording.language == "en" and len(groups) == 1 else what
     return wording.say("top" if order.is_descending else "bottom", str(count), what, by)
+
+
+def rank_words(frame: Frame, wording: Wording) -> str:
+    """Return the title of a ranking, within each group if it is one of several."""
+    if not frame.within:
+        return ranked_words(frame, wording)
+    parts = wording.join([group_words(group, wording) for group in frame.groups[: frame.within]])
+    return wording.say("within", ranked_words(replace(frame, groups=frame.groups[frame.within :]), wording), parts)
 
 
 def condition_words(frame: Frame, wording: Wording) -> list[str]:

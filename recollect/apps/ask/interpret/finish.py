@@ -49,10 +49,11 @@ def finish(state: State, linked: Linked) -> Iterator[Draft]:
             work.guesses += [person.guess] if person.guess else []
             work.note("figure_guessed", figure.cost)
             work.note("person_guessed", person.cost)
-            works = (replace_figure(work), count_values(work), work) if work.subject else ()
+            works = filter(None, (replace_figure(work), count_values(work), work)) if work.subject else ()
             for each in works:
-                if each is not None:
-                    yield from finish_work(each)
+                if (within := rank_within(each)) is not None:
+                    yield from finish_work(within)
+                yield from finish_work(each)
 
 
 def start_work(state: State, linked: Linked) -> Work:
@@ -88,6 +89,15 @@ def count_values(work: Work) -> Work | None:
         return None
     facts = tuple(replace(each, kind="group") if each == shown[0] else each for each in work.state.facts)
     return Work(work.linked, replace(work.state, facts=facts), work.subject)
+
+
+def rank_within(work: Work) -> Work | None:
+    """Return the reading of a superlative and a group as a ranking within each group: "the best product per region"."""
+    if not work.facts("group") or not (work.state.superlative or work.facts("superlative")):
+        return None
+    made = start_work(work.state, work.linked)
+    made.ranks_within, made.features, made.guesses = True, [*work.features], [*work.guesses]
+    return made
 
 
 def finish_work(work: Work) -> Iterator[Draft]:
@@ -323,10 +333,23 @@ def rank_groups(work: Work, fact: Fact, ref: Ref) -> None:
         work.groups.append(Group(ref))
         metric = Metric("count", Ref(ref.table))
     move_columns_to_groups(work, metric)
+    ranked = list_ranked(work)
+    if work.ranks_within:
+        work.groups += map(Group, ranked)
+        work.columns = []
+    else:
+        is_ranked = bool(ranked or work.facts("grain"))
+        work.note("ranked_across", is_ranked and any(map(work.is_each, work.facts("group"))))
     if not work.groups and not work.facts("grain"):
         work.note("ranked_nothing")
     work.metrics = [metric, *(each for each in work.metrics if each != metric)]
     work.order.append(Order("metric", 0, fact.is_descending))
+
+
+def list_ranked(work: Work) -> list[Ref]:
+    """Return what may be ranked within each group that was asked for: the rows that were named, else the columns."""
+    named = [make_ref(fact.target, work.index) for fact in work.named_entities]
+    return [ref for ref in named if ref not in work.refs("group")][:1] or work.columns
 
 
 def move_columns_to_groups(work: Work, metric: Metric) -> None:

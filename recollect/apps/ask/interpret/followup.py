@@ -266,7 +266,7 @@ def change_groups(change: Change) -> None:
     kept = [] if change.has_word(REPLACING) else kept
     metrics = frame.metrics or (Metric("count", Ref(frame.subject)),)
     order = (*groups, *kept) if is_time else (*kept, *groups)
-    change.set("group", groups=order, metrics=metrics, columns=())
+    change.set("group", groups=order, metrics=metrics, columns=(), within=0)
     change.reach(*(group.of for group in groups))
 
 
@@ -275,7 +275,7 @@ def rank_named_rows(change: Change) -> None:
     named = change.work.named_entities if change.state.superlative and change.is_table else []
     for fact in named[:1]:
         ref = make_ref(fact.target, change.work.index)
-        change.set("group", groups=(Group(ref),), columns=())
+        change.set("group", groups=(Group(ref),), columns=(), within=0)
         change.reach(ref)
 
 

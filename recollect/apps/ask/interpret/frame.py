@@ -137,7 +137,8 @@ class Order:
 @dataclass(frozen=True, slots=True)
 class Frame:
     """With metrics a table of figures by `groups` (showing `columns` of them); otherwise a list of rows of `subject`
-    that shows `columns`. `with_ties` keeps all rows that share the last place."""
+    that shows `columns`. `with_ties` keeps all rows that share the last place. `within` ranks within each of the first
+    so many groups: the top 3 products of each region."""
 
     subject: str
     metrics: tuple[Metric, ...] = ()
@@ -151,6 +152,7 @@ class Frame:
     limit: int | None = None
     with_ties: bool = False
     is_distinct: bool = False
+    within: int = 0
     version: int = VERSION
 
     @property

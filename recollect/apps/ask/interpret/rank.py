@@ -69,7 +69,9 @@ WEIGHTS: Mapping[str, float] = {
     "skip_taught": -4.0,
     "by_not_group": -0.8,
     "group_by_measure": -1.5,
+    "ranked_across": -2.0,  # the groups, although something else was to be ranked in each of them
     "repeated_rows": -1.5,
+    "counted_one": -1.0,
     "counted_by_name": -1.5,  # how many rows there are of a single one
     "group_by_row": -2.0,  # a figure of each single row
     "default_aggregate": -0.2,

@@ -162,8 +162,10 @@ def build_query(frame: Frame, index: SchemaIndex, keys_of: str = "") -> exp.Sele
     select = select.having(*havings, copy=False)
     if not is_grouped and (query.has_fan_out or repeats_values(frame, index)):
         select = select.distinct(copy=False)
+    if orders and frame.limit and frame.within:
+        return keep_first_of_each(select, frame, orders, query)
     if orders and frame.with_ties:
-        return keep_ties(select, frame.limit or 1, orders)
+        return keep_first(select, frame.limit or 1, orders)
     return add_order(select, frame.limit, orders)
 
 
@@ -197,10 +199,26 @@ def add_order(select: exp.Select, limit: int | None, orders: list[exp.Ordered]) 
     return select.limit(limit, copy=False) if limit is not None else select
 
 
-def keep_ties(select: exp.Select, limit: int, orders: list[exp.Ordered]) -> exp.Select:
+def keep_first(select: exp.Select, limit: int, orders: list[exp.Ordered]) -> exp.Select:
     """Keep the first rows and all that share their place."""
+    return keep_places(select, limit, exp.Window(this=exp.Rank(), order=exp.Order(expressions=orders)))
+
+
+def keep_first_of_each(select: exp.Select, frame: Frame, orders: list[exp.Ordered], query: Query) -> exp.Select:
+    """Keep the first rows within each of the groups that others are ranked within, and all that share their place."""
+    parts = frame.groups[: frame.within]
+    keys = [key for each in parts for key in group_keys(each, query)]
     names = [each.alias_or_name for each in select.selects]
-    rank = exp.Window(this=exp.Rank(), order=exp.Order(expressions=orders))
+    shown = names[: sum(len(group_expressions(each, query)) for each in parts)]
+    rank = exp.Window(this=exp.Rank(), partition_by=keys, order=exp.Order(expressions=orders))
+    best_first = exp.Ordered(this=column_expression(names[-1], "ranked"), desc=orders[0].args.get("desc"))
+    sorted_by = [exp.Ordered(this=column_expression(name, "ranked"), nulls_first=True) for name in shown]
+    return keep_places(select, frame.limit or 1, rank).order_by(*sorted_by, best_first)
+
+
+def keep_places(select: exp.Select, limit: int, rank: exp.Window) -> exp.Select:
+    """Return the rows whose rank is at most the limit."""
+    names = [each.alias_or_name for each in select.selects]
     select.set("distinct", None)
     inner = select.select(exp.alias_(rank, PLACE, quoted=True), copy=False)
     outer = exp.select(*(column_expression(name, "ranked") for name in names)).distinct()
@@ -275,6 +293,12 @@ def group_expressions(group: Group, query: Query) -> list[exp.Expr]:
 def key_expressions(ref: Ref, query: Query) -> list[exp.Expr]:
     alias = query.reach(ref.table, ref.via)
     return [column_expression(name, alias) for name in query.index.tables[ref.table].key]
+
+
+def group_keys(group: Group, query: Query) -> list[exp.Expr]:
+    """Return what tells groups apart: the key of rows, else what is shown."""
+    is_rows = not group.grain and not group.of.column and not group.of.expression
+    return key_expressions(group.of, query) if is_rows else group_expressions(group, query)
 
 
 def grouped_columns(frame: Frame, query: Query) -> tuple[list[exp.Expr], list[exp.Expr]]:
@@ -363,8 +387,7 @@ def metric_expression(metric: Metric, query: Query) -> exp.Expr:
     made = aggregate_expression(metric, query)
     if metric.per is None:
         return made
-    of = metric.per.of
-    keys = group_expressions(metric.per, query) if metric.per.grain or of.column else key_expressions(of, query)
+    keys = group_keys(metric.per, query)
     count = exp.Count(this=exp.Distinct(expressions=keys[:1]))
     return exp.Literal.number("1.0") * made / count
 

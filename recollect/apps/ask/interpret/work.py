@@ -22,6 +22,7 @@ from recollect.apps.ask.interpret.link import Linked
 from recollect.apps.ask.interpret.rank import Features
 from recollect.apps.ask.interpret.render import base_table
 from recollect.apps.ask.interpret.state import Fact, State
+from recollect.apps.ask.interpret.words import find_operators
 
 SEVERAL = 5  # rows of a superlative in the plural
 NEGATED = {
@@ -69,6 +70,7 @@ class Work:
     features: list[tuple[str, float]] = field(default_factory=list)
     guesses: list[str] = field(default_factory=list)
     guessed_moment: str = ""  # the date that is meant, where the question does not say which
+    ranks_within: bool = False  # the groups that were asked for are not ranked, but something within each of them
     averaged_grain: bool = False  # the first span of time is what a figure is averaged over
 
     @property
@@ -118,13 +120,23 @@ class Work:
     def guess(self, text: str) -> None:
         self.guesses.append(text)
 
+    def is_each(self, fact: Fact) -> bool:
+        """Whether a group was asked for with "each" or "per", not with "by"."""
+        operators = find_operators(self.linked.tokens[max(0, fact.at - 1) : fact.at])
+        return all(each.value != "by" for each in operators)
+
+    def count_parts(self) -> int:
+        """Return how many of the groups are what the others are ranked within."""
+        asked = len(dict.fromkeys(self.refs("group"))) if self.ranks_within else 0
+        return asked if asked < len(set(self.groups)) else 0
+
     def frame(self) -> Frame:
         distinct = bool(self.facts("distinct"))
         return Frame(
             self.subject, tuple(dict.fromkeys(self.metrics)), tuple(dict.fromkeys(self.groups)),
             tuple(dict.fromkeys(self.columns)), tuple(dict.fromkeys(each for each, _ in self.filters)),
             tuple(self.periods), tuple(self.having), tuple(self.existence), tuple(self.order), self.limit,
-            self.with_ties, distinct,
+            self.with_ties, distinct, self.count_parts(),
         )  # fmt: skip
 
 

@@ -99,6 +99,14 @@ def test_top_n_ranks_groups_by_a_sum(shop: Shop) -> None:
     assert [row[0] for row in shop.run(shop.best("top 2 customers by total amount").sql)] == ["Ada", "Ben"]
 
 
+def test_top_n_of_each_group(shop: Shop) -> None:
+    best = shop.best("top customer by total amount in each country")
+    assert [row[:2] for row in shop.run(best.sql)] == [("France", "Ben"), ("Germany", "Ada")]
+    assert best.label == "Customer with the highest total order amount, for each country"
+    assert len(shop.rows("top 2 customers by total amount per country")) == 3
+    assert shop.best("by month instead", best.frame).frame.within == 0
+
+
 def test_share_of_total_adds_up(shop: Shop) -> None:
     shares = [row[-1] for row in shop.rows("share of total amount by country")]
     assert sum(shares) == pytest.approx(100, abs=0.1)
@@ -116,7 +124,9 @@ def test_chinese_question_over_the_same_schema(shop: Shop) -> None:
 
 
 def test_frames_survive_json(shop: Shop) -> None:
-    for question in ("customers without orders in 2025", "top 2 customers by total amount", "orders above 60 by month"):
+    for question in (
+        "customers without orders in 2025", "top 2 customers per country by amount", "orders above 60 by month",
+    ):  # fmt: skip
         for candidate in shop.candidates(question):
             again = candidate_from(candidate.to_data())
             assert again is not None
@@ -163,7 +173,10 @@ def test_every_candidate_parses_in_each_dialect(shop: Shop, dialect: str) -> Non
     from sqlglot import parse_one
 
     index = replace(shop.index, catalog=replace(shop.catalog, dialect=dialect))
-    for question in ("orders by quarter in 2024", "share of total amount by country", "customers with the most orders"):
+    for question in (
+        "orders by quarter in 2024", "share of total amount by country", "customers with the most orders",
+        "best customer in each country",
+    ):  # fmt: skip
         for candidate in shop.candidates(question):
             assert parse_one(render_frame(candidate.frame, index), dialect=dialect)
 
