@@ -15,6 +15,7 @@ from recollect.apps.ask.interpret.words import split_name, stem_phrase
 from recollect.apps.ask.memory import HABITS
 from recollect.apps.ask.question import Learned, get_data
 from recollect.apps.ask.sql_text import ground_condition
+from recollect.apps.ask.vocabulary import strip_courtesy
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
 from recollect.values.memory import Memory, MemoryKind
 from recollect.values.scope import MAX_NAME, Scope
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from recollect.apps.ask.analyst import Analyst
 
 RETRACTION = re.compile(
-    r"^(?:(?:please|ok|okay|no|actually|can you|could you)[, ]+)*(?:forget|undo|unlearn)\b(?P<rest>.{0,80})$"
-    r"|^(?:请|请你)?(?:忘掉|忘记|忘了|撤销|取消)(?P<rest_zh>.{0,40})$",
+    r"^(?:(?:no|actually)[, ]+)*(?:forget|undo|unlearn)\b(?P<rest>.{0,80})$"
+    r"|^(?:忘掉|忘记|忘了|撤销|取消)(?P<rest_zh>.{0,40})$",
     re.IGNORECASE,
 )
 # Words around the term: "what I said about ...", "the meaning of ...", "关于...的定义".
@@ -50,9 +51,9 @@ LATEST = (
     "上一条",
 )
 STANDING = re.compile(
-    r"^(?:please )?(?:(?:always|by default|from now on|in future|in general)[, ]+)(?P<always>.+)$"
-    r"|^(?:please )?never (?:count|include|show|use|consider) (?P<never>.+)$"
-    r"|^(?:please )?(?P<later>(?:exclude|ignore|leave out|skip|hide|only) .+?),? "
+    r"^(?:(?:always|by default|from now on|in future|in general)[, ]+)(?P<always>.+)$"
+    r"|^never (?:count|include|show|use|consider) (?P<never>.+)$"
+    r"|^(?P<later>(?:exclude|ignore|leave out|skip|hide|only) .+?),? "
     r"(?:always|by default|from now on|in future)$",
     re.IGNORECASE,
 )
@@ -83,7 +84,7 @@ async def follow_instruction(
 
 def find_retraction(message: str) -> str | None:
     """Return the term whose meaning is to be forgotten, "" for what was learned last; None for any other message."""
-    found = RETRACTION.match(message.strip().rstrip(".!。！ "))
+    found = RETRACTION.match(strip_courtesy(message).rstrip(".!。！ "))
     if found is None:
         return None
     rest, before = (found["rest"] or found["rest_zh"] or "").strip(" \"'“”"), ""
@@ -114,10 +115,14 @@ async def retract(
 
 
 def find_about(term: str, known: Sequence[Memory]) -> list[Memory]:
-    """Return the memories of a term; if there are none, those whose words include all words of the term."""
-    wanted = stem_phrase(term)
-    exact = [each for each in known if stem_phrase(each.key) == wanted]
-    return exact or [each for each in known if wanted and set(wanted) <= set(stem_phrase(describe_memory(each)))]
+    """Return the memories whose term is named ("what active means"), the longest one; if there are none, those whose
+    words include all words that are said."""
+    said = set(stem_phrase(term))
+    keys = [set(stem_phrase(each.key)) for each in known]
+    longest = max((len(key) for key in keys if key <= said), default=0)
+    if longest:
+        return [each for each, key in zip(known, keys, strict=True) if key <= said and len(key) == longest]
+    return [each for each in known if said and said <= set(stem_phrase(describe_memory(each)))]
 
 
 def describe_memory(memory: Memory) -> str:
@@ -143,7 +148,7 @@ def word_retraction(
 def find_standing_filter(inquiry: Inquiry) -> Candidate | None:
     """Return the rows that a message says are meant in every question, read like a question ("always exclude test
     customers" -> customers without tests); None for any other message."""
-    found = STANDING.match(inquiry.question.strip().rstrip(".!。 "))
+    found = STANDING.match(strip_courtesy(inquiry.question).rstrip(".!。 "))
     if found is None:
         return None
     said = f"exclude {found['never']}" if found["never"] else found["always"] or found["later"]

@@ -27,6 +27,7 @@ from recollect.apps.ask.vocabulary import (
     has_words,
     make_words,
     shorten_term,
+    strip_courtesy,
     write_arithmetic,
 )  # fmt: skip
 from recollect.errors import InvalidInput
@@ -73,7 +74,7 @@ class TaughtCorrection:
 def find_taught_meaning(inquiry: Inquiry) -> tuple[str, str] | None:
     """Return the term and the meaning that a message gives ("active means logged in within 30 days", "VIP: customers
     with ..."); None if it says something else."""
-    text, index = inquiry.question.strip(), inquiry.view.index
+    text, index = strip_courtesy(inquiry.question), inquiry.view.index
     if called := CALLS.match(text):
         meant, last = called["meant"], inquiry.last_frame
         if last and meant.casefold() in PRONOUNS:  # what the last answer was about

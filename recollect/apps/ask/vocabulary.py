@@ -42,8 +42,14 @@ REFERS = re.compile(
     re.IGNORECASE,
 )
 # In "call our customers clients", "clients" means "customers".
+# What is said to be polite, at either end of a message.
+COURTESY = re.compile(
+    r"^(?:(?:(?:please|pls|ok|okay|hey|hi|thanks|thank you|(?:can|could|would) you)\b|请你?|麻烦你?)[\s,，]*)+"
+    r"|(?:[\s,，]+(?:please|pls|thanks|thank you)|[\s,，]*谢谢)+(?=\W*$)",
+    re.IGNORECASE,
+)
 CALLS = re.compile(
-    r"^(?:please )?(?:(?:we|i|let's)(?: usually| always| also)? )?(?:call|refer to) "
+    r"^(?:(?:we|i|let's)(?: usually| always| also)? )?(?:call|refer to) "
     r"(?:our |the |my |all )*(?P<meant>[\w ]+?) (?:as )?(?P<said>[\w-]+)\W*$",
     re.IGNORECASE,
 )
@@ -155,6 +161,11 @@ def strip_opening(meaning: str, tier: Tier) -> str:
     """Return a meaning without the words before it ("I mean ..."); the project's knowledge is told in sentences."""
     defined = find_definition_in_fact(meaning) if tier == "project" else None
     return defined[1] if defined else OPENER.sub("", meaning, count=1)
+
+
+def strip_courtesy(message: str) -> str:
+    """Return a message without "please" and the like at its ends."""
+    return COURTESY.sub("", message.strip())
 
 
 def read_name(term: str, meaning: str, index: SchemaIndex) -> Word | None:

@@ -52,6 +52,19 @@ def test_undo_restores_the_meaning_before(door: Door) -> None:
     assert door.figure(ACTIVE) == first
 
 
+def test_forget_finds_the_term_in_what_is_said(door: Door) -> None:
+    door.ask("active means logged in within 30 days")
+    assert '"active"' in door.ask("could you forget what active means, please")["answer"]
+    assert not door.ask(ACTIVE)["sql_query"]
+
+
+def test_polite_messages_teach(door: Door) -> None:
+    door.ask("Call our customers clients, please.")
+    door.ask("please call the regions territories thanks")
+    assert door.figure("how many clients are there") == door.figure("how many customers are there")
+    assert '"regions"' in door.ask("total sales by territory for 2024")["sql_query"]
+
+
 def test_forget_ends_the_meaning_of_a_term(door: Door) -> None:
     door.ask("active means logged in within 30 days")
     assert '"active"' in door.ask("forget what I said about active")["answer"]
