@@ -11,7 +11,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from recollect.apps.ask.interpret import SchemaIndex
 from recollect.apps.ask.semantic.catalog import Catalog, Column, Table
+from recollect.apps.ask.semantic.draft import draft_model
 from recollect.apps.ask.sources.catalog_reader import CatalogLimits
 from recollect.apps.ask.sources.source import Source
 from tests.apps.ask.shop_data import sqlite_shop
@@ -120,6 +122,17 @@ async def test_columns_without_a_type_have_that_of_their_content(opened: Opener,
 async def test_what_is_no_number_in_a_column_of_numbers_is_no_end_of_them(opened: Opener, tmp_path: Path) -> None:
     catalog = await read(opened, tmp_path, "CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1), ('n/a');")
     assert column(catalog, "t.n").high is None
+
+
+async def test_a_date_that_many_rows_lack_is_not_the_main_one(opened: Opener, tmp_path: Path) -> None:
+    rows = ", ".join(f"({n}, '2024-01-0{n} 10:00', {repr('2024-02-01') if n == 1 else 'NULL'})" for n in range(1, 9))
+    sql = "CREATE TABLE bookings (id INTEGER PRIMARY KEY, booked_at DATETIME, refunded_on DATE);"
+    catalog = await read(opened, tmp_path, f"{sql} INSERT INTO bookings VALUES {rows};")
+    assert (column(catalog, "bookings.booked_at").missing, column(catalog, "bookings.refunded_on").missing) == (
+        0,
+        0.875,
+    )
+    assert SchemaIndex.build(draft_model(catalog), catalog).tables["bookings"].main_moment == "booked_at"
 
 
 async def test_a_broken_view_does_not_hide_the_rest(opened: Opener, tmp_path: Path) -> None:

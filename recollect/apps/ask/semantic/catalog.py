@@ -32,6 +32,7 @@ class Column:
     is_sensitive: bool = False
     low: str | None = None  # of numbers and times: the least and the greatest
     high: str | None = None
+    missing: float | None = None  # of numbers and times: the share of rows without a value
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ DAYS = {
     "duckdb": "date_diff('second', CAST({0} AS TIMESTAMP), CAST({1} AS TIMESTAMP)) / 86400.0",
 }
 OVERLAP = 0.8
+MOST_MISSING = 0.2  # share of rows that may lack the date that says when they happened
 MONTHS = 12
 # Tables whose name stands for their amount: "sales by region" is a sum, "orders by region" a count.
 AMOUNT_TABLES = frozenset(("sale", "payment", "expens", "donat", "refund", "revenu", "purchas", "cost", "turnov"))
@@ -155,12 +156,21 @@ def find_main_moment(table: Table) -> str:
 
 
 def list_moments(table: Table) -> list[str]:
-    """Return the columns that may say when a row happened, likeliest first; other dates only if there are none."""
+    """Return the columns that may say when a row happened, likeliest first; other dates only if there are none. Every
+    row has happened: a date that many rows lack says something else."""
     own = {stem_word(word) for word in table_words(table.name)}
 
     def rank(column: Column) -> int:
         stems = {stem_word(word) for word in split_name(column.name)}
-        return 3 if stems & SECONDARY else 2 if stems & ENTERED else 0 if stems & own else 1
+        return (
+            3
+            if stems & SECONDARY or (column.missing or 0) > MOST_MISSING
+            else 2
+            if stems & ENTERED
+            else 0
+            if stems & own
+            else 1
+        )
 
     ranked = sorted(((rank(each), each.name) for each in table.columns if is_moment(each)), key=itemgetter(0))
     return [name for place, name in ranked if place < 3] or [name for _, name in ranked[:1]]

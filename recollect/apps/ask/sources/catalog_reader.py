@@ -145,6 +145,7 @@ def classify_type(kind: Any) -> ColumnType:
 
 
 T = TypeVar("T")
+Range = tuple[str, str, float]  # the least value, the greatest, and the share of rows without one
 FIRST_ROWS = 20_000
 LARGE = 2_000_000  # rows that are not read whole
 NUMBERS: tuple[ColumnType, ...] = ("integer", "number")
@@ -259,17 +260,17 @@ class Sampler:
         """Return the columns with what PostgreSQL has gathered of a table too large to be read."""
         known = self.attempt(partial(query_postgres, query="column_statistics", table=self.table.name)) or ()
         # The most common values, and values that divide the column evenly.
-        gathered = {name: (common or [], bounds or []) for name, common, bounds in known}
-        return tuple(_use_statistics(each, self.limits, *gathered.get(each.name, ([], []))) for each in columns)
+        gathered = {name: (common or [], bounds or [], missing) for name, common, bounds, missing in known}
+        return tuple(_use_statistics(each, self.limits, *gathered.get(each.name, ([], [], None))) for each in columns)
 
-    def sample_column(self, column: Column, ranges: Mapping[str, tuple[str, str]], rows: int | None) -> Column:
+    def sample_column(self, column: Column, ranges: Mapping[str, Range], rows: int | None) -> Column:
         if column.is_sensitive or column.values:
             return column
         if column.type == "text":
             column = self.sample_text(column, rows)
             ranges = self.read_ranges([column.name] if is_moment(column) else [])
-        low, high = ranges.get(column.name, (None, None))
-        return replace(column, low=low, high=high)
+        low, high, missing = ranges.get(column.name, (None, None, None))
+        return replace(column, low=low, high=high, missing=missing)
 
     def sample_text(self, column: Column, rows: int | None) -> Column:
         limits = self.limits
@@ -293,21 +294,26 @@ class Sampler:
         found, is_whole = self.fetch_sample([name], select)
         return [str(value) for (value,) in found if value is not None and str(value).strip()], is_whole
 
-    def read_ranges(self, names: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Return the least and the greatest value of each column."""
-        ranges: dict[str, tuple[str, str]] = {}
+    def read_ranges(self, names: Sequence[str]) -> dict[str, Range]:
+        """Return the least and the greatest value of each column, and the share of rows that have none."""
+        ranges: dict[str, Range] = {}
         for start in range(0, len(names), MAX_RANGES):
             some = names[start : start + MAX_RANGES]
-            found, _ = self.fetch_sample(some, _select_ends)
-            row = list(map(convert_value, found[0])) if found else []
-            ends = zip(some, row[::2], row[1::2], strict=False)
-            ranges |= {name: (str(low), str(high)) for name, low, high in ends if low is not None}
+            found, _ = self.fetch_sample(some, _select_ranges)
+            rows, *row = list(map(convert_value, found[0])) if found else [0]
+            parts = zip(some, row[::3], row[1::3], row[2::3], strict=False)
+            ranges |= {
+                name: (str(low), str(high), round(1 - int(count) / int(rows), 3))
+                for name, low, high, count in parts
+                if low is not None
+            }
         numbers = {column.name for column in self.table.columns if column.type in NUMBERS}
-        return {name: ends for name, ends in ranges.items() if name not in numbers or _are_numbers(*ends)}
+        return {name: found for name, found in ranges.items() if name not in numbers or _are_numbers(*found[:2])}
 
 
-def _select_ends(rows: Any) -> Any:
-    return sql.select(*(end(column) for column in rows.c for end in (func.min, func.max)))
+def _select_ranges(rows: Any) -> Any:
+    parts = (part(column) for column in rows.c for part in (func.min, func.max, func.count))
+    return sql.select(func.count(), *parts).select_from(rows)
 
 
 def _mark_sensitive(column: Column) -> Column:
@@ -323,7 +329,9 @@ def _are_numbers(*ends: str) -> bool:
         return False
 
 
-def _use_statistics(column: Column, limits: CatalogLimits, common: list[str], bounds: list[str]) -> Column:
+def _use_statistics(
+    column: Column, limits: CatalogLimits, common: list[str], bounds: list[str], missing: float | None
+) -> Column:
     if column.is_sensitive or column.values:
         return column
     if has_sensitive_values(column.name, common):
@@ -335,7 +343,7 @@ def _use_statistics(column: Column, limits: CatalogLimits, common: list[str], bo
     if column.type not in RANGED or not seen:
         return column
     seen.sort(key=float if column.type in NUMBERS else str)
-    return replace(column, low=seen[0], high=seen[-1])
+    return replace(column, low=seen[0], high=seen[-1], missing=missing)
 
 
 # Lookup ---------------------------------------------------------------------------------------------------------------
