@@ -78,7 +78,10 @@ def fuse(found: Candidates, question: Question, weights: Weights) -> Fused:
         "recency": score_recency(found, weights),
     }
     total = np.sum(list(parts.values()), axis=0) if len(found) else matched
-    parts["spread"] = penalize_repetition(found, question, weights, total)
+    # An answer with parts in several sessions: a turn loses to better turns of its session.
+    is_spread = question.several and not question.when and not question.overview and len(found) > 0
+    better = rank_in_session(found, total) if is_spread else np.zeros(len(found), np.float32)
+    parts["spread"] = 0 - weights.spread * np.minimum(better, weights.spread_most)
     total = total + parts["spread"]
     return Fused(total, parts, worth, counts, matched)
 
@@ -150,13 +153,6 @@ def score_kinds(found: Candidates, question: Question, weights: Weights) -> Floa
         opening = (found.turn < weights.opening_turns) * having(Flag.USER)
         score += weights.opening * opening * np.minimum(1, found.distinct / weights.content_lexemes)
     return score + weights.time * having(Flag.TIME) if question.when else score
-
-
-def penalize_repetition(found: Candidates, question: Question, weights: Weights, score: Floats) -> Floats:
-    """Return what a turn loses to better turns of its session, if the answer has parts in several sessions."""
-    if not question.several or question.when or question.overview or not len(found):
-        return np.zeros(len(found), np.float32)
-    return -weights.spread * np.minimum(rank_in_session(found, score), weights.spread_most)
 
 
 def rank_in_session(found: Candidates, score: Floats) -> Floats:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from recollect.recall.excerpt import excerpt
 from recollect.recall.lexemes import count_tokens
@@ -18,9 +17,6 @@ from recollect.values.conversation import Turn
 from recollect.values.memory import DEFINES
 from recollect.values.query import Context, EpisodeHit, Hit, LeftOut, Line, MemoryHit, Query, Recall, Section
 from recollect.values.text import stem_term
-
-if TYPE_CHECKING:
-    from recollect.values.resolution import Resolution
 
 TITLES: Mapping[Section, str] = {
     "terms": "Terms:",
@@ -100,23 +96,22 @@ def pack(recall: Recall, recent: Sequence[Turn]) -> Context:
     page, left_out = _Page(query.budget), list[LeftOut]()
     said = [build_turn_line(turn, query, recall.terms, "recent") for turn in recent]
     facts = [hit for hit in recall.memories if hit.memory.kind not in DEFINES]
-    shared = {
-        "terms": build_term_lines(recall),
-        "known": [build_line("known", hit.source, format_memory(hit), n) for n, hit in enumerate(facts)],
-        "episodes": [build_episode_line(n, hit) for n, hit in enumerate(recall.episodes)],
-    }
-    rest = page.fill(shared["terms"], compute_share("terms", query.budget))
-    rest += page.fill(shared["known"], compute_share("known", query.budget))
-    kept = count_reserved(shared["episodes"], compute_share("episodes", query.budget))
+    known = [build_line("known", hit.source, format_memory(hit), n) for n, hit in enumerate(facts)]
+    episodes = [build_episode_line(n, hit) for n, hit in enumerate(recall.episodes)]
+    rest = page.fill(build_term_lines(recall), compute_share("terms", query.budget))
+    rest += page.fill(known, compute_share("known", query.budget))
+    kept = count_reserved(episodes, compute_share("episodes", query.budget))
     older = page.fill(reversed(said), (page.room - kept) // 2 if recall.hits else page.room - kept)
     page.room -= kept
     hits = fill_hits(page, recall.hits, query, recall.terms, {turn.ref for turn in recent}, left_out)
     page.room += kept
-    rest += page.fill(drop_covered(shared["episodes"], recall.episodes, page.lines), page.room)
-    for line in fill_rest(page, [*hits, *rest, *older], recall.episodes):
-        left_out.append(
-            LeftOut(line.source, f"did not fit into the {max(page.room, 0)} tokens left", is_over_budget=True)
-        )
+    rest += page.fill(drop_covered(episodes, recall.episodes, page.lines), page.room)
+    rest = [*hits, *rest, *older]
+    for _ in range(2):  # an episode is removed once all its turns are in, which makes room again
+        rest = [line for line in drop_covered(rest, recall.episodes, page.lines) if not page.add(line)]
+        page.drop(find_covered(recall.episodes, page.lines))
+    problem = f"did not fit into the {max(page.room, 0)} tokens left"
+    left_out += [LeftOut(line.source, problem, is_over_budget=True) for line in rest]
     lines = page.ordered()
     text = format_lines(lines)
     return Context(recall, text, lines, count_tokens(text), tuple(left_out[:MAX_NAMED]))
@@ -133,15 +128,6 @@ def count_reserved(lines: Sequence[Line], most: int) -> int:
         if room + line.tokens <= most:
             room += line.tokens
     return room if room > title else 0
-
-
-def fill_rest(page: _Page, lines: Sequence[Line], episodes: Sequence[EpisodeHit]) -> Sequence[Line]:
-    """Return the lines that still do not fit. An episode is removed once all its turns are in, which makes room: hence
-    two rounds."""
-    for _ in range(2):
-        lines = [line for line in drop_covered(lines, episodes, page.lines) if not page.add(line)]
-        page.drop(find_covered(episodes, page.lines))
-    return lines
 
 
 def fill_hits(
@@ -205,7 +191,12 @@ def format_memory(hit: MemoryHit) -> str:
 def build_term_lines(recall: Recall) -> list[Line]:
     """Return the meanings of the question's terms from the session or the ontology, then definitions among memories;
     each term and source once. Resolved terms win."""
-    resolved = [(stem_term(found.term), *describe_term(found)) for found in recall.resolved]
+    resolved = []
+    for found in recall.resolved:
+        # A meaning of this session has the word itself as its source.
+        source = f"term:{found.source}:{found.term}" if found.tier == "session" else f"term:{found.source}"
+        sql = f" [{found.sql}]" if found.sql else ""
+        resolved.append((stem_term(found.term), source, f"{found.term}: {found.meaning}{sql} ({found.tier})"))
     stems = {stem for stem, _, _ in resolved}
     defined = [
         (hit.memory.key.casefold(), hit.source, format_memory(hit))
@@ -219,13 +210,6 @@ def build_term_lines(recall: Recall) -> list[Line]:
             terms.add(term)
             texts.setdefault(source, text)
     return [build_line("terms", source, text, n) for n, (source, text) in enumerate(texts.items())]
-
-
-def describe_term(found: Resolution) -> tuple[str, str]:
-    """Return the source of a term and its text. A meaning of this session has the word itself as its source."""
-    source = f"term:{found.source}:{found.term}" if found.tier == "session" else f"term:{found.source}"
-    sql = f" [{found.sql}]" if found.sql else ""
-    return source, f"{found.term}: {found.meaning}{sql} ({found.tier})"
 
 
 def build_episode_line(order: int, hit: EpisodeHit) -> Line:
@@ -256,16 +240,15 @@ def find_covered(hits: Sequence[EpisodeHit], shown: Sequence[Line]) -> set[str]:
 
 
 def format_lines(lines: Sequence[Line]) -> str:
-    sections = [(title, [line for line in lines if line.section == section]) for section, title in TITLES.items()]
-    return "\n\n".join("\n".join([title, *format_days(section)]) for title, section in sections if section)
-
-
-def format_days(lines: Sequence[Line]) -> list[str]:
-    """Return each run of lines of one day under its date."""
-    shown: list[str] = []
-    for (_, date), group in groupby(lines, key=lambda line: line.day):
-        shown += [*([date] if date else []), *(format_line(line.number, line.text, line.speaker) for line in group)]
-    return shown
+    """Return the lines by section; each run of lines of one day under its date."""
+    sections = []
+    for section, group in groupby(lines, key=lambda line: line.section):
+        shown = [TITLES[section]]
+        for (_, date), said in groupby(group, key=lambda line: line.day):
+            shown += [date] if date else []
+            shown += [format_line(line.number, line.text, line.speaker) for line in said]
+        sections.append("\n".join(shown))
+    return "\n\n".join(sections)
 
 
 def format_line(number: int, text: str, speaker: str | None) -> str:

@@ -84,25 +84,20 @@ def choose(
         # As many as may fill the budget, generously: some will not fit.
         cost = np.minimum(found.tokens[best], query.turn_chars / CHARS_PER_TOKEN) + HEADER_TOKENS
         best = best[: int(np.searchsorted(np.cumsum(cost), budget * 1.5)) + FEW]
+    respelt = [word in question.respelt for word in question.lexemes]
     return Choice(
         rows=best,
         found=len(rows),
         counts={
             "bm25": int((eligible & by_words).sum()),
             "vector": int((eligible & by_meaning).sum()),
-            "trigram": count_respelt(eligible, fused, question),
+            "trigram": int((eligible & fused.counts[:, respelt].any(axis=1)).sum()),
         },
         scope_used=reach,
         widened=widened,
         path=choose_path(best, by_words, by_meaning, bool(question.respelt)),
         last_turn=int(found.turn[in_session].max(initial=-1)),
     )
-
-
-def count_respelt(eligible: Bools, fused: Fused, question: Question) -> int:
-    """Return how many turns have a word of the question that was misspelt in it."""
-    respelt = [i for i, word in enumerate(question.lexemes) if word in question.respelt]
-    return int((eligible & fused.counts[:, respelt].any(axis=1)).sum()) if respelt else 0
 
 
 def add_fallback(
