@@ -59,7 +59,7 @@ async def derive(deps: Dependencies, scope: ScopeId, conversation: ConversationI
 
 def is_all(deps: Dependencies, job: Job, turns: Sequence[Turn], model: int | None) -> bool:
     """Return whether learning by rules is all there is to do."""
-    is_embedded = model is None or deps.embedding.policy == "none" or job.embedded_model == model
+    is_embedded = model is None or job.embedded_model == model
     return is_embedded and deps.reasoner is None and not job.resting and not find_due_episodes(deps, job, turns)
 
 
@@ -93,10 +93,9 @@ async def run_stages(
 
 async def embed(deps: Dependencies, job: Job, model: int) -> Job:
     """Store vectors of the current model for each turn that should have one, and for each episode."""
-    policy = deps.embedding.policy
-    if policy == "none" or job.embedded_model == model:
+    if job.embedded_model == model:
         return job
-    only_marked = policy == "high_value"
+    only_marked = deps.embedding.policy == "high_value"
     while turns := await deps.store.list_unembedded(job.scope, job.conversation, model, only_marked, EMBEDDED_PAGE):
         vectors, _ = await deps.embedding.embed_texts([embedded_text(turn) for turn in turns])
         indexes = [turn.index for turn in turns if turn.index is not None]
@@ -186,7 +185,7 @@ def build_episode(deps: Dependencies, job: Job, turns: Sequence[Turn], summary: 
 
 async def embed_episode(deps: Dependencies, episode: Episode) -> tuple[Vectors | None, int | None]:
     """Return an episode's vector and its model, or None: then the episode is found by words."""
-    if deps.embedding.embedder is None or deps.embedding.policy == "none":
+    if deps.embedding.embedder is None:
         return None, None
     try:
         return await deps.embedding.embed_texts([episode.text])

@@ -58,7 +58,6 @@ from recollect.values.document import (
 from recollect.values.lesson import Owner
 from recollect.values.query import check_choice, check_choices, check_range
 from recollect.values.scope import Scope, ScopeId, uuid7
-from recollect.values.sensitive_data import mask_text
 
 PIECE = 1 << 20  # bytes; what is read, hashed and kept at a time
 HEAD = 8_192
@@ -72,9 +71,8 @@ OWNERS: tuple[Owner, ...] = get_args(Owner)
 async def add_document(deps: Dependencies, scope: Scope, upload: Upload, owner: Owner) -> Document:
     """Store an upload and return its document."""
     upload = check_upload(upload)
-    if deps.settings.mask_sensitive:
-        name, dot, ending = upload.source.rpartition(".")  # the ending says what the file is
-        upload = replace(upload, title=mask_text(upload.title), source=f"{mask_text(name)}{dot}{mask_text(ending)}")
+    name, dot, ending = upload.source.rpartition(".")  # the ending says what the file is
+    upload = replace(upload, title=deps.mask(upload.title), source=f"{deps.mask(name)}{dot}{deps.mask(ending)}")
     check_choice("owner", owner, OWNERS)
     holder = get_holder(scope, owner)
     with TemporaryFile() as file:

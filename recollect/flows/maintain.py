@@ -21,7 +21,7 @@ from typing import get_args
 from recollect.errors import RecollectError, StoreUnavailable
 from recollect.flows.dependencies import Dependencies
 from recollect.flows.derive import derive
-from recollect.flows.read_document import get_document_model, read_document
+from recollect.flows.read_document import read_document
 from recollect.learning.upkeep import DecayRule, UpkeepLimits, UpkeepSummary
 from recollect.ports import WatchedReasoner
 from recollect.recall.fuse import TURNS
@@ -63,7 +63,7 @@ async def settle(deps: Dependencies, scope: Scope) -> None:
 
 async def settle_documents(deps: Dependencies, holder: ScopeId) -> None:
     """Read uploaded documents, or wait for the worker that does, unless a retry is scheduled."""
-    for document in await deps.store.documents.list_work(holder, await get_document_model(deps)):
+    for document in await deps.store.documents.list_work(holder, await deps.embedding.get_model()):
         for _ in range(READING_PATIENCE):
             if await read_document(deps, holder, document):
                 break

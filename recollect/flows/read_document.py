@@ -25,7 +25,6 @@ from recollect.recall.document_rank import Run, count_chunk_words, get_embedded_
 from recollect.store.documents import Page, Renewal, Totals
 from recollect.values.document import Batch, Chunk, DocumentFailure, DocumentId, DocumentJob, Failure, Finished
 from recollect.values.scope import ScopeId
-from recollect.values.sensitive_data import mask_text
 from recollect.values.work import get_retry_pause
 
 log = logging.getLogger("recollect.documents")
@@ -39,15 +38,10 @@ PAGE = 128  # chunks embedded and written in one go; a run of postings is some o
 ALMOST = 0.99
 
 
-async def get_document_model(deps: Dependencies) -> int | None:
-    """Return the model whose vectors chunks should have."""
-    return None if deps.embedding.policy == "none" else await deps.embedding.get_model()
-
-
 async def read_document(deps: Dependencies, scope: ScopeId, document: DocumentId) -> bool:
     """Process a document. Return False if another worker has the lease, there is nothing to do, or it is to be
     retried."""
-    model = await get_document_model(deps)
+    model = await deps.embedding.get_model()
     now = deps.clock.now()
     job = await deps.store.documents.claim(scope, document, model, now, now + LEASE)
     if job is None:
@@ -128,9 +122,8 @@ class Indexing:
     run: Run = field(default_factory=Run)
 
     async def take(self, batch: Batch) -> None:
-        blocks = batch.blocks
-        if self.deps.settings.mask_sensitive:  # before chunks, words and vectors are made of them
-            blocks = [replace(block, text=mask_text(block.text)) for block in blocks]
+        mask = self.deps.mask  # before chunks, words and vectors are made of the blocks
+        blocks = [replace(block, text=mask(block.text)) for block in batch.blocks]
         self.held += await asyncio.to_thread(lambda: [chunk for block in blocks for chunk in self.packing.take(block)])
         self.progress = min(ALMOST, batch.done / batch.total) if batch.total else 0.0
         while len(self.held) >= PAGE:
@@ -199,19 +192,19 @@ def build_renewal(deps: Dependencies, job: DocumentJob, progress: float = 0.0) -
 @asynccontextmanager
 async def hold_lease(deps: Dependencies, job: DocumentJob) -> AsyncIterator[None]:
     """Renew the lease while the work inside runs."""
-    renewing = asyncio.create_task(renew_lease(deps, job))
+
+    async def renew() -> None:
+        while True:
+            await asyncio.sleep(RENEWED)
+            try:
+                await deps.store.documents.renew(build_renewal(deps, job))
+            except RecollectError as error:
+                # The next write raises if the lease is lost.
+                log.info("the lease of document %s was not renewed: %s", job.id, error)
+
+    renewing = asyncio.create_task(renew())
     try:
         yield
     finally:
         renewing.cancel()
         await asyncio.wait([renewing])
-
-
-async def renew_lease(deps: Dependencies, job: DocumentJob) -> None:
-    while True:
-        await asyncio.sleep(RENEWED)
-        try:
-            await deps.store.documents.renew(build_renewal(deps, job))
-        except RecollectError as error:
-            # The next write raises if the lease is lost.
-            log.info("the lease of document %s was not renewed: %s", job.id, error)

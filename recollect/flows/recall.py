@@ -47,7 +47,6 @@ from recollect.values.query import (
 )
 from recollect.values.resolution import resolve_used
 from recollect.values.scope import RequestId, Scope, uuid7
-from recollect.values.sensitive_data import mask_text
 
 MOST_CHARS = 100_000  # of one turn in a hit; history() has it whole
 INLINE_CHARS = 500  # longer queries are analyzed in a thread
@@ -72,10 +71,9 @@ async def recall(deps: Dependencies, scope: Scope, query: Query) -> Recall:
 
 
 def mask_query(deps: Dependencies, query: Query) -> Query:
-    """Return the query as it is stored and searched: without sensitive data, if the setting says so."""
-    if not deps.settings.mask_sensitive:
-        return query
-    return replace(query, text=mask_text(query.text)[:MAX_QUERY_CHARS])
+    """Return the query as it is stored and searched."""
+    masked = deps.mask(query.text)
+    return query if masked == query.text else replace(query, text=masked[:MAX_QUERY_CHARS])
 
 
 async def search_memory(
@@ -221,6 +219,13 @@ async def build_context(deps: Dependencies, scope: Scope, query: Query) -> Conte
     return packed
 
 
+def count_context_use(deps: Dependencies, scope: Scope, hits: Sequence[Hit | MemoryHit | EpisodeHit]) -> None:
+    """Count a memory as used only if it matched the question; always-included memories do not count."""
+    used = [hit for hit in hits if isinstance(hit, MemoryHit) and hit.score >= LEAST]
+    for holder, tier in ((scope.id, "user"), (scope.project_id, "project")):
+        deps.usage.add(holder, [hit.memory.id for hit in used if hit.tier == tier])
+
+
 async def mark_outdated(deps: Dependencies, recall: Recall, query: Query) -> Recall:
     """Return the recall, with the similarity of its words to the question's if it may be answered from them. What a
     later message may replace or end says so. Of messages that do not match, those stay that the query asks for, and
@@ -265,13 +270,6 @@ def mark_memories(memories: Sequence[MemoryHit], hits: Sequence[Hit]) -> list[Me
         replace(hit, is_outdated=any(hit.memory.value in parts.get(ref, "") for ref in hit.memory.refs[:1]))
         for hit in memories
     ]
-
-
-def count_context_use(deps: Dependencies, scope: Scope, hits: Sequence[Hit | MemoryHit | EpisodeHit]) -> None:
-    """Count a memory as used only if it matched the question; always-included memories do not count."""
-    used = [hit for hit in hits if isinstance(hit, MemoryHit) and hit.score >= LEAST]
-    for holder, tier in ((scope.id, "user"), (scope.project_id, "project")):
-        deps.usage.add(holder, [hit.memory.id for hit in used if hit.tier == tier])
 
 
 def select_recent(turns: Sequence[Turn], query: Query, count: int) -> list[Turn]:

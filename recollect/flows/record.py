@@ -66,7 +66,9 @@ async def record(
         check_text("idempotency_key", idempotency_key, MAX_NAME)
 
     def check() -> tuple[list[Turn], bytes | None]:
-        said = mask_turns(deps, check_turns(given, now))
+        said = check_turns(given, now)
+        if deps.settings.mask_sensitive:
+            said = [mask_turn(turn) for turn in said]
         return said, None if idempotency_key is None else hash_request(scope, given, said)
 
     said, body = await run_in_thread(check) if len(given) > INLINE else check()
@@ -101,19 +103,9 @@ async def record(
     return recorded
 
 
-def mask_turns(deps: Dependencies, turns: list[Turn]) -> list[Turn]:
-    """Return the turns as they are stored: without sensitive data, if the setting says so."""
-    if not deps.settings.mask_sensitive:
-        return turns
-    return [
-        replace(
-            turn,
-            text=mask_text(turn.text),
-            speaker=turn.speaker and mask_text(turn.speaker)[:MAX_NAME],
-            data=None if turn.data is None else mask_data(turn.data),
-        )
-        for turn in turns
-    ]
+def mask_turn(turn: Turn) -> Turn:
+    speaker = turn.speaker and mask_text(turn.speaker)[:MAX_NAME]
+    return replace(turn, text=mask_text(turn.text), speaker=speaker, data=mask_data(turn.data))
 
 
 async def sketch_turns(turns: Sequence[Turn]) -> list[Sketch]:
@@ -160,9 +152,8 @@ def hash_request(scope: Scope, given: Sequence[TurnLike], said: Sequence[Turn]) 
 async def rename_session(deps: Dependencies, scope: Scope, name: str) -> Conversation:
     if scope.session is None:
         raise InvalidInput("session", "is required; name the session to rename")
-    line = " ".join(check_text("name", name, MAX_NAME).split())
-    kept = mask_text(line) if deps.settings.mask_sensitive else line
-    renamed = await deps.store.rename(scope.id, scope.session, kept, deps.clock.now())
+    line = deps.mask(" ".join(check_text("name", name, MAX_NAME).split()))
+    renamed = await deps.store.rename(scope.id, scope.session, line, deps.clock.now())
     if renamed is None:
         raise NotFound(f"user {scope.user!r} has no session {scope.session!r}")
     return renamed

@@ -165,14 +165,18 @@ def select_repeated(full: list[Piece], overlap: int) -> list[Piece]:
         if room < 0 or piece.block.kind == "heading":
             break
         kept.insert(0, piece)
-    if kept or not full:
-        return [] if len(kept) == len(full) else kept
-    last = full[-1]
-    if last.block.kind in ("row", "heading") or overlap < 1:  # a row is repeated whole or not at all
+    if len(kept) == len(full):
         return []
-    at = find_tail(last.text, overlap)
-    text = last.text[at:]
-    return [Piece(text, "", last.start + at, count_tokens(text), last.block, last.path, last.lead)] if text else []
+    return kept or take_ending(full[-1], overlap)
+
+
+def take_ending(piece: Piece, overlap: int) -> list[Piece]:
+    """Return the last sentences of a piece; a row is repeated whole or not at all."""
+    if piece.block.kind in ("row", "heading") or overlap < 1:
+        return []
+    at = find_tail(piece.text, overlap)
+    text = piece.text[at:]
+    return [Piece(text, "", piece.start + at, count_tokens(text), piece.block, piece.path, piece.lead)] if text else []
 
 
 def shorten(text: str, most: int) -> str:

@@ -16,6 +16,7 @@ from recollect.recall.lexemes import count_tokens
 from recollect.values.conversation import Turn
 from recollect.values.memory import DEFINES
 from recollect.values.query import Context, EpisodeHit, Hit, LeftOut, Line, MemoryHit, Query, Recall, Section
+from recollect.values.resolution import Resolution
 from recollect.values.text import stem_term
 
 TITLES: Mapping[Section, str] = {
@@ -106,12 +107,10 @@ def pack(recall: Recall, recent: Sequence[Turn]) -> Context:
     hits = fill_hits(page, recall.hits, query, recall.terms, {turn.ref for turn in recent}, left_out)
     page.room += kept
     rest += page.fill(drop_covered(episodes, recall.episodes, page.lines), page.room)
-    rest = [*hits, *rest, *older]
-    for _ in range(2):  # an episode is removed once all its turns are in, which makes room again
-        rest = [line for line in drop_covered(rest, recall.episodes, page.lines) if not page.add(line)]
-        page.drop(find_covered(recall.episodes, page.lines))
-    problem = f"did not fit into the {max(page.room, 0)} tokens left"
-    left_out += [LeftOut(line.source, problem, is_over_budget=True) for line in rest]
+    for line in fill_rest(page, [*hits, *rest, *older], recall.episodes):
+        left_out.append(
+            LeftOut(line.source, f"did not fit into the {max(page.room, 0)} tokens left", is_over_budget=True)
+        )
     lines = page.ordered()
     text = format_lines(lines)
     return Context(recall, text, lines, count_tokens(text), tuple(left_out[:MAX_NAMED]))
@@ -128,6 +127,15 @@ def count_reserved(lines: Sequence[Line], most: int) -> int:
         if room + line.tokens <= most:
             room += line.tokens
     return room if room > title else 0
+
+
+def fill_rest(page: _Page, lines: Sequence[Line], episodes: Sequence[EpisodeHit]) -> Sequence[Line]:
+    """Return the lines that still do not fit. An episode is removed once all its turns are in, which makes room: hence
+    two rounds."""
+    for _ in range(2):
+        lines = [line for line in drop_covered(lines, episodes, page.lines) if not page.add(line)]
+        page.drop(find_covered(episodes, page.lines))
+    return lines
 
 
 def fill_hits(
@@ -191,12 +199,7 @@ def format_memory(hit: MemoryHit) -> str:
 def build_term_lines(recall: Recall) -> list[Line]:
     """Return the meanings of the question's terms from the session or the ontology, then definitions among memories;
     each term and source once. Resolved terms win."""
-    resolved = []
-    for found in recall.resolved:
-        # A meaning of this session has the word itself as its source.
-        source = f"term:{found.source}:{found.term}" if found.tier == "session" else f"term:{found.source}"
-        sql = f" [{found.sql}]" if found.sql else ""
-        resolved.append((stem_term(found.term), source, f"{found.term}: {found.meaning}{sql} ({found.tier})"))
+    resolved = [(stem_term(found.term), *describe_term(found)) for found in recall.resolved]
     stems = {stem for stem, _, _ in resolved}
     defined = [
         (hit.memory.key.casefold(), hit.source, format_memory(hit))
@@ -210,6 +213,13 @@ def build_term_lines(recall: Recall) -> list[Line]:
             terms.add(term)
             texts.setdefault(source, text)
     return [build_line("terms", source, text, n) for n, (source, text) in enumerate(texts.items())]
+
+
+def describe_term(found: Resolution) -> tuple[str, str]:
+    """Return the source of a term and its text. A meaning of this session has the word itself as its source."""
+    source = f"term:{found.source}:{found.term}" if found.tier == "session" else f"term:{found.source}"
+    sql = f" [{found.sql}]" if found.sql else ""
+    return source, f"{found.term}: {found.meaning}{sql} ({found.tier})"
 
 
 def build_episode_line(order: int, hit: EpisodeHit) -> Line:

@@ -84,20 +84,25 @@ def choose(
         # As many as may fill the budget, generously: some will not fit.
         cost = np.minimum(found.tokens[best], query.turn_chars / CHARS_PER_TOKEN) + HEADER_TOKENS
         best = best[: int(np.searchsorted(np.cumsum(cost), budget * 1.5)) + FEW]
-    respelt = [word in question.respelt for word in question.lexemes]
     return Choice(
         rows=best,
         found=len(rows),
         counts={
             "bm25": int((eligible & by_words).sum()),
             "vector": int((eligible & by_meaning).sum()),
-            "trigram": int((eligible & fused.counts[:, respelt].any(axis=1)).sum()),
+            "trigram": count_respelt(eligible, fused, question),
         },
         scope_used=reach,
         widened=widened,
         path=choose_path(best, by_words, by_meaning, bool(question.respelt)),
         last_turn=int(found.turn[in_session].max(initial=-1)),
     )
+
+
+def count_respelt(eligible: Bools, fused: Fused, question: Question) -> int:
+    """Return how many turns have a word of the question that was misspelt in it."""
+    respelt = [word in question.respelt for word in question.lexemes]
+    return int((eligible & fused.counts[:, respelt].any(axis=1)).sum())
 
 
 def add_fallback(

@@ -342,7 +342,11 @@ def unpack_postings(shelf: Shelf, found: Sequence[ChunkCandidates]) -> dict[str,
             at = _unpack_posting(shelf, runs, records)
             if len(at.chunk):
                 parts.setdefault(lexeme, []).append(at)
-    return {lexeme: _concatenate(some) for lexeme, some in parts.items()}
+    columns = ("chunk", "count", "length")
+    return {
+        lexeme: Found(*(np.concatenate([getattr(each, name) for each in some]) for name in columns))
+        for lexeme, some in parts.items()
+    }
 
 
 def _unpack_posting(shelf: Shelf, runs: bytes, records: bytes) -> Found:
@@ -354,13 +358,6 @@ def _unpack_posting(shelf: Shelf, runs: bytes, records: bytes) -> Found:
     if not known.all():
         chunk, found = chunk[known], found[known]
     return Found(chunk, found["count"].astype(np.float32), found["length"].astype(np.float32))
-
-
-def _concatenate(some: Sequence[Found]) -> Found:
-    if len(some) == 1:
-        return some[0]
-    columns = ([getattr(each, name) for each in some] for name in ("chunk", "count", "length"))
-    return Found(*map(np.concatenate, columns))
 
 
 def _vector_statement(document: DocumentId, chunks: Sequence[Chunk], vectors: Vectors, model: int | None) -> Statement:

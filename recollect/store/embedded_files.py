@@ -312,12 +312,18 @@ def _initialise(site: Site, bin_folder: Path) -> None:
     for leftover in site.root.glob(f"{MAJOR}.new-*"):
         shutil.rmtree(leftover, ignore_errors=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{MAJOR}.new-", dir=site.root))
+    # Everybody who reaches the socket is let in: its folder is 0700, and `peer` would turn away root's own processes,
+    # whose name is not that of the user the server runs as.
+    access = ["--username=postgres", "--auth-local=trust", "--auth-host=reject"]
+    text = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
+    rest = ["--data-checksums", "--no-instructions"]
     try:
         os.chown(folder, site.uid, site.gid)
-        _initdb(site, bin_folder, folder)
-        write_synced(
-            folder / "postgresql.conf", "\ninclude_if_exists = 'recollect.conf'\n", os.O_APPEND | os.O_NOFOLLOW
-        )
+        done = run(site, [bin_folder / "initdb", "--pgdata", folder, *access, *text, *rest])
+        if done.returncode:
+            raise EmbeddedServerFailed(describe_failure(f"initdb could not make {site.data}", done.stdout))
+        include = "\ninclude_if_exists = 'recollect.conf'\n"
+        write_synced(folder / "postgresql.conf", include, os.O_APPEND | os.O_NOFOLLOW)
         folder.rename(site.data)
         handle = os.open(site.root, os.O_RDONLY)
         try:
@@ -326,17 +332,6 @@ def _initialise(site: Site, bin_folder: Path) -> None:
             os.close(handle)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _initdb(site: Site, bin_folder: Path, folder: Path) -> None:
-    # Everybody who reaches the socket is let in: its folder is 0700, and `peer` would turn away root's own processes,
-    # whose name is not that of the user the server runs as.
-    access = ["--username=postgres", "--auth-local=trust", "--auth-host=reject"]
-    text = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
-    rest = ["--data-checksums", "--no-instructions"]
-    done = run(site, [bin_folder / "initdb", "--pgdata", folder, *access, *text, *rest])
-    if done.returncode:
-        raise EmbeddedServerFailed(describe_failure(f"initdb could not make {site.data}", done.stdout))
 
 
 def write_synced(path: Path, text: str, how: int) -> None:
