@@ -1,9 +1,8 @@
 """Derive: process one conversation in stages: learn by rules, embed, learn by model, summarize.
 
 A lease prevents two workers from doing the same work at once. Each stage moves its position in the transaction that
-writes its results, so nothing is done twice. A stage that fails is retried later and parked after the last try, with
-its error; the other stages continue. Episodes summarize the oldest turns before they leave the window of recent turns,
-and never replace them.
+writes its results, so nothing is done twice. A stage that fails is retried later and parked after the last try; the
+other stages continue.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Documents: store, list, read, search and drop them. Workers read the files (read_document.py).
 
-A document belongs to a user or to their project, whose users share it; the caller checks who may add to the project. An
-upload is first written to a temporary file, so that no database connection waits for the uploader.
-
-A search analyzes the question and embeds it once; one round trip per scope finds candidates by words and by meaning;
-one adds missing cosines; recall/document_rank.py ranks; a last one loads the texts.
+A document belongs to a user or to their project, whose users share it; the caller checks who may add to the project. A
+search takes one round trip per scope for candidates by words and by meaning, one for missing cosines, and a last one
+for the texts; recall/document_rank.py ranks.
 """
 
 from __future__ import annotations

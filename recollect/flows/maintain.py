@@ -1,10 +1,7 @@
 """Maintenance: settle, upkeep, health and report.
 
-Upkeep removes expired, old, idle or surplus data in small batches: conversations past their expiry with what was
-derived for search (memories learned from them stay); idle memories decay and are forgotten, long-ended and surplus ones
-are removed; old requests and idempotency keys. Scopes are found by functions that run as the owner and return ids only;
-rows are changed in each scope's own short transactions. Upkeep may stop anywhere, restart, and run in several processes
-at once.
+Upkeep removes expired, old, idle or surplus data in small batches, in each scope's own short transactions. It may stop
+anywhere, restart, and run in several processes at once. Memories learned from an expired conversation stay.
 """
 
 from __future__ import annotations

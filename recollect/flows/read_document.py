@@ -1,9 +1,8 @@
 """Read documents: index an uploaded file as chunks, words and vectors. Run by the worker, or by `settle`.
 
-A lease prevents two workers from reading the same file; its number prevents a worker that lost it from writing. Chunks,
-words and vectors are written a page at a time and become visible when the document's row says `processed`. A killed
-worker leaves invisible rows, which the next one removes. No connection is held while the reader or the embedder works.
-If the embedder fails, the document is found by words and gets its vectors later.
+The number of the lease prevents a worker that lost it from writing. What is written becomes visible when the document's
+row says `processed`; the next worker removes what a killed one left. No connection is held while the reader or the
+embedder works.
 """
 
 from __future__ import annotations

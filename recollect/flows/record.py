@@ -2,9 +2,8 @@
 
 `record` stores its answer in the transaction that appends. `run_once` runs work that has its own transaction: a process
 that dies before its answer is stored leaves a key without an answer, and after a while the same request runs the work
-again. That is safe, because these writes change nothing when repeated, and the work is told that it is a repetition: an
-erasure that finds nothing left to erase has succeeded. (Creating an API key is the exception: then there are two, and
-nobody has the first one's secret.)
+again. That is safe, because these writes change nothing when repeated, and the work is told that it is a repetition.
+(Creating an API key is the exception: then there are two, and nobody has the first one's secret.)
 """
 
 from __future__ import annotations

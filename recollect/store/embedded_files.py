@@ -1,9 +1,9 @@
 """Where the embedded PostgreSQL lives on disk, who runs it, and the programs it is run with.
 
-Called by `embedded.py` only. Everything lives in one folder, `home`/postgres, which belongs to
-the person who runs Recollect (0700; for root 0711, so that the server's user can pass through):
+Called by `embedded.py` only. Everything lives in one folder, `home`/postgres, which belongs to the person who runs
+Recollect (0700; for root 0711, so that the server's user can pass through):
 
-    18/             the data, 0700, owned by the user the server runs as
+    18/             the data, 0700, owned by the user the server runs as; complete or absent
     18.log          what the server says, cut to its last megabyte when it grows past 16
     18.alive        locked for as long as any process of the server lives
     lock            held while somebody attaches or detaches
@@ -12,9 +12,8 @@ the person who runs Recollect (0700; for root 0711, so that the server's user ca
     socket/         0700, owned by the user the server runs as
     server/         a copy of the binaries, only where the server's user cannot read the installed ones
 
-Promises: no permission is changed outside this folder; as root nothing is written through a path that the server's user
-could bend; what goes wrong is said in a sentence that says what to do. A data folder is either complete or absent
-(initdb works in a sibling that is renamed once it is on disk); data of another version is refused and never touched.
+No permission is changed outside this folder; as root nothing is written through a path that the server's user could
+bend; data of another version is refused and never touched.
 """
 
 from __future__ import annotations

@@ -1,11 +1,6 @@
 """API keys in the store. Lookups are cached briefly, so that a request costs no round trip. A key revoked through this
-store stops working at once, one revoked by another process after `KNOWN_FOR` seconds.
-
-While the database does not answer, a key found within the last `SEEN_FOR` seconds still works, and so does the answer
-that there are no keys. A key revoked by another process in that time works until the database answers again, at most
-that long.
-
-Known and unknown keys are cached separately: guesses can displace guesses, never known keys.
+store stops working at once, one revoked by another process after `KNOWN_FOR` seconds. While the database does not
+answer, answers of the last `SEEN_FOR` seconds are used. Guesses are cached apart, so that they never displace keys.
 """
 
 from __future__ import annotations

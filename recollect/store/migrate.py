@@ -1,10 +1,8 @@
 """Migrations: numbered .sql files, applied in order, each once, under a lock; and other work of the owner's connection.
 
-`prepare` checks the server and brings the schema up to date, or says what is missing and which command fixes it. The
-application never uses the owner's connection. Roles, grants and policies are listed in access.sql; `repair_access`
-restores them after every migration and with `recollect db migrate`, because a restore under another owner loses them.
-`vacuum_tables` removes erased rows from disk: PostgreSQL keeps a deleted row on its page until a vacuum, and cannot
-remove what an open transaction may still see.
+`prepare` checks the server and brings the schema up to date, or says what is missing and which command fixes it. Roles,
+grants and policies are listed in access.sql; `repair_access` restores them. `vacuum_tables` removes erased rows from
+disk.
 """
 
 from __future__ import annotations

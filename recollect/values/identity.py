@@ -1,19 +1,13 @@
 """Who calls and who may do what: API keys, credentials, identities and permissions. No I/O.
 
 Servers parse credentials from headers; flows/identify.py finds out whom they belong to. Then they call
-`authorize_scope` or `check_permission` before they call the engine. The engine itself checks nothing, because a program
-that embeds it is trusted. A user's rights are split in two: `self` for their own data, `user` for what their project
-shares.
-
-A key is `rk_<prefix>_<secret>`: letters and digits only, so that a double click selects all of it. The prefix is shown
-in lists and logs. The secret is 43 characters of 62, which is 256 bits of randomness; only its SHA-256 is stored. A
-slow hash is for secrets that people choose.
+`authorize_scope` or `check_permission` before they call the engine, which checks nothing itself: a program that embeds
+it is trusted. A user's rights are split in two: `self` for their own data, `user` for what their project shares.
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import re
 import secrets
@@ -177,8 +171,8 @@ def parse_credentials(headers: Mapping[str, str]) -> Credentials | None:
 def _parse_basic(encoded: str) -> tuple[str, str]:
     try:
         user, colon, password = base64.b64decode(encoded, validate=True).decode().partition(":")
-    except (binascii.Error, ValueError):
-        raise Unauthorized("Authorization: Basic takes `user:password` in base64") from None
+    except ValueError:
+        user = colon = password = ""
     if not colon or not user:
         raise Unauthorized("Authorization: Basic takes `user:password` in base64")
     return user, _check_token("Authorization", password)

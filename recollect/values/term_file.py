@@ -5,12 +5,8 @@
     glossary:       {active customer: {definition, defining_sql, base_table, aliases}}
 
 Each may also be a list of objects with a `name`; a text instead of an object is its description. Other keys are stored
-as the term's data, unless they look like a misspelling of a known one. Errors name the place.
-
-YAML is read as far as it says no more than JSON. Keys of mappings are text; a value is text unless it looks like a JSON
-number, true, false or null, so that a country code NO and a date stay what they are. Aliases, tags, repeated keys, a
-second document and deep nesting are refused: nothing in the text can expand, or name a Python object. Parser events are
-read one by one, so that an error is raised before the rest is parsed.
+as the term's data, unless they look like a misspelling. YAML is read as far as it says no more than JSON, event by
+event: nothing in the text can expand or name a Python object, and a country code NO stays a text.
 """
 
 from __future__ import annotations
