@@ -193,7 +193,7 @@ async def find_server(stack: AsyncExitStack, settings: Settings) -> tuple[str, s
             else dsn
         )
         return admin, dsn, None
-    server = connection.make_embedded_server(settings)
+    server = connection.EmbeddedServer(get_home(settings), settings.keep_server)
     superuser = await asyncio.to_thread(server.start)
     stack.push_async_callback(asyncio.to_thread, server.stop)
     admin = await connection.make_database(superuser)

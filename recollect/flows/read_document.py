@@ -114,10 +114,7 @@ class Indexing:
     packing: Packing = field(default_factory=lambda: Packing(CHUNK_TOKENS, OVERLAP_TOKENS))
     held: list[Chunk] = field(default_factory=list)
     progress: float = 0.0
-    pages: int = 0
-    chunks: int = 0
-    tokens: int = 0
-    words: int = 0
+    totals: Totals = field(default_factory=Totals)  # of what was written
     run: Run = field(default_factory=Run)
 
     async def take(self, batch: Batch) -> None:
@@ -132,8 +129,7 @@ class Indexing:
     async def finish(self, finished: Finished) -> None:
         self.held += self.packing.finish()
         await self.write(self.held, is_last=True)
-        counted = (self.pages, self.chunks, self.tokens, self.words, self.packing.at)
-        totals = Totals(finished.format, *counted, self.model or 0)
+        totals = replace(self.totals, format=finished.format, characters=self.packing.at, model=self.model or 0)
         await self.deps.store.documents.finish(build_renewal(self.deps, self.job, self.progress), totals)
 
     async def write(self, chunks: Sequence[Chunk], is_last: bool = False) -> None:
@@ -142,12 +138,12 @@ class Indexing:
         is_full = is_last or self.run.is_full
         page = Page(chunks, self.run if is_full else None, vectors, self.model)
         await self.deps.store.chunks.write(build_renewal(self.deps, self.job, self.progress), page)
-        self.chunks += len(chunks)
-        self.tokens += sum(chunk.tokens for chunk in chunks)
-        self.pages = max(self.pages, max((chunk.page_end or 0 for chunk in chunks), default=0))
+        self.totals.chunks += len(chunks)
+        self.totals.tokens += sum(chunk.tokens for chunk in chunks)
+        self.totals.pages = max([self.totals.pages, *(chunk.page_end or 0 for chunk in chunks)])
         if is_full:
-            self.words += self.run.words
-            self.run = Run(first=self.chunks)
+            self.totals.words += self.run.words
+            self.run = Run(first=self.totals.chunks)
 
     async def vectors(self, chunks: Sequence[Chunk]) -> Vectors | None:
         if self.model is None or not chunks:

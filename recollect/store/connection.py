@@ -24,7 +24,7 @@ from psycopg_pool import AsyncConnectionPool
 from recollect.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
 from recollect.settings import Settings
 from recollect.store.database import Connection, Database, Row, ServerReach, Statement, get_first_line, queries
-from recollect.store.embedded import Attachment, attach, get_default_home
+from recollect.store.embedded import Attachment, attach
 from recollect.store.wire_format import register_vectors
 
 T = TypeVar("T")
@@ -65,10 +65,6 @@ class EmbeddedServer:
         self._attachments.clear()
 
 
-def make_embedded_server(settings: Settings) -> EmbeddedServer:
-    return EmbeddedServer(Path(settings.home) if settings.home else get_default_home(), settings.keep_server)
-
-
 async def make_database(superuser_dsn: str, name: str = "recollect") -> str:
     """Return the DSN of a database on the embedded server, which is created if it does not exist."""
     async with await AsyncConnection.connect(superuser_dsn, autocommit=True) as connection:
@@ -96,7 +92,8 @@ def normalize_dsn(setting: str, dsn: str) -> str:
 async def open_database(dsn: str, settings: Settings, server: EmbeddedServer | None = None) -> Database:
     """Open a pool in which every connection is subject to row-level security, and one of the standby, if any."""
     dsn = dsn if settings.pooled else add_session_options(dsn, settings)
-    setup = [build_pooled_start(settings)] if settings.pooled else []
+    timeout = {"timeout": f"{settings.statement_timeout * 1000:.0f}"}
+    setup = [("server.start_pooled", timeout)] if settings.pooled else []  # sets up each transaction behind a pooler
     halfvec, is_cluster = await inspect_server(dsn, setup)
     standby = await open_standby(dsn, settings, halfvec, setup) if settings.read_dsn else None
     reach = ServerReach()
@@ -164,11 +161,6 @@ def add_session_options(dsn: str, settings: Settings) -> str:
     """Return the DSN with our options; those that it has itself stay, and win."""
     own = conninfo_to_dict(dsn).get("options") or ""
     return make_conninfo(dsn, options=f"{format_session_options(settings)} {own}".strip())
-
-
-def build_pooled_start(settings: Settings) -> Statement:
-    """Return the statement that sets up each transaction behind a pooler."""
-    return "server.start_pooled", {"timeout": f"{settings.statement_timeout * 1000:.0f}"}
 
 
 async def inspect_server(dsn: str, setup: Sequence[Statement] = ()) -> tuple[TypeInfo, bool]:

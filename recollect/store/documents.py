@@ -48,17 +48,17 @@ class NewDocument:
     digest: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Totals:
     """The size of a document after reading."""
 
-    format: DocumentFormat
-    pages: int
-    chunks: int
-    tokens: int
-    words: int
-    characters: int
-    model: int  # whose vectors all chunks have; 0 where some are missing
+    format: DocumentFormat | None = None
+    pages: int = 0
+    chunks: int = 0
+    tokens: int = 0
+    words: int = 0
+    characters: int = 0
+    model: int = 0  # whose vectors all chunks have; 0 where some are missing
 
 
 @dataclass(frozen=True, slots=True)
