@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from recollect.ports import Cache, CacheCounts
-from recollect.recall.bm25 import Candidates, Ints
+from recollect.recall.fuse import Candidates, Ints
 from recollect.store.question_context import ContextLookup, QuestionContext
 from recollect.store.store import Store
 from recollect.store.wire_format import Vectors

@@ -21,7 +21,6 @@ import numpy as np
 from recollect.errors import InvalidInput, NotFound, TooLarge, UnsupportedFile
 from recollect.flows.dependencies import Dependencies
 from recollect.flows.teach import get_actor, get_holder
-from recollect.recall.bm25 import Floats, Ints
 from recollect.recall.document_rank import (
     CANDIDATES,
     Ranked,
@@ -35,6 +34,7 @@ from recollect.recall.document_rank import (
     select_by_words,
     vary_chunks,
 )
+from recollect.recall.fuse import Floats, Ints
 from recollect.recall.question import Question, analysed_part, read_question
 from recollect.recall.spelling import SIMILAR, with_spellings
 from recollect.store.documents import ChunkArms, ChunkCandidates, ChunkKey, NewDocument, build_shelf, unpack_postings
@@ -76,7 +76,7 @@ async def add_document(deps: Dependencies, scope: Scope, upload: Upload, owner: 
     with TemporaryFile() as file:
         size, digest = await spool_upload(upload, file)
         file.seek(0)
-        if (failure := deps.files.glance(file.read(HEAD), upload.source)) is not None:
+        if (failure := deps.files.glance(file.read(HEAD))) is not None:
             raise UnsupportedFile("upload", failure.sentence)
         await deps.quota.check(scope, Usage(document_bytes=size), is_shared=owner == "project")
         new = NewDocument(DocumentId(uuid7()), upload.title or upload.source, upload.source, scope.user, size, digest)

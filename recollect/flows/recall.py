@@ -21,12 +21,10 @@ from recollect.learning.asked_keys import find_asked_keys
 from recollect.learning.changes import find_outdated
 from recollect.learning.rules import rulebooks
 from recollect.recall.answer_ranking import add_similarity, list_question_words, list_words, rate_relevance
-from recollect.recall.bm25 import Candidates
-from recollect.recall.fuse import Fused, Weights, fuse, select_chapters
+from recollect.recall.fuse import Candidates, Fused, Weights, fuse, select_chapters
 from recollect.recall.memory_ranking import LEAST, rank_episodes, score_memories, select_relevant
 from recollect.recall.pack import pack
-from recollect.recall.question import Question, analysed_part, read_question
-from recollect.recall.question_terms import terms_in
+from recollect.recall.question import Question, analysed_part, read_question, terms_in
 from recollect.recall.rank import NOTHING_FOUND, Choice, build_hits, choose, find_statements, is_question_itself
 from recollect.recall.sketch import Flag, flags
 from recollect.recall.spelling import SIMILAR, choose_spellings, find_unknown_words, swap_letters, with_spellings

@@ -10,7 +10,7 @@ end of a sentence or line; a long sentence between words; a long word between ch
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
 
@@ -21,13 +21,6 @@ from recollect.values.document import Block, Chunk, get_separator, is_blank
 
 MAX_HEADING = 200  # characters of a heading in a path
 MAX_LEAD = 1_000  # characters of the row that names the columns
-
-
-def split_chunks(blocks: Iterable[Block], *, size: int = 800, overlap: int = 80) -> Iterator[Chunk]:
-    packing = Packing(size, overlap)
-    for block in blocks:
-        yield from packing.take(block)
-    yield from packing.finish()
 
 
 @dataclass(slots=True)

@@ -15,8 +15,7 @@ from uuid import UUID
 
 import numpy as np
 
-from recollect.recall.bm25 import K1, B, Floats, Ints, compute_idf
-from recollect.recall.fuse import Weights, scale_values
+from recollect.recall.fuse import K1, B, Floats, Ints, Weights, compute_idf, scale_values
 from recollect.recall.lexemes import lexemes
 from recollect.recall.question import Question
 from recollect.recall.rank import NEAR, collect_arms

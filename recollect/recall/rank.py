@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recollect.recall.bm25 import Bools, Candidates, Floats, Ints
-from recollect.recall.fuse import Fused
+from recollect.recall.fuse import Bools, Candidates, Floats, Fused, Ints
 from recollect.recall.question import Question
 from recollect.recall.sketch import Flag
 from recollect.values.conversation import Turn

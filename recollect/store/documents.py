@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from recollect.errors import Outdated
-from recollect.recall.bm25 import Floats
 from recollect.recall.document_rank import POSTING, Found, Run, Shelf
+from recollect.recall.fuse import Floats
 from recollect.recall.spelling import beginnings, second_letters
 from recollect.store.database import Row, Statement, StorePart, Transaction
 from recollect.store.memories import write_audit

@@ -102,9 +102,9 @@ def read_tables(given: Mapping[str, Any]) -> Iterator[Term]:
     for place, table, body in iter_entries(f"{ROOT}.tables", "tables", given.get("tables")):
         yield build_term(place, "table", table, body)
         for inner, column, below in iter_entries(f"{place}.columns", "columns", body.get("columns")):
-            yield build_term(inner, "column", join_name("column", (table, column)), below, table, column)
+            yield build_term(inner, "column", join_name(table, column), below, table, column)
             for innermost, value, last in iter_entries(f"{inner}.values", "values", below.get("values")):
-                name = join_name("value", (table, column, value))
+                name = join_name(table, column, value)
                 yield build_term(innermost, "value", name, last, table, column, value)
 
 

@@ -40,7 +40,7 @@ class ConfinedReader:
     def __init__(self, limits: Limits = DEFAULT) -> None:
         self._limits = limits
 
-    def glance(self, head: bytes, name: str) -> Failure | None:
+    def glance(self, head: bytes) -> Failure | None:
         """Return why a file is refused, if its first bytes are enough to know: no parser runs in this process."""
         if not head:
             return Failure("empty")
