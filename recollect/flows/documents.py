@@ -21,19 +21,8 @@ import numpy as np
 from recollect.errors import InvalidInput, NotFound, TooLarge, UnsupportedFile
 from recollect.flows.dependencies import Dependencies
 from recollect.flows.teach import get_actor, get_holder
-from recollect.recall.document_rank import (
-    CANDIDATES,
-    Ranked,
-    Shelf,
-    Words,
-    accept_spellings,
-    describe_arms,
-    find_unheard,
-    rank_chunks,
-    score_words,
-    select_by_words,
-    vary_chunks,
-)
+from recollect.recall import document_rank as ranking
+from recollect.recall.document_rank import CANDIDATES, Ranked, Shelf, Words
 from recollect.recall.fuse import Floats, Ints
 from recollect.recall.question import Question, analysed_part, read_question
 from recollect.recall.spelling import SIMILAR, with_spellings
@@ -224,13 +213,13 @@ async def search_documents(deps: Dependencies, scope: Scope, query: DocumentQuer
     arms = ChunkArms(question.lexemes, vector, model, only, CANDIDATES)
     candidates = await asyncio.gather(*(deps.store.chunks.search(holder, arms) for holder, _ in holders))
     shelf = build_shelf(candidates)
-    words = score_words(shelf, unpack_postings(shelf, candidates), arms.terms)
+    words = ranking.score_words(shelf, unpack_postings(shelf, candidates), arms.terms)
     looked = DocumentSearch(arms, holders, candidates, shelf, words)
-    if misspelt := find_unheard(question, looked.words):
+    if misspelt := ranking.find_unheard(question, looked.words):
         question, looked = await search_similar_words(deps, looked, question, misspelt)
 
     chunk, near = await load_candidates(deps, looked, query.mmr is not None)
-    found = rank_chunks(looked.words, chunk, np.array([near[number][0] for number in chunk.tolist()]))
+    found = ranking.rank_chunks(looked.words, chunk, np.array([near[number][0] for number in chunk.tolist()]))
     rows = choose_rows(found, near, query)
 
     texts = await load_chunks(deps, looked, found.chunk[rows].tolist())
@@ -245,7 +234,7 @@ async def search_similar_words(
     similar: dict[str, str] = {}
     for holder, _ in looked.holders:
         similar |= await deps.store.chunks.find_similar_words(holder, misspelt, SIMILAR)
-    similar = accept_spellings(question, looked.words, similar)
+    similar = ranking.accept_spellings(question, looked.words, similar)
     if not similar:
         return question, looked
     question = with_spellings(question, similar)
@@ -256,7 +245,7 @@ async def search_similar_words(
         for (holder, _), old in zip(looked.holders, looked.found, strict=True)
     )
     found = await asyncio.gather(*reading)
-    words = score_words(looked.shelf, unpack_postings(looked.shelf, found), question.lexemes)
+    words = ranking.score_words(looked.shelf, unpack_postings(looked.shelf, found), question.lexemes)
     return question, replace(looked, found=found, words=words)
 
 
@@ -267,7 +256,7 @@ async def load_candidates(deps: Dependencies, looked: DocumentSearch, whole: boo
         for document, index, cosine in each.nearest:
             if (number := looked.shelf.number(document, index)) is not None:
                 near[number] = (cosine, None)
-    chunk = np.union1d(select_by_words(looked.words), np.fromiter(near, np.int64, len(near))).astype(np.int64)
+    chunk = np.union1d(ranking.select_by_words(looked.words), np.fromiter(near, np.int64, len(near))).astype(np.int64)
     if looked.arms.vector is not None:
         missing = [number for number in chunk.tolist() if whole or number not in near]
         near |= await load_cosines(deps, looked, missing, whole)
@@ -292,7 +281,7 @@ def choose_rows(found: Ranked, near: Mapping[int, Near], query: DocumentQuery) -
     if query.mmr is None or not lengths:
         return list(range(most))
     table = np.stack([np.zeros(lengths[0]) if vector is None else vector for vector in vectors])
-    return vary_chunks(found.score[: len(vectors)], table, query.limit, query.mmr)
+    return ranking.vary_chunks(found.score[: len(vectors)], table, query.limit, query.mmr)
 
 
 async def load_chunks(
@@ -307,7 +296,7 @@ async def load_chunks(
 def build_hit(
     looked: DocumentSearch, found: Ranked, row: int, question: Question, text: tuple[Document, Chunk]
 ) -> ChunkHit:
-    opinions, matched = describe_arms(looked.words, found, row, question.respelt)
+    opinions, matched = ranking.describe_arms(looked.words, found, row, question.respelt)
     return ChunkHit(
         *text,
         score=round(float(found.score[row]), 4),

@@ -7,21 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
+from recollect.recall import word_lists
 from recollect.recall.lexemes import lexemes
 from recollect.recall.sketch import speaker_key
-from recollect.recall.word_lists import (
-    ASKS_BEFORE,
-    ASKS_ORDER,
-    ASKS_OVERVIEW,
-    ASKS_PAST,
-    ASKS_SEVERAL,
-    ASKS_WHEN,
-    FIRST_PERSON,
-    POLITE_YOU,
-    REQUEST_WORDS,
-    SECOND_PERSON,
-    STOP_WORDS,
-)
+from recollect.recall.word_lists import REQUEST_WORDS, STOP_WORDS
 from recollect.values.text import ARTICLES, CJK, CJK_CHARACTER, WORD, is_cjk, stem_term, stemmer
 
 MAX_LEXEMES = 48  # a pasted page is searched by its first words
@@ -57,18 +46,18 @@ def analysed_part(text: str) -> str:
 
 def read_question(text: str) -> Question:
     found = lexemes(text, without=REQUEST_WORDS) or lexemes(text)
-    plain = POLITE_YOU.sub(" ", text)
+    plain = word_lists.POLITE_YOU.sub(" ", text)
     return Question(
         lexemes=tuple(found)[:MAX_LEXEMES],
         names=tuple(dict.fromkeys(map(speaker_key, list_possible_names(text)))),
-        first_person=FIRST_PERSON.search(plain) is not None,
-        second_person=SECOND_PERSON.search(plain) is not None,
-        when=ASKS_WHEN.search(text) is not None,
-        overview=ASKS_OVERVIEW.search(text) is not None,
-        order=ASKS_ORDER.search(text) is not None,
-        several=ASKS_SEVERAL.search(text) is not None or ASKS_ORDER.search(text) is not None,
-        before=ASKS_BEFORE.search(text) is not None,
-        past=ASKS_PAST.search(text) is not None,
+        first_person=word_lists.FIRST_PERSON.search(plain) is not None,
+        second_person=word_lists.SECOND_PERSON.search(plain) is not None,
+        when=word_lists.ASKS_WHEN.search(text) is not None,
+        overview=word_lists.ASKS_OVERVIEW.search(text) is not None,
+        order=word_lists.ASKS_ORDER.search(text) is not None,
+        several=word_lists.ASKS_SEVERAL.search(text) is not None or word_lists.ASKS_ORDER.search(text) is not None,
+        before=word_lists.ASKS_BEFORE.search(text) is not None,
+        past=word_lists.ASKS_PAST.search(text) is not None,
         surface=surfaces(text),
     )
 

@@ -92,8 +92,7 @@ def normalize_dsn(setting: str, dsn: str) -> str:
 async def open_database(dsn: str, settings: Settings, server: EmbeddedServer | None = None) -> Database:
     """Open a pool in which every connection is subject to row-level security, and one of the standby, if any."""
     dsn = dsn if settings.pooled else add_session_options(dsn, settings)
-    timeout = {"timeout": f"{settings.statement_timeout * 1000:.0f}"}
-    setup = [("server.start_pooled", timeout)] if settings.pooled else []  # sets up each transaction behind a pooler
+    setup = [build_pooled_start(settings)] if settings.pooled else []
     halfvec, is_cluster = await inspect_server(dsn, setup)
     standby = await open_standby(dsn, settings, halfvec, setup) if settings.read_dsn else None
     reach = ServerReach()
@@ -161,6 +160,11 @@ def add_session_options(dsn: str, settings: Settings) -> str:
     """Return the DSN with our options; those that it has itself stay, and win."""
     own = conninfo_to_dict(dsn).get("options") or ""
     return make_conninfo(dsn, options=f"{format_session_options(settings)} {own}".strip())
+
+
+def build_pooled_start(settings: Settings) -> Statement:
+    """Return the statement that sets up each transaction behind a pooler."""
+    return "server.start_pooled", {"timeout": f"{settings.statement_timeout * 1000:.0f}"}
 
 
 async def inspect_server(dsn: str, setup: Sequence[Statement] = ()) -> tuple[TypeInfo, bool]:
