@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -90,26 +89,23 @@ async def spool_upload(upload: Upload, file: BinaryIO) -> tuple[int, bytes]:
 
 
 async def iter_upload(upload: Upload) -> AsyncIterator[bytes]:
+    """Yield the bytes of an upload; of a path only if it is a file, because a pipe or device might never end."""
     if isinstance(upload.parts, bytes):
         yield upload.parts
-    elif isinstance(upload.parts, AsyncIterable):
+        return
+    if isinstance(upload.parts, AsyncIterable):
         async for piece in upload.parts:
             yield piece
-    else:
-        async for piece in iter_file(upload.parts):
-            yield piece
-
-
-async def iter_file(path: os.PathLike[str]) -> AsyncIterator[bytes]:
-    """Yield the bytes of a file, but not of a pipe or device, which might never end."""
-    if not await asyncio.to_thread(Path(path).is_file):
-        raise InvalidInput("parts", f"{os.fspath(path)!r} is not a file")
+        return
+    path = Path(upload.parts)
+    if not await asyncio.to_thread(path.is_file):
+        raise InvalidInput("parts", f"{str(path)!r} is not a file")
     try:
         with await asyncio.to_thread(open, path, "rb") as file:
             while piece := await asyncio.to_thread(file.read, PIECE):
                 yield piece
     except OSError as error:
-        raise InvalidInput("parts", f"{os.fspath(path)!r} cannot be read: {error.strerror}") from error
+        raise InvalidInput("parts", f"{str(path)!r} cannot be read: {error.strerror}") from error
 
 
 def iter_pieces(file: BinaryIO) -> Iterator[bytes]:

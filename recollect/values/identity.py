@@ -184,21 +184,14 @@ def _check_token(header: str, text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimNames:
-    """Which claims of a token name user, project and role; an empty name: none does. A dotted name reaches into
-    objects."""
-
-    user: str = "sub"
-    project: str = ""
-    role: str = ""
-
-
-def read_identity(claims: Mapping[str, Any], names: ClaimNames) -> Identity:
-    """Return the identity of a verified token. An unknown or missing role is that of a user."""
-    user = _read_name(claims, names.user)
-    project = _read_name(claims, names.project) if names.project else None
-    claimed = _find_claim(claims, names.role) if names.role else None
+def read_identity(
+    claims: Mapping[str, Any], user_claim: str = "sub", project_claim: str = "", role_claim: str = ""
+) -> Identity:
+    """Return the identity of a verified token, in which these claims name user, project and role; an empty name: none
+    does. A dotted name reaches into objects. An unknown or missing role is that of a user."""
+    user = _read_name(claims, user_claim)
+    project = _read_name(claims, project_claim) if project_claim else None
+    claimed = _find_claim(claims, role_claim) if role_claim else None
     said = claimed if isinstance(claimed, list) else [claimed]
     by_might: tuple[Role, ...] = ("admin", "service", "data", "user")  # the most powerful of several counts
     role: Role = next((role for role in by_might if role in said), "user")
