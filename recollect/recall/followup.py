@@ -225,8 +225,10 @@ def is_fragment(text: str) -> bool:
     slots = find_slots(text, is_phrase=True)
     rest = cut_slots(text, slots).lower()
     own = list_content_words(rest)
-    if MODIFIER.match(text) or not (slots or own):
-        return bool(slots or own)
+    if not (slots or own):
+        return False
+    if MODIFIER.match(text):
+        return True
     is_nested = re.search(rf"\w (?:{ANY_PREPOSITION})\b", rest) is not None
     return len(own) <= MAX_OWN_WORDS and not is_nested
 
