@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -15,7 +15,7 @@ from psycopg.conninfo import make_conninfo
 from recollect.engine import Engine
 from recollect.errors import InvalidSetting, StoreUnavailable, require_extra
 from recollect.flows.dependencies import BackgroundTasks, Dependencies, Quota
-from recollect.flows.embed import Embedding, Policy
+from recollect.flows.embed import Embedding
 from recollect.flows.request_log import RequestLog, UsageCounter
 from recollect.ports import Clock, Embedder, Reasoner, SystemClock, Upstream
 from recollect.providers.jwt import make_token_reader
@@ -156,10 +156,7 @@ async def build_dependencies(
         if each is not None:
             stack.push_async_callback(each.close)
     cache = await make_cache(stack, settings, store)
-    # Unless configured, every turn is embedded with a local embedder, and marked turns with a paid one.
-    usual: Policy = "all" if embedder is not None and embedder.is_local else "high_value"
-    policy = cast("Policy", settings.embed_turns) if settings.embed_turns in get_args(Policy) else usual
-    embedding = Embedding(embedder, policy, store, cache)
+    embedding = Embedding.choose(settings.embed_turns, embedder, store, cache)
     return Dependencies(
         settings,
         store,
@@ -196,7 +193,7 @@ async def find_server(stack: AsyncExitStack, settings: Settings) -> tuple[str, s
             else dsn
         )
         return admin, dsn, None
-    server = connection.make_embedded_server(settings)
+    server = connection.EmbeddedServer(get_home(settings), settings.keep_server)
     superuser = await asyncio.to_thread(server.start)
     stack.push_async_callback(asyncio.to_thread, server.stop)
     admin = await connection.make_database(superuser)

@@ -23,7 +23,7 @@ from recollect.errors import RecollectError
 from recollect.flows.dependencies import Dependencies, WakeUps
 from recollect.flows.derive import derive
 from recollect.flows.maintain import TASK, run_upkeep
-from recollect.flows.read_document import get_document_model, read_document
+from recollect.flows.read_document import read_document
 from recollect.learning.upkeep import UpkeepSummary
 from recollect.values.document import DocumentId
 from recollect.values.scope import ConversationId, ScopeId
@@ -140,7 +140,7 @@ class DocumentWorker(WorkFinder[DocumentId]):
         super().__init__(deps, deps.new_documents, every, at_once)
 
     async def find(self) -> list[tuple[ScopeId, DocumentId]]:
-        return await self._deps.store.documents.find_work(await get_document_model(self._deps), DOCUMENT_PAGE)
+        return await self._deps.store.documents.find_work(await self._deps.embedding.get_model(), DOCUMENT_PAGE)
 
     async def process(self, scope: ScopeId, item: DocumentId) -> bool:
         return await read_document(self._deps, scope, item)

@@ -1,10 +1,8 @@
 """Cache of what recall reads again: the end of a session, the texts of turns, the vectors of questions.
 
-Cached entries are validated against the database, so no invalidation is needed. Each request reads from PostgreSQL
-which conversations exist and how many redactions each has had. Conversation ids are never reused, turns are only
-appended and redactions are counted, so an entry stored under an id and a count equals the log. See
-docs/why/cost-and-cache.md. Decoding is strict: a value that is incomplete, of another owner or name, or of another type
-is a miss.
+Cached entries are validated against the database, so no invalidation is needed: turns are only appended and redactions
+are counted, so an entry stored under a conversation and a count equals the log (docs/why/cost-and-cache.md). A value
+that is incomplete, of another owner or name, or of another type is a miss.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ import msgspec
 import numpy as np
 
 from recollect.ports import Cache, CacheCounts
-from recollect.recall.bm25 import Candidates, Ints
+from recollect.recall.fuse import Candidates, Ints
 from recollect.store.question_context import ContextLookup, QuestionContext
 from recollect.store.store import Store
 from recollect.store.wire_format import Vectors

@@ -23,6 +23,7 @@ from recollect.store.store import Store
 from recollect.store.upkeep import ReportStore, Usage
 from recollect.values.document import DocumentId
 from recollect.values.scope import ConversationId, Scope, ScopeId
+from recollect.values.sensitive_data import mask_text
 
 if TYPE_CHECKING:
     from recollect.flows.cache import TurnCache
@@ -165,3 +166,7 @@ class Dependencies:
     breaker: Breaker = field(default_factory=Breaker)
     cache: TurnCache | None = None  # None: Redis is not used
     large_scopes: set[ScopeId] = field(default_factory=set)  # scopes that are too large to read completely
+
+    def mask(self, text: str) -> str:
+        """Return a text as it is stored: without sensitive data, if the setting says so."""
+        return mask_text(text) if self.settings.mask_sensitive else text

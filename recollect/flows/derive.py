@@ -1,9 +1,8 @@
 """Derive: process one conversation in stages: learn by rules, embed, learn by model, summarize.
 
 A lease prevents two workers from doing the same work at once. Each stage moves its position in the transaction that
-writes its results, so nothing is done twice. A stage that fails is retried later and parked after the last try, with
-its error; the other stages continue. Episodes summarize the oldest turns before they leave the window of recent turns,
-and never replace them.
+writes its results, so nothing is done twice. A stage that fails is retried later and parked after the last try; the
+other stages continue.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ async def derive(deps: Dependencies, scope: ScopeId, conversation: ConversationI
 
 def is_all(deps: Dependencies, job: Job, turns: Sequence[Turn], model: int | None) -> bool:
     """Return whether learning by rules is all there is to do."""
-    is_embedded = model is None or deps.embedding.policy == "none" or job.embedded_model == model
+    is_embedded = model is None or job.embedded_model == model
     return is_embedded and deps.reasoner is None and not job.resting and not find_due_episodes(deps, job, turns)
 
 
@@ -93,10 +92,9 @@ async def run_stages(
 
 async def embed(deps: Dependencies, job: Job, model: int) -> Job:
     """Store vectors of the current model for each turn that should have one, and for each episode."""
-    policy = deps.embedding.policy
-    if policy == "none" or job.embedded_model == model:
+    if job.embedded_model == model:
         return job
-    only_marked = policy == "high_value"
+    only_marked = deps.embedding.policy == "high_value"
     while turns := await deps.store.list_unembedded(job.scope, job.conversation, model, only_marked, EMBEDDED_PAGE):
         vectors, _ = await deps.embedding.embed_texts([embedded_text(turn) for turn in turns])
         indexes = [turn.index for turn in turns if turn.index is not None]
@@ -186,7 +184,7 @@ def build_episode(deps: Dependencies, job: Job, turns: Sequence[Turn], summary: 
 
 async def embed_episode(deps: Dependencies, episode: Episode) -> tuple[Vectors | None, int | None]:
     """Return an episode's vector and its model, or None: then the episode is found by words."""
-    if deps.embedding.embedder is None or deps.embedding.policy == "none":
+    if deps.embedding.embedder is None:
         return None, None
     try:
         return await deps.embedding.embed_texts([episode.text])

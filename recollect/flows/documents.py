@@ -1,17 +1,14 @@
 """Documents: store, list, read, search and drop them. Workers read the files (read_document.py).
 
-A document belongs to a user or to their project, whose users share it; the caller checks who may add to the project. An
-upload is first written to a temporary file, so that no database connection waits for the uploader.
-
-A search analyzes the question and embeds it once; one round trip per scope finds candidates by words and by meaning;
-one adds missing cosines; recall/document_rank.py ranks; a last one loads the texts.
+A document belongs to a user or to their project, whose users share it; the caller checks who may add to the project. A
+search takes one round trip per scope for candidates by words and by meaning, one for missing cosines, and a last one
+for the texts; recall/document_rank.py ranks.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,20 +20,9 @@ import numpy as np
 from recollect.errors import InvalidInput, NotFound, TooLarge, UnsupportedFile
 from recollect.flows.dependencies import Dependencies
 from recollect.flows.teach import get_actor, get_holder
-from recollect.recall.bm25 import Floats, Ints
-from recollect.recall.document_rank import (
-    CANDIDATES,
-    Ranked,
-    Shelf,
-    Words,
-    accept_spellings,
-    describe_arms,
-    find_unheard,
-    rank_chunks,
-    score_words,
-    select_by_words,
-    vary_chunks,
-)
+from recollect.recall import document_rank as ranking
+from recollect.recall.document_rank import CANDIDATES, Ranked, Shelf, Words
+from recollect.recall.fuse import Floats, Ints
 from recollect.recall.question import Question, analysed_part, read_question
 from recollect.recall.spelling import SIMILAR, with_spellings
 from recollect.store.documents import ChunkArms, ChunkCandidates, ChunkKey, NewDocument, build_shelf, unpack_postings
@@ -58,7 +44,6 @@ from recollect.values.document import (
 from recollect.values.lesson import Owner
 from recollect.values.query import check_choice, check_choices, check_range
 from recollect.values.scope import Scope, ScopeId, uuid7
-from recollect.values.sensitive_data import mask_text
 
 PIECE = 1 << 20  # bytes; what is read, hashed and kept at a time
 HEAD = 8_192
@@ -72,15 +57,14 @@ OWNERS: tuple[Owner, ...] = get_args(Owner)
 async def add_document(deps: Dependencies, scope: Scope, upload: Upload, owner: Owner) -> Document:
     """Store an upload and return its document."""
     upload = check_upload(upload)
-    if deps.settings.mask_sensitive:
-        name, dot, ending = upload.source.rpartition(".")  # the ending says what the file is
-        upload = replace(upload, title=mask_text(upload.title), source=f"{mask_text(name)}{dot}{mask_text(ending)}")
+    name, dot, ending = upload.source.rpartition(".")  # the ending says what the file is
+    upload = replace(upload, title=deps.mask(upload.title), source=f"{deps.mask(name)}{dot}{deps.mask(ending)}")
     check_choice("owner", owner, OWNERS)
     holder = get_holder(scope, owner)
     with TemporaryFile() as file:
         size, digest = await spool_upload(upload, file)
         file.seek(0)
-        if (failure := deps.files.glance(file.read(HEAD), upload.source)) is not None:
+        if (failure := deps.files.glance(file.read(HEAD))) is not None:
             raise UnsupportedFile("upload", failure.sentence)
         await deps.quota.check(scope, Usage(document_bytes=size), is_shared=owner == "project")
         new = NewDocument(DocumentId(uuid7()), upload.title or upload.source, upload.source, scope.user, size, digest)
@@ -105,26 +89,23 @@ async def spool_upload(upload: Upload, file: BinaryIO) -> tuple[int, bytes]:
 
 
 async def iter_upload(upload: Upload) -> AsyncIterator[bytes]:
+    """Yield the bytes of an upload; of a path only if it is a file, because a pipe or device might never end."""
     if isinstance(upload.parts, bytes):
         yield upload.parts
-    elif isinstance(upload.parts, AsyncIterable):
+        return
+    if isinstance(upload.parts, AsyncIterable):
         async for piece in upload.parts:
             yield piece
-    else:
-        async for piece in iter_file(upload.parts):
-            yield piece
-
-
-async def iter_file(path: os.PathLike[str]) -> AsyncIterator[bytes]:
-    """Yield the bytes of a file, but not of a pipe or device, which might never end."""
-    if not await asyncio.to_thread(Path(path).is_file):
-        raise InvalidInput("parts", f"{os.fspath(path)!r} is not a file")
+        return
+    path = Path(upload.parts)
+    if not await asyncio.to_thread(path.is_file):
+        raise InvalidInput("parts", f"{str(path)!r} is not a file")
     try:
         with await asyncio.to_thread(open, path, "rb") as file:
             while piece := await asyncio.to_thread(file.read, PIECE):
                 yield piece
     except OSError as error:
-        raise InvalidInput("parts", f"{os.fspath(path)!r} cannot be read: {error.strerror}") from error
+        raise InvalidInput("parts", f"{str(path)!r} cannot be read: {error.strerror}") from error
 
 
 def iter_pieces(file: BinaryIO) -> Iterator[bytes]:
@@ -228,13 +209,13 @@ async def search_documents(deps: Dependencies, scope: Scope, query: DocumentQuer
     arms = ChunkArms(question.lexemes, vector, model, only, CANDIDATES)
     candidates = await asyncio.gather(*(deps.store.chunks.search(holder, arms) for holder, _ in holders))
     shelf = build_shelf(candidates)
-    words = score_words(shelf, unpack_postings(shelf, candidates), arms.terms)
+    words = ranking.score_words(shelf, unpack_postings(shelf, candidates), arms.terms)
     looked = DocumentSearch(arms, holders, candidates, shelf, words)
-    if misspelt := find_unheard(question, looked.words):
+    if misspelt := ranking.find_unheard(question, looked.words):
         question, looked = await search_similar_words(deps, looked, question, misspelt)
 
     chunk, near = await load_candidates(deps, looked, query.mmr is not None)
-    found = rank_chunks(looked.words, chunk, np.array([near[number][0] for number in chunk.tolist()]))
+    found = ranking.rank_chunks(looked.words, chunk, np.array([near[number][0] for number in chunk.tolist()]))
     rows = choose_rows(found, near, query)
 
     texts = await load_chunks(deps, looked, found.chunk[rows].tolist())
@@ -249,7 +230,7 @@ async def search_similar_words(
     similar: dict[str, str] = {}
     for holder, _ in looked.holders:
         similar |= await deps.store.chunks.find_similar_words(holder, misspelt, SIMILAR)
-    similar = accept_spellings(question, looked.words, similar)
+    similar = ranking.accept_spellings(question, looked.words, similar)
     if not similar:
         return question, looked
     question = with_spellings(question, similar)
@@ -260,7 +241,7 @@ async def search_similar_words(
         for (holder, _), old in zip(looked.holders, looked.found, strict=True)
     )
     found = await asyncio.gather(*reading)
-    words = score_words(looked.shelf, unpack_postings(looked.shelf, found), question.lexemes)
+    words = ranking.score_words(looked.shelf, unpack_postings(looked.shelf, found), question.lexemes)
     return question, replace(looked, found=found, words=words)
 
 
@@ -271,7 +252,7 @@ async def load_candidates(deps: Dependencies, looked: DocumentSearch, whole: boo
         for document, index, cosine in each.nearest:
             if (number := looked.shelf.number(document, index)) is not None:
                 near[number] = (cosine, None)
-    chunk = np.union1d(select_by_words(looked.words), np.fromiter(near, np.int64, len(near))).astype(np.int64)
+    chunk = np.union1d(ranking.select_by_words(looked.words), np.fromiter(near, np.int64, len(near))).astype(np.int64)
     if looked.arms.vector is not None:
         missing = [number for number in chunk.tolist() if whole or number not in near]
         near |= await load_cosines(deps, looked, missing, whole)
@@ -296,7 +277,7 @@ def choose_rows(found: Ranked, near: Mapping[int, Near], query: DocumentQuery) -
     if query.mmr is None or not lengths:
         return list(range(most))
     table = np.stack([np.zeros(lengths[0]) if vector is None else vector for vector in vectors])
-    return vary_chunks(found.score[: len(vectors)], table, query.limit, query.mmr)
+    return ranking.vary_chunks(found.score[: len(vectors)], table, query.limit, query.mmr)
 
 
 async def load_chunks(
@@ -311,7 +292,7 @@ async def load_chunks(
 def build_hit(
     looked: DocumentSearch, found: Ranked, row: int, question: Question, text: tuple[Document, Chunk]
 ) -> ChunkHit:
-    opinions, matched = describe_arms(looked.words, found, row, question.respelt)
+    opinions, matched = ranking.describe_arms(looked.words, found, row, question.respelt)
     return ChunkHit(
         *text,
         score=round(float(found.score[row]), 4),

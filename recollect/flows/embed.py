@@ -25,7 +25,7 @@ from recollect.values.work import Stage
 if TYPE_CHECKING:
     from recollect.flows.cache import TurnCache
 
-Policy = Literal["all", "high_value", "none"]
+Policy = Literal["all", "high_value"]
 Vectors = NDArray[np.float32]
 
 
@@ -48,6 +48,14 @@ class Embedding:
     store: Store
     cache: TurnCache | None = None  # for question vectors of paid embedders
     _models: dict[int, int] = field(default_factory=dict)  # dimension -> model number
+
+    @classmethod
+    def choose(cls, wanted: str, embedder: Embedder | None, store: Store, cache: TurnCache | None) -> Embedding:
+        """Return what the setting `embed_turns` asks for. Unless it names a policy, every turn is embedded with a local
+        embedder, and marked turns with a paid one."""
+        is_local = embedder is not None and embedder.is_local
+        policy: Policy = "all" if wanted == "all" or (wanted == "auto" and is_local) else "high_value"
+        return cls(None if wanted == "none" else embedder, policy, store, cache)
 
     async def embed_texts(self, texts: Sequence[str]) -> tuple[Vectors, int]:
         """Return the vectors and the model's number. Raises EmbedderFailed."""
@@ -72,7 +80,7 @@ class Embedding:
 
     async def embed_for_comparison(self, texts: Sequence[str]) -> Vectors | None:
         """Return vectors of texts that are not stored; None without an embedder, or if it fails."""
-        if self.embedder is None or self.policy == "none":
+        if self.embedder is None:
             return None
         try:
             return await self.embedder.embed(texts)
@@ -81,7 +89,7 @@ class Embedding:
 
     async def embed_question(self, text: str, scope: ScopeId) -> tuple[Vectors | None, int | None, tuple[str, ...]]:
         """Return the question's vector and its model, or a note that says why there is none."""
-        if self.embedder is None or self.policy == "none":
+        if self.embedder is None:
             return None, None, ()
         try:
             return *await self._question(self.embedder, text, scope), ()
@@ -101,9 +109,9 @@ class Embedding:
 
     async def embed_turns(self, turns: Sequence[Turn]) -> TurnVectors:
         """Return vectors while recording. Only a local embedder is used here; any other is left to the worker."""
-        wanted = [i for i, turn in enumerate(turns) if self.wants(turn)]
         if self.embedder is None or not self.embedder.is_local:
             return TurnVectors(None, (), None, complete=False)
+        wanted = [i for i, turn in enumerate(turns) if self.wants(turn)]
         try:
             vectors, model = await self.embed_texts([embedded_text(turns[i]) for i in wanted] or [""])
         except EmbedderFailed:
@@ -111,7 +119,7 @@ class Embedding:
         return TurnVectors(vectors if wanted else None, wanted, model, complete=True)
 
     def wants(self, turn: Turn) -> bool:
-        return self.policy == "all" or (self.policy == "high_value" and turn.high_value)
+        return self.policy == "all" or turn.high_value
 
 
 FIRST_PAUSE = 1.0  # seconds; doubled with each failure

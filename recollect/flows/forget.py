@@ -15,7 +15,7 @@ from recollect.flows.dependencies import Dependencies
 from recollect.flows.teach import find_memory, get_actor
 from recollect.learning.reconcile import MARK
 from recollect.recall.sketch import sketch
-from recollect.store.erasure import OWN_NAME, Erased, RewrittenTurn, TurnWithValue
+from recollect.store.erasure import OWN_NAME, RewrittenTurn, TurnWithValue
 from recollect.values.audit import Receipt
 from recollect.values.lesson import Owner
 from recollect.values.scope import MemoryId, Scope
@@ -27,26 +27,21 @@ async def forget(
     """Erase one memory, the scope's session or the whole user; return a receipt."""
     await deps.request_log.flush()
     deps.large_scopes.discard(scope.id)
-    erased = await erase(deps, scope, memory, owner)
-    if deps.cache and memory is None:
-        await deps.cache.drop(scope.id)
-    session = None if memory else scope.session
-    return Receipt(scope.user, session, deps.clock.now(), erased.rows, memory, erased.rebuilt)
-
-
-async def erase(deps: Dependencies, scope: Scope, memory: MemoryId | None, owner: Owner | None) -> Erased:
-    """Erase and return the counted rows."""
     now, erasure = deps.clock.now(), deps.store.erasure
     if memory is not None:
         holder, known = await find_memory(deps, scope, memory, owner)
-        return await erasure.erase_memory(holder.id, memory, known.key, get_actor(holder, scope), now)
+        erased = await erasure.erase_memory(holder.id, memory, known.key, get_actor(holder, scope), now)
+        return Receipt(scope.user, None, now, erased.rows, memory, erased.rebuilt)
     if scope.session is None:
         await erasure.erase_person(scope.project_id, scope.user, scope.id, now)
-        return await erasure.erase_user(scope.id, scope.user, OWN_NAME, now)
-    erased = await erasure.erase_conversation(scope.id, scope.session, OWN_NAME, now)
-    if erased is None:
+        erased = await erasure.erase_user(scope.id, scope.user, OWN_NAME, now)
+    elif found := await erasure.erase_conversation(scope.id, scope.session, OWN_NAME, now):
+        erased = found
+    else:
         raise NotFound(f"user {scope.user!r} has no session {scope.session!r}")
-    return erased
+    if deps.cache:
+        await deps.cache.drop(scope.id)
+    return Receipt(scope.user, scope.session, now, erased.rows, rebuilt=erased.rebuilt)
 
 
 async def redact(deps: Dependencies, scope: Scope, memory: MemoryId, owner: Owner | None = None) -> Receipt:

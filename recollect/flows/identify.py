@@ -18,7 +18,6 @@ from recollect.values.identity import (
     LOCAL,
     MARK,
     ApiKey,
-    ClaimNames,
     Credentials,
     Grant,
     Identity,
@@ -62,9 +61,8 @@ async def identify(deps: Dependencies, credentials: Credentials | None) -> Ident
 async def _identify_by_token(deps: Dependencies, token: str) -> Identity:
     if deps.tokens is None:
         _refuse(UNKNOWN, "a bearer token that is no API key came, and no tokens are configured")
-    settings = deps.settings
-    names = ClaimNames(settings.jwt_user_claim, settings.jwt_project_claim, settings.jwt_role_claim)
-    return read_identity(await deps.tokens.claims(token), names)
+    settings, claims = deps.settings, await deps.tokens.claims(token)
+    return read_identity(claims, settings.jwt_user_claim, settings.jwt_project_claim, settings.jwt_role_claim)
 
 
 async def _check_key(deps: Dependencies, text: str) -> ApiKey:

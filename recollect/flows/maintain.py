@@ -1,10 +1,7 @@
 """Maintenance: settle, upkeep, health and report.
 
-Upkeep removes expired, old, idle or surplus data in small batches: conversations past their expiry with what was
-derived for search (memories learned from them stay); idle memories decay and are forgotten, long-ended and surplus ones
-are removed; old requests and idempotency keys. Scopes are found by functions that run as the owner and return ids only;
-rows are changed in each scope's own short transactions. Upkeep may stop anywhere, restart, and run in several processes
-at once.
+Upkeep removes expired, old, idle or surplus data in small batches, in each scope's own short transactions. It may stop
+anywhere, restart, and run in several processes at once. Memories learned from an expired conversation stay.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from typing import get_args
 from recollect.errors import RecollectError, StoreUnavailable
 from recollect.flows.dependencies import Dependencies
 from recollect.flows.derive import derive
-from recollect.flows.read_document import get_document_model, read_document
+from recollect.flows.read_document import read_document
 from recollect.learning.upkeep import DecayRule, UpkeepLimits, UpkeepSummary
 from recollect.ports import WatchedReasoner
 from recollect.recall.fuse import TURNS
@@ -63,7 +60,7 @@ async def settle(deps: Dependencies, scope: Scope) -> None:
 
 async def settle_documents(deps: Dependencies, holder: ScopeId) -> None:
     """Read uploaded documents, or wait for the worker that does, unless a retry is scheduled."""
-    for document in await deps.store.documents.list_work(holder, await get_document_model(deps)):
+    for document in await deps.store.documents.list_work(holder, await deps.embedding.get_model()):
         for _ in range(READING_PATIENCE):
             if await read_document(deps, holder, document):
                 break

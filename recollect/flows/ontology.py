@@ -1,8 +1,7 @@
 """What words mean: the terms of a project, from a file or one by one, the databases that it queries, and `resolve`.
 
-A change reads what is stored, compares, and writes the difference with one audit entry; if it changed meanwhile, this
-is repeated. Nothing is written if nothing differs. All of it belongs to the project; the caller checks permissions.
-One round trip reads everything about some terms, however many; values/resolution.py decides what they mean.
+All of it belongs to the project; the caller checks permissions. A change reads what is stored, compares, and writes the
+difference with one audit entry; nothing is written if nothing differs.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Read documents: index an uploaded file as chunks, words and vectors. Run by the worker, or by `settle`.
 
-A lease prevents two workers from reading the same file; its number prevents a worker that lost it from writing. Chunks,
-words and vectors are written a page at a time and become visible when the document's row says `processed`. A killed
-worker leaves invisible rows, which the next one removes. No connection is held while the reader or the embedder works.
-If the embedder fails, the document is found by words and gets its vectors later.
+The number of the lease prevents a worker that lost it from writing. What is written becomes visible when the document's
+row says `processed`; the next worker removes what a killed one left. No connection is held while the reader or the
+embedder works.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from recollect.recall.document_rank import Run, count_chunk_words, get_embedded_
 from recollect.store.documents import Page, Renewal, Totals
 from recollect.values.document import Batch, Chunk, DocumentFailure, DocumentId, DocumentJob, Failure, Finished
 from recollect.values.scope import ScopeId
-from recollect.values.sensitive_data import mask_text
 from recollect.values.work import get_retry_pause
 
 log = logging.getLogger("recollect.documents")
@@ -39,15 +37,10 @@ PAGE = 128  # chunks embedded and written in one go; a run of postings is some o
 ALMOST = 0.99
 
 
-async def get_document_model(deps: Dependencies) -> int | None:
-    """Return the model whose vectors chunks should have."""
-    return None if deps.embedding.policy == "none" else await deps.embedding.get_model()
-
-
 async def read_document(deps: Dependencies, scope: ScopeId, document: DocumentId) -> bool:
     """Process a document. Return False if another worker has the lease, there is nothing to do, or it is to be
     retried."""
-    model = await get_document_model(deps)
+    model = await deps.embedding.get_model()
     now = deps.clock.now()
     job = await deps.store.documents.claim(scope, document, model, now, now + LEASE)
     if job is None:
@@ -121,16 +114,12 @@ class Indexing:
     packing: Packing = field(default_factory=lambda: Packing(CHUNK_TOKENS, OVERLAP_TOKENS))
     held: list[Chunk] = field(default_factory=list)
     progress: float = 0.0
-    pages: int = 0
-    chunks: int = 0
-    tokens: int = 0
-    words: int = 0
+    totals: Totals = field(default_factory=Totals)  # of what was written
     run: Run = field(default_factory=Run)
 
     async def take(self, batch: Batch) -> None:
-        blocks = batch.blocks
-        if self.deps.settings.mask_sensitive:  # before chunks, words and vectors are made of them
-            blocks = [replace(block, text=mask_text(block.text)) for block in blocks]
+        mask = self.deps.mask  # before chunks, words and vectors are made of the blocks
+        blocks = [replace(block, text=mask(block.text)) for block in batch.blocks]
         self.held += await asyncio.to_thread(lambda: [chunk for block in blocks for chunk in self.packing.take(block)])
         self.progress = min(ALMOST, batch.done / batch.total) if batch.total else 0.0
         while len(self.held) >= PAGE:
@@ -140,8 +129,7 @@ class Indexing:
     async def finish(self, finished: Finished) -> None:
         self.held += self.packing.finish()
         await self.write(self.held, is_last=True)
-        counted = (self.pages, self.chunks, self.tokens, self.words, self.packing.at)
-        totals = Totals(finished.format, *counted, self.model or 0)
+        totals = replace(self.totals, format=finished.format, characters=self.packing.at, model=self.model or 0)
         await self.deps.store.documents.finish(build_renewal(self.deps, self.job, self.progress), totals)
 
     async def write(self, chunks: Sequence[Chunk], is_last: bool = False) -> None:
@@ -150,12 +138,12 @@ class Indexing:
         is_full = is_last or self.run.is_full
         page = Page(chunks, self.run if is_full else None, vectors, self.model)
         await self.deps.store.chunks.write(build_renewal(self.deps, self.job, self.progress), page)
-        self.chunks += len(chunks)
-        self.tokens += sum(chunk.tokens for chunk in chunks)
-        self.pages = max(self.pages, max((chunk.page_end or 0 for chunk in chunks), default=0))
+        self.totals.chunks += len(chunks)
+        self.totals.tokens += sum(chunk.tokens for chunk in chunks)
+        self.totals.pages = max([self.totals.pages, *(chunk.page_end or 0 for chunk in chunks)])
         if is_full:
-            self.words += self.run.words
-            self.run = Run(first=self.chunks)
+            self.totals.words += self.run.words
+            self.run = Run(first=self.totals.chunks)
 
     async def vectors(self, chunks: Sequence[Chunk]) -> Vectors | None:
         if self.model is None or not chunks:
@@ -199,19 +187,19 @@ def build_renewal(deps: Dependencies, job: DocumentJob, progress: float = 0.0) -
 @asynccontextmanager
 async def hold_lease(deps: Dependencies, job: DocumentJob) -> AsyncIterator[None]:
     """Renew the lease while the work inside runs."""
-    renewing = asyncio.create_task(renew_lease(deps, job))
+
+    async def renew() -> None:
+        while True:
+            await asyncio.sleep(RENEWED)
+            try:
+                await deps.store.documents.renew(build_renewal(deps, job))
+            except RecollectError as error:
+                # The next write raises if the lease is lost.
+                log.info("the lease of document %s was not renewed: %s", job.id, error)
+
+    renewing = asyncio.create_task(renew())
     try:
         yield
     finally:
         renewing.cancel()
         await asyncio.wait([renewing])
-
-
-async def renew_lease(deps: Dependencies, job: DocumentJob) -> None:
-    while True:
-        await asyncio.sleep(RENEWED)
-        try:
-            await deps.store.documents.renew(build_renewal(deps, job))
-        except RecollectError as error:
-            # The next write raises if the lease is lost.
-            log.info("the lease of document %s was not renewed: %s", job.id, error)

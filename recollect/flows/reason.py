@@ -1,11 +1,8 @@
 """Ask a language model and check its answer: extract facts, summarize, rewrite follow-ups.
 
-Instructions go into the system message, the conversation into the user message, between markers. The answer is decoded
-into a type; one that cannot be decoded is sent back once with the error, and then given up. Claims about a user pass
-the checks of learning/claims.py. No database connection is held here.
-
-A rewritten follow-up is used only if it keeps the words of the question and adds none that the user did not write;
-otherwise, and without a model, the rules of recall/followup.py rewrite. A model that fails never raises there.
+Instructions go into the system message, the conversation into the user message, between markers. An answer that cannot
+be decoded is sent back once with the error, and then given up. A rewritten follow-up is used only if it keeps the words
+of the question and adds none that the user did not write; otherwise the rules of recall/followup.py rewrite.
 """
 
 from __future__ import annotations

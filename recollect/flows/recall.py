@@ -21,12 +21,10 @@ from recollect.learning.asked_keys import find_asked_keys
 from recollect.learning.changes import find_outdated
 from recollect.learning.rules import rulebooks
 from recollect.recall.answer_ranking import add_similarity, list_question_words, list_words, rate_relevance
-from recollect.recall.bm25 import Candidates
-from recollect.recall.fuse import Fused, Weights, fuse, select_chapters
+from recollect.recall.fuse import Candidates, Fused, Weights, fuse, select_chapters
 from recollect.recall.memory_ranking import LEAST, rank_episodes, score_memories, select_relevant
 from recollect.recall.pack import pack
-from recollect.recall.question import Question, analysed_part, read_question
-from recollect.recall.question_terms import terms_in
+from recollect.recall.question import Question, analysed_part, read_question, terms_in
 from recollect.recall.rank import NOTHING_FOUND, Choice, build_hits, choose, find_statements, is_question_itself
 from recollect.recall.sketch import Flag, flags
 from recollect.recall.spelling import SIMILAR, choose_spellings, find_unknown_words, swap_letters, with_spellings
@@ -47,7 +45,6 @@ from recollect.values.query import (
 )
 from recollect.values.resolution import resolve_used
 from recollect.values.scope import RequestId, Scope, uuid7
-from recollect.values.sensitive_data import mask_text
 
 MOST_CHARS = 100_000  # of one turn in a hit; history() has it whole
 INLINE_CHARS = 500  # longer queries are analyzed in a thread
@@ -72,10 +69,9 @@ async def recall(deps: Dependencies, scope: Scope, query: Query) -> Recall:
 
 
 def mask_query(deps: Dependencies, query: Query) -> Query:
-    """Return the query as it is stored and searched: without sensitive data, if the setting says so."""
-    if not deps.settings.mask_sensitive:
-        return query
-    return replace(query, text=mask_text(query.text)[:MAX_QUERY_CHARS])
+    """Return the query as it is stored and searched."""
+    masked = deps.mask(query.text)
+    return query if masked == query.text else replace(query, text=masked[:MAX_QUERY_CHARS])
 
 
 async def search_memory(
@@ -221,6 +217,13 @@ async def build_context(deps: Dependencies, scope: Scope, query: Query) -> Conte
     return packed
 
 
+def count_context_use(deps: Dependencies, scope: Scope, hits: Sequence[Hit | MemoryHit | EpisodeHit]) -> None:
+    """Count a memory as used only if it matched the question; always-included memories do not count."""
+    used = [hit for hit in hits if isinstance(hit, MemoryHit) and hit.score >= LEAST]
+    for holder, tier in ((scope.id, "user"), (scope.project_id, "project")):
+        deps.usage.add(holder, [hit.memory.id for hit in used if hit.tier == tier])
+
+
 async def mark_outdated(deps: Dependencies, recall: Recall, query: Query) -> Recall:
     """Return the recall, with the similarity of its words to the question's if it may be answered from them. What a
     later message may replace or end says so. Of messages that do not match, those stay that the query asks for, and
@@ -265,13 +268,6 @@ def mark_memories(memories: Sequence[MemoryHit], hits: Sequence[Hit]) -> list[Me
         replace(hit, is_outdated=any(hit.memory.value in parts.get(ref, "") for ref in hit.memory.refs[:1]))
         for hit in memories
     ]
-
-
-def count_context_use(deps: Dependencies, scope: Scope, hits: Sequence[Hit | MemoryHit | EpisodeHit]) -> None:
-    """Count a memory as used only if it matched the question; always-included memories do not count."""
-    used = [hit for hit in hits if isinstance(hit, MemoryHit) and hit.score >= LEAST]
-    for holder, tier in ((scope.id, "user"), (scope.project_id, "project")):
-        deps.usage.add(holder, [hit.memory.id for hit in used if hit.tier == tier])
 
 
 def select_recent(turns: Sequence[Turn], query: Query, count: int) -> list[Turn]:

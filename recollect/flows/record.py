@@ -2,9 +2,8 @@
 
 `record` stores its answer in the transaction that appends. `run_once` runs work that has its own transaction: a process
 that dies before its answer is stored leaves a key without an answer, and after a while the same request runs the work
-again. That is safe, because these writes change nothing when repeated, and the work is told that it is a repetition: an
-erasure that finds nothing left to erase has succeeded. (Creating an API key is the exception: then there are two, and
-nobody has the first one's secret.)
+again. That is safe, because these writes change nothing when repeated, and the work is told that it is a repetition.
+(Creating an API key is the exception: then there are two, and nobody has the first one's secret.)
 """
 
 from __future__ import annotations
@@ -66,7 +65,9 @@ async def record(
         check_text("idempotency_key", idempotency_key, MAX_NAME)
 
     def check() -> tuple[list[Turn], bytes | None]:
-        said = mask_turns(deps, check_turns(given, now))
+        said = check_turns(given, now)
+        if deps.settings.mask_sensitive:
+            said = [mask_turn(turn) for turn in said]
         return said, None if idempotency_key is None else hash_request(scope, given, said)
 
     said, body = await run_in_thread(check) if len(given) > INLINE else check()
@@ -101,19 +102,9 @@ async def record(
     return recorded
 
 
-def mask_turns(deps: Dependencies, turns: list[Turn]) -> list[Turn]:
-    """Return the turns as they are stored: without sensitive data, if the setting says so."""
-    if not deps.settings.mask_sensitive:
-        return turns
-    return [
-        replace(
-            turn,
-            text=mask_text(turn.text),
-            speaker=turn.speaker and mask_text(turn.speaker)[:MAX_NAME],
-            data=None if turn.data is None else mask_data(turn.data),
-        )
-        for turn in turns
-    ]
+def mask_turn(turn: Turn) -> Turn:
+    speaker = turn.speaker and mask_text(turn.speaker)[:MAX_NAME]
+    return replace(turn, text=mask_text(turn.text), speaker=speaker, data=mask_data(turn.data))
 
 
 async def sketch_turns(turns: Sequence[Turn]) -> list[Sketch]:
@@ -160,9 +151,8 @@ def hash_request(scope: Scope, given: Sequence[TurnLike], said: Sequence[Turn]) 
 async def rename_session(deps: Dependencies, scope: Scope, name: str) -> Conversation:
     if scope.session is None:
         raise InvalidInput("session", "is required; name the session to rename")
-    line = " ".join(check_text("name", name, MAX_NAME).split())
-    kept = mask_text(line) if deps.settings.mask_sensitive else line
-    renamed = await deps.store.rename(scope.id, scope.session, kept, deps.clock.now())
+    line = deps.mask(" ".join(check_text("name", name, MAX_NAME).split()))
+    renamed = await deps.store.rename(scope.id, scope.session, line, deps.clock.now())
     if renamed is None:
         raise NotFound(f"user {scope.user!r} has no session {scope.session!r}")
     return renamed

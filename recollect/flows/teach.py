@@ -69,7 +69,7 @@ def prepare_lesson(deps: Dependencies, lesson: Lesson) -> Lesson:
             lesson,
             value=mask_text(lesson.value),
             key=mask_text(lesson.key)[:MAX_NAME],
-            data=lesson.data and mask_data(lesson.data),
+            data=mask_data(lesson.data),
             question=lesson.question and mask_text(lesson.question),
         )
     if lesson.owned_by == "project":
@@ -94,8 +94,7 @@ async def correct_memory(
     deps: Dependencies, scope: Scope, memory: MemoryId, value: str, owner: Owner | None = None
 ) -> Memory:
     """Replace a memory's value; the old value ends and names the new one."""
-    value = check_text("value", value, MAX_VALUE_CHARS).strip()
-    value = mask_text(value) if deps.settings.mask_sensitive else value
+    value = deps.mask(check_text("value", value, MAX_VALUE_CHARS).strip())
     holder, old = await find_memory(deps, scope, memory, owner)
     if old.replaced_by is not None:
         _, successor = await find_memory(deps, scope, old.replaced_by, owner)

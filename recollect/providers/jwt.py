@@ -1,12 +1,9 @@
-"""Verification of JSON Web Tokens with PyJWT. `token_reader` makes a `TokenReader` from the settings.
+"""Verification of JSON Web Tokens with PyJWT. `make_token_reader` makes a `TokenReader` from the settings.
 
-Unsafe settings are refused at the start: no algorithm, a secret together with public keys, a secret that is short or
-is a public key. A token is verified with the algorithms that both the settings and the key allow; its own header only
-chooses among our keys. A caller whose signature is not valid learns no reason; the log has it, and never a token.
-
-Public keys come from a PEM file, a JWKS file, or the address of a JWKS. They are read when a token needs them (a file
-also at the start, so that a mistake shows), and again after ten minutes, or for a key id that is not among them, but at
-most once a minute: nobody can make us ask by sending nonsense. If that fails, the known keys stay valid for a day.
+A token is verified with the algorithms that both the settings and the key allow; its own header only chooses among our
+keys. A caller whose signature is not valid learns no reason; the log has it, and never a token. Public keys come from a
+PEM file, a JWKS file, or the address of a JWKS. They are read when a token needs them, at most once a minute; if that
+fails, the known keys stay valid for a day.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """The embedder and the language model for every server that speaks OpenAI's protocol.
 
-Not every such server supports JSON schemas. One that refuses them is asked for a JSON object with the schema beside it
-(as llama-cpp-python wants it), for any JSON object, for plain text. Newer models of OpenAI's own refuse `max_tokens`
-and any temperature, and say so. What a server accepted is remembered for as long as the adapter lives. The caller
-checks the answer in any case.
-
-A stream is not retried: text that was sent cannot be taken back. It may be silent for no longer than the first
-time-out, and takes no longer than the whole one. Closing it ends the call.
+Servers differ in what they support: JSON schemas, `max_tokens`, temperature. What one refuses is left out or replaced,
+and remembered for as long as the adapter lives; the caller checks the answer in any case. A stream is not retried: text
+that was sent cannot be taken back.
 """
 
 from __future__ import annotations

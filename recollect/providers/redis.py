@@ -1,9 +1,5 @@
 """The cache in Redis, or in a server with the same protocol such as Valkey: one hash per owner. `open_cache` makes one.
-
-A hash lives for `ttl` seconds from its first value and is replaced when it grows too large. A failure never raises:
-the value counts as missing. The first failure opens a circuit breaker; while it is open Redis is not asked, and a
-background task tries until Redis answers again.
-"""
+A failure never raises: the value counts as missing, and Redis is not asked until a background task got an answer."""
 
 from __future__ import annotations
 

@@ -10,8 +10,9 @@ end of a sentence or line; a long sentence between words; a long word between ch
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from recollect.recall.excerpt import find_whole_character
 from recollect.recall.lexemes import count_tokens
@@ -20,13 +21,6 @@ from recollect.values.document import Block, Chunk, get_separator, is_blank
 
 MAX_HEADING = 200  # characters of a heading in a path
 MAX_LEAD = 1_000  # characters of the row that names the columns
-
-
-def split_chunks(blocks: Iterable[Block], *, size: int = 800, overlap: int = 80) -> Iterator[Chunk]:
-    packing = Packing(size, overlap)
-    for block in blocks:
-        yield from packing.take(block)
-    yield from packing.finish()
 
 
 @dataclass(slots=True)
@@ -73,10 +67,9 @@ class Packing:
         # Of a text longer than any chunk just more than `size`.
         is_bounded = len(block.text) <= self.size * MAX_CHARS
         tokens = (count_tokens(block.text) if is_bounded else self.size + 1) + len(before)
-        if self.tokens + tokens <= self.size:
-            self.hold(Piece(block.text, before, start, tokens, block, self.path, self.lead))
-        elif tokens <= self.size and self.is_half_full():
+        if self.tokens + tokens > self.size >= tokens and self.is_half_full():
             yield from self.close(self.overlap, tokens)
+        if self.tokens + tokens <= self.size:
             self.hold(Piece(block.text, before, start, tokens, block, self.path, self.lead))
         else:
             yield from self.take_in_pieces(block, before, start)
@@ -111,7 +104,7 @@ class Packing:
 
     def close(self, overlap: int, coming: int) -> Iterator[Chunk]:
         """Yield the chunk and keep what the next one begins with, as far as the `coming` tokens leave room."""
-        headings = self.trailing_headings()
+        headings = list(takewhile(lambda piece: piece.block.kind == "heading", reversed(self.held)))[::-1]
         full = self.held[: len(self.held) - len(headings)]
         yield from self.chunk(full, self.old)
         kept = headings if headings else select_repeated(full, overlap)
@@ -120,12 +113,6 @@ class Packing:
             kept = []
         self.held, self.old = kept, 0 if headings else len(kept)
         self.tokens = sum(piece.tokens for piece in kept)
-
-    def trailing_headings(self) -> list[Piece]:
-        count = 0
-        while count < len(self.held) and self.held[-1 - count].block.kind == "heading":
-            count += 1
-        return self.held[len(self.held) - count :]
 
     def chunk(self, held: list[Piece], old: int = 0) -> Iterator[Chunk]:
         """Yield one chunk of these pieces without blanks at its ends; none if all but the `old` pieces are blank."""
@@ -165,14 +152,15 @@ def select_repeated(full: list[Piece], overlap: int) -> list[Piece]:
     """Return the last whole pieces that fit into the overlap, or the last sentences of the last piece; never
     everything."""
     kept: list[Piece] = []
+    room = overlap
     for piece in reversed(full):
-        overlap -= piece.tokens
-        if overlap < 0 or piece.block.kind == "heading":
+        room -= piece.tokens
+        if room < 0 or piece.block.kind == "heading":
             break
-        kept.append(piece)
+        kept.insert(0, piece)
     if len(kept) == len(full):
         return []
-    return kept[::-1] if kept else take_ending(full[-1], overlap + full[-1].tokens)
+    return kept or take_ending(full[-1], overlap)
 
 
 def take_ending(piece: Piece, overlap: int) -> list[Piece]:

@@ -1,10 +1,8 @@
-"""Search in documents: postings, the packed words of chunks, and the ranking of chunks. Pure arithmetic over columns,
-as fuse.py for turns.
+"""Search in documents: postings, the packed words of chunks, and the ranking of chunks. Pure arithmetic over columns.
 
 A run is a sequence of chunks of a document. Each lexeme of a run has a record per chunk that contains it: the chunk's
-place in the run, the count, and the chunk's number of lexemes. Flows pack when a document is read; the store unpacks
-into columns. Candidates are the best chunks by BM25 and the nearest by meaning. Each is then scored by both, with the
-weights used for turns (docs/why/documents.md).
+place in the run, the count, and the chunk's number of lexemes. Candidates are the best chunks by BM25 and the nearest
+by meaning; each is then scored by both, with the weights used for turns (docs/why/documents.md).
 """
 
 from __future__ import annotations
@@ -17,11 +15,10 @@ from uuid import UUID
 
 import numpy as np
 
-from recollect.recall.bm25 import K1, B, Floats, Ints, compute_idf
-from recollect.recall.fuse import Weights, scale_values
+from recollect.recall.fuse import K1, B, Floats, Ints, Weights, compute_idf, scale_values
 from recollect.recall.lexemes import lexemes
 from recollect.recall.question import Question
-from recollect.recall.rank import NEAR
+from recollect.recall.rank import NEAR, collect_arms
 from recollect.recall.sketch import EMBEDDED_CHARS
 from recollect.recall.spelling import MAX_WORDS, UNHEARD, is_checked, is_misspelling
 from recollect.values.document import Chunk, DocumentId
@@ -204,14 +201,9 @@ def describe_arms(words: Words, found: Ranked, row: int, respelt: Sequence[str])
     """Return the rank and score that each search gave to a candidate, and the question's words in it."""
     chunk = found.chunk[row]
     matched = [each for each in words.worth if each in words.found and (words.found[each].chunk == chunk).any()]
-    opinions = {}
-    if matched:
-        opinions["bm25"] = build_arm(words.score, found.bm25[row])
-    if set(matched) & set(respelt):
-        opinions["trigram"] = opinions["bm25"]
-    if not np.isnan(found.cosine[row]):
-        opinions["vector"] = build_arm(np.nan_to_num(found.cosine, nan=-1.0), found.cosine[row])
-    return opinions, matched
+    by_words = build_arm(words.score, found.bm25[row])
+    by_meaning = build_arm(np.nan_to_num(found.cosine, nan=-1.0), found.cosine[row])
+    return collect_arms(by_words, by_meaning, matched, respelt), matched
 
 
 def build_arm(scores: Floats, score: float) -> Arm:

@@ -21,7 +21,6 @@ MAX_EARLIER = 8  # earlier messages that are considered
 MAX_WORDS, MAX_CHARS_ZH = 8, 14  # of a phrase
 MAX_OWN_WORDS = 3  # of a phrase, beside years, numbers and names: more are a topic of their own
 
-
 SMALL_TALK = STOP_WORDS | split_list("""
     hi hello hey good morning afternoon evening night bye goodbye see thanks thank thx cheers ok okay sure yes yeah nope
     right great nice cool perfect wow fine hm oh well got sounds never mind please much lot go continue really come else
@@ -226,8 +225,10 @@ def is_fragment(text: str) -> bool:
     slots = find_slots(text, is_phrase=True)
     rest = cut_slots(text, slots).lower()
     own = list_content_words(rest)
-    if MODIFIER.match(text) or not (slots or own):
-        return bool(slots or own)
+    if not (slots or own):
+        return False
+    if MODIFIER.match(text):
+        return True
     is_nested = re.search(rf"\w (?:{ANY_PREPOSITION})\b", rest) is not None
     return len(own) <= MAX_OWN_WORDS and not is_nested
 
@@ -255,10 +256,8 @@ def merge(base: str, phrase: str, is_addition: bool) -> str:
     if (kind := ONE.fullmatch(phrase)) and (place := find_modifier(base)):
         return replace_ranges(base, [(*place, kind[1])])
     if not lexemes(rest).keys() <= lexemes(base).keys():
-        noun, place = find_same_noun(base, phrase), find_same_preposition(base, phrase)
-        if noun and not edits:
-            edits, added = [(*noun, PREPOSITION_FIRST.sub("", phrase).strip())], []
-        elif place and not slots:
+        place = None if slots else find_same_preposition(base, phrase)
+        if place is not None:
             edits.append((*place, phrase))
         else:
             added.insert(0, rest)
@@ -325,13 +324,6 @@ def find_modifier(base: str) -> tuple[int, int] | None:
             runs.append((word[0].lower() in ARTICLES, []))
     nouns = [(has_article, words) for has_article, words in runs if len(words) > 1]
     return max(nouns, key=lambda run: (run[0], run[1][0].start()))[1][0].span() if nouns else None
-
-
-def find_same_noun(base: str, phrase: str) -> tuple[int, int] | None:
-    """Find "dirty read" for "a phantom read": the same noun after one other word."""
-    *others, noun = list_content_words(phrase) or [""]
-    found = list(re.finditer(rf"[\w-]+ {re.escape(noun)}\b", base, re.IGNORECASE)) if others and noun else []
-    return found[0].span() if len(found) == 1 and list_content_words(found[0][0])[:-1] else None
 
 
 def find_same_preposition(base: str, phrase: str) -> tuple[int, int] | None:

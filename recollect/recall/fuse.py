@@ -1,22 +1,89 @@
 """Score fusion: one score per turn from all searches. Pure arithmetic over columns.
 
-The structure of a conversation matters as much as words and meaning: neighbouring turns, the topic of the session, the
-speaker and the kind of turn. Each weight was measured alone and cross-fitted over three public benchmarks
-(docs/why/recall.md).
+BM25 says how relevant a unit (a turn, a conversation) is to the words of the question; PostgreSQL finds and counts
+the words (store/sketch.sql). The structure of a conversation matters as much as words and meaning: neighbouring turns,
+the topic of the session, the speaker and the kind of turn. Each weight was measured alone and cross-fitted over three
+public benchmarks (docs/why/recall.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 
-from recollect.recall.bm25 import K1, Candidates, Chapters, Floats, score_terms, unfold_frequencies
 from recollect.recall.question import Question
-from recollect.recall.sketch import Flag
+from recollect.recall.sketch import MAX_POSITIONS, Flag
 from recollect.values.scope import ConversationId
+
+# numpy's types do not follow how its operators widen float32; the names say what is meant.
+Floats: TypeAlias = NDArray[Any]
+Ints: TypeAlias = NDArray[Any]
+Seconds: TypeAlias = NDArray[Any]
+Bools: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Row i is turn `turn[i]` of conversation `conversations[conversation[i]]`. The rows of a conversation are in
+    order."""
+
+    conversations: list[ConversationId]
+    sessions: list[str]
+    conversation: Ints
+    turn: Ints
+    tokens: Floats
+    length: Floats  # in lexemes
+    flags: Ints  # bits of `sketch.Flag`
+    speaker: Ints  # by `sketch.speaker_key`
+    distinct: Floats  # different lexemes
+    said_at: Seconds
+    cosine: Floats  # NaN where there is no vector
+    folded: Floats  # a column per query lexeme; bm25 unfolds frequencies from it
+    redactions: Mapping[ConversationId, int] = field(default_factory=dict)  # of conversations that had some
+
+    def __len__(self) -> int:
+        return len(self.turn)
+
+
+@dataclass(frozen=True, slots=True)
+class Chapters:
+    """The chapters of a very large scope, as columns."""
+
+    conversation: NDArray[Any]  # 16 bytes each
+    first: Ints
+    last: Ints
+    length: Floats
+    cosine: Floats
+    folded: Floats
+
+
+K1 = 1.2
+B = 0.75
+# ts_rank of a single lexeme with weight 1, by its frequency: the sum of 1/j² over its positions, divided by π²/6.
+FOLDS = (np.cumsum(1 / np.arange(1, MAX_POSITIONS + 1) ** 2) / 1.64493406685).astype(np.float32)
+
+
+def unfold_frequencies(folded: Floats) -> Floats:
+    """Return the term frequencies behind values of ts_rank."""
+    counts = np.searchsorted(FOLDS, folded - 4e-6) + 1
+    return np.where(folded > 0, counts, 0).astype(np.float32)
+
+
+def compute_idf(found: Floats, total: int) -> Floats:
+    """Return the weight of a word that `found` of `total` units have."""
+    return np.log1p((total - found + 0.5) / (found + 0.5))
+
+
+def score_terms(counts: Floats, length: Floats) -> tuple[Floats, Floats]:
+    """Return the score of each term in each unit (columns, rows), and the idf of each term."""
+    worth = compute_idf((counts > 0).sum(axis=0), len(counts))
+    norm = K1 * (1 - B + B * length / max(float(length.mean()), 1.0)) if len(length) else length
+    return worth * counts * (K1 + 1) / (counts + norm[:, None]), worth
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +145,10 @@ def fuse(found: Candidates, question: Question, weights: Weights) -> Fused:
         "recency": score_recency(found, weights),
     }
     total = np.sum(list(parts.values()), axis=0) if len(found) else matched
-    parts["spread"] = penalize_repetition(found, question, weights, total)
+    # An answer with parts in several sessions: a turn loses to better turns of its session.
+    is_spread = question.several and not question.when and not question.overview and len(found) > 0
+    better = rank_in_session(found, total) if is_spread else np.zeros(len(found), np.float32)
+    parts["spread"] = 0 - weights.spread * np.minimum(better, weights.spread_most)
     total = total + parts["spread"]
     return Fused(total, parts, worth, counts, matched)
 
@@ -150,13 +220,6 @@ def score_kinds(found: Candidates, question: Question, weights: Weights) -> Floa
         opening = (found.turn < weights.opening_turns) * having(Flag.USER)
         score += weights.opening * opening * np.minimum(1, found.distinct / weights.content_lexemes)
     return score + weights.time * having(Flag.TIME) if question.when else score
-
-
-def penalize_repetition(found: Candidates, question: Question, weights: Weights, score: Floats) -> Floats:
-    """Return what a turn loses to better turns of its session, if the answer has parts in several sessions."""
-    if not question.several or question.when or question.overview or not len(found):
-        return np.zeros(len(found), np.float32)
-    return -weights.spread * np.minimum(rank_in_session(found, score), weights.spread_most)
 
 
 def rank_in_session(found: Candidates, score: Floats) -> Floats:

@@ -10,17 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from recollect.recall.excerpt import excerpt
 from recollect.recall.lexemes import count_tokens
 from recollect.values.conversation import Turn
 from recollect.values.memory import DEFINES
 from recollect.values.query import Context, EpisodeHit, Hit, LeftOut, Line, MemoryHit, Query, Recall, Section
+from recollect.values.resolution import Resolution
 from recollect.values.text import stem_term
-
-if TYPE_CHECKING:
-    from recollect.values.resolution import Resolution
 
 TITLES: Mapping[Section, str] = {
     "terms": "Terms:",
@@ -100,19 +97,16 @@ def pack(recall: Recall, recent: Sequence[Turn]) -> Context:
     page, left_out = _Page(query.budget), list[LeftOut]()
     said = [build_turn_line(turn, query, recall.terms, "recent") for turn in recent]
     facts = [hit for hit in recall.memories if hit.memory.kind not in DEFINES]
-    shared = {
-        "terms": build_term_lines(recall),
-        "known": [build_line("known", hit.source, format_memory(hit), n) for n, hit in enumerate(facts)],
-        "episodes": [build_episode_line(n, hit) for n, hit in enumerate(recall.episodes)],
-    }
-    rest = page.fill(shared["terms"], compute_share("terms", query.budget))
-    rest += page.fill(shared["known"], compute_share("known", query.budget))
-    kept = count_reserved(shared["episodes"], compute_share("episodes", query.budget))
+    known = [build_line("known", hit.source, format_memory(hit), n) for n, hit in enumerate(facts)]
+    episodes = [build_episode_line(n, hit) for n, hit in enumerate(recall.episodes)]
+    rest = page.fill(build_term_lines(recall), compute_share("terms", query.budget))
+    rest += page.fill(known, compute_share("known", query.budget))
+    kept = count_reserved(episodes, compute_share("episodes", query.budget))
     older = page.fill(reversed(said), (page.room - kept) // 2 if recall.hits else page.room - kept)
     page.room -= kept
     hits = fill_hits(page, recall.hits, query, recall.terms, {turn.ref for turn in recent}, left_out)
     page.room += kept
-    rest += page.fill(drop_covered(shared["episodes"], recall.episodes, page.lines), page.room)
+    rest += page.fill(drop_covered(episodes, recall.episodes, page.lines), page.room)
     for line in fill_rest(page, [*hits, *rest, *older], recall.episodes):
         left_out.append(
             LeftOut(line.source, f"did not fit into the {max(page.room, 0)} tokens left", is_over_budget=True)
@@ -256,16 +250,15 @@ def find_covered(hits: Sequence[EpisodeHit], shown: Sequence[Line]) -> set[str]:
 
 
 def format_lines(lines: Sequence[Line]) -> str:
-    sections = [(title, [line for line in lines if line.section == section]) for section, title in TITLES.items()]
-    return "\n\n".join("\n".join([title, *format_days(section)]) for title, section in sections if section)
-
-
-def format_days(lines: Sequence[Line]) -> list[str]:
-    """Return each run of lines of one day under its date."""
-    shown: list[str] = []
-    for (_, date), group in groupby(lines, key=lambda line: line.day):
-        shown += [*([date] if date else []), *(format_line(line.number, line.text, line.speaker) for line in group)]
-    return shown
+    """Return the lines by section; each run of lines of one day under its date."""
+    sections = []
+    for section, group in groupby(lines, key=lambda line: line.section):
+        shown = [TITLES[section]]
+        for (_, date), said in groupby(group, key=lambda line: line.day):
+            shown += [date] if date else []
+            shown += [format_line(line.number, line.text, line.speaker) for line in said]
+        sections.append("\n".join(shown))
+    return "\n\n".join(sections)
 
 
 def format_line(number: int, text: str, speaker: str | None) -> str:

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recollect.recall.bm25 import Bools, Candidates, Floats, Ints
-from recollect.recall.fuse import Fused
+from recollect.recall.fuse import Bools, Candidates, Floats, Fused, Ints
 from recollect.recall.question import Question
 from recollect.recall.sketch import Flag
 from recollect.values.conversation import Turn
@@ -101,8 +100,8 @@ def choose(
 
 def count_respelt(eligible: Bools, fused: Fused, question: Question) -> int:
     """Return how many turns have a word of the question that was misspelt in it."""
-    respelt = [i for i, word in enumerate(question.lexemes) if word in question.respelt]
-    return int((eligible & fused.counts[:, respelt].any(axis=1)).sum()) if respelt else 0
+    respelt = [word in question.respelt for word in question.lexemes]
+    return int((eligible & fused.counts[:, respelt].any(axis=1)).sum())
 
 
 def add_fallback(
@@ -241,22 +240,27 @@ def build_arms(scores: Floats, rows: Ints) -> list[Arm]:
 
 def build_hit(turn: Turn, weighed: Weighed, names: Sequence[str], question: Question, session: str | None) -> Hit:
     matched = [word for word, count in zip(question.lexemes, weighed.counts, strict=True) if count]
-    arms = {}
-    if matched:
-        arms["bm25"] = weighed.words
-    if set(matched) & set(question.respelt):
-        arms["trigram"] = weighed.words
-    if not math.isnan(weighed.meaning.score):
-        arms["vector"] = weighed.meaning
     return Hit(
         turn=turn,
         conversation=weighed.conversation,
         tier="session" if turn.session == session else "user",
         score=weighed.score,
-        arms=arms,
+        arms=collect_arms(weighed.words, weighed.meaning, matched, question.respelt),
         parts=dict(zip(names, weighed.parts, strict=True)),
         words=tuple(question.surface.get(word, word) for word in matched),
     )
+
+
+def collect_arms(words: Arm, meaning: Arm, matched: Sequence[str], respelt: Sequence[str]) -> dict[str, Arm]:
+    """Return the arms that found a hit, which has the `matched` words of the question."""
+    arms = {}
+    if matched:
+        arms["bm25"] = words
+    if set(matched) & set(respelt):
+        arms["trigram"] = words
+    if not math.isnan(meaning.score):
+        arms["vector"] = meaning
+    return arms
 
 
 def is_question_itself(hit: Hit, query: Query, choice: Choice) -> bool:

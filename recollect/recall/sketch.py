@@ -9,17 +9,9 @@ from dataclasses import dataclass
 from enum import IntFlag
 from functools import cache, lru_cache
 
+from recollect.recall import word_lists
 from recollect.recall.lexemes import count_tokens, lexemes
-from recollect.recall.word_lists import (
-    CJK_TIME,
-    INSTRUCTION_WORDS,
-    MONTHS,
-    PREFERENCE,
-    PREFERENCE_WORDS,
-    STANDING_INSTRUCTION,
-    TIME_WORDS,
-    YEAR,
-)
+from recollect.recall.word_lists import MONTHS
 from recollect.values.conversation import Turn
 from recollect.values.text import WORD, is_cjk
 
@@ -81,13 +73,13 @@ def flags(turn: Turn) -> int:
         """Return whether the user says something like this; the pattern runs only where one of its words is there."""
         return is_user and (cjk or not words.isdisjoint(vocabulary)) and pattern.search(start) is not None
 
-    is_dated = not words.isdisjoint(TIME_WORDS) or any(map(YEAR.fullmatch, words))
+    is_dated = not words.isdisjoint(word_lists.TIME_WORDS) or any(map(word_lists.YEAR.fullmatch, words))
     found = {
         Flag.USER: is_user,
         Flag.ASKS: "?" in turn.text or "？" in turn.text,
-        Flag.TIME: is_dated or (cjk and CJK_TIME.search(start) is not None),
-        Flag.INSTRUCTION: states(INSTRUCTION_WORDS, STANDING_INSTRUCTION),
-        Flag.PREFERENCE: states(PREFERENCE_WORDS, PREFERENCE),
+        Flag.TIME: is_dated or (cjk and word_lists.CJK_TIME.search(start) is not None),
+        Flag.INSTRUCTION: states(word_lists.INSTRUCTION_WORDS, word_lists.STANDING_INSTRUCTION),
+        Flag.PREFERENCE: states(word_lists.PREFERENCE_WORDS, word_lists.PREFERENCE),
         Flag.HIGH_VALUE: turn.high_value,
     }
     return sum(flag for flag, is_set in found.items() if is_set)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from recollect.values.text import WORD, stemmer
 
 if TYPE_CHECKING:  # the command line uses this module, and its help must not wait for numpy
-    from recollect.recall.bm25 import Bools
-    from recollect.recall.fuse import Fused
+    from recollect.recall.fuse import Bools, Fused
     from recollect.recall.question import Question
 
 SIMILAR = 0.35  # trigram similarity: "grup" and "group" have 0.38

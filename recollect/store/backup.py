@@ -1,10 +1,8 @@
 """Backup and restore of the whole schema, as one file: `make_backup` and `restore_backup`.
 
-A backup is a zip archive with the rows of each table in COPY's text format, all of one snapshot, and a manifest with
-the migrations that were applied, row counts and checksums. It holds no SQL: a restore runs this release's own
-migrations up to the backup's version, loads the rows and applies the rest, in one transaction. So it works across
-owners, server versions and releases, and a file from elsewhere can run nothing. Both refuse rather than miss rows that
-row-level security hides.
+A backup is a zip archive with the rows of each table in COPY's text format, all of one snapshot, and a manifest. It
+holds no SQL: a restore runs this release's own migrations up to the backup's version, loads the rows and applies the
+rest, in one transaction. Both refuse rather than miss rows that row-level security hides.
 """
 
 from __future__ import annotations
@@ -28,22 +26,9 @@ import psycopg
 from psycopg.sql import SQL, Composed, Identifier
 
 from recollect.errors import Conflict, InvalidInput, SchemaMismatch, StoreUnavailable
+from recollect.store import migrate as schema
 from recollect.store.database import queries
-from recollect.store.migrate import (
-    Difference,
-    Owner,
-    SchemaStatus,
-    apply,
-    check_server,
-    migrations,
-    owner_transaction,
-    read_differences,
-    read_facts,
-    read_rows,
-    read_status,
-    repair_access,
-    start_schema,
-)
+from recollect.store.migrate import Difference, Owner, SchemaStatus, read_rows
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -119,11 +104,11 @@ def write_whole_file(path: Path, replace: bool) -> Iterator[Path]:
 
 async def show_everything(connection: Owner) -> None:
     """Make every row visible in this transaction; SchemaMismatch if that is not certain."""
-    status = await read_status(connection)
+    status = await schema.read_status(connection)
     if not status.applied:
         raise SchemaMismatch("there is nothing to back up: the database has no schema of Recollect")
     [role] = await read_rows(connection, "server.role")
-    refuse_hidden_rows(role, status, await read_differences(connection))
+    refuse_hidden_rows(role, status, await schema.read_differences(connection))
     # Who bypasses row-level security gets an error where it would bind them after all. It binds the owner, whose
     # policies are in place.
     row_security = "off" if role.bypasses else "on"
@@ -149,7 +134,7 @@ def refuse_hidden_rows(role: Any, status: SchemaStatus, differences: Sequence[Di
 
 async def write_archive(connection: Owner, archive: zipfile.ZipFile, progress: Progress) -> Manifest:
     """Write the rows of every table, then the manifest, and return it."""
-    status = await read_status(connection)
+    status = await schema.read_status(connection)
     columns = await read_columns(connection)
     counts = {table: await count_rows(connection, table) for table in columns}
     tables: list[SavedTable] = []
@@ -210,7 +195,7 @@ def read_manifest(path: Path) -> Manifest:
     try:
         with zipfile.ZipFile(path) as archive:
             read = json.loads(archive.read(MANIFEST))
-        known = {migration.version for migration in migrations()}
+        known = {migration.version for migration in schema.migrations()}
         if read["format"] > FORMAT or not known.issuperset(read["migrations"]):
             raise SchemaMismatch(
                 f"{path} was made by a newer release ({read['release']}, schema version {read['schema_version']}):"
@@ -251,18 +236,18 @@ async def restore_backup(
     anything is replaced only with `force`."""
     manifest = read_manifest(path)
     verify_backup(path, manifest)
-    await check_server(connection)
+    await schema.check_server(connection)
     async with restore_transaction(connection):
         await drop_schema(connection, force)
-        await start_schema(connection)
-        for migration in migrations()[1:]:
+        await schema.start_schema(connection)
+        for migration in schema.migrations()[1:]:
             if migration.version in manifest.migrations:
-                await apply(connection, migration)
+                await schema.apply(connection, migration)
         await load_rows(connection, path, manifest, progress)
-        for migration in (await read_status(connection)).pending:
-            await apply(connection, migration)
-        await repair_access(connection)
-        if left := await read_differences(connection):
+        for migration in (await schema.read_status(connection)).pending:
+            await schema.apply(connection, migration)
+        await schema.repair_access(connection)
+        if left := await schema.read_differences(connection):
             raise SchemaMismatch(f"the restored database is not in order: {', '.join(each.problem for each in left)}")
     for table in await read_columns(connection):
         await connection.execute(table_statement("ANALYZE {table}", table))
@@ -272,7 +257,7 @@ async def restore_backup(
 @asynccontextmanager
 async def restore_transaction(connection: Owner) -> AsyncIterator[None]:
     try:
-        async with owner_transaction(connection, "recollect db restore"):
+        async with schema.owner_transaction(connection, "recollect db restore"):
             await connection.execute(queries()["backup.set_limits"])
             yield
     except psycopg.errors.LockNotAvailable:
@@ -283,7 +268,7 @@ async def restore_transaction(connection: Owner) -> AsyncIterator[None]:
 
 async def drop_schema(connection: Owner, force: bool) -> None:
     """Remove the schema that is there; Conflict if it holds anything and `force` does not say so."""
-    facts = await read_facts(connection)
+    facts = await schema.read_facts(connection)
     if not facts.has_schema:
         return
     await lift_row_security(connection)

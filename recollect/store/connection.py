@@ -24,7 +24,7 @@ from psycopg_pool import AsyncConnectionPool
 from recollect.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
 from recollect.settings import Settings
 from recollect.store.database import Connection, Database, Row, ServerReach, Statement, get_first_line, queries
-from recollect.store.embedded import Attachment, attach, get_default_home
+from recollect.store.embedded import Attachment, attach
 from recollect.store.wire_format import register_vectors
 
 T = TypeVar("T")
@@ -63,10 +63,6 @@ class EmbeddedServer:
         for attachment in self._attachments:
             attachment.detach()
         self._attachments.clear()
-
-
-def make_embedded_server(settings: Settings) -> EmbeddedServer:
-    return EmbeddedServer(Path(settings.home) if settings.home else get_default_home(), settings.keep_server)
 
 
 async def make_database(superuser_dsn: str, name: str = "recollect") -> str:

@@ -1,12 +1,9 @@
 """The database as the store uses it: named queries, a pool of connections, and transactions that are each bound to one
-scope.
+scope. Driver errors are translated here and nowhere else.
 
-A query is `<noun>.<name>`: the block under `-- name: <name>` in `<noun>.sql`, read once, on first use. Queries are
-static; an optional filter is `(%(x)s::type IS NULL OR column = %(x)s)`. Tests prepare every one against a migrated
-database.
-
-`run` sends a whole transaction in one round trip. `transaction` is for the few flows that need a result before they
-continue. Driver errors are translated here and nowhere else.
+A query is `<noun>.<name>`: the block under `-- name: <name>` in `<noun>.sql`. Queries are static; an optional filter is
+`(%(x)s::type IS NULL OR column = %(x)s)`. `run` sends a whole transaction in one round trip. `transaction` is for the
+few flows that need a result before they continue.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Distribution over a Citus cluster: `plan_distribution` and `run_plan` turn the schema of one server into a cluster's,
 while it is in use.
 
-Every table with a `scope_id` is distributed by it, all in one colocation group, so that a scope is on one node. Small
-tables that every node needs become reference tables. The plan is made of what is not done yet: it can be interrupted
-and repeated, and a later migration's new tables are distributed by running it again.
+Every table with a `scope_id` is distributed by it, all in one colocation group; small tables that every node needs
+become reference tables. The plan is made of what is not done yet, so it can be interrupted and repeated.
 """
 
 from __future__ import annotations

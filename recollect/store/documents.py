@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from recollect.errors import Outdated
-from recollect.recall.bm25 import Floats
 from recollect.recall.document_rank import POSTING, Found, Run, Shelf
+from recollect.recall.fuse import Floats
 from recollect.recall.spelling import beginnings, second_letters
 from recollect.store.database import Row, Statement, StorePart, Transaction
 from recollect.store.memories import write_audit
@@ -48,17 +48,17 @@ class NewDocument:
     digest: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Totals:
     """The size of a document after reading."""
 
-    format: DocumentFormat
-    pages: int
-    chunks: int
-    tokens: int
-    words: int
-    characters: int
-    model: int  # whose vectors all chunks have; 0 where some are missing
+    format: DocumentFormat | None = None
+    pages: int = 0
+    chunks: int = 0
+    tokens: int = 0
+    words: int = 0
+    characters: int = 0
+    model: int = 0  # whose vectors all chunks have; 0 where some are missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +342,11 @@ def unpack_postings(shelf: Shelf, found: Sequence[ChunkCandidates]) -> dict[str,
             at = _unpack_posting(shelf, runs, records)
             if len(at.chunk):
                 parts.setdefault(lexeme, []).append(at)
-    return {lexeme: _concatenate(some) for lexeme, some in parts.items()}
+    columns = ("chunk", "count", "length")
+    return {
+        lexeme: Found(*(np.concatenate([getattr(each, name) for each in some]) for name in columns))
+        for lexeme, some in parts.items()
+    }
 
 
 def _unpack_posting(shelf: Shelf, runs: bytes, records: bytes) -> Found:
@@ -354,13 +358,6 @@ def _unpack_posting(shelf: Shelf, runs: bytes, records: bytes) -> Found:
     if not known.all():
         chunk, found = chunk[known], found[known]
     return Found(chunk, found["count"].astype(np.float32), found["length"].astype(np.float32))
-
-
-def _concatenate(some: Sequence[Found]) -> Found:
-    if len(some) == 1:
-        return some[0]
-    columns = ([getattr(each, name) for each in some] for name in ("chunk", "count", "length"))
-    return Found(*map(np.concatenate, columns))
 
 
 def _vector_statement(document: DocumentId, chunks: Sequence[Chunk], vectors: Vectors, model: int | None) -> Statement:

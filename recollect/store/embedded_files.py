@@ -1,9 +1,9 @@
 """Where the embedded PostgreSQL lives on disk, who runs it, and the programs it is run with.
 
-Called by `embedded.py` only. Everything lives in one folder, `home`/postgres, which belongs to
-the person who runs Recollect (0700; for root 0711, so that the server's user can pass through):
+Called by `embedded.py` only. Everything lives in one folder, `home`/postgres, which belongs to the person who runs
+Recollect (0700; for root 0711, so that the server's user can pass through):
 
-    18/             the data, 0700, owned by the user the server runs as
+    18/             the data, 0700, owned by the user the server runs as; complete or absent
     18.log          what the server says, cut to its last megabyte when it grows past 16
     18.alive        locked for as long as any process of the server lives
     lock            held while somebody attaches or detaches
@@ -12,9 +12,8 @@ the person who runs Recollect (0700; for root 0711, so that the server's user ca
     socket/         0700, owned by the user the server runs as
     server/         a copy of the binaries, only where the server's user cannot read the installed ones
 
-Promises: no permission is changed outside this folder; as root nothing is written through a path that the server's user
-could bend; what goes wrong is said in a sentence that says what to do. A data folder is either complete or absent
-(initdb works in a sibling that is renamed once it is on disk); data of another version is refused and never touched.
+No permission is changed outside this folder; as root nothing is written through a path that the server's user could
+bend; data of another version is refused and never touched.
 """
 
 from __future__ import annotations
@@ -312,12 +311,18 @@ def _initialise(site: Site, bin_folder: Path) -> None:
     for leftover in site.root.glob(f"{MAJOR}.new-*"):
         shutil.rmtree(leftover, ignore_errors=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{MAJOR}.new-", dir=site.root))
+    # Everybody who reaches the socket is let in: its folder is 0700, and `peer` would turn away root's own processes,
+    # whose name is not that of the user the server runs as.
+    access = ["--username=postgres", "--auth-local=trust", "--auth-host=reject"]
+    text = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
+    rest = ["--data-checksums", "--no-instructions"]
     try:
         os.chown(folder, site.uid, site.gid)
-        _initdb(site, bin_folder, folder)
-        write_synced(
-            folder / "postgresql.conf", "\ninclude_if_exists = 'recollect.conf'\n", os.O_APPEND | os.O_NOFOLLOW
-        )
+        done = run(site, [bin_folder / "initdb", "--pgdata", folder, *access, *text, *rest])
+        if done.returncode:
+            raise EmbeddedServerFailed(describe_failure(f"initdb could not make {site.data}", done.stdout))
+        include = "\ninclude_if_exists = 'recollect.conf'\n"
+        write_synced(folder / "postgresql.conf", include, os.O_APPEND | os.O_NOFOLLOW)
         folder.rename(site.data)
         handle = os.open(site.root, os.O_RDONLY)
         try:
@@ -326,17 +331,6 @@ def _initialise(site: Site, bin_folder: Path) -> None:
             os.close(handle)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _initdb(site: Site, bin_folder: Path, folder: Path) -> None:
-    # Everybody who reaches the socket is let in: its folder is 0700, and `peer` would turn away root's own processes,
-    # whose name is not that of the user the server runs as.
-    access = ["--username=postgres", "--auth-local=trust", "--auth-host=reject"]
-    text = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
-    rest = ["--data-checksums", "--no-instructions"]
-    done = run(site, [bin_folder / "initdb", "--pgdata", folder, *access, *text, *rest])
-    if done.returncode:
-        raise EmbeddedServerFailed(describe_failure(f"initdb could not make {site.data}", done.stdout))
 
 
 def write_synced(path: Path, text: str, how: int) -> None:

@@ -1,15 +1,11 @@
 """API keys in the store. Lookups are cached briefly, so that a request costs no round trip. A key revoked through this
-store stops working at once, one revoked by another process after `KNOWN_FOR` seconds.
-
-While the database does not answer, a key found within the last `SEEN_FOR` seconds still works, and so does the answer
-that there are no keys. A key revoked by another process in that time works until the database answers again, at most
-that long.
-
-Known and unknown keys are cached separately: guesses can displace guesses, never known keys.
+store stops working at once, one revoked by another process after `KNOWN_FOR` seconds. While the database does not
+answer, answers of the last `SEEN_FOR` seconds are used. Guesses are cached apart, so that they never displace keys.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Hashable
 from datetime import datetime
@@ -31,23 +27,23 @@ NONE_FOR = 5.0  # how long the answer "there are no keys" is cached
 V = TypeVar("V")
 
 
-class ExpiringCache(Generic[V]):
-    """A cache of recent values; beyond `most` entries the oldest are dropped."""
+class RecentValues(Generic[V]):
+    """Values with the time at which they were put; beyond `most` entries the oldest are dropped."""
 
-    def __init__(self, seconds: float, most: int) -> None:
-        self._seconds = seconds
+    def __init__(self, most: int) -> None:
         self._most = most
         self._kept: dict[Hashable, tuple[float, V]] = {}
 
-    def get(self, name: Hashable) -> V | None:
-        until, value = self._kept.get(name, (0.0, None))
-        return value if time.monotonic() < until else None
+    def get(self, name: Hashable, seconds: float) -> V | None:
+        """Return the value, unless it is older than that."""
+        at, value = self._kept.get(name, (-math.inf, None))
+        return value if time.monotonic() - at < seconds else None
 
     def put(self, name: Hashable, value: V) -> None:
         self._kept.pop(name, None)
         while len(self._kept) >= self._most:
             del self._kept[next(iter(self._kept))]
-        self._kept[name] = (time.monotonic() + self._seconds, value)
+        self._kept[name] = (time.monotonic(), value)
 
     def drop(self, name: Hashable) -> None:
         self._kept.pop(name, None)
@@ -59,22 +55,20 @@ class ExpiringCache(Generic[V]):
 class KeyStore(StorePart):
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._known: ExpiringCache[ApiKey] = ExpiringCache(KNOWN_FOR, MOST_KNOWN)
-        self._unknown: ExpiringCache[bool] = ExpiringCache(UNKNOWN_FOR, MOST_UNKNOWN)
-        self._noted: ExpiringCache[bool] = ExpiringCache(NOTED_FOR, MOST_KNOWN)
-        self._none: ExpiringCache[bool] = ExpiringCache(NONE_FOR, 1)
-        self._seen: ExpiringCache[ApiKey] = ExpiringCache(SEEN_FOR, MOST_KNOWN)
-        self._seen_none: ExpiringCache[bool] = ExpiringCache(SEEN_FOR, 1)
+        self._known: RecentValues[ApiKey] = RecentValues(MOST_KNOWN)
+        self._unknown: RecentValues[bool] = RecentValues(MOST_UNKNOWN)
+        self._noted: RecentValues[bool] = RecentValues(MOST_KNOWN)
+        self._had_none_at = -math.inf
         self._has_any = False
         self._changes = 0
 
     async def find(self, digest: bytes) -> ApiKey | None:
         """Return the key with this digest, also if it is revoked or expired; None if there is none."""
-        if (key := self._known.get(digest)) or self._unknown.get(digest):
+        if (key := self._known.get(digest, KNOWN_FOR)) or self._unknown.get(digest, UNKNOWN_FOR):
             return key
         changes = self._changes
         asking = self._database.ask("key.find", digest=digest)
-        seen = self._seen.get(digest)
+        seen = self._known.get(digest, SEEN_FOR)
         try:
             rows = await (asking if seen is None else run_in_time(asking))
         except RecollectError:
@@ -86,27 +80,25 @@ class KeyStore(StorePart):
             return found  # another task may have revoked it meanwhile: this answer is used, but not cached
         if found is not None:
             self._known.put(digest, found)
-            self._seen.put(digest, found)
         else:
             self._unknown.put(digest, True)
-            self._seen.drop(digest)
+            self._known.drop(digest)
         return found
 
     async def has_any(self) -> bool:
         """Return whether a key was ever created; once True it stays True."""
-        if self._has_any or self._none.get("none"):
+        age = time.monotonic() - self._had_none_at
+        if self._has_any or age < NONE_FOR:
             return self._has_any
         asking = self._database.ask("key.any")
-        had_none = self._seen_none.get("none")
         try:
-            [(self._has_any,)] = await (run_in_time(asking) if had_none else asking)
+            [(self._has_any,)] = await (run_in_time(asking) if age < SEEN_FOR else asking)
         except RecollectError:
-            if not had_none:
+            if age >= SEEN_FOR:
                 raise
             return False
         if not self._has_any:
-            self._none.put("none", True)
-            self._seen_none.put("none", True)
+            self._had_none_at = time.monotonic()
         return self._has_any
 
     async def add(self, new: NewKey) -> None:
@@ -134,7 +126,7 @@ class KeyStore(StorePart):
 
     def is_use_due(self, key: KeyId) -> bool:
         """Return True once a minute."""
-        if self._noted.get(key):
+        if self._noted.get(key, NOTED_FOR):
             return False
         self._noted.put(key, True)
         return True
@@ -146,7 +138,6 @@ class KeyStore(StorePart):
         self._changes += 1
         self._known.clear()
         self._unknown.clear()
-        self._seen.clear()
 
 
 def build_key_row(new: NewKey) -> dict[str, Any]:

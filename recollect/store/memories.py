@@ -95,7 +95,12 @@ class MemoryStore(StorePart):
                 key: (said_at, conversation is None, str(conversation), turn or 0, str(id_))
                 for key, said_at, conversation, turn, id_ in last
             }
-            return Tail([as_supported(row) for row in active], orders)
+            end = MEMORY_COLUMNS + SUPPORT_COLUMNS
+            supported = [
+                (as_memory(row[:MEMORY_COLUMNS]), Support(Evidence(*row[end:]), *row[MEMORY_COLUMNS:end]))
+                for row in active
+            ]
+            return Tail(supported, orders)
 
         tail = await run_in_thread(build) if len(active) > MANY else build()
         return version[0][0] if version else 0, tail
@@ -226,8 +231,3 @@ def list_slots(said: Evidence) -> list[tuple[str, str]]:
     if said.kind in DEFINES and not is_single("note", said.key):
         return [(said.key, kind) for kind in DEFINES]
     return [(said.key, get_slot(said.kind, said.key)[0])]
-
-
-def as_supported(row: Row) -> tuple[Memory, Support]:
-    last = MEMORY_COLUMNS + SUPPORT_COLUMNS
-    return as_memory(row[:MEMORY_COLUMNS]), Support(Evidence(*row[last:]), *row[MEMORY_COLUMNS:last])

@@ -1,10 +1,8 @@
 """Migrations: numbered .sql files, applied in order, each once, under a lock; and other work of the owner's connection.
 
-`prepare` checks the server and brings the schema up to date, or says what is missing and which command fixes it. The
-application never uses the owner's connection. Roles, grants and policies are listed in access.sql; `repair_access`
-restores them after every migration and with `recollect db migrate`, because a restore under another owner loses them.
-`vacuum_tables` removes erased rows from disk: PostgreSQL keeps a deleted row on its page until a vacuum, and cannot
-remove what an open transaction may still see.
+`prepare` checks the server and brings the schema up to date, or says what is missing and which command fixes it. Roles,
+grants and policies are listed in access.sql; `repair_access` restores them. `vacuum_tables` removes erased rows from
+disk.
 """
 
 from __future__ import annotations
@@ -74,16 +72,33 @@ class Difference:
     remedy: str | None
 
 
-async def prepare(dsn: str, *, migrate: bool = True) -> SchemaStatus:
-    """Return the status of the migrated schema; SchemaMismatch if it cannot be used."""
+@asynccontextmanager
+async def connect_owner(dsn: str) -> AsyncIterator[tuple[Owner, SchemaStatus]]:
+    """Yield a connection to a server that this release can use, and the schema's status."""
     async with await AsyncConnection.connect(dsn, autocommit=True, row_factory=namedtuple_row) as connection:
         await check_server(connection)
         status = await read_status(connection)
-        refuse_newer(status)
-        if status.pending and migrate:
-            await apply_pending(connection)
-            status = await read_status(connection)
-        return status
+        if status.unknown:
+            raise SchemaMismatch(
+                f"the database was migrated by a newer release (migration {max(status.unknown)}, this one knows"
+                f" {migrations()[-1].version}): upgrade with `pip install --upgrade recollect`"
+            )
+        yield connection, status
+
+
+async def prepare(dsn: str) -> SchemaStatus:
+    """Return the status of the migrated schema; SchemaMismatch if it cannot be used."""
+    async with connect_owner(dsn) as (connection, status):
+        if not status.pending:
+            return status
+        await apply_pending(connection)
+        return await read_status(connection)
+
+
+async def migrate_and_repair(dsn: str) -> tuple[SchemaStatus, list[Difference]]:
+    """Apply pending migrations, restore roles, grants and policies; return the status before and what was fixed."""
+    async with connect_owner(dsn) as (connection, before):
+        return before, await apply_pending(connection)
 
 
 async def check_server(connection: Owner) -> None:
@@ -123,23 +138,6 @@ async def read_status(connection: Owner) -> SchemaStatus:
         unknown=[version for version in applied if version not in known],
         changed=[version for version, digest in applied.items() if known.get(version, digest) != digest],
     )
-
-
-def refuse_newer(status: SchemaStatus) -> None:
-    if status.unknown:
-        raise SchemaMismatch(
-            f"the database was migrated by a newer release (migration {max(status.unknown)}, this one knows"
-            f" {migrations()[-1].version}): upgrade with `pip install --upgrade recollect`"
-        )
-
-
-async def migrate_and_repair(dsn: str) -> tuple[SchemaStatus, list[Difference]]:
-    """Apply pending migrations, restore roles, grants and policies; return the status before and what was fixed."""
-    async with await AsyncConnection.connect(dsn, autocommit=True, row_factory=namedtuple_row) as connection:
-        await check_server(connection)
-        before = await read_status(connection)
-        refuse_newer(before)
-        return before, await apply_pending(connection)
 
 
 async def apply_pending(connection: Owner) -> list[Difference]:

@@ -66,7 +66,7 @@ class ContextLookup:
 
 class QuestionContextStore(StorePart):
     async def read(self, scope: ScopeId, project: ScopeId, around: ContextLookup) -> QuestionContext:
-        wanted = dict(_statements(project, around))
+        wanted = _statements(project, around)
         rows = dict(zip(wanted, await self._database.run(scope, *wanted.values(), planned=False), strict=True))
         window = _build_window(rows.get("window", ()), around)
         recent = window.turns if window else [as_turn(*row) for row in reversed(rows.get("recent", ()))]
@@ -90,9 +90,8 @@ class QuestionContextStore(StorePart):
     ) -> tuple[Briefing, TermMeanings]:
         """Return the briefing without the meaning of its terms, and what may say it."""
         # The user's first: opening the project's scope closes the user's.
-        statements = dict(
-            _user_statements(scope.session, wanted, stems, now) + _project_statements(scope.project_id, wanted, stems)
-        )
+        statements = _user_statements(scope.session, wanted, stems, now)
+        statements |= _project_statements(scope.project_id, wanted, stems)
         results = await self._database.run(scope.id, *statements.values(), planned=False)
         rows = dict(zip(statements, results, strict=True))
         lists = ("own", "shared", "mine", "ours", "facts")
@@ -109,25 +108,27 @@ class QuestionContextStore(StorePart):
         return briefing, TermMeanings(memories["mine"], memories["ours"], terms)
 
 
-def _statements(project: ScopeId, around: ContextLookup) -> list[tuple[str, Statement]]:
+def _statements(project: ScopeId, around: ContextLookup) -> dict[str, Statement]:
     """Return the statements, the user's first: opening the project's scope closes the user's."""
-    statements: list[tuple[str, Statement]] = [("overtaken", ("memory.overtaken", known_statement(around.look)[1]))]
+    name, parameters = known_statement(around.look)
+    statements: dict[str, Statement] = {"overtaken": ("memory.overtaken", parameters)}
     if around.recent and around.current is not None:
-        statements.append(
-            ("window", _window_statement(around))
-            if around.is_cached
-            else ("recent", _recent_statement(around.current, around.recent, around.arms.now))
-        )
+        if around.is_cached:
+            statements["window"] = _window_statement(around)
+        else:
+            statements["recent"] = _recent_statement(around.current, around.recent, around.arms.now)
     if around.episodes:
-        statements.append(("episodes", ("episode.score", _episode_parameters(around))))
+        words = {key: parameters[key] for key in ("words", "lexemes")}
+        vector = wrap_vector(around.arms.vector)
+        statements["episodes"] = (
+            "episode.score",
+            {**to_row(around.arms), **words, "vector": vector, "limit": EPISODES},
+        )
     if around.memories:
-        name, parameters = known_statement(around.look)
-        statements += [
-            ("mine", (name, parameters)),
-            ("open", ("server.open_scope", {"scope": project})),
-            ("project", (name, {**parameters, "scope": project})),
-            ("terms", terms_statement(project, around.look.terms)),
-        ]
+        statements["mine"] = (name, parameters)
+        statements["open"] = ("server.open_scope", {"scope": project})
+        statements["project"] = (name, {**parameters, "scope": project})
+        statements["terms"] = terms_statement(project, around.look.terms)
     return statements
 
 
@@ -155,46 +156,33 @@ def _build_window(rows: Sequence[Row], around: ContextLookup) -> Window | None:
     return kept.extend_with([as_turn(*row[3:]) for row in reversed(rows) if row[4] is not None], around.recent)
 
 
-def _episode_parameters(around: ContextLookup) -> dict[str, object]:
-    return {
-        **to_row(around.arms),
-        "words": " | ".join(quoted(word) for word in around.look.words),
-        "lexemes": list(around.look.words),
-        "vector": wrap_vector(around.arms.vector),
-        "limit": EPISODES,
-    }
-
-
 def _read_memories(rows: Sequence[Row]) -> list[tuple[Memory, Sequence[str]]]:
     return [(as_memory(row[:-1]), row[-1] or ()) for row in rows]
 
 
-def _user_statements(
-    session: str | None, wanted: Brief, stems: Sequence[str], now: datetime
-) -> list[tuple[str, Statement]]:
-    statements: list[tuple[str, Statement]] = []
+def _user_statements(session: str | None, wanted: Brief, stems: Sequence[str], now: datetime) -> dict[str, Statement]:
+    standing = _standing_parameters(wanted) | {"kinds": list(wanted.kinds)}
+    statements: dict[str, Statement] = {"own": ("memory.standing", standing)}
     if session is not None:
-        statements += [
-            ("turns", _recent_statement(session, wanted.recent, now)),
-            ("summary", ("episode.first", {"session": session})),
-        ]
-    statements.append(("own", ("memory.standing", _standing_parameters(wanted) | {"kinds": list(wanted.kinds)})))
+        statements["turns"] = _recent_statement(session, wanted.recent, now)
+        statements["summary"] = ("episode.first", {"session": session})
     if stems:
-        statements.append(("mine", meanings_statement(stems)))
+        statements["mine"] = meanings_statement(stems)
     return statements
 
 
-def _project_statements(project: ScopeId, wanted: Brief, stems: Sequence[str]) -> list[tuple[str, Statement]]:
+def _project_statements(project: ScopeId, wanted: Brief, stems: Sequence[str]) -> dict[str, Statement]:
     shared = _standing_parameters(wanted) | {"scope": project, "kinds": [], "status": ["active"]}
-    statements: list[tuple[str, Statement]] = [
-        ("open", ("server.open_scope_to_write", {"scope": project})),
-        ("shared", ("memory.standing", shared)),
-    ]
+    statements: dict[str, Statement] = {
+        "open": ("server.open_scope_to_write", {"scope": project}),
+        "shared": ("memory.standing", shared),
+    }
     if wanted.facts and (words := lexemes(wanted.question)):
         name, parameters = facts_statement(words, wanted.facts)
-        statements.append(("facts", (name, {**parameters, "scope": project})))
+        statements["facts"] = (name, {**parameters, "scope": project})
     if stems:
-        statements += [("ours", meanings_statement(stems, project)), ("terms", terms_statement(project, stems))]
+        statements["ours"] = meanings_statement(stems, project)
+        statements["terms"] = terms_statement(project, stems)
     return statements
 
 

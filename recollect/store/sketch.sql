@@ -5,7 +5,7 @@
 -- (the layout is `SKETCH` in store/wire_format.py), one row per conversation: the client reads thousands of turns without
 -- making a Python object for any. Few calls make a record, because a call per column and turn costs more than the scan:
 -- numbers side by side are sent as one. The frequency of a lexeme is folded into ts_rank, the only function that finds it
--- without unnesting the vector (three times cheaper); model/bm25.py unfolds it. Most turns have no word of the question,
+-- without unnesting the vector (three times cheaper); recall/fuse.py unfolds it. Most turns have no word of the question,
 -- and one look tells.
 SELECT s.conversation_id, string_agg(
            int8send((s.turn_index::bigint << 32) | s.tokens)

@@ -10,8 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect.errors import Conflict
-from recollect.recall.bm25 import Candidates, Chapters
-from recollect.recall.fuse import Run
+from recollect.recall.fuse import Candidates, Chapters, Run
 from recollect.recall.sketch import Flag, Sketch, quoted
 from recollect.store.database import Database, Row, Statement, Transaction
 from recollect.store.documents import ChunkStore, DocumentStore

@@ -1,9 +1,6 @@
 """Upkeep and reports in the store: find scopes where something is due, and do it in each scope's own transaction; count
-a project's requests without reading content.
-
-Every method is safe to repeat and to run in several processes at once: decisions are made on locked rows. An erasure
-writes an audit entry of ids and counts in the same transaction.
-"""
+a project's requests without reading content. Every method is safe to repeat and to run in several processes at once:
+decisions are made on locked rows."""
 
 from __future__ import annotations
 

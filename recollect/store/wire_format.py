@@ -19,7 +19,7 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.types import TypeInfo
 
-from recollect.recall.bm25 import Candidates, Chapters
+from recollect.recall.fuse import Candidates, Chapters
 from recollect.values.conversation import Turn
 from recollect.values.scope import ConversationId
 

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from recollect.errors import InvalidInput
 from recollect.values.scope import MAX_NAME, ConversationId
-from recollect.values.text import check_data, check_optional_text, check_text
+from recollect.values.text import check_data, check_optional_text, check_text, shorten
 
 Role = Literal["user", "assistant", "system", "tool"]
 MAX_TURN_CHARS = 1_000_000
@@ -99,8 +99,7 @@ def check_turns(given: Sequence[TurnLike], now: datetime) -> list[Turn]:
 def name_conversation(turns: list[Turn]) -> str:
     """Return a conversation's name: its first question, shortened."""
     first = next((turn for turn in turns if turn.role == "user"), turns[0])
-    line = " ".join(first.text[: NAME_CHARS * 4].split())
-    return line if len(line) <= NAME_CHARS else line[: NAME_CHARS - 1] + "…"
+    return shorten(" ".join(first.text[: NAME_CHARS * 4].split()), NAME_CHARS)
 
 
 def list_turns(turns: Turn | Iterable[TurnLike]) -> list[TurnLike]:

@@ -1,18 +1,15 @@
 """Documents: what reading a file yields, what is stored of it, and what a search asks and finds.
 
-A reader (providers/files) turns a file into blocks in reading order; recall/chunking.py turns blocks into chunks. A
-reading is a series of `Batch`es and then `Finished`, or a `Failure`, after which everything before is dropped.
-
-The canonical text of a document is the texts of its blocks, without blank ones, joined by `get_separator`: a line end
-between two rows of a table or two items of a list, an empty line otherwise. It is not stored as a whole; the character
-ranges of chunks refer to it.
+A reading (providers/files) is a series of `Batch`es of blocks and then `Finished`, or a `Failure`, after which
+everything before is dropped. The canonical text of a document is the texts of its blocks, without blank ones, joined by
+`get_separator`. It is not stored as a whole; the character ranges of chunks (recall/chunking.py) refer to it.
 """
 
 from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import AsyncIterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NewType, cast
@@ -224,11 +221,14 @@ def check_upload(upload: Upload) -> Upload:
 def join_chunks(chunks: Sequence[Chunk], start: int, end: int) -> tuple[str, int, int]:
     """Return the text of a range from the chunks that it touches, and the range as far as there is text. Between two
     chunks there are only blanks; how many is known, which ones is not."""
-    parts = list(_iter_pieces(chunks, start, end))
-    if not parts:
-        return "", start, start
-    text = "".join(text for _, text in parts)
-    return text, parts[0][0], parts[0][0] + len(text)
+    begin = at = max(start, chunks[0].start) if chunks else start
+    text = ""
+    for chunk in chunks:
+        low, high = max(chunk.start, at), min(chunk.end, end)
+        if high > low:
+            text += "\n" * (low - at) + chunk.text[low - chunk.start : high - chunk.start]
+            at = high
+    return text, begin, at
 
 
 def find_end_chunks(chunks: Sequence[Chunk], start: int, end: int) -> tuple[Chunk, Chunk]:
@@ -237,18 +237,6 @@ def find_end_chunks(chunks: Sequence[Chunk], start: int, end: int) -> tuple[Chun
     first = next((chunk for chunk in reversed(chunks) if chunk.start <= start), chunks[0])
     last = next((chunk for chunk in chunks if chunk.end >= end), chunks[-1])
     return first, last
-
-
-def _iter_pieces(chunks: Sequence[Chunk], start: int, end: int) -> Iterator[tuple[int, str]]:
-    at: int | None = None
-    for chunk in chunks:
-        low, high = max(chunk.start, start if at is None else at), min(chunk.end, end)
-        if high <= low:
-            continue
-        if at is not None and low > at:
-            yield at, "\n" * (low - at)
-        yield low, chunk.text[low - chunk.start : high - chunk.start]
-        at = high
 
 
 MAX_CHUNK_HITS = 100

@@ -1,16 +1,9 @@
 """Sensitive data: find and mask e-mail addresses, phone numbers, payment cards, IBANs and national ids.
 
-Code that writes text where others read it (logs, diagnostics, exports) calls `mask_text`, or `mask_data` for nested
-values. A number counts only if the library for it says that it is valid; where that proves little (one nine-digit
-number in eleven is a valid Dutch one), a label such as "BSN" must precede it. A label of something else, such as "Order
-4111...", keeps the number. Masking twice changes nothing. A text with neither an @ nor six digits costs one scan; the
-libraries are imported when a number first needs them.
-
-`mask_logs` masks every record of the `recollect` loggers, for all handlers. A filter on a logger does not see its
-children's records, and a filter on a handler covers that handler alone. So each of our loggers gets the filter:
-existing ones at once, later ones with their first record, through the record factory, which runs before a logger's
-filters. Records of other libraries are not touched. `bootstrap` calls it before anything is logged; calling it twice is
-safe.
+Code that writes text where others read it calls `mask_text`, or `mask_data` for nested values. A number counts only if
+the library for it says that it is valid; where that proves little, a label such as "BSN" must precede it. A label of
+something else, such as "Order 4111...", keeps the number. Masking twice changes nothing. `mask_logs` masks every record
+of the `recollect` loggers.
 """
 
 from __future__ import annotations
@@ -319,7 +312,8 @@ MASKING = MaskingFilter()
 
 
 class MaskingRecordFactory:
-    """A record factory that adds the filter to the logger that is about to handle the record."""
+    """A record factory that adds the filter to the logger that is about to handle the record. A filter on a logger does
+    not see its children's records, and one on a handler covers that handler alone: so each of our loggers gets it."""
 
     def __init__(self, make: Callable[..., logging.LogRecord]) -> None:
         self.make = make

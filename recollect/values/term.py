@@ -215,7 +215,7 @@ def read_place(place: str, kind: TermKind, name: str, data: Mapping[str, Any]) -
         return {}
     keys = PLACE[kind]
     given = [data[key] for key in keys if isinstance(data.get(key), str) and data[key].strip()]
-    if len(given) == len(keys) and (kind == "relationship" or join_name(kind, given) == name):
+    if len(given) == len(keys) and (kind == "relationship" or join_name(*given) == name):
         return dict(zip(keys, (part.strip() for part in given), strict=True))
     parts = split_name(kind, name)
     if not all(parts):
@@ -223,9 +223,9 @@ def read_place(place: str, kind: TermKind, name: str, data: Mapping[str, Any]) -
     return dict(zip(keys, parts, strict=True))
 
 
-def join_name(kind: TermKind, parts: Sequence[str]) -> str:
-    """Return the name of a column or value from its parts."""
-    return ".".join(parts[:2]) + "".join(f"={value}" for value in parts[2:])
+def join_name(table: str, column: str, value: str | None = None) -> str:
+    """Return the name of a column or of one of its values."""
+    return f"{table}.{column}" if value is None else f"{table}.{column}={value}"
 
 
 def split_name(kind: TermKind, name: str) -> tuple[str, ...]:

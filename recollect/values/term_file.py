@@ -5,12 +5,8 @@
     glossary:       {active customer: {definition, defining_sql, base_table, aliases}}
 
 Each may also be a list of objects with a `name`; a text instead of an object is its description. Other keys are stored
-as the term's data, unless they look like a misspelling of a known one. Errors name the place.
-
-YAML is read as far as it says no more than JSON. Keys of mappings are text; a value is text unless it looks like a JSON
-number, true, false or null, so that a country code NO and a date stay what they are. Aliases, tags, repeated keys, a
-second document and deep nesting are refused: nothing in the text can expand, or name a Python object. Parser events are
-read one by one, so that an error is raised before the rest is parsed.
+as the term's data, unless they look like a misspelling. YAML is read as far as it says no more than JSON, event by
+event: nothing in the text can expand or name a Python object, and a country code NO stays a text.
 """
 
 from __future__ import annotations
@@ -106,9 +102,9 @@ def read_tables(given: Mapping[str, Any]) -> Iterator[Term]:
     for place, table, body in iter_entries(f"{ROOT}.tables", "tables", given.get("tables")):
         yield build_term(place, "table", table, body)
         for inner, column, below in iter_entries(f"{place}.columns", "columns", body.get("columns")):
-            yield build_term(inner, "column", join_name("column", (table, column)), below, table, column)
+            yield build_term(inner, "column", join_name(table, column), below, table, column)
             for innermost, value, last in iter_entries(f"{inner}.values", "values", below.get("values")):
-                name = join_name("value", (table, column, value))
+                name = join_name(table, column, value)
                 yield build_term(innermost, "value", name, last, table, column, value)
 
 

@@ -16,8 +16,7 @@ import pytest
 
 import recollect
 from recollect.flows.recall import MOST_CHAPTERS, MOST_EXACT, MOST_UNCOVERED
-from recollect.recall.bm25 import K1, B
-from recollect.recall.fuse import TURNS, Weights
+from recollect.recall.fuse import K1, TURNS, B, Weights
 from recollect.recall.spelling import SIMILAR
 from recollect.recall.word_lists import STOP_WORDS
 from recollect.settings import Settings

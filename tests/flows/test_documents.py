@@ -13,10 +13,9 @@ import pytest
 
 from recollect import Engine, InvalidInput, NotFound, Scope, TooLarge, UnsupportedFile, Upload, connect, connect_sync
 from recollect.providers.fake import FakeEmbedder
-from recollect.recall.chunking import split_chunks
 from recollect.settings import Settings
 from recollect.values.document import Block, join_chunks
-from tests.canonical_text import iter_canonical_text
+from tests.canonical_text import iter_canonical_text, split_chunks
 
 ALEX, BLAKE, BANKER = Scope("alex"), Scope("blake"), Scope("alex", project="bank")
 TABLES = ("document", "document_part", "chunk", "posting", "chunk_vector")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import math
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -116,7 +117,7 @@ async def test_another_process_hears_of_the_first_key_when_its_five_seconds_are_
     assert asked == ["key.any"]
     await memory.keys.create(HOST)
 
-    elsewhere._deps.store.keys._none.clear()  # as if five seconds had passed
+    elsewhere._deps.store.keys._had_none_at = -math.inf  # as if five seconds had passed
     for _ in range(3):
         await refused(elsewhere, None)
     assert asked == ["key.any", "key.any"]
@@ -318,15 +319,15 @@ async def test_guesses_do_not_push_out_the_keys_of_those_who_belong_here(
 def test_what_is_remembered_ends_after_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     moment = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: moment)
-    recent: key_store.ExpiringCache[str] = key_store.ExpiringCache(30.0, 2)
+    recent: key_store.RecentValues[str] = key_store.RecentValues(2)
     recent.put("a", "1")
     moment = 129.9
-    assert recent.get("a") == "1"
+    assert recent.get("a", 30.0) == "1"
     moment = 130.0
-    assert recent.get("a") is None
+    assert recent.get("a", 30.0) is None
     for name in "abc":
         recent.put(name, name)
-    assert [recent.get(name) for name in "abc"] == [None, "b", "c"]
+    assert [recent.get(name, 30.0) for name in "abc"] == [None, "b", "c"]
 
 
 async def test_the_last_use_is_kept_to_the_minute(memory: Engine, clock: FakeClock) -> None:

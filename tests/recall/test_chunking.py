@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.recall.chunking import split_chunks
 from recollect.recall.lexemes import count_tokens
 from recollect.values.document import FAILURE_MESSAGES, Block, Chunk, Failure
 from tests.bounds import bound
-from tests.canonical_text import iter_canonical_text
+from tests.canonical_text import iter_canonical_text, split_chunks
 
 ALPHABET = "ab cd. EF! 12;\n\t，。记忆对话？é\u0301👩\u200d💻🏽…|"
 TEXTS = st.one_of(

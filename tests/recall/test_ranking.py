@@ -12,8 +12,7 @@ import psycopg
 import pytest
 
 from recollect import Query
-from recollect.recall.bm25 import Candidates, compute_idf, score_terms, unfold_frequencies
-from recollect.recall.fuse import Weights, fuse, scale_values
+from recollect.recall.fuse import Candidates, Weights, compute_idf, fuse, scale_values, score_terms, unfold_frequencies
 from recollect.recall.question import read_question
 from recollect.recall.rank import choose
 from recollect.recall.sketch import MAX_POSITIONS, Flag

@@ -115,14 +115,6 @@ async def test_a_second_start_changes_nothing(database: str) -> None:
     assert (applied(database), dumped(database)) == before
 
 
-async def test_without_leave_to_migrate_nothing_is_made(empty: str) -> None:
-    status = await prepare(empty, migrate=False)
-
-    assert [m.version for m in status.pending] == [m.version for m in migrations()[1:]]
-    with psycopg.connect(empty) as owner:
-        assert owner.execute("SELECT to_regnamespace('recollect')").fetchone() == (None,)
-
-
 async def test_a_migration_that_fails_leaves_nothing_behind(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = migrate.Migration(9999, "broken", b"CREATE TABLE half (a int); SELECT 1 / 0")
     known = migrations()

@@ -20,7 +20,6 @@ from recollect.values.identity import (
     OF_PROJECT,
     ROLES,
     Action,
-    ClaimNames,
     Credentials,
     Grant,
     Identity,
@@ -158,22 +157,22 @@ def test_a_grant_that_makes_no_sense_is_refused(grant: dict[str, Any], field: st
 @pytest.mark.parametrize(
     ("claims", "names", "identity"),
     [
-        ({"sub": "alex"}, ClaimNames(), Identity("user", None, "alex", "alex")),
-        ({"sub": "alex", "role": "admin"}, ClaimNames(), Identity("user", None, "alex", "alex")),
-        ({"sub": "alex"}, ClaimNames(role="role"), Identity("user", None, "alex", "alex")),
-        ({"sub": "alex", "role": "root"}, ClaimNames(role="role"), Identity("user", None, "alex", "alex")),
-        ({"sub": "alex", "role": {"admin": 1}}, ClaimNames(role="role"), Identity("user", None, "alex", "alex")),
-        ({"sub": "alex", "role": "admin"}, ClaimNames(role="role"), Identity("admin", None, "alex", "alex")),
-        ({"sub": "bot", "role": ["x", "data", "service"]}, ClaimNames(role="role"), Identity("service", name="bot")),
-        ({"sub": "a", "org": "shop"}, ClaimNames(project="org"), Identity("user", "shop", "a", "a")),
-        ({"who": {"mail": "a@b"}}, ClaimNames(user="who.mail"), Identity("user", None, "a@b", "a@b")),
-        ({"sub": "a", "https://x.y/r": "data"}, ClaimNames(role="https://x.y/r"), Identity("data", name="a")),
+        ({"sub": "alex"}, {}, Identity("user", None, "alex", "alex")),
+        ({"sub": "alex", "role": "admin"}, {}, Identity("user", None, "alex", "alex")),
+        ({"sub": "alex"}, {"role_claim": "role"}, Identity("user", None, "alex", "alex")),
+        ({"sub": "alex", "role": "root"}, {"role_claim": "role"}, Identity("user", None, "alex", "alex")),
+        ({"sub": "alex", "role": {"admin": 1}}, {"role_claim": "role"}, Identity("user", None, "alex", "alex")),
+        ({"sub": "alex", "role": "admin"}, {"role_claim": "role"}, Identity("admin", None, "alex", "alex")),
+        ({"sub": "bot", "role": ["x", "data", "service"]}, {"role_claim": "role"}, Identity("service", name="bot")),
+        ({"sub": "a", "org": "shop"}, {"project_claim": "org"}, Identity("user", "shop", "a", "a")),
+        ({"who": {"mail": "a@b"}}, {"user_claim": "who.mail"}, Identity("user", None, "a@b", "a@b")),
+        ({"sub": "a", "https://x.y/r": "data"}, {"role_claim": "https://x.y/r"}, Identity("data", name="a")),
     ],
 )
 def test_claims_say_who_it_is_and_a_role_only_if_we_ask_for_one(
-    claims: dict[str, Any], names: ClaimNames, identity: Identity
+    claims: dict[str, Any], names: dict[str, str], identity: Identity
 ) -> None:
-    assert read_identity(claims, names) == identity
+    assert read_identity(claims, **names) == identity
 
 
 @pytest.mark.parametrize(
@@ -181,7 +180,7 @@ def test_claims_say_who_it_is_and_a_role_only_if_we_ask_for_one(
 )
 def test_a_token_that_does_not_name_user_and_project_is_refused(claims: dict[str, Any]) -> None:
     with pytest.raises(Unauthorized, match="claim"):
-        read_identity(claims, ClaimNames(project="org"))
+        read_identity(claims, project_claim="org")
 
 
 # For whom ------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.recall.question_terms import MOST, terms_in
+from recollect.recall.question import MOST_TERMS, terms_in
 from recollect.values.term import MAX_TERMS, ImportReport, Term, check_term, compare_terms, list_lookup_stems
 from recollect.values.term_file import MAX_CHARS, PARTS, dump_ontology, read_ontology, read_yaml, write_yaml
 
@@ -270,4 +270,4 @@ def test_what_a_question_may_use_as_a_term_is_found_in_english_and_chinese() -> 
     chinese = terms_in("上个月VIP客户的订单数是多少？")
     assert {"客户", "订单", "订单数", "vip 客户", "vip"} <= set(chinese)
     assert terms_in("") == terms_in("的?")[1:] == []
-    assert len(terms_in(" ".join(f"word{n}" for n in range(10_000)))) == MOST
+    assert len(terms_in(" ".join(f"word{n}" for n in range(10_000)))) == MOST_TERMS

@@ -53,7 +53,7 @@ class Scripted:
         self.items = items
         self.began = asyncio.Event()
 
-    def glance(self, head: bytes, name: str) -> Failure | None:
+    def glance(self, head: bytes) -> Failure | None:
         return None
 
     async def read(self, path: Path, name: str) -> AsyncGenerator[Batch | Finished | Failure, None]:

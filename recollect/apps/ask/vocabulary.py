@@ -25,7 +25,7 @@ from recollect.apps.ask.semantic.catalog import Catalog, Column, Table
 from recollect.apps.ask.semantic.model import SemanticModel
 from recollect.apps.ask.sql_text import find_columns, find_tables_for, ground_condition
 from recollect.learning.definitions import find_definition_in_fact
-from recollect.recall.question_terms import terms_in
+from recollect.recall.question import terms_in
 from recollect.values.memory import Memory
 from recollect.values.resolution import Resolution
 from recollect.values.text import stem_term

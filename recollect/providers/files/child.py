@@ -1,9 +1,6 @@
-"""The confined process that reads one file. reader.py starts it as `python -m`, with the file as its standard input.
-
-It gives up its rights (`confine`), detects the format by the content, and writes frames (source.py) until it has
-written a last one. A full pipe stops it, so it reads no faster than its parent. A file's name only decides between
-kinds of text, where a wrong guess does no harm.
-"""
+"""The confined process that reads one file. reader.py starts it as `python -m`, with the file as its standard input. It
+gives up its rights (`confine`), detects the format by the content, and writes frames (source.py). A file's name only
+decides between kinds of text, where a wrong guess does no harm."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""The PDF reader: the text of each page, with lines joined into paragraphs and tables read row by row. Lines named in
-the outline are headings; without an outline, lines in larger or bold type.
-
-PDFium extracts the text (docs/why/documents.md says why). It runs no scripts: forms and XFA are never initialised.
-
-A PDF has no tables, only text at places: aligned_tables.py finds them.
+"""The PDF reader: the text of each page, with lines joined into paragraphs and tables (aligned_tables.py) read row by
+row. Lines named in the outline are headings; without an outline, lines in larger or bold type. PDFium runs no scripts:
+forms and XFA are never initialised.
 """
 
 from __future__ import annotations

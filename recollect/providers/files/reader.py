@@ -5,8 +5,7 @@
             match item: ...
 
 Items are Batches and one last item. A reading counts only from its Finished on; after a Failure, drop what came before.
-Leaving early, by a break, an error or a cancellation, ends the process. Time counts while the reader waits for the
-process, not while the caller works. Nothing outside this folder opens an uploaded file.
+Leaving early ends the process. Time counts while the reader waits for the process, not while the caller works.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class ConfinedReader:
     def __init__(self, limits: Limits = DEFAULT) -> None:
         self._limits = limits
 
-    def glance(self, head: bytes, name: str) -> Failure | None:
+    def glance(self, head: bytes) -> Failure | None:
         """Return why a file is refused, if its first bytes are enough to know: no parser runs in this process."""
         if not head:
             return Failure("empty")

@@ -2,9 +2,8 @@
 carry its blocks.
 
 A reader is a function from a Source to an iterator of Blocks. It keeps `done` up to date, and raises `Refused` when it
-knows what is wrong; any other error means a damaged file (child.py). A frame is a letter for its type, four bytes of
-length, and MessagePack. The parent trusts no frame: a process taken over by a hostile file can only send one that
-decodes into one of three types, or be ended.
+knows what is wrong; any other error means a damaged file. The parent trusts no frame: it decodes into one of three
+types, or the process is ended.
 """
 
 from __future__ import annotations

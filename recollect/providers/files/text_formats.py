@@ -1,9 +1,7 @@
 """Tables as text, in every format, and the readers of CSV and Markdown, a line at a time.
 
 A table becomes one block per row, each cell with the name of its column: "Region: North | Sales 2024: 12" can be found,
-quoted and understood without the rest of its table. `Table` takes rows one at a time and decides from the first few
-whether one of them names the columns. Markdown's marks inside a line (emphasis, links) are kept: they are part of the
-text.
+quoted and understood without the rest of its table. Markdown's marks inside a line are kept.
 """
 
 from __future__ import annotations

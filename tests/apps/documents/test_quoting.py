@@ -9,8 +9,8 @@ import pytest
 
 from recollect.apps.documents.question import Reply, make_source
 from recollect.apps.documents.quotes import quote_answer
-from recollect.recall.chunking import split_chunks
 from recollect.values.document import Block, ChunkHit, Document, DocumentId
+from tests.canonical_text import split_chunks
 
 LEASE = (
     "Lease agreement. Tenant: Harbor Books Ltd. The monthly rent is 2,400 euros.",

@@ -14,10 +14,10 @@ from recollect.apps.documents.question import Question
 from recollect.apps.documents.quotes import quote_answer
 from recollect.providers.files.plain_text import read_text
 from recollect.providers.files.source import Source
-from recollect.recall.chunking import split_chunks
 from recollect.recall.followup import make_standalone
 from recollect.settings import Settings
 from recollect.values.document import ChunkHit, Document, DocumentId, Limits
+from tests.canonical_text import split_chunks
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 HANDBOOK = """Departments and their budgets

@@ -6,8 +6,8 @@ import codecs
 
 import pytest
 
-from recollect.recall.chunking import split_chunks
 from recollect.values.document import Block, Finished
+from tests.canonical_text import split_chunks
 from tests.providers.files.conftest import Read
 from tests.providers.files.makers import PROSE, docx, made, pdf, pptx, report_pdf, xlsx
 
