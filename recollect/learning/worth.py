@@ -20,7 +20,9 @@ from recollect.learning.gates import Clause
 from recollect.recall.word_lists import STOP_WORDS
 from recollect.values.memory import Span
 
-REQUEST = "request"  # the one gate that closes no statement: what is asked for from now on is worth keeping
+# Gates that close no statement: what is asked for from now on is worth keeping, and so are plans. Another person's
+# clause closes none that it follows: "my brother moved there, he is a joiner".
+REQUEST, PLANNED, OTHERS = "request", "planned", "others"
 WEIGHTS = "worth.tsv"  # a feature a line, its weights in tenths
 BIAS, TENTHS = "", 10
 KINDS = (
@@ -65,9 +67,11 @@ def list_runs(clauses: Sequence[Clause], start: int, taken: Collection[Span] = (
     runs: list[list[Statement]] = []
     for clause in clauses:
         first, last = start + clause.span[0], start + clause.span[1]
-        if any(reason != REQUEST for reason in clause.reasons) or any(one < last and first < end for one, end in taken):
+        follows = bool(runs) and runs[-1][-1].span[1] == first
+        is_open = {REQUEST, PLANNED, OTHERS if follows else REQUEST}.issuperset(clause.reasons)
+        if not is_open or any(one < last and first < end for one, end in taken):
             continue
-        if not runs or runs[-1][-1].span[1] != first:
+        if not follows:
             runs.append([])
         runs[-1].append(Statement((first, last), REQUEST in clause.reasons))
     return runs

@@ -264,7 +264,7 @@ def test_a_line_keeps_a_known_value_or_the_statement_that_it_comes_from(text: st
 
 
 def test_a_model_confirms_statements_that_are_not_kept_without_it() -> None:
-    text = "Two rings on this finger: one from Amir in 2014, one from my gran"
+    text = "Our hallway is full of prams"
 
     assert extract(text, "user", rulebooks()).facts == []
     assert [fact.value for fact in read_lines(text, f"identity, user, {text}").facts] == [text]
