@@ -175,8 +175,6 @@ WORTHY_AS = {
 }  # seldom chatter
 WORTHY_BINDING = 0.4  # of one about an allergy or the like: to miss it does harm
 DESCRIPTIVE = ("identity", "preference", "constraint", "fact")  # kinds between which the topic decides
-PLAIN = ("preference", "fact")
-SURE_KIND = 0.5  # from which a statement is of any other kind
 STATED_IMPORTANCE, STANDING_IMPORTANCE = 0.4, 0.6
 SHORTEST_STATEMENT, LONGEST_STATEMENT = 4, 300  # characters
 APOSTROPHES = str.maketrans("’‘＇", "'''")
@@ -300,11 +298,12 @@ class TurnReader:
         what was said before."""
         if any(compile_pattern(swap).match(self.text[slice(*span)]) for swap in book.swaps):
             return
-        clauses = gate_clauses(self.text[slice(*span)], book)
+        clauses, before = gate_clauses(self.text[slice(*span)], book), slice(span[0] - 1, span[0])
+        is_cut = self.text[before] == "\n" != self.said[before]  # by something that is not the user's own
         for run in list_runs(clauses, span[0], [fact.span for fact in self.facts]):
             own = list(dropwhile(lambda clause: is_pointing(self.text, clause, book), run))
             # The rest of a sentence that was closed or taken up to here needs a subject of its own.
-            if own and (own[0].span[0] == span[0] or begins_anew(self.text, own[0], book)):
+            if own and ((own[0].span[0] == span[0] and not is_cut) or begins_anew(self.text, own[0], book)):
                 self.keep_run(own, book)
 
     def keep_run(self, run: Sequence[Statement], book: Rulebook) -> None:
@@ -400,9 +399,7 @@ def name_statement(worth: Worth, said: str, book: Rulebook) -> tuple[Category, s
         term = next((found[0][1:-1] for found in QUOTATION.finditer(said) if is_term(found[0][1:-1])), "").casefold()
         category: Category = "instruction" if worth.kind == "terminology" else "fact"
         return (category, f"definition:{term}") if term else ("fact", "fact")
-    is_sure = worth.kind in PLAIN or worth.kind_probability >= SURE_KIND
-    kind = cast(Category, worth.kind if is_sure else "fact")
-    return find_home(said, kind, book)
+    return find_home(said, cast(Category, worth.kind), book)
 
 
 def find_home(said: str, kind: Category, book: Rulebook) -> tuple[Category, str]:

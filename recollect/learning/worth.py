@@ -25,6 +25,7 @@ from recollect.values.memory import Span
 REQUEST, PLANNED, OTHERS = "request", "planned", "others"
 WEIGHTS = "worth.tsv"  # a feature a line, its weights in tenths
 BIAS, TENTHS = "", 10
+SURE_KIND = 0.5  # probability among the kinds from which a statement is of one; other preferences are seldom facts
 KINDS = (
     *("nothing", "identity", "preference", "constraint", "instruction", "decision", "todo", "definition"),
     *("terminology", "fact"),
@@ -48,11 +49,9 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """The most probable kind of a statement if it is worth keeping, how probable that kind is then, and how probable it
-    is that the statement is worth keeping."""
+    """The most probable kind of a statement, "fact" if none is, and how probably it is worth keeping."""
 
     kind: str
-    kind_probability: float
     probability: float
 
 
@@ -89,7 +88,9 @@ def judge_statement(text: str, statement: Statement) -> Worth:
     scores = [sum(column) / TENTHS for column in zip(*rows, strict=True)]
     nothing, *kinds = (math.exp(score - max(scores)) for score in scores)
     best = max(kinds)
-    return Worth(KINDS[1 + kinds.index(best)], best / sum(kinds), sum(kinds) / (sum(kinds) + nothing))
+    kind = KINDS[1 + kinds.index(best)]
+    is_sure = kind == "preference" or best >= SURE_KIND * sum(kinds)
+    return Worth(kind if is_sure else "fact", sum(kinds) / (sum(kinds) + nothing))
 
 
 def list_features(text: str, statement: Statement) -> list[str]:
