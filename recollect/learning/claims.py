@@ -116,7 +116,8 @@ def judge_claim(claim: Claim, turn: OwnText, before: Sequence[OwnText], books: S
     reason = check_subject(category, key, value, place, turn)
     if reason:
         return Rejection(reason, value)
-    person = find_person(turn.own, place[0]) if category == "identity" else ""
+    is_standing = category in STANDING or key.startswith(DEFINITION)
+    person = "" if is_standing else find_person(turn.own, place[0])
     return Fact(
         category="fact" if person else cast(Category, category),
         key=f"{person}_{key}" if person else key,
