@@ -31,7 +31,8 @@ from recollect.values.memory import Span
 Floats = NDArray[np.float64]
 TARGET = Path(__file__).parent.parent / "recollect/learning/rules" / WEIGHTS
 RARE = 3  # features of fewer statements are left out
-EPOCHS, RATE, SHRINK = 10, 0.07, 4e-3
+WEAK = 2  # tenths; features without a larger weight are left out, too
+EPOCHS, RATE, SHRINK = 10, 0.07, 8e-3
 PRECISIONS = (0.95, 0.92, 0.9, 0.85)
 HALF = 0.5  # of a value that must be within a statement
 
@@ -121,8 +122,9 @@ class Fitted:
 
     def dump(self) -> str:
         """Return the model as a table: a feature a line, its weights for each kind in tenths."""
-        rows = zip([BIAS, *self.places], [self.bias, *self.weights], strict=True)
-        return "".join(f"{name}\t{' '.join(str(round(x * TENTHS)) for x in row)}\n" for name, row in rows)
+        weights = np.rint(np.vstack([self.bias, self.weights]) * TENTHS).astype(int)
+        rows = zip([BIAS, *self.places], weights, strict=True)
+        return "".join(f"{name}\t{' '.join(map(str, row))}\n" for name, row in rows if np.abs(row).max() > WEAK)
 
 
 def describe(fitted: Fitted, examples: Sequence[Example]) -> str:

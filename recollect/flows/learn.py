@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 
 from recollect.errors import PromptTooLong
 from recollect.flows.change import Amendment, add_evidence, change_memories
@@ -26,7 +27,7 @@ from recollect.store.memories import Holder, Known, Lookup
 from recollect.store.work import advance_statement, move_learned
 from recollect.threads import run_in_thread
 from recollect.values.conversation import Turn
-from recollect.values.memory import Evidence, Extraction, Memory, Rejection
+from recollect.values.memory import Evidence, Extraction, LearnedBy, Memory, Rejection
 from recollect.values.work import Job
 
 PAGE = 200  # turns the rules read in one go
@@ -72,9 +73,7 @@ async def extract_page(job: Job, turns: Sequence[Turn]) -> tuple[dict[int, Extra
 
     def read_all() -> tuple[dict[int, Extraction], list[Evidence]]:
         read = {turn.index or 0: extract_turn(turn) for turn in turns}
-        return read, [
-            said for turn in turns for said in build_evidence(job, turn, read[turn.index or 0].facts, "rules")
-        ]
+        return read, list_evidence(job, turns, read, "rules")
 
     return await run_in_thread(read_all) if is_long(turns) else read_all()
 
@@ -86,12 +85,13 @@ def is_long(turns: Sequence[Turn]) -> bool:
 
 async def learn_by_model(deps: Dependencies, job: Job) -> Job:
     """Learn what a model finds beyond the rules, page by page, each page written before the next is sent."""
-    room = await get_room(deps.reasoner) if deps.reasoner else 0
-    while deps.reasoner is not None and job.reasoned < job.turns:
+    if deps.reasoner is None:
+        return job
+    room = await get_room(deps.reasoner)
+    while job.reasoned < job.turns:
         last = min(job.turns, job.reasoned + REASONED_PAGE) - 1
         turns = take_fitting(await deps.store.work.load_turns(job, job.reasoned, last), room)
         known = await deps.store.memories.find_known(job.scope, Lookup(limit=50))
-
         pairs = [(memory.key, memory.value) for memory in known]
         try:
             read = await extract_facts(deps.reasoner, turns, pairs, rulebooks())
@@ -100,17 +100,17 @@ async def learn_by_model(deps: Dependencies, job: Job) -> Job:
                 room = sum(map(count_turn, turns)) // 2
                 continue
             read = {turns[0].index or 0: Extraction(rejected=[Rejection("too long for the model", turns[0].text)])}
-        said = [
-            e
-            for turn in turns
-            if (found := read.get(turn.index or 0))
-            for e in build_evidence(job, turn, found.facts, "model")
-        ]
 
         after = replace(job, reasoned=(turns[-1].index or 0) + 1)
-        await write_learned(deps, job, after, said, read, deps.reasoner.name)
+        await write_learned(deps, job, after, list_evidence(job, turns, read, "model"), read, deps.reasoner.name)
         job = after
     return job
+
+
+def list_evidence(job: Job, turns: Sequence[Turn], read: Mapping[int, Extraction], by: LearnedBy) -> list[Evidence]:
+    """Return the evidence of all turns, in their order."""
+    found = ((turn, read.get(turn.index or 0, Extraction())) for turn in turns)
+    return [said for turn, each in found for said in build_evidence(job, turn, each.facts, by)]
 
 
 def take_fitting(turns: Sequence[Turn], room: int) -> Sequence[Turn]:
@@ -139,17 +139,15 @@ async def find_retracted(
     ]
     if not told:
         return []
-    words = {word for _, text, _ in told for word in lexemes(text)}
-    keys = {key for _, _, named in told for key in named}
+    words = set(chain.from_iterable(lexemes(text) for _, text, _ in told))
+    keys = set(chain.from_iterable(named for _, _, named in told))
     known = await deps.store.memories.find_known(job.scope, Lookup(keys=sorted(keys), words=sorted(words), past=True))
 
     def retract_all() -> list[Evidence]:
-        meant = [*known, *reconcile((), new).put]
-        return [
-            said
-            for turn, text, named in told
-            for said in build_retractions(job, turn, text, extract(text, "user", rulebooks()).facts, meant, named)
-        ]
+        meant, found = [*known, *reconcile((), new).put], list[Evidence]()
+        for turn, text, named in told:
+            found += build_retractions(job, turn, text, extract(text, "user", rulebooks()).facts, meant, named)
+        return found
 
     return await run_in_thread(retract_all)
 

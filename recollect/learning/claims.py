@@ -50,7 +50,7 @@ MOST_VALUE = 300
 MOST_KEY = 60
 MOST_WHOLE = 5  # words of a message that may be a value as a whole
 MOST_PLACES = 8  # where a quote stands, that are looked at
-CONFIRMED = 0.6  # probability from which a statement is kept that a model names
+CONFIRMED = 0.55  # probability from which a statement is kept that a model names
 STANDING = ("instruction", "todo", "decision")  # forgiven by category: their keys are hardly ever the rules' own
 DENIALS = ("dislike",)  # of these "I don't like" is the point
 DEFINITION = "definition:"
@@ -116,7 +116,8 @@ def judge_claim(claim: Claim, turn: OwnText, before: Sequence[OwnText], books: S
     reason = check_subject(category, key, value, place, turn)
     if reason:
         return Rejection(reason, value)
-    person = find_person(turn.own, place[0]) if category == "identity" else ""
+    is_standing = category in STANDING or key.startswith(DEFINITION)
+    person = "" if is_standing else find_person(turn.own, place[0])
     return Fact(
         category="fact" if person else cast(Category, category),
         key=f"{person}_{key}" if person else key,
@@ -159,12 +160,13 @@ def confirm_statement(
 def find_statement(turn: OwnText, place: Span, books: Sequence[Rulebook]) -> Fact | None:
     """Return the statement at a place in the user's words; None if it is not worth keeping."""
     abbreviations = frozenset[str]().union(*(book.abbreviations for book in books))
-    for start, end in (each for each in sentences(turn.own, abbreviations) if each[0] <= place[0] < each[1]):
-        for book in (book for book in books if compile_pattern(book.script).search(turn.own[start:end])):
-            found = list_statements(gate_clauses(turn.own[start:end], book), start)
-            at = [each for each in found if each.span[0] <= place[0] < each.span[1]]
-            is_likely = bool(at) and judge_statement(turn.own, at[0]).probability >= CONFIRMED
-            return keep_statement(turn.own, turn.said, at[0], book) if is_likely else None
+    start, end = next(span for span in sentences(turn.own, abbreviations) if place[0] < span[1])
+    text = turn.own[start:end]
+    book = next((book for book in books if compile_pattern(book.script).search(text)), books[0])
+    for found in list_statements(gate_clauses(text, book), start):
+        if found.span[0] <= place[0] < found.span[1]:
+            is_likely = judge_statement(turn.own, found).probability >= CONFIRMED
+            return keep_statement(turn.own, turn.said, found, book) if is_likely else None
     return None
 
 

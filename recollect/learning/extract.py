@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import dropwhile
+from itertools import dropwhile, pairwise
 from typing import cast
 
 from recollect.learning.gates import (
@@ -32,7 +32,7 @@ from recollect.values.memory import DEFINES, Category, Command, Extraction, Fact
 HEDGED = 0.7  # what "I think" leaves of the confidence
 AFFIRMED = ("identity", "preference", "fact")  # elsewhere a negation is the point: "never use emojis"
 # Between two tasks: what follows "and" is a verb with its object.
-NEXT_TASK = re.compile(r",? and (?:then )?(?=[a-z]+ (?:an?|the|my|our|some|for|to|[A-Z0-9])\b)|[、，](?=.{2,})|，?还要")
+NEXT_TASK = re.compile(r",? and (?:then )?(?=[a-z]+ (?:an?|the|my|our|some|for|to|[A-Z0-9])\b)|、(?=.{2,})|，?还要")
 MARKS = " \t\n,.;:!?，。；：！？、…~～*_()（）\"'“”"
 
 
@@ -88,7 +88,8 @@ def judge_match(sentence: Sentence, rule: Rule, match: re.Match[str], book: Rule
         return None
     start, end = trim_value(sentence.text, match.span("value"), book)
     value = sentence.said[start:end]
-    reason = find_refusal(value, rule, book)
+    is_pointing = compile_pattern(book.pointing).match(sentence.text, match.start("value"), end)
+    reason = "vague" if is_pointing else find_refusal(value, rule, book)
     if reason:
         return Rejection(reason, match[0].strip())
     category, key = name_fact(rule, match, value, book)
@@ -127,15 +128,16 @@ def trim_value(text: str, span: Span, book: Rulebook) -> Span:
 
 
 def find_refusal(value: str, rule: Rule, book: Rulebook) -> str | None:
-    if len(value) < book.shortest and not value.isdigit():
-        return "too short"
-    if len(value) > (rule.most or book.longest):
-        return "too long"
-    if rule.category in AFFIRMED and not rule.defines and compile_pattern(book.negation).match(value):
-        return "negated"
-    if compile_pattern(book.vague).fullmatch(value) or (rule.stop and compile_pattern(rule.stop).search(value)):
-        return "vague"
-    return None
+    """Return why a value says nothing, or None."""
+    is_affirmed = rule.category in AFFIRMED and not rule.defines
+    refusals = {
+        "too short": len(value) < book.shortest and not value.isdigit(),
+        "too long": len(value) > (rule.most or book.longest),
+        "negated": is_affirmed and compile_pattern(book.negation).match(value),
+        "vague": compile_pattern(book.vague).fullmatch(value)
+        or (rule.stop and compile_pattern(rule.stop).search(value)),
+    }
+    return next((reason for reason, holds in refusals.items() if holds), None)
 
 
 def name_fact(rule: Rule, match: re.Match[str], value: str, book: Rulebook) -> tuple[Category, str]:
@@ -158,16 +160,22 @@ def find_topic(value: str, category: str, book: Rulebook) -> str:
 MOST_FACTS = 6
 MOST_CHARS = 8_000  # what follows is a pasted document, not something said
 LONGEST_SENTENCE = 1_000  # characters; the time that rules take grows faster than a sentence
+SENTENCE_END = re.compile(r"[.!?。！？\n](?!\w)|\Z")
 GAP = re.compile(r"[^\S\n]{25,}")  # ends a sentence; patterns that try each blank would take too long
 SHORT_CORRECTION = 40  # characters of "No, that's wrong.", which speaks of the sentence after it
 TOLD = 0.95  # confidence of what the user told to remember
 NOTE_IMPORTANCE = 0.6
 STATED = "statement"  # the rule of what is kept as it was said
-WORTHY = 0.75  # probability from which a statement is kept
-WORTHY_BINDING = 0.4  # and one about an allergy or the like: to miss it does harm
+WORTHY = 0.7  # probability from which a statement is kept
+WORTHY_AS = {
+    "preference": 0.6,
+    "instruction": 0.65,
+    "todo": 0.55,
+    "definition": 0.5,
+    "terminology": 0.5,
+}  # seldom chatter
+WORTHY_BINDING = 0.4  # of one about an allergy or the like: to miss it does harm
 DESCRIPTIVE = ("identity", "preference", "constraint", "fact")  # kinds between which the topic decides
-ADDRESSED = ("constraint", "instruction", "decision", "todo")  # kinds that chatter seldom has, without saying so
-SURE_KIND = 0.5  # from which a statement is of these
 STATED_IMPORTANCE, STANDING_IMPORTANCE = 0.4, 0.6
 SHORTEST_STATEMENT, LONGEST_STATEMENT = 4, 300  # characters
 APOSTROPHES = str.maketrans("’‘＇", "'''")
@@ -181,6 +189,7 @@ def extract(text: str, role: str, books: Sequence[Rulebook]) -> Extraction:
         abbreviations = frozenset[str]().union(*(book.abbreviations for book in books))
         for span in sentences(reading.text, abbreviations):
             reading.read(span, books)
+        reading.take_back(books)
     return reading.done()
 
 
@@ -224,6 +233,28 @@ class TurnReader:
         for book in readers[:1]:
             self.keep_statements(span, book)
 
+    def read_predicates(self, span: Span, book: Rulebook) -> list[Fact]:
+        """Return the facts of several predicates of one subject ("I'm a nurse, 29 and vegan"), each read as a sentence
+        of its own, at its place; nothing unless each has a key of its own."""
+        found = compile_pattern(book.predicates).search(self.text[slice(*span)])
+        if found is None:
+            return []
+        start, parts, facts = span[0] + found.start("parts"), found["parts"], list[Fact]()
+        cuts = [cut.span() for cut in compile_pattern(book.coordinator).finditer(parts)]
+        for (_, first), (last, _) in pairwise([(0, 0), *cuts, (len(parts), 0)]):
+            first, last = start + first, start + last
+            subject = found["subject"].rjust(first - span[0])
+            reading = TurnReader(self.said, self.text[: span[0]] + subject + self.text[first:last])
+            reading.learn((span[0], last), book, corrects=False)
+            reading.keep_statements((span[0], last), book)
+            known = {fact.key for fact in facts}
+            named = [fact for fact in reading.facts if fact.key not in (fact.category, *known)]
+            if not named:
+                return []
+            own = 0 if first == start else first
+            facts += [replace(one, value=self.said[max(one.span[0], own) : one.span[1]]) for one in named]
+        return facts
+
     def obey(self, span: Span, book: Rulebook) -> bool:
         """Return whether the sentence is a command to the memory; what is to be remembered is learned here."""
         text = self.text[slice(*span)]
@@ -250,6 +281,9 @@ class TurnReader:
         self.facts[found:] = [mark_explicit(fact) for fact in learned]
 
     def learn(self, span: Span, book: Rulebook, corrects: bool) -> None:
+        if predicates := self.read_predicates(span, book):
+            self.facts += predicates
+            return
         text, said = self.text[slice(*span)], self.said[slice(*span)]
         clauses = gate_clauses(text, book)
         self.rejected += list_rejections(said, clauses)
@@ -265,11 +299,12 @@ class TurnReader:
         what was said before."""
         if any(compile_pattern(swap).match(self.text[slice(*span)]) for swap in book.swaps):
             return
-        clauses = gate_clauses(self.text[slice(*span)], book)
+        clauses, before = gate_clauses(self.text[slice(*span)], book), slice(span[0] - 1, span[0])
+        is_cut = self.text[before] == "\n" != self.said[before]  # by something that is not the user's own
         for run in list_runs(clauses, span[0], [fact.span for fact in self.facts]):
             own = list(dropwhile(lambda clause: is_pointing(self.text, clause, book), run))
             # The rest of a sentence that was closed or taken up to here needs a subject of its own.
-            if own and (own[0].span[0] == span[0] or begins_anew(self.text, own[0], book)):
+            if own and ((own[0].span[0] == span[0] and not is_cut) or begins_anew(self.text, own[0], book)):
                 self.keep_run(own, book)
 
     def keep_run(self, run: Sequence[Statement], book: Rulebook) -> None:
@@ -277,6 +312,26 @@ class TurnReader:
             for part in split_run(self.text, run, book):
                 fact = keep_statement(self.text, self.said, part, book)
                 self.facts += split_tasks(fact) if fact else ()
+
+    def take_back(self, books: Sequence[Rulebook]) -> None:
+        """Correct what is taken back in the same message ("green. No, make that teal"): a value becomes the one that
+        follows; a statement is kept with the correction."""
+        for book in books:
+            for cue in compile_pattern(rf"(?:{book.cues['takes_back']}[,;:!.—–-]*)+").finditer(self.text):
+                before = [fact for fact in self.facts if fact.span[0] < cue.start()]
+                last = max(before, key=lambda fact: fact.span, default=None)
+                end = SENTENCE_END.search(self.text, cue.end()).start()
+                if last and not self.text[last.span[1] : cue.start()].strip(MARKS) and end > cue.end():
+                    self.correct_fact(last, trim_value(self.text, (cue.end(), end), book), book)
+
+    def correct_fact(self, fact: Fact, span: Span, book: Rulebook) -> None:
+        start, end = span
+        is_whole = book.subject and compile_pattern(book.subject).match(self.text, start, end)
+        if is_whole or not 0 < end - start <= SHORT_CORRECTION:
+            return
+        start = fact.span[0] if fact.rule == STATED else start
+        self.facts = [one for one in self.facts if one is not fact and not (start <= one.span[0] < end)]
+        self.facts.append(replace(fact, value=self.said[start:end], span=(start, end)))
 
     def rules_of(self, book: Rulebook) -> Sequence[Rule]:
         if book.language not in self.likely:
@@ -306,8 +361,8 @@ def split_run(text: str, run: Sequence[Statement], book: Rulebook) -> list[State
 
 
 def is_worthy(text: str, statement: Statement, book: Rulebook) -> bool:
-    is_binding = find_topic(text[slice(*statement.span)], "constraint", book)
-    return judge_statement(text, statement).probability >= (WORTHY_BINDING if is_binding else WORTHY)
+    worth, is_binding = judge_statement(text, statement), find_topic(text[slice(*statement.span)], "constraint", book)
+    return worth.probability >= (WORTHY_BINDING if is_binding else WORTHY_AS.get(worth.kind, WORTHY))
 
 
 def keep_statement(text: str, said: str, statement: Statement, book: Rulebook) -> Fact | None:
@@ -345,9 +400,7 @@ def name_statement(worth: Worth, said: str, book: Rulebook) -> tuple[Category, s
         term = next((found[0][1:-1] for found in QUOTATION.finditer(said) if is_term(found[0][1:-1])), "").casefold()
         category: Category = "instruction" if worth.kind == "terminology" else "fact"
         return (category, f"definition:{term}") if term else ("fact", "fact")
-    is_sure = worth.kind not in ADDRESSED or worth.kind_probability >= SURE_KIND
-    kind = cast(Category, worth.kind if is_sure else "fact")
-    return find_home(said, kind, book)
+    return find_home(said, cast(Category, worth.kind), book)
 
 
 def find_home(said: str, kind: Category, book: Rulebook) -> tuple[Category, str]:

@@ -117,44 +117,48 @@ def is_negated(text: str, books: Iterable[Rulebook]) -> bool:
 @dataclass(frozen=True, slots=True)
 class Ground:
     """The part of a user's own words that a claim rests on: from the quote's start to the value's, or to the quote's
-    end. `pardoned` are reasons to ignore for its key; `denies` if the value itself is a negation."""
+    end. `pardoned` are reasons to ignore for its key and value."""
 
     own: str
     part: Span
     core: Span
     pardoned: frozenset[str]
-    denies: bool
 
 
 def find_ground(own: str, quote: Span, value: str, pardoned: frozenset[str], books: Sequence[Rulebook]) -> Ground:
     at = find_phrase(value, own, quote)
     core = (at[0], at[0] + 1) if at else quote
-    return Ground(own, (quote[0], core[1]), core, pardoned, is_negated(value, books))
+    meant = frozenset((NEGATED,)) if is_negated(value, books) else frozenset[str]()  # the value itself is a negation
+    return Ground(own, (quote[0], core[1]), core, pardoned | meant)
 
 
 def find_closing_reason(on: Ground, books: Sequence[Rulebook]) -> str | None:
     """Return why the gates are closed there; None if they are open."""
     abbreviations = frozenset[str]().union(*(book.abbreviations for book in books))
     met = [span for span in sentences(on.own, abbreviations) if span[0] < on.core[1] and on.core[0] < span[1]]
-    return next((why for span in met for book in books for why in iter_reasons(on, span, book)), None)
+    pairs = (
+        (span, book) for span in met for book in books if compile_pattern(book.script).search(on.own[slice(*span)])
+    )
+    return next((why for span, book in pairs for why in iter_reasons(on, span, book)), None)
 
 
 def iter_reasons(on: Ground, sentence: Span, book: Rulebook) -> Iterator[str]:
+    """Yield why what a claim rests on counts for nothing in a sentence."""
     text = on.own[slice(*sentence)]
-    if not compile_pattern(book.script).search(text):
-        return
     (start, end), verb = find_order(text, book)
     if verb == "forget":
         yield verb
-    is_correction = compile_pattern(book.correction).search(text) is not None
-    first, last = (at - sentence[0] - start for at in on.part)
+    forgiven = on.pardoned - NEVER_MEANT
+    if compile_pattern(book.correction).search(text):
+        forgiven |= IN_CORRECTIONS
+    offset = sentence[0] + start
     for clause in gate_clauses(text[start:end], book):
-        if clause.span[0] < last and first < clause.span[1]:
-            said = text[start + clause.span[0] : start + min(clause.span[1], last)]
-            is_its_own = sentence[0] + start + clause.span[1] > on.core[0]
-            is_turned = is_its_own and not on.denies and is_negated(said, [book])
-            found = (*clause.reasons, NEGATED) if is_turned else clause.reasons
-            yield from (why for why in found if not is_forgiven(why, is_correction, on.pardoned))
+        first, last = offset + clause.span[0], offset + clause.span[1]
+        if first >= on.part[1] or last <= on.part[0]:
+            continue
+        is_turned = last > on.core[0] and is_negated(on.own[first : min(last, on.part[1])], [book])
+        reasons = (*clause.reasons, NEGATED) if is_turned else clause.reasons
+        yield from (reason for reason in reasons if reason not in forgiven)
 
 
 def find_order(text: str, book: Rulebook) -> tuple[Span, str | None]:
@@ -164,7 +168,3 @@ def find_order(text: str, book: Rulebook) -> tuple[Span, str | None]:
         if match := compile_pattern(order.pattern).match(text):
             return (match.start("value"), len(text[: match.end("value")].rstrip(MARKS))), order.verb
     return (0, len(text)), None
-
-
-def is_forgiven(reason: str, is_correction: bool, pardoned: frozenset[str]) -> bool:
-    return reason in pardoned - NEVER_MEANT or (is_correction and reason in IN_CORRECTIONS)

@@ -91,6 +91,8 @@ class Rulebook:
     negation: str  # a value that begins so says the opposite
     vague: str  # a value that is nothing but this says nothing
     subject: str  # a clause that begins so has a subject of its own: the user, or what is theirs
+    predicates: str  # a `subject` and several `parts` that say something of it
+    coordinator: str  # what is between such parts
     pointing: str  # a clause that begins so is about something that was named before
     leading: str  # trimmed from the beginning of a value
     trailing: str  # trimmed from its end

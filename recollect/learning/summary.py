@@ -15,7 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from itertools import groupby, islice, pairwise
+from itertools import chain, groupby, islice, pairwise
 
 from recollect.learning.extract import extract
 from recollect.learning.gates import ASKS, BLOCK, LINE, blank_spans
@@ -366,13 +366,16 @@ def describe_unquotable(turns: Sequence[Turn], most: int) -> str:
 def list_facts(found: Sequence[Extraction]) -> dict[str, tuple[str, ...]]:
     """Return facts as short statements, by list. Of a single-valued key the last counts; what is to be forgotten does
     not."""
-    forgotten = "\n".join(order.text for each in found for order in each.commands if order.verb == "forget").casefold()
+    orders = (order.text for each in found for order in each.commands if order.verb == "forget")
+    forgotten = "\n".join(orders).casefold()
     made: dict[str, dict[str, str]] = {name: {} for name in LISTS.values()}
-    for fact in (fact for each in found for fact in each.facts if fact.value.casefold() not in forgotten):
-        said = made[LISTS[fact.category]]
-        key = fact.key if fact.key in SINGLE_KEYS else f"{fact.key} {fact.value.casefold()}"
-        said.pop(key, None)
-        said[key] = state_fact(fact)
+    for fact in chain.from_iterable(each.facts for each in found):
+        value = fact.value.casefold()
+        if value not in forgotten:
+            said = made[LISTS[fact.category]]
+            key = fact.key if fact.key in SINGLE_KEYS else f"{fact.key} {value}"
+            said.pop(key, None)
+            said[key] = state_fact(fact)
     return {name: tuple(said.values()) for name, said in made.items()}
 
 

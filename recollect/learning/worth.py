@@ -20,9 +20,12 @@ from recollect.learning.gates import Clause
 from recollect.recall.word_lists import STOP_WORDS
 from recollect.values.memory import Span
 
-REQUEST = "request"  # the one gate that closes no statement: what is asked for from now on is worth keeping
+# Gates that close no statement: what is asked for from now on is worth keeping, and so are plans. Another person's
+# clause closes none that it follows: "my brother moved there, he is a joiner".
+REQUEST, PLANNED, OTHERS = "request", "planned", "others"
 WEIGHTS = "worth.tsv"  # a feature a line, its weights in tenths
 BIAS, TENTHS = "", 10
+SURE_KIND = 0.5  # probability among the kinds from which a statement is of one; other preferences are seldom facts
 KINDS = (
     *("nothing", "identity", "preference", "constraint", "instruction", "decision", "todo", "definition"),
     *("terminology", "fact"),
@@ -46,11 +49,9 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """The most probable kind of a statement if it is worth keeping, how probable that kind is then, and how probable it
-    is that the statement is worth keeping."""
+    """The most probable kind of a statement, "fact" if none is, and how probably it is worth keeping."""
 
     kind: str
-    kind_probability: float
     probability: float
 
 
@@ -65,9 +66,11 @@ def list_runs(clauses: Sequence[Clause], start: int, taken: Collection[Span] = (
     runs: list[list[Statement]] = []
     for clause in clauses:
         first, last = start + clause.span[0], start + clause.span[1]
-        if any(reason != REQUEST for reason in clause.reasons) or any(one < last and first < end for one, end in taken):
+        follows = bool(runs) and runs[-1][-1].span[1] == first
+        is_open = {REQUEST, PLANNED, OTHERS if follows else REQUEST}.issuperset(clause.reasons)
+        if not is_open or any(one < last and first < end for one, end in taken):
             continue
-        if not runs or runs[-1][-1].span[1] != first:
+        if not follows:
             runs.append([])
         runs[-1].append(Statement((first, last), REQUEST in clause.reasons))
     return runs
@@ -85,7 +88,9 @@ def judge_statement(text: str, statement: Statement) -> Worth:
     scores = [sum(column) / TENTHS for column in zip(*rows, strict=True)]
     nothing, *kinds = (math.exp(score - max(scores)) for score in scores)
     best = max(kinds)
-    return Worth(KINDS[1 + kinds.index(best)], best / sum(kinds), sum(kinds) / (sum(kinds) + nothing))
+    kind = KINDS[1 + kinds.index(best)]
+    is_sure = kind == "preference" or best >= SURE_KIND * sum(kinds)
+    return Worth(kind if is_sure else "fact", sum(kinds) / (sum(kinds) + nothing))
 
 
 def list_features(text: str, statement: Statement) -> list[str]:

@@ -263,8 +263,14 @@ def test_a_line_keeps_a_known_value_or_the_statement_that_it_comes_from(text: st
     assert not kept or "age" not in [fact.key for fact in found.facts]
 
 
+def test_a_value_of_another_person_names_them_in_its_key() -> None:
+    [fact] = read_lines("My daughter is allergic to nuts.", "constraint, allergy, nuts").facts
+
+    assert (fact.category, fact.key, fact.value) == ("fact", "daughter_allergy", "nuts")
+
+
 def test_a_model_confirms_statements_that_are_not_kept_without_it() -> None:
-    text = "Two rings on this finger: one from Amir in 2014, one from my gran"
+    text = "Our hallway is full of prams"
 
     assert extract(text, "user", rulebooks()).facts == []
     assert [fact.value for fact in read_lines(text, f"identity, user, {text}").facts] == [text]

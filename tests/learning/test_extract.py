@@ -178,3 +178,48 @@ def test_no_text_takes_long(text: str) -> None:
     started = time.process_time()
     read(text)
     assert time.process_time() - started < 2
+
+
+def learned(text: str) -> list[tuple[str, str]]:
+    return [(fact.key, fact.value) for fact in extract(text, "user", rulebooks()).facts]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I'm vegetarian and lactose intolerant", [("diet", "vegetarian"), ("allergy", "lactose intolerant")]),
+        ("Hi, I'm a nurse, 29 and vegan", [("job", "nurse"), ("age", "29"), ("diet", "vegan")]),
+        ("I'm vegan and love cars", [("diet", "vegan")]),
+        ("I'm a nurse and my wife is vegan", [("job", "nurse")]),
+    ],
+)
+def test_predicates_of_one_subject_are_facts_of_their_own(text: str, expected: list[tuple[str, str]]) -> None:
+    assert learned(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("My favourite colour is green. Actually no, make that teal.", ("favourite_colour", "teal")),
+        ("I live in Porto, no wait, Lisbon.", ("location", "Lisbon")),
+        ("我叫李明，不对，是黎明", ("name", "黎明")),
+        ("We decided on green. No, make that teal.", ("decision", "We decided on green. No, make that teal")),
+        ("My name is Al. Sorry, I have to go.", ("name", "Al")),
+    ],
+)
+def test_a_correction_in_the_same_message_is_applied(text: str, expected: tuple[str, str]) -> None:
+    assert learned(text) == [expected]
+
+
+@pytest.mark.parametrize("text", ["明年春天我们搬到成都", "I'll be based in Oslo next year"])
+def test_a_plan_is_no_present_value(text: str) -> None:
+    assert "location" not in dict(learned(text))
+
+
+def test_what_follows_about_the_same_person_is_kept_with_its_subject() -> None:
+    text = "My brother Callum moved to Auckland, he's a joiner there"
+    assert learned(text) == [("family", text)]
+
+
+def test_a_value_that_points_at_something_is_refused() -> None:
+    assert "todo" not in dict(learned("Can you remind me that it's moved to Friday?"))
