@@ -1,9 +1,5 @@
-"""The middleware that every request passes before a route is chosen: a request id, limits on the size of the body, on
-time and on the number of requests at once, and an error response whatever happens. It is plain ASGI, which costs
-microseconds.
-
-Observers are called when a request is finished: metrics, and the log of operations (`log_operation`).
-"""
+"""The middleware that every request passes before a route is chosen: a request id, limits, and an error response
+whatever happens. Observers are called when a request is finished: metrics, and the log of operations."""
 
 from __future__ import annotations
 

@@ -1,12 +1,5 @@
-"""OpenTelemetry traces, and Prometheus metrics served at /metrics.
-
-There is a span per request and one per engine call. OpenTelemetry is imported only if an OTEL_* variable asks for
-traces; then the `otel` extra is needed, or an application that has set up its own tracer provider. Spans carry the
-route, the status and the request id; never text or a user.
-
-With several server processes the counts of the metrics are kept in a shared folder, so that every process reports the
-total. Background work is read from the database on each scrape.
-"""
+"""OpenTelemetry traces, imported only if an OTEL_* variable asks for them, and Prometheus metrics served at /metrics.
+Neither contains text or a user."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-"""The page that asks a database: each answer with its SQL, its rows, a chart and the assumptions that were made; and
-what users do with an answer: run it again, rate it, correct it, propose it as an example.
-
-A page shows a session from the log and runs no query. The log keeps only the first rows of a long result; a button runs
-the query again. The values that templates need are in ask_view.py.
-"""
+"""The page that asks a database, and what users do with an answer: run it again, rate it, correct it, propose it as an
+example. A page shows a session from the log and runs no query."""
 
 from __future__ import annotations
 

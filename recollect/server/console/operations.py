@@ -1,10 +1,5 @@
-"""The pages for operators. Health: whether each component works, background tasks that wait or fail, and the numbers of
-the report. Settings: each setting's value in this process, where it comes from, what it means and what it may be.
-
-The permissions are those of `recollect report` and `recollect work status`: counts for everyone who may see the report,
-errors and the retry for admins of all projects, user names for admins. Settings are for admins of all projects; nothing
-is changed there, secrets are shown only as "set", and credentials in addresses are masked.
-"""
+"""The pages for operators: health with the report, and settings. Counts are for everyone who may see the report, user
+names for admins, errors and settings for admins of all projects. Secrets are shown only as "set"."""
 
 from __future__ import annotations
 

@@ -1,10 +1,5 @@
 """/answerQuestion and its relatives, with the fields that callers of that interface know: a question to a database,
-answered with SQL, rows and text. With `user_id`, memory takes part. The analyst (recollect/apps/ask) is
-`app.state.analyst`.
-
-Every field of that interface is accepted; a field that this server does not vary per request must match what is
-configured. Unknown fields are ignored, and the response names them.
-"""
+answered with SQL, rows and text. A field that this server does not vary per request must match what is configured."""
 
 from __future__ import annotations
 

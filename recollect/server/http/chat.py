@@ -1,11 +1,6 @@
-"""Chat as routes: a message and its answer, whole or as server-sent events; sessions with what was recalled for each
-reply. The assistant (recollect/apps/chat) is `app.state.assistant`.
-
-OpenAI's chat completions API too, so that its clients get memory by changing the base URL: `POST /v1/chat/completions`
-and `GET /v1/models`. The proxy (recollect/apps/chat/proxy.py), which forwards requests to the language model's server,
-is `app.state.proxy`. The user may be named by `X-User-Id`, and by headers and fields that OpenAI's clients can set. The
-body is described in OpenAPI but not validated. Our own errors have the form of OpenAI's.
-"""
+"""Chat as routes, whole or as server-sent events; and OpenAI's chat completions API, so that its clients get memory by
+changing the base URL. The body of a completion is described in OpenAPI but not validated, and its errors have the form
+of OpenAI's."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""The data sources of a project: add, list, show, refresh, change the semantic model or the access rules, delete. An
-address is always shown without its password.
-
-Approved questions of a data source, with their SQL and parameters: callers that may teach the project may propose one;
-it is used only after a caller that may change the project has approved it."""
+"""The data sources of a project, and their approved questions. An address is always shown without its password. A
+proposed question is used only after a caller that may change the project has approved it."""
 
 from __future__ import annotations
 

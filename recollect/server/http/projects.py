@@ -1,5 +1,5 @@
-"""The memory API of text-to-SQL front ends, under /api/projects/{project}: a user's memories, the project's knowledge
-and its glossary. The verbs are the same, the names of the fields are those that these front ends know."""
+"""The memory API of text-to-SQL front ends: a user's memories, the project's knowledge and its glossary, with the names
+of the fields that these front ends know."""
 
 from __future__ import annotations
 

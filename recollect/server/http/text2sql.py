@@ -1,5 +1,4 @@
-"""Text to SQL for one data source: a question, the answer to a clarification, a correction, feedback, history. What the
-header `X-Session-Context` says holds for all questions of a session."""
+"""Text to SQL for one data source: a question, the answer to a clarification, a correction, feedback, history."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-"""Upload and ask as routes: add, list, show and delete documents; ask them; list past questions. Fields are named as
-callers of /api/v1/upload-ask know them. The librarian (recollect/apps/documents) is `app.state.librarian`.
-
-An uploaded form is read only after its caller is identified; the file goes to disk as it arrives, never whole into
-memory.
-"""
+"""Upload and ask as routes: documents, questions to them, and past questions, with the fields that callers of
+/api/v1/upload-ask know. An uploaded form is read only after its caller is identified, and its file goes to disk."""
 
 from __future__ import annotations
 

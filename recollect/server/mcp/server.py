@@ -1,8 +1,5 @@
-"""The MCP server: tools, resources and the prompt behind the protocol's SDK. `serve_stdio` runs it for one client over
-pipes, mount.py over HTTP; both say how to find the peer of a request.
-
-Over stdio only the protocol is written to stdout; everything else goes to stderr.
-"""
+"""The MCP server: tools, resources and the prompt behind the protocol's SDK. Over stdio only the protocol is written to
+stdout."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
-"""The tools. Each is a function of the peer and its arguments: it calls one verb of the engine (or asks a database or
-documents) in the peer's scope, and returns a value of the library or one of results.py. The schemas that clients
-see are made from the type hints and arguments.toml, the description from the docstring. `TOOLS` has the tools in the
-order clients see.
-
-Only types are checked here: the library checks values, so that every interface gives the same errors.
-"""
+"""The tools, in the order clients see. Each is a function of the peer and its arguments that calls one verb in the
+peer's scope. Schemas are made from type hints and arguments.toml, descriptions from docstrings; the library checks the
+values."""
 
 from __future__ import annotations
 
