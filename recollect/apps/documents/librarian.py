@@ -258,20 +258,21 @@ async def load_entries(engine: Engine, scope: Scope, turns: Sequence[Turn], *, p
 async def restore_answer(reply: Turn, reader: Reader | None, *, memories: bool = False) -> Answered:
     data = reply.data or {}
     known = [await reader.recollection(each) for each in data["memories"]] if reader and memories else []
-    sources = []
-    for each in data["sources"]:
-        document = UUID(each["document"])
-        preview = await reader.preview(document, each["begins"], each["shown"]) if reader else ""
-        sources.append(Source(document=document, preview=preview, **{name: each[name] for name in SOURCE_FIELDS}))
     return Answered(
         session=reply.session or "",
         answer=reply.text,
-        sources=tuple(sources),
-        memories=tuple(each for each in known if each is not None),
+        sources=tuple([await restore_source(each, reader) for each in data["sources"]]),
+        memories=tuple(filter(None, known)),
         used_history_tokens=data["history_tokens"],
         **{name: data[name] for name in ("latency_ms", "model", "refused", "standalone", "error_stage")},
         ref=reply.ref,
     )
+
+
+async def restore_source(kept: Mapping[str, Any], reader: Reader | None) -> Source:
+    document = UUID(kept["document"])
+    preview = await reader.preview(document, kept["begins"], kept["shown"]) if reader else ""
+    return Source(document=document, preview=preview, **{name: kept[name] for name in SOURCE_FIELDS})
 
 
 @dataclass(slots=True)

@@ -113,9 +113,8 @@ async def learn_answer(engine: Engine, scope: Scope, answer: Answered, *, newest
     if answer.refused or answer.error_stage or not cited:
         return False
     key, value = " ".join(answer.standalone.split())[:MAX_NAME].strip(), answer.answer[:VALUE_CHARS]
-    for old in await engine.memories(scope, kinds=("question",), key=key, status=("active",)):
-        if (old.data or {}).get("source") != NO_DATABASE:
-            continue
+    earlier = await engine.memories(scope, kinds=("question",), key=key, status=("active",))
+    for old in filter(cited_documents, earlier):  # others are of questions to databases
         if old.value == value.strip() or not newest:
             return False
         await engine.close(scope, old.id, owner="user")

@@ -29,7 +29,6 @@ async def render_glossary(
     kind: Literal[TermKind, ""] = "",
     word: str = "",
     shown: int = PAGE_TERMS,
-    example: str = "",
     *,
     typed: Mapping[str, str] = EMPTY_FORM,
     problem: str = "",
@@ -54,7 +53,6 @@ async def render_glossary(
         "pending": pending,
         "typed": typed,
         "problem": problem,
-        "is_example": bool(example),
     }
     return render_page(visit, "glossary.html", values, 400 if problem else 200)
 

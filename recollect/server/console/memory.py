@@ -42,11 +42,6 @@ MAX_SESSIONS = 50
 BUDGET = 2000
 SHOWN_HITS = 10
 NOT_ALWAYS_ON = ALWAYS_ON - 0.1  # importance of a memory that is used only where it is relevant
-EXAMPLES: Mapping[int, Mapping[str, str]] = {
-    1: {"kind": "identity", "key": "location", "value": "Porto"},
-    2: {"kind": "definition", "key": "active customer", "value": "logged in within the last 30 days"},
-    3: {"kind": "instruction", "key": "answers", "value": "Use a table where there are more than three numbers."},
-}
 EMPTY_FORM = {"kind": "note", "key": "", "value": "", "owner": "user", "always": "on"}
 
 
@@ -86,7 +81,6 @@ async def show_memories(
     status: Shown = "",
     as_of: date | None = None,
     after: str = "",
-    example: int = 0,
     *,
     typed: Mapping[str, str] = EMPTY_FORM,
     problem: str = "",
@@ -106,9 +100,8 @@ async def show_memories(
         "is_paged": bool(after),
         "counts": counts,  # with all filters but the kind
         "max_counted": MAX_COUNTED,
-        "typed": {**typed, **EXAMPLES.get(example, {})},
+        "typed": typed,
         "problem": problem,
-        "examples": EXAMPLES,
     }
     return render_page(visit, "memory.html", values, 400 if problem else 200)
 
