@@ -13,7 +13,7 @@ from recollect import Memory, Scope
 from recollect.apps.chat.message import Answer, Ask
 from recollect.cli import output
 from recollect.cli.options import SESSION_SCOPE, Command, confirm, print_with
-from recollect.cli.tables import make_explanation_tree, show_list, show_receipt
+from recollect.cli.tables import show_explanation, show_list, show_receipt
 from recollect.values.query import Reach
 from recollect.values.serialization import to_json
 
@@ -85,7 +85,7 @@ async def explain_reply(chat: Chat, rest: str) -> None:
     if request is None:
         output.print_text("Nothing was recalled for the last reply." if chat.last else "There is no reply yet.")
         return
-    output.stdout_console().print(make_explanation_tree(await chat.engine.explain(chat.scope, request)))
+    show_explanation(output.stdout_console(), await chat.engine.explain(chat.scope, request))
 
 
 async def list_facts(chat: Chat, rest: str) -> None:

@@ -231,10 +231,7 @@ def context(
     return command.engine.context(command.scope, query)
 
 
-@print_with(
-    lambda console, explanation: console.print(tables.make_explanation_tree(explanation)),
-    options=(*SCOPE, SESSION_SCOPE[0]),
-)
+@print_with(tables.show_explanation, options=(*SCOPE, SESSION_SCOPE[0]))
 def explain(command: Command, request_id: str) -> Explanation:
     """Explain what a past recall or context found."""
     return command.engine.explain(command.scope, request_id)

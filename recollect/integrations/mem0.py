@@ -9,21 +9,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, suppress
 from typing import Any, Self
 
-from recollect.bootstrap import connect
-from recollect.engine import Engine
-from recollect.errors import InvalidInput, NotFound
+from recollect import Engine, InvalidInput, Lesson, NotFound, Query, Scope, SyncEngine, Turn, connect
+from recollect import Memory as MemoryValue
 from recollect.integrations import engine_loop, mem0_facts
 from recollect.integrations.mem0_facts import Fact, MemoryVersions, Owner
 from recollect.recall.lexemes import lexemes
 from recollect.recall.memory_ranking import LEAST
 from recollect.recall.question import read_question
 from recollect.recall.word_lists import REQUEST_WORDS
-from recollect.sync import SyncEngine, wait_for
-from recollect.values.conversation import Turn
-from recollect.values.lesson import Lesson
-from recollect.values.memory import Memory as MemoryValue
-from recollect.values.query import Query
-from recollect.values.scope import MemoryId, Scope
+from recollect.sync import wait_for
+from recollect.values.scope import MemoryId
 
 Results = dict[str, list[Fact]]
 log = logging.getLogger("recollect")

@@ -87,7 +87,8 @@ class Librarian:
         turns = await self._engine.history(place, limit=1, before=int(index) + 1)
         if not turns or turns[0].ref != ref or not is_document_answer(turns[0]):
             raise NotFound("this answer was erased")
-        return await restore_answer(turns[0], Reader(self._engine, place), memories=True)
+        reader = Reader(self._engine, place, await load_titles(self._engine, place, turns))
+        return await restore_answer(turns[0], reader, memories=True)
 
     async def log(self, scope: Scope, *, limit: int = 50, before: int | None = None) -> list[Entry]:
         """Return the questions of the scope's session with their answers, oldest first."""
@@ -246,33 +247,30 @@ def is_document_answer(turn: Turn) -> bool:
 async def load_entries(engine: Engine, scope: Scope, turns: Sequence[Turn], *, previews: bool = True) -> list[Entry]:
     """Return the questions about documents among some turns of a session. With `previews`, the texts are read again."""
     asked = {turn.ref: turn for turn in turns if turn.role == "user"}
-    reader = Reader(engine, scope) if previews else None
-    found = []
-    for reply in turns:
-        question = asked.get((reply.data or {}).get("answers", "")) if is_document_answer(reply) else None
-        if question is not None:
-            found.append(Entry(question, reply, await restore_answer(reply, reader)))
-    return found
+    replies = [turn for turn in turns if is_document_answer(turn) and (turn.data or {})["answers"] in asked]
+    reader = Reader(engine, scope, await load_titles(engine, scope, replies), previews)
+    return [Entry(asked[(each.data or {})["answers"]], each, await restore_answer(each, reader)) for each in replies]
 
 
-async def restore_answer(reply: Turn, reader: Reader | None, *, memories: bool = False) -> Answered:
+async def load_titles(engine: Engine, scope: Scope, replies: Sequence[Turn]) -> dict[str, str]:
+    """Return the titles, by their ids, of the documents that answers found passages in, as far as they still exist."""
+    ids = sorted({each["document"] for reply in replies for each in (reply.data or {})["sources"]})[:MAX_DOCUMENTS]
+    found = await engine.documents.find(scope, ids=ids, limit=len(ids)) if ids else []
+    return {str(each.id): each.title for each in found}
+
+
+async def restore_answer(reply: Turn, reader: Reader, *, memories: bool = False) -> Answered:
     data = reply.data or {}
-    known = [await reader.recollection(each) for each in data["memories"]] if reader and memories else []
+    known = [await reader.recollection(each) for each in data["memories"]] if memories else []
     return Answered(
         session=reply.session or "",
         answer=reply.text,
-        sources=tuple([await restore_source(each, reader) for each in data["sources"]]),
+        sources=tuple([await reader.source(each) for each in data["sources"]]),
         memories=tuple(filter(None, known)),
         used_history_tokens=data["history_tokens"],
         **{name: data[name] for name in ("latency_ms", "model", "refused", "standalone", "error_stage")},
         ref=reply.ref,
     )
-
-
-async def restore_source(kept: Mapping[str, Any], reader: Reader | None) -> Source:
-    document = UUID(kept["document"])
-    preview = await reader.preview(document, kept["begins"], kept["shown"]) if reader else ""
-    return Source(document=document, preview=preview, **{name: kept[name] for name in SOURCE_FIELDS})
 
 
 @dataclass(slots=True)
@@ -281,8 +279,16 @@ class Reader:
 
     engine: Engine
     scope: Scope
+    titles: Mapping[str, str]
+    has_previews: bool = True
     _previews: dict[tuple[UUID, int], str] = field(default_factory=dict)
     _memories: dict[str, str] | None = None
+
+    async def source(self, kept: Mapping[str, Any]) -> Source:
+        document, title = UUID(kept["document"]), self.titles.get(kept["document"], "")
+        preview = await self.preview(document, kept["begins"], kept["shown"]) if self.has_previews and title else ""
+        known = {name: kept[name] for name in SOURCE_FIELDS}
+        return Source(document=document, preview=preview, title=title, **known)
 
     async def preview(self, document: UUID, begins: int, length: int) -> str:
         if (document, begins) not in self._previews:

@@ -7,18 +7,17 @@ instead, each a link; a passage that the answer was not given stays as it was wr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from recollect import Document, InvalidInput, NotFound, RecollectError, Scope, Upload
 from recollect.apps.documents.librarian import Entry, load_entries
-from recollect.apps.documents.question import MAX_DOCUMENTS, TOP_K, TOP_MEMORIES, Answered, Question, Source
+from recollect.apps.documents.question import TOP_K, TOP_MEMORIES, Answered, Question, Source
 from recollect.learning.document_turns import CITATION, HOST, IN_BRACKETS
 from recollect.server.access.caller import read_chunks
 from recollect.server.access.responses import STATUS
@@ -46,11 +45,10 @@ UPLOAD_PATH = "/console/documents/add"  # its body may be as large as a document
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A passage that an answer cites, with its number in the text. Without a document, that was deleted."""
+    """A passage that an answer cites, with its number in the text."""
 
     number: int
     source: Source
-    document: Document | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +70,8 @@ class Exchange:
         return int(index) if index else None
 
 
-def build_exchange(
-    question: str,
-    at: datetime | None,
-    answered: Answered,
-    documents: Mapping[UUID, Document],
-    memories: Sequence[str],
-) -> Exchange:
-    citations = number_citations(answered, documents)
+def build_exchange(question: str, at: datetime | None, answered: Answered, memories: Sequence[str]) -> Exchange:
+    citations = number_citations(answered)
     text, pieces, position = answered.answer, list[tuple[str, Sequence[Citation | str]]](), 0
     for match in REFERENCE.finditer(text):
         names = map(make_passage_name, CITATION.finditer(match[0]))
@@ -91,15 +83,12 @@ def build_exchange(
     return Exchange(question, at, answered, tuple(citations.values()), pieces, memories)
 
 
-def number_citations(answered: Answered, documents: Mapping[UUID, Document]) -> dict[str, Citation]:
+def number_citations(answered: Answered) -> dict[str, Citation]:
     """Return the cited passages by their name in the answer, numbered in the order of its text."""
     sources = {f"Doc {each.document}/Chunk {each.chunk}": each for each in answered.sources if each.cited}
     in_text = [make_passage_name(match) for match in CITATION.finditer(answered.answer)]
     order = dict.fromkeys((*(name for name in in_text if name in sources), *sources))
-    return {
-        name: Citation(number, sources[name], documents.get(sources[name].document))
-        for number, name in enumerate(order, 1)
-    }
+    return {name: Citation(number, sources[name]) for number, name in enumerate(order, 1)}
 
 
 def make_passage_name(match: re.Match[str]) -> str:
@@ -129,13 +118,12 @@ async def show_documents(
         turns = await visit.engine.history(scope, limit=PAGE_TURNS, before=before or None)
         with report_unreadable():
             logged = await load_entries(visit.engine, scope, turns, previews=False)
-    documents = await load_cited_documents(visit, [entry.answered for entry in logged])
     return listed | {
         "session": session,
         "sessions": sessions,
         "exchanges": [
             build_exchange(
-                *(entry.question.text, entry.at, entry.answered, documents),
+                *(entry.question.text, entry.at, entry.answered),
                 [str(each["id"]) for each in (entry.reply.data or {}).get("memories") or ()],
             )
             for entry in logged
@@ -156,13 +144,6 @@ def report_unreadable() -> Iterator[None]:
         yield
     except (KeyError, TypeError, ValueError, AttributeError):
         raise NotFound("This answer cannot be shown: another application wrote it in an unknown format.") from None
-
-
-async def load_cited_documents(visit: Visit, answers: Sequence[Answered]) -> dict[UUID, Document]:
-    """Return the documents that the answers found passages in, as far as they still exist."""
-    ids = sorted({str(source.document) for answered in answers for source in answered.sources})[:MAX_DOCUMENTS]
-    found = await visit.engine.documents.find(visit.scope("documents"), ids=ids, limit=len(ids)) if ids else []
-    return {each.id: each for each in found}
 
 
 # Asking ---------------------------------------------------------------------------------------------------------------
@@ -196,8 +177,7 @@ async def ask(
             memory="" if memory else "off",
             top="" if top == TOP_K else str(top),
         )
-    documents = await load_cited_documents(visit, [answered])
-    exchange = build_exchange(asked.query, None, answered, documents, [each.id for each in answered.memories])
+    exchange = build_exchange(asked.query, None, answered, [each.id for each in answered.memories])
     return render_html("documents_exchanges.html", visit=visit, exchanges=[exchange])
 
 
@@ -206,7 +186,7 @@ async def show_sources(visit: Visit, session: str = "", turn: int = 0) -> Values
     """Show the passages and memories found for an answer, and which of them it used."""
     with report_unreadable():
         answered = await visit.librarian.again(visit.scope("history", session), f"{session}#{turn}")
-    return {"answered": answered, "turn": turn, "documents": await load_cited_documents(visit, [answered])}
+    return {"answered": answered, "turn": turn}
 
 
 # One document ---------------------------------------------------------------------------------------------------------

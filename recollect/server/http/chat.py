@@ -27,7 +27,7 @@ from recollect.server.access import caller as callers
 from recollect.server.access.caller import Call, Caller, CurrentCaller
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored
 from recollect.server.access.responses import ENCODER, Json, handle_error, json_object, list_of, start_stream
-from recollect.server.http.bodies import OpenBody, Project
+from recollect.server.http.bodies import OpenBody
 from recollect.server.http.routing import ERRORS, PROJECT, Routes, error_example, name_parameter
 from recollect.server.http.verbs import find_next_before
 from recollect.values.identity import ACTS_FOR_OTHERS, check_permission, choose_project
@@ -79,18 +79,18 @@ ChatSessions = json_object("ChatSessions", sessions=list_of(SessionSummary))
 
 
 class ChatBody(OpenBody):
-    message: str = Field(examples=["What's my name?"])
-    user_id: str | None = Field(default=None, description="Who speaks; by default the caller.", examples=["alex"])
-    session_id: str | None = Field(default=None, description="The conversation; without it a new one begins.")
-    project: Project = None
-    scope: Reach = Field(default="auto", description="Where memory searches: auto widens the search if needed.")
-    stream: bool = Field(default=False, description="Answer as server-sent events.")
+    message: str
+    user_id: str | None = None
+    session_id: str | None = None
+    project: str | None = None
+    scope: Reach = "auto"
+    stream: bool = False
 
 
 class NameBody(OpenBody):
-    name: str = Field(examples=["Launch in Lisbon"])
+    name: str
     user_id: str | None = None
-    project: Project = None
+    project: str | None = None
 
 
 @routes.add("POST /", "record", model=ChatAnswer, responses=STREAM)
