@@ -28,9 +28,6 @@ from recollect.server.http.routing import OPENAPI, PROJECT, Routes
 routes = Routes("", "ask", PROJECT)
 Mode = Literal["default", "data", "metadata"]
 PROVIDER = "openai"  # the protocol of the model server and of the embedder
-TEXT: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The answer as a stream.", "content": {"text/plain": {"schema": {"type": "string"}}}}
-}
 DISCLAIMER = "\n\nThis answer was written by a language model; the query beside it says what was counted."
 EXECUTED = json_object("ExecutedVql", vql=str, execution_result=answer_fields.ExecutionResult)
 VIEW = json_object("MetadataView", view=str, columns=list[str])
@@ -268,7 +265,9 @@ def add_question_routes(path: str, name: str, mode: str | None, description: str
         return await ask(call, body, context)
 
     shown: dict[str, Any] = {"find_scope": authorize_question} | (
-        {"response_class": Response, "responses": TEXT} if is_stream else {"model": answer_fields.AnswerQuestionAnswer}
+        {"response_class": Response, "responses": {200: OPENAPI["responses"]["text_stream"]}}
+        if is_stream
+        else {"model": answer_fields.AnswerQuestionAnswer}
     )
     routes.add(f"POST {path}", "ask", name=name, description=description, **shown)(ask)
     if mode != "generate":
