@@ -144,13 +144,8 @@ class Metrics:
         self._requests = Histogram(
             "recollect_http_seconds", "Time of a request", ["route", "method", "status"], registry=one, buckets=SECONDS
         )
-        self._stages = Histogram(
-            "recollect_stage_seconds",
-            "Time of an engine call within a request",
-            ["stage"],
-            registry=one,
-            buckets=SECONDS,
-        )
+        stages = "Time of an engine call within a request"
+        self._stages = Histogram("recollect_stage_seconds", stages, ["stage"], registry=one, buckets=SECONDS)
         self._cache = Gauge(
             "recollect_cache", "Cache lookups by result", ["result"], registry=one, multiprocess_mode="sum"
         )
