@@ -1,10 +1,5 @@
-"""Sources of settings: the environment, a .env file and a TOML file. Read by settings.py, which knows the meaning of
-each.
-
-Every value keeps its place, so that an error can name it. A .env file is often shared with other programs: foreign
-lines are skipped, a line of ours that cannot be parsed is an error. python-dotenv has no line numbers and skips what it
-cannot parse, so this parser is our own.
-"""
+"""Sources of settings: the environment, a .env file and a TOML file. Every value keeps its place, so that an error can
+name it: python-dotenv has no line numbers, and skips what it cannot parse, so the parser of .env is our own."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The report as one self-contained HTML page (`recollect report --html`): no script, font or link, light and dark.
-
-It contains counts and our own names, never text of a user. Figures over days are charts (apps/ask/charts.py), counts
-by name are tables with bars. Every bar has its number beside it.
-"""
+"""The report as one self-contained HTML page (`recollect report --html`): no script, font or link, light and dark."""
 
 from __future__ import annotations
 

@@ -1,12 +1,5 @@
-"""`recollect ask`: ask a database on the terminal and see the SQL, the rows and the assumptions; a chart and all rows
-can be written into files. Without a question it reads one line at a time: questions, follow-ups, and commands:
-
-    /sql          print the last SQL             /correct SQL      correct it; what is learned is printed
-    /good  /bad   rate the last answer           /mean WORD = ...  define a word
-    /source NAME  ask another database           /exit
-
-`recollect sources`: add, list, show, refresh, describe and remove the databases of a project.
-"""
+"""`recollect ask`: ask a database on the terminal; without a question, a conversation with the commands in
+`ASK_COMMANDS`. `recollect sources`: the databases of a project."""
 
 from __future__ import annotations
 

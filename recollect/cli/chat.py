@@ -1,17 +1,11 @@
-"""`recollect chat`: talk to an assistant with memory, on a terminal or through a pipe, one message a line.
-
-/why              explain the last reply             /session          list the sessions; the current one is marked
-/facts            list what is known about you       /session NAME     continue or start that session
-/forget 2         forget the second of /facts        /session new      start a new session
-/forget           forget this session                /exit             leave
-"""
+"""`recollect chat`: talk to an assistant with memory, on a terminal or through a pipe, one message a line."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -19,7 +13,7 @@ from recollect import Memory, Scope
 from recollect.apps.chat.message import Answer, Ask
 from recollect.cli import output
 from recollect.cli.options import SESSION_SCOPE, Command, confirm, print_with
-from recollect.cli.tables import make_explanation_tree, show_list, show_receipt
+from recollect.cli.tables import show_explanation, show_list, show_receipt
 from recollect.values.query import Reach
 from recollect.values.serialization import to_json
 
@@ -44,14 +38,14 @@ class Chat:
 
 
 @print_with(None, options=SESSION_SCOPE)
-async def chat(command: Command, message: str | None = None, scope: str = "auto", yes: bool = False) -> None:
+async def chat(command: Command, message: str | None = None, scope: Reach = "auto", yes: bool = False) -> None:
     """Talk to an assistant with memory. Without a language model it answers from memory alone. Commands: /why, /facts,
     /forget, /session, /exit."""
     from recollect.bootstrap import open_assistant
 
     as_json = command.as_json
     async with output.open_application(open_assistant) as (engine, assistant):
-        current = Chat(engine, assistant, command.scope, cast("Reach", scope), yes)
+        current = Chat(engine, assistant, command.scope, scope, yes)
         send = partial(send_message, current, as_json)
         if message is None:
             handlers = {"why": explain_reply, "facts": list_facts, "forget": forget, "session": choose_session}
@@ -91,7 +85,7 @@ async def explain_reply(chat: Chat, rest: str) -> None:
     if request is None:
         output.print_text("Nothing was recalled for the last reply." if chat.last else "There is no reply yet.")
         return
-    output.stdout_console().print(make_explanation_tree(await chat.engine.explain(chat.scope, request)))
+    show_explanation(output.stdout_console(), await chat.engine.explain(chat.scope, request))
 
 
 async def list_facts(chat: Chat, rest: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -15,16 +15,18 @@ from rich.console import Console
 from recollect.cli.options import PROJECT, Command, echo, make_scope, print_with
 from recollect.cli.output import make_progress, make_text
 from recollect.cli.tables import format_day, make_fact_table, show_list
-from recollect.settings import read_settings
 from recollect.values.identity import ApiKey, Grant, NewKey, Role
 
 if TYPE_CHECKING:
     from recollect.admin import DatabaseStatus, Embedded, Manifest, Migrated
 
 app = typer.Typer(help="Show, migrate, check, back up, restore and distribute the database.")
+BACKED_UP = "Backed up {rows:,} rows, schema version {schema_version}, to {file}"
+RESTORED = "Restored {rows:,} rows from {file} (made {made_at} with schema version {schema_version})."
+VERIFY = "Verify with `recollect db check`."
 
 
-def show_database_status(console: Console, status: DatabaseStatus) -> None:
+def show_status(console: Console, status: DatabaseStatus) -> None:
     facts = {
         "embedded": status.embedded and describe_embedded(status.embedded),
         "home": status.embedded and status.embedded.home,
@@ -52,33 +54,49 @@ def describe_embedded(embedded: Embedded) -> str:
     return "never started" if embedded.is_new else "stopped; it starts on demand"
 
 
+@app.command()
+@print_with(show_status, options=())
+async def status(command: Command) -> DatabaseStatus:
+    """Show the server and the schema version. Does not start a stopped embedded server."""
+    from recollect.admin import database_status
+
+    return await database_status(command.settings)
+
+
 def describe_migration(result: Migrated) -> str:
     lines = [f"applied {name}" for name in result.applied] + [f"repaired {name}" for name in result.mended]
     return "\n".join(lines) or "Nothing to do: the schema is up to date."
 
 
-def show_checks(console: Console, result: dict[str, Any]) -> None:
-    marks = {True: make_text("ok", "green"), False: make_text("NOT OK", "bold red")}
-    show_list(("", lambda item: marks[item.ok]), ("check", "name"), (" ", "detail"))(console, result["checks"])
+@app.command()
+@print_with(echo(describe_migration), options=(), spinner="migrating")
+async def migrate(command: Command) -> Migrated:
+    """Apply migrations and repair lost roles, grants and policies. Opening the memory applies migrations too, if the
+    login is allowed to."""
+    from recollect import admin
+
+    return await admin.migrate(command.settings)
 
 
-def summarize_backup(file: Path, manifest: Manifest) -> dict[str, Any]:
-    """Return a backup's version, time and row counts."""
-    tables = {table.name: table.rows for table in manifest.tables}
-    counts = {"rows": manifest.rows, "tables": tables}
-    return {"file": str(file), "schema_version": manifest.schema_version, "made_at": manifest.made_at, **counts}
+show_checks = show_list(
+    ("", lambda check: make_text("ok", "green") if check.ok else make_text("NOT OK", "bold red")),
+    *(("check", "name"), (" ", "detail")),
+)
 
 
-BACKED_UP = "Backed up {rows:,} rows, schema version {schema_version}, to {file}"
-RESTORED = "Restored {rows:,} rows from {file} (made {made_at} with schema version {schema_version})."
-VERIFY = "Verify with `recollect db check`."
+@app.command()
+@print_with(
+    lambda console, result: show_checks(console, result["checks"]),
+    options=PROJECT,
+    spinner="checking",
+    is_failed=lambda result: not result["ok"],
+)
+async def check(command: Command, user: str | None = None) -> dict[str, Any]:
+    """Check version, extensions, schema, roles and row-level security. Exit code 1 if a check fails."""
+    from recollect import admin
 
-
-def describe_distribution(result: dict[str, Any]) -> str:
-    steps = result["steps"]
-    if steps and not result["dry_run"]:
-        return f"Done in {len(steps)} steps."
-    return "\n".join(f"{step.sql};" for step in steps) or "Nothing to do: all tables are distributed."
+    checks = await admin.check(command.settings, make_scope(user, None, command.project) if user else None)
+    return {"ok": all(each.ok for each in checks), "checks": checks}
 
 
 @contextmanager
@@ -89,34 +107,11 @@ def track_progress() -> Iterator[Callable[[str, int, int], None]]:
         yield lambda table, done, total: bars.update(bar, description=table, completed=done, total=total)
 
 
-@app.command()
-@print_with(show_database_status, options=())
-async def status(command: Command) -> DatabaseStatus:
-    """Show the server and the schema version. Does not start a stopped embedded server."""
-    from recollect.admin import database_status
-
-    return await database_status(read_settings())
-
-
-@app.command()
-@print_with(echo(describe_migration), options=(), spinner="migrating")
-async def migrate(command: Command) -> Migrated:
-    """Apply migrations and repair lost roles, grants and policies. Opening the memory applies migrations too, if the
-    login is allowed to."""
-    from recollect import admin
-
-    return await admin.migrate(read_settings())
-
-
-@app.command()
-@print_with(show_checks, options=PROJECT, spinner="checking", is_failed=lambda result: not result["ok"])
-async def check(command: Command, user: str | None = None) -> dict[str, Any]:
-    """Check version, extensions, schema, roles and row-level security. Exit code 1 if a check fails."""
-    from recollect import admin
-
-    scope = make_scope(user, None, command.project) if user else None
-    checks = await admin.check(read_settings(), scope)
-    return {"ok": all(item.ok for item in checks), "checks": checks}
+def summarize_backup(file: Path, manifest: Manifest) -> dict[str, Any]:
+    """Return a backup's version, time and row counts."""
+    tables = {table.name: table.rows for table in manifest.tables}
+    counts = {"rows": manifest.rows, "tables": tables}
+    return {"file": str(file), "schema_version": manifest.schema_version, "made_at": manifest.made_at, **counts}
 
 
 @app.command()
@@ -127,8 +122,7 @@ async def backup(command: Command, file: Path, force: bool = False) -> dict[str,
     from recollect import admin
 
     with track_progress() as progress:
-        manifest = await admin.backup(read_settings(), file, replace=force, progress=progress)
-    return summarize_backup(file, manifest)
+        return summarize_backup(file, await admin.backup(command.settings, file, replace=force, progress=progress))
 
 
 @app.command()
@@ -138,8 +132,14 @@ async def restore(command: Command, file: Path, force: bool = False) -> dict[str
     from recollect import admin
 
     with track_progress() as progress:
-        manifest = await admin.restore(read_settings(), file, force=force, progress=progress)
-    return summarize_backup(file, manifest)
+        return summarize_backup(file, await admin.restore(command.settings, file, force=force, progress=progress))
+
+
+def describe_distribution(result: dict[str, Any]) -> str:
+    steps = result["steps"]
+    if steps and not result["dry_run"]:
+        return f"Done in {len(steps)} steps."
+    return "\n".join(f"{step.sql};" for step in steps) or "Nothing to do: all tables are distributed."
 
 
 @app.command()
@@ -150,7 +150,7 @@ async def distribute(command: Command, shards: int = 128, dry_run: bool = False)
     from recollect import admin
 
     with track_progress() as progress:
-        steps = await admin.distribute(read_settings(), shards=shards, dry_run=dry_run, progress=progress)
+        steps = await admin.distribute(command.settings, shards=shards, dry_run=dry_run, progress=progress)
     return {"dry_run": dry_run, "steps": steps}
 
 
@@ -160,7 +160,7 @@ async def stop(command: Command) -> Embedded:
     """Stop an embedded server that RECOLLECT_KEEP_SERVER left running."""
     from recollect import admin
 
-    return await admin.stop(read_settings())
+    return await admin.stop(command.settings)
 
 
 # `recollect keys` ----------------------------------------------------------------------------------------------------
@@ -178,18 +178,11 @@ def describe_state(key: ApiKey) -> str:
     return key.problem(datetime.now(UTC)) or (f"until {format_day(key.expires_at)}" if key.expires_at else "good")
 
 
-show_keys = show_list(
-    *("id", ("key", "shown"), "name", "role", ("project", lambda key: key.project or "every"), "user"),
-    *(("created", lambda key: format_day(key.created_at)), ("last used", "last_used_at"), ("state", describe_state)),
-    empty="There are no keys; create one with `recollect keys create --role user --user NAME`.",
-)
-
-
 @keys.command()
 @print_with(show_new_key, options=())
 def create(
     command: Command,
-    role: str,
+    role: Role,
     project: str | None = None,
     every_project: bool = False,
     user: str | None = None,
@@ -199,18 +192,26 @@ def create(
     """Create a key. It is printed once and cannot be shown again."""
     if project and every_project:
         raise typer.BadParameter("use either --project or --every-project")
-    grant = Grant(
-        role=cast("Role", role),
-        name=name or user or role,
-        project=None if every_project else project or read_settings().project,
-        user=user,
-        expires_at=datetime.now(UTC) + timedelta(days=expires_days) if expires_days else None,
-    )
+    bound_to = None if every_project else project or command.settings.project
+    expires_at = datetime.now(UTC) + timedelta(days=expires_days) if expires_days else None
+    grant = Grant(role=role, name=name or user or role, project=bound_to, user=user, expires_at=expires_at)
     return command.engine.keys.create(grant, by=ACTOR)
 
 
 @keys.command("list")
-@print_with(show_keys, key="keys", options=())
+@print_with(
+    show_list(
+        *("id", ("key", "shown"), "name", "role", ("project", lambda key: key.project or "every"), "user"),
+        *(
+            ("created", lambda key: format_day(key.created_at)),
+            ("last used", "last_used_at"),
+            ("state", describe_state),
+        ),
+        empty="There are no keys; create one with `recollect keys create --role user --user NAME`.",
+    ),
+    key="keys",
+    options=(),
+)
 def list_keys(command: Command, project: str | None = None, every: bool = False) -> list[ApiKey]:
     """List the keys, without their secrets."""
     now = datetime.now(UTC)

@@ -1,11 +1,5 @@
-"""Commands on the log: `record`, `conversations`, `rename`, `history`, `episodes`, `mark`, `export` and `forget`; and
-`audit` and `rejections`.
-
-`record` takes one message from the command line, or many as JSON lines from a file or a pipe. A line has {"role",
-"text"} and optionally "speaker", "at", "data", "high_value", "session". The output of `recollect export` is accepted
-too: only its turns are recorded, and the rest is learned from them again. All lines are checked before the first is
-recorded; an error names the line number.
-"""
+"""Commands on the log. `record` takes one message, or many as JSON lines, also those that `export` writes: of these
+only the turns are recorded, and the rest is learned from them again."""
 
 from __future__ import annotations
 
@@ -19,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import count
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -29,7 +23,6 @@ from recollect import Audit, Conversation, Episode, InvalidInput, Recorded, Scop
 from recollect.cli.options import SESSION_SCOPE, Command, confirm, echo, print_with
 from recollect.cli.output import make_progress, make_text, open_engine, print_json, read_text
 from recollect.cli.tables import show_history, show_list, show_receipt
-from recollect.settings import read_settings
 from recollect.values.conversation import Role, check_turns
 from recollect.values.lesson import Owner
 from recollect.values.memory import check_current
@@ -58,7 +51,7 @@ def record(
     command: Command,
     text: str | None = None,
     file: Path | None = None,
-    role: str = "user",
+    role: Role = "user",
     speaker: str | None = None,
     at: datetime | None = None,
     key: str | None = None,
@@ -68,7 +61,7 @@ def record(
         raise typer.BadParameter("give either a text or --file")
     scope, source = command.scope, Path("-") if text == "-" else file
     if source is None:
-        sessions: Sessions = {scope.session: [Turn(cast("Role", role), text or "", speaker, at)]}
+        sessions: Sessions = {scope.session: [Turn(role, text or "", speaker, at)]}
     else:
         sessions = parse_sessions(read_text(source).split("\n"), scope.session)
     with open_engine(worker=not source) as engine:
@@ -214,17 +207,16 @@ def show_forgotten(console: Console, forgotten: dict[str, Any]) -> None:
         typer.echo(f"Purged: {purged.tables} tables vacuumed, {rows}")
 
 
-def convert_forgotten(forgotten: dict[str, Any]) -> dict[str, Any]:
-    purged = {"purged": to_json(forgotten["purged"])} if forgotten["purged"] else {}
-    return {**to_json(forgotten["receipt"]), **purged}
-
-
-@print_with(show_forgotten, convert=convert_forgotten, options=SESSION_SCOPE)
+@print_with(
+    show_forgotten,
+    convert=lambda done: to_json(done["receipt"]) | ({"purged": to_json(done["purged"])} if done["purged"] else {}),
+    options=SESSION_SCOPE,
+)
 def forget(command: Command, memory_id: str | None = None, purge: bool = False, yes: bool = False) -> dict[str, Any]:
     """Erase a session, one memory, or else the whole user, with everything derived from it."""
     from recollect import admin
 
-    scope, settings = command.scope, read_settings()
+    scope, settings = command.scope, command.settings
     if memory_id and scope.session:
         raise typer.BadParameter("use either --session or --memory")
     session = f"session {scope.session!r}" if scope.session else "everything"
@@ -255,17 +247,17 @@ def format_details(entry: Audit) -> Text:
     ),
     key="audit",
 )
-def audit(command: Command, owner: str = "user") -> list[Audit]:
+def audit(command: Command, owner: Owner = "user") -> list[Audit]:
     """Show the audit log: who changed or erased what, and when; never the content."""
-    return command.engine.audit(command.scope, owner=cast("Owner", owner))
+    return command.engine.audit(command.scope, owner=owner)
 
 
-SHOW_REASONS = show_list(
+show_rejections = show_list(
     ("not remembered because", itemgetter(0)), ("times", itemgetter(1)), empty="Nothing was rejected."
 )
 
 
-@print_with(lambda console, counted: SHOW_REASONS(console, [*counted["rejections"].items()]))
+@print_with(lambda console, counted: show_rejections(console, [*counted["rejections"].items()]))
 def rejections(command: Command) -> dict[str, Any]:
     """Count what was not remembered, by reason."""
     return {"rejections": command.engine.rejections(command.scope)}

@@ -1,9 +1,4 @@
-"""`recollect learn`, `correct` and `recollect memory`: list, teach, correct and erase memories; `recollect resolve` and
-`recollect ontology`: what words mean, and the project's tables, columns and values; `recollect recall`, `context` and
-`explain`: what is relevant to a question, and why.
-
-A memory is given by its id, as `recollect memory list` prints it, or as `memory:<id>`, as contexts cite it.
-"""
+"""Commands on memories, on what words mean, and on what is relevant to a question."""
 
 from __future__ import annotations
 
@@ -11,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 import typer
 
@@ -39,8 +34,8 @@ def learn(
     term: str | None = None,
     question: str | None = None,
     key: str | None = None,
-    kind: str | None = None,
-    owner: str | None = None,
+    kind: MemoryKind | None = None,
+    owner: Owner | None = None,
     pending: bool = False,
 ) -> Memory:
     """Teach something: a note, a value under a key, or what a word means."""
@@ -49,8 +44,8 @@ def learn(
     if term:
         lesson = Lesson.clarification(term, text, question)
     else:
-        lesson = Lesson(text, key or "note", cast("MemoryKind", kind or "note"), question=question)
-    lesson = replace(lesson, owner=cast("Owner | None", owner), pending=pending)
+        lesson = Lesson(text, key or "note", kind or "note", question=question)
+    lesson = replace(lesson, owner=owner, pending=pending)
     return command.engine.learn(command.scope, lesson)
 
 
@@ -65,11 +60,11 @@ def correct(command: Command, memory_id: str, value: str) -> Memory:
 @print_with(tables.show_memories, key="memories")
 def list_memories(
     command: Command,
-    kind: list[str] | None = None,
+    kind: list[MemoryKind] | None = None,
     key: str | None = None,
-    status: list[str] | None = None,
+    status: list[Status] | None = None,
     every: bool = False,
-    owner: str = "user",
+    owner: Owner = "user",
     as_of: datetime | None = None,
     limit: int = 200,
     after: str | None = None,
@@ -79,10 +74,10 @@ def list_memories(
         raise typer.BadParameter("use either --all or --status")
     return command.engine.memories(
         command.scope,
-        kinds=cast("Sequence[MemoryKind] | None", kind),
+        kinds=kind,
         key=key,
-        status=None if every else cast("Sequence[Status]", status or ("active", "pending")),
-        owner=cast("Owner", owner),
+        status=None if every else status or ("active", "pending"),
+        owner=owner,
         as_of=as_of,
         limit=limit,
         after=after,
@@ -158,9 +153,11 @@ def import_file(command: Command, file: Path, replace: bool = False) -> ImportRe
 
 @ontology.command("list")
 @print_with(show_terms, key="terms")
-def list_terms(command: Command, search: str | None = None, kind: str | None = None, limit: int = 100) -> list[Term]:
+def list_terms(
+    command: Command, search: str | None = None, kind: TermKind | None = None, limit: int = 100
+) -> list[Term]:
     """List terms, or search for them; misspelt words are found too."""
-    return command.engine.terms.find(command.scope, search, kind=cast("TermKind | None", kind), limit=limit)
+    return command.engine.terms.find(command.scope, search, kind=kind, limit=limit)
 
 
 @ontology.command("set")
@@ -168,15 +165,14 @@ def list_terms(command: Command, search: str | None = None, kind: str | None = N
 def set_term(
     command: Command,
     name: str,
-    kind: str = "glossary",
+    kind: TermKind = "glossary",
     description: str | None = None,
     synonym: list[str] | None = None,
     sql: str | None = None,
 ) -> Term:
     """Add a term, or change the given fields of a term."""
-    term_kind = cast("TermKind", kind)
-    found = command.engine.terms.find(command.scope, name, kind=term_kind)
-    old = next((term for term in found if term.name == name), Term(name, term_kind))
+    found = command.engine.terms.find(command.scope, name, kind=kind)
+    old = next((term for term in found if term.name == name), Term(name, kind))
     new = replace(
         old,
         description=old.description if description is None else description,
@@ -188,9 +184,9 @@ def set_term(
 
 @ontology.command("drop")
 @print_with(echo(lambda dropped: f"dropped {dropped['dropped']}"))
-def drop_term(command: Command, name: str, kind: str | None = None) -> dict[str, str]:
+def drop_term(command: Command, name: str, kind: TermKind | None = None) -> dict[str, str]:
     """Remove a term; a table with its columns, a column with its values."""
-    command.engine.terms.drop(command.scope, name, kind=cast("TermKind | None", kind))
+    command.engine.terms.drop(command.scope, name, kind=kind)
     return {"dropped": name}
 
 
@@ -213,7 +209,7 @@ def parse_definitions(options: Sequence[str] | None) -> dict[str, str]:
 
 
 @print_with(tables.show_recall, options=(*QUERY, *SESSION_SCOPE))
-def recall(command: Command, question: str, scope: str = "auto", limit: int = 10, fallback: int = 0) -> Recall:
+def recall(command: Command, question: str, scope: Reach = "auto", limit: int = 10, fallback: int = 0) -> Recall:
     """Find messages, memories, episodes and terms relevant to a question, each with an explanation."""
     query = make_query(command, question, scope, limit=limit, fallback=fallback)
     return command.engine.recall(command.scope, query)
@@ -224,7 +220,7 @@ def context(
     command: Command,
     question: str,
     budget: int = 2000,
-    scope: str = "auto",
+    scope: Reach = "auto",
     max_turns: int | None = None,
     turn_chars: int = 600,
     recent: int | None = None,
@@ -235,21 +231,18 @@ def context(
     return command.engine.context(command.scope, query)
 
 
-@print_with(
-    lambda console, explanation: console.print(tables.make_explanation_tree(explanation)),
-    options=(*SCOPE, SESSION_SCOPE[0]),
-)
+@print_with(tables.show_explanation, options=(*SCOPE, SESSION_SCOPE[0]))
 def explain(command: Command, request_id: str) -> Explanation:
     """Explain what a past recall or context found."""
     return command.engine.explain(command.scope, request_id)
 
 
-def make_query(command: Command, question: str, scope: str, **limits: Any) -> Query:
+def make_query(command: Command, question: str, scope: Reach, **limits: Any) -> Query:
     given = command.options
     return Query(
         question,
-        cast("Reach", scope),
-        cast("tuple[Kind, ...]", tuple(given["kind"] or get_args(Kind))),
+        scope,
+        tuple(given["kind"] or get_args(Kind)),
         as_of=given["as_of"],
         recency=given["recency"],
         exclude=tuple(given["exclude"] or ()),

@@ -11,7 +11,14 @@ import typer
 from rich.console import Console
 
 from recollect.cli.options import PROJECT, Command, describe_options, echo, make_scope, print_with
-from recollect.cli.output import make_text, replace_control_chars, show_spinner, stderr_console
+from recollect.cli.output import (
+    make_text,
+    print_json,
+    replace_control_chars,
+    show_spinner,
+    stderr_console,
+    stdout_console,
+)
 from recollect.cli.tables import format_counts, format_time, make_fact_table, make_table, show_list
 from recollect.errors import require_extra
 from recollect.settings import Settings, format_setting, read_settings, trace_settings
@@ -113,21 +120,23 @@ async def status(command: Command) -> WorkStatus:
     """Show how much work is due and what fails. Exit code 1 if some work is parked."""
     from recollect import admin
 
-    return await admin.work_status(read_settings())
+    return await admin.work_status(command.settings)
 
 
-def describe_retry(result: dict[str, int]) -> str:
-    count = result["woken"]
-    return f"The next worker retries {count} parked conversations." if count else "Nothing is parked."
+RETRIED = "The next worker retries {woken} parked conversations."
 
 
 @work.command()
-@print_with(echo(describe_retry), options=(), spinner="retrying")
+@print_with(
+    echo(lambda result: RETRIED.format(**result) if result["woken"] else "Nothing is parked."),
+    options=(),
+    spinner="retrying",
+)
 async def retry(command: Command) -> dict[str, int]:
     """Retry parked work; a worker picks it up."""
     from recollect import admin
 
-    return {"woken": await admin.retry(read_settings())}
+    return {"woken": await admin.retry(command.settings)}
 
 
 @print_with(echo(lambda result: f"{result['conversations']} conversations processed."), options=())
@@ -138,7 +147,7 @@ async def worker(command: Command, once: bool = False, concurrency: int | None =
     def log(line: str) -> None:
         typer.echo(f"recollect: {replace_control_chars(line)}", err=True)
 
-    return {"conversations": await admin.work(read_settings(), once=once, concurrency=concurrency, log=log)}
+    return {"conversations": await admin.work(command.settings, once=once, concurrency=concurrency, log=log)}
 
 
 def show_upkeep(console: Console, upkeep: UpkeepSummary) -> None:
@@ -153,7 +162,7 @@ async def maintain(command: Command) -> UpkeepSummary:
     """Run the daily maintenance now: erase expired data, reduce the confidence of unused memories, prune."""
     from recollect import admin
 
-    return await admin.maintain(read_settings())
+    return await admin.maintain(command.settings)
 
 
 # Settings, storage and figures ---------------------------------------------------------------------------------------
@@ -210,7 +219,7 @@ async def stats(command: Command, limit: int = 20) -> list[UserStats]:
     operators: it names users, but contains no text."""
     from recollect import admin
 
-    return await admin.read_stats(read_settings(), command.project, limit)
+    return await admin.read_stats(command.settings, command.project, limit)
 
 
 STYLES = {"ok": "green", "over": "bold red", "under": "bold yellow", "too few": "dim", "not measured": "dim"}
@@ -244,16 +253,8 @@ def show_report(console: Console, report: Report) -> None:
         console.print(make_text(note, "dim"))
 
 
-def show_report_or_file(console: Console, result: tuple[Report, Path | None]) -> None:
-    report, html = result
-    if html:
-        typer.echo(f"Wrote {html} (requests: {report.totals.requests:,}).")
-    else:
-        show_report(console, report)
-
-
-@print_with(show_report_or_file, convert=lambda result: to_json(result[0]), options=PROJECT)
-def report(command: Command, days: int = 7, html: Path | None = None) -> tuple[Report, Path | None]:
+@print_with(None, options=PROJECT)
+def report(command: Command, days: int = 7, html: Path | None = None) -> None:
     """Show hits, latency, errors and recommended changes of a project. It contains counts, never texts."""
     engine = command.engine
     with show_spinner("counting"):
@@ -265,4 +266,9 @@ def report(command: Command, days: int = 7, html: Path | None = None) -> tuple[R
             html.write_text(render_page(result), encoding="utf-8")
         except OSError as error:
             raise typer.BadParameter(f"{html} cannot be written: {error.strerror}", param_hint="--html") from None
-    return result, html
+    if command.as_json:
+        print_json(to_json(result))
+    elif html:
+        typer.echo(f"Wrote {html} (requests: {result.totals.requests:,}).")
+    else:
+        show_report(stdout_console(), result)

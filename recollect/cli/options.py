@@ -16,21 +16,21 @@ import tomllib
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import ExitStack, nullcontext
 from datetime import datetime
-from functools import cached_property, wraps
+from functools import cached_property, reduce, wraps
 from inspect import Parameter, Signature, signature
+from operator import or_
 from pkgutil import get_data
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
 from rich.console import Console
 
-from recollect import InvalidInput, Scope
+from recollect import InvalidInput, Scope, Settings
 from recollect.cli.output import FAILED, open_engine, print_json, replace_control_chars, show_spinner, stdout_console
 from recollect.settings import read_settings
-from recollect.values.identity import ROLES
-from recollect.values.memory import MemoryKind, Status
+from recollect.values.query import Kind
 from recollect.values.serialization import to_json
-from recollect.values.term import KINDS
 
 if TYPE_CHECKING:
     from recollect.sync import SyncEngine
@@ -48,19 +48,34 @@ def parse_time(text: str | datetime) -> datetime:
 
 OPTIONS = tomllib.loads((get_data("recollect.cli", "options.toml") or b"").decode())
 Json = Annotated[bool, typer.Option("--json", help=OPTIONS["shared"]["json"]["help"])]  # for other programs
-CHOICES = {"memory_kind": get_args(MemoryKind), "status": get_args(Status), "term_kind": KINDS, "role": ROLES}
 
 
 def describe_option(kind: Any, row: Mapping[str, Any]) -> Any:
-    """Return the type of a parameter with what options.toml says of it, as typer takes it."""
+    """Return the type of a parameter with what options.toml says of it, as typer takes it. Choices are only named: the
+    library checks them."""
     about = dict(row)
     flags, is_argument = about.pop("flags", ()), about.pop("argument", False)
-    if "choices" in about:
-        about["metavar"] = "|".join(CHOICES[about.pop("choices")])
-    if about.pop("is_time", False):
-        about["parser"] = parse_time
+    if choices := list_choices(kind):
+        about["metavar"] = "|".join(choices)
+    if kind == datetime | None:
+        about |= {"metavar": "TIME", "parser": parse_time}
     shown = typer.Argument(show_default=False, **about) if is_argument else typer.Option(*flags, **about)
-    return Annotated[kind, shown]
+    return Annotated[replace_choices(kind), shown]
+
+
+def list_choices(kind: Any) -> tuple[str, ...]:
+    """Return the choices of the Literal in a type, if there is one."""
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    return next(filter(None, map(list_choices, get_args(kind))), ())
+
+
+def replace_choices(kind: Any) -> Any:
+    """Return a type with `str` in place of each Literal."""
+    origin, inner = get_origin(kind), tuple(map(replace_choices, get_args(kind)))
+    if origin is None or origin is Literal:
+        return kind if origin is None else str
+    return reduce(or_, inner) if origin in (Union, UnionType) else origin[inner]
 
 
 def write_name(name: str, row: Mapping[str, Any]) -> str:
@@ -126,9 +141,13 @@ class Command:
         self.as_json = as_json
         self.options = options  # those that several commands share
 
+    @cached_property
+    def settings(self) -> Settings:
+        return read_settings()
+
     @property
     def project(self) -> str:
-        return self.options.get("project") or read_settings().project
+        return self.options.get("project") or self.settings.project
 
     @cached_property
     def scope(self) -> Scope:
@@ -154,7 +173,8 @@ SESSION_SCOPE = (add_option("session", str | None), *SCOPE)
 QUERY = (
     add_option("as_of", datetime | None),
     add_option("recency", float, 0.0),
-    *(add_option(name, list[str] | None) for name in ("exclude", "define", "kind")),
+    *(add_option(name, list[str] | None) for name in ("exclude", "define")),
+    add_option("kind", list[Kind] | None),
 )
 JSON = add_option("json", bool, False)
 

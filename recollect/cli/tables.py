@@ -1,8 +1,8 @@
-"""Results as people read them: tables, a tree for explanations, and dim lines for details."""
+"""Results as people read them: tables, and dim lines for details."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any
@@ -12,7 +12,6 @@ from rich.console import Console, Group, RenderableType
 from rich.style import StyleType
 from rich.table import Table
 from rich.text import Text
-from rich.tree import Tree
 
 from recollect import Explanation, Memory, Recall, Receipt
 from recollect.cli.output import make_text
@@ -188,65 +187,52 @@ def show_receipt(console: Console, receipt: Receipt, verb: str = "Forgotten", he
         console.print(f"Memories rebuilt from their other evidence: {receipt.rebuilt:,}")
 
 
-def make_explanation_tree(explanation: Explanation) -> Tree:
-    branches: dict[str, list[RenderableType]] = {
-        "known": explain_memories(explanation.memories),
-        "episodes": [make_text(source) for source in explanation.episodes],
-        "hits": [explain_hit(rank, hit) for rank, hit in enumerate(explanation.hits, 1)],
-        "left out": [make_text(f"{each.source}: {each.reason}") for each in explanation.left_out],
-        "notes": [make_text(note) for note in explanation.notes],
-    }
-    tree = Tree(make_text(f"{explanation.verb}: {explanation.query}", "bold"), guide_style="dim")
-    for name, fact in describe_request(explanation).items():
-        tree.add(make_text(f"{name:7}{fact}"))
-    for name, leaves in branches.items():
-        branch = tree.add(make_text(name)) if leaves else tree
-        for leaf in leaves:
-            branch.add(leaf)
-    return tree
-
-
-def describe_request(explanation: Explanation) -> dict[str, str]:
+def show_explanation(console: Console, explanation: Explanation) -> None:
     session = f", in session {explanation.session}" if explanation.session else ""
     widened = f" (widened: {explanation.widened})" if explanation.widened else ""
     tokens = f" in {explanation.tokens} of {explanation.budget} tokens" if explanation.verb == "context" else ""
-    return {
+    facts = {
         "asked": f"{format_time(explanation.created_at)} UTC{session}",
         "looked": f"in the {explanation.scope_used}{widened}, by {explanation.path}, {explanation.latency_ms} ms",
         "found": f"{explanation.found}, used {explanation.used}{tokens}",
         "words": format_weights(explanation.terms),
+        "episodes": ", ".join(explanation.episodes),
+        "left out": "; ".join(f"{each.source}: {each.reason}" for each in explanation.left_out),
+        "notes": "; ".join(explanation.notes),
     }
+    console.print(make_text(f"{explanation.verb}: {explanation.query}", "bold"))
+    console.print(make_fact_table({name: fact for name, fact in facts.items() if fact}))
+    rows = [*explain_memories(explanation.memories), *map(explain_hit, explanation.hits)]
+    if rows:
+        console.print(make_table("source", "tier", "score", "text, and why", rows=rows))
 
 
-def explain_hit(rank: int, hit: ExplainedHit) -> RenderableType:
-    text = "(forgotten since)" if hit.text is None else shorten(hit.text)
-    unused = "" if hit.packed else ", not packed"
-    arms = ", ".join(f"{name} #{arm.rank} ({arm.score:.2f})" for name, arm in hit.arms.items()) or "none"
-    return Group(
-        make_text(f"{rank}. {hit.source} ({hit.tier}, score {hit.score:.2f}{unused})  {text}"),
-        make_text(f"   {hit.why}", "dim"),
-        make_text(f"   arms: {arms}; parts: {format_weights(hit.parts)}", "dim"),
-    )
-
-
-def explain_memories(memories: Iterable[ExplainedMemory]) -> list[RenderableType]:
-    """Return each memory with its reason. The history of a key is shown once, with its first value."""
+def explain_memories(memories: Iterable[ExplainedMemory]) -> Iterator[Row]:
+    """Yield each memory with its reason. The history of a key is shown once, with its first value."""
     shown_keys: set[tuple[str, str]] = set()
-    shown: list[RenderableType] = []
     for used in memories:
         key = (used.memory.kind, used.memory.key) if used.memory else (used.source, "")
         history = used.history if key not in shown_keys and len(used.history) > 1 else ()
         shown_keys.add(key)
-        text = shorten(used.memory.text) if used.memory else used.source
-        unused = "" if used.packed else ", not packed"
-        lines = [make_text(f"{text} ({used.tier}, score {used.score:.2f}{unused})"), make_text(f"   {used.why}", "dim")]
-        for memory in history:
-            until = f"to {format_time(memory.valid_to)}" if memory.valid_to else "on"
-            reason = f": {memory.reason}" if memory.reason else ""
-            value = f"   from {format_time(memory.valid_from)} {until}, {shorten(memory.value)}{reason}"
-            lines.append(make_text(value, "dim"))
-        shown.append(Group(*lines))
-    return shown
+        yield make_used_row(used, used.memory.text if used.memory else None, *map(describe_version, history))
+
+
+def explain_hit(hit: ExplainedHit) -> Row:
+    arms = ", ".join(f"{name} #{arm.rank} ({arm.score:.2f})" for name, arm in hit.arms.items()) or "none"
+    return make_used_row(hit, hit.text, f"arms: {arms}; parts: {format_weights(hit.parts)}")
+
+
+def make_used_row(used: ExplainedHit | ExplainedMemory, text: str | None, *details: str) -> Row:
+    shown = "(forgotten since)" if text is None else shorten(text)
+    lines = [make_text(each, "dim") for each in (used.why, *details)]
+    text_and_why = Group(make_text(shown if used.packed else f"{shown} (not packed)"), *lines)
+    return used.source, used.tier, f"{used.score:.2f}", text_and_why
+
+
+def describe_version(memory: Memory) -> str:
+    until = f"to {format_time(memory.valid_to)}" if memory.valid_to else "on"
+    reason = f": {memory.reason}" if memory.reason else ""
+    return f"from {format_time(memory.valid_from)} {until}, {shorten(memory.value)}{reason}"
 
 
 def format_weights(weights: Mapping[str, float]) -> str:

@@ -1,25 +1,16 @@
 """RecollectMemoryTool and AsyncRecollectMemoryTool: Claude's client-side memory tool (memory_20250818) on the engine.
-Needs the extra `recollect[anthropic]`.
+Needs the extra `recollect[anthropic]`. A mistake of Claude's is a ToolError, which the SDK's runner passes on to it.
 
-    view                   shows a file with numbered lines, or a folder
-    create                 stores a new file
-    str_replace, insert    store a new version; the old one ends and stays in the history
-    rename                 moves a file to another path; old versions keep their paths
-    delete                 forgets a file with all its versions
-
-All files belong to one user. `Files` implements the commands for both tools. A mistake of Claude's is a ToolError,
-which the SDK's tool runner passes on to it; other errors are raised, and the runner logs them.
-
-A file is a note with the key `file:/memories/<path>`. Its text is in the note's data; the note's value is the path and
-the beginning of the text, which recall and people read. Folders are not stored: a folder exists if a file is below it.
-A file keeps its `id` when it is renamed, so that deleting it finds all versions. The id is a number, because masking of
-sensitive data could change a string.
+A file is a note with the key `file:/memories/<path>`: its text is in the note's data, and the note's value, which
+recall and people read, begins with the path. A folder exists if a file is below it. A file keeps its `id` when it is
+renamed, so that deleting it finds all versions; the id is a number, because masking could change a string.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
@@ -56,6 +47,7 @@ MAX_LEVELS = 2  # shown of a folder
 UNITS = ("B", "K", "M")
 CONTEXT_LINES = 2  # shown before and after a change
 NUMBER_WIDTH = 6  # of line numbers
+MISSING = "The path {path} does not exist. Please provide a valid path."
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +65,6 @@ class File:
     @property
     def size(self) -> int:
         return len(self.text.encode(errors="surrogatepass"))
-
-    @property
-    def is_current(self) -> bool:
-        return self.memory is not None and self.memory.status == "active"
-
-    @property
-    def keys(self) -> set[str]:
-        """The keys of the stored version and of the next one."""
-        return {engine_loop.make_note_key(PREFIX + self.path)} | ({self.memory.key} if self.memory else set())
 
 
 def parse_path(path: str) -> str:
@@ -131,28 +114,21 @@ def select_latest(memories: Iterable[Memory]) -> dict[str, File]:
 
 
 def render_folder(folder: str, known: Iterable[File]) -> str:
-    """Return the entries of a folder, two levels deep, with sizes; a folder has the size of its files."""
+    """Return the entries of a folder, two levels deep and without hidden ones; a folder has the size of its files."""
     inside = [file for file in known if is_below(file.path, folder)]
     sizes: dict[str, int] = {}
     for file in inside:
         parts = file.path.removeprefix(f"{folder}/").split("/")
-        for place in list_entries(parts):
-            sizes[place] = sizes.get(place, 0) + file.size
-    ordered = sorted(sizes, key=lambda place: place.split("/"))
-    lines = [f"{format_size(sizes[place])}\t{folder}/{place}" for place in ordered]
+        for depth, part in enumerate(parts[:MAX_LEVELS], start=1):
+            if part.startswith("."):
+                break
+            entry = "/".join(parts[:depth]) + ("/" if depth < len(parts) else "")
+            sizes[entry] = sizes.get(entry, 0) + file.size
+    ordered = sorted(sizes, key=lambda entry: entry.split("/"))
+    lines = [f"{format_size(sizes[entry])}\t{folder}/{entry}" for entry in ordered]
     total = f"{format_size(sum(file.size for file in inside))}\t{folder}"
     header = f"Here're the files and directories up to 2 levels deep in {folder}, excluding hidden items:"
     return "\n".join([header, total, *lines])
-
-
-def list_entries(parts: Sequence[str]) -> list[str]:
-    """Return the entries of a file in a listing: its folders, each with a slash, and itself, unless hidden."""
-    places = []
-    for depth, part in enumerate(parts[:MAX_LEVELS], start=1):
-        if part.startswith("."):
-            break
-        places.append("/".join(parts[:depth]) + ("/" if depth < len(parts) else ""))
-    return places
 
 
 def format_size(size: int) -> str:
@@ -198,10 +174,10 @@ class Files:
         path = read_path(command)
         files = await self._read_files()
         if (file := files.get(path)) is not None:
-            await self._engine.runtime.count_use(self._scope, [memory.id for memory in list_memories([file])])
+            await self._engine.runtime.count_use(self._scope, [file.memory.id] if file.memory else [])
             return render_file(path, file.lines, getattr(command, "view_range", None))
         if path != ROOT and not any(is_below(other, path) for other in files):
-            raise make_missing_error(path)
+            raise ToolError(MISSING.format(path=path))
         return render_folder(path, files.values())
 
     async def create(self, command: Create) -> str:
@@ -268,33 +244,31 @@ class Files:
             return files[path]
         if path == ROOT or any(is_below(other, path) for other in files):
             raise ToolError(f"The path {path} is not a file.")
-        raise make_missing_error(path)
+        raise ToolError(MISSING.format(path=path))
 
     async def _write(self, file: File) -> None:
         """Store the new version before ending the old one, which has another key after a rename: an interruption must
         not lose the file."""
-        before = await self._versions(file.keys)
+        keys = {engine_loop.make_note_key(PREFIX + file.path), *([file.memory.key] if file.memory else ())}
+        before = await self._engine.memories(self._scope, key=list(keys), status=None, limit=PAGE_SIZE)
         try:
-            await self._engine.learn(self._scope, make_lesson(file, before))
+            await self._engine.learn(self._scope, make_lesson(file, select_files(before)))
         except InvalidInput as error:
             raise ToolError(str(error)) from None
-        for memory in list_memories(before):
+        for memory in before:
             if memory.status == "active":
                 await self._engine.close(self._scope, memory.id, owner="user")
-
-    async def _versions(self, keys: Iterable[str]) -> list[File]:
-        pages = [await self._engine.memories(self._scope, key=key, status=None, limit=PAGE_SIZE) for key in keys]
-        return select_files(memory for page in pages for memory in page)
 
     async def _forget(self, chosen: Collection[File]) -> None:
         """Forget files with all their versions."""
         ids, paths = {file.id for file in chosen}, {file.path for file in chosen}
+        stored = await engine_loop.read_memories(self._engine, self._scope, None, ("note",))
         versions = [
-            file
-            for file in select_files(await engine_loop.read_memories(self._engine, self._scope, None, ("note",)))
-            if file.id in ids or (file.is_current and file.path in paths)
+            memory
+            for memory, fields in engine_loop.read_notes(stored, PREFIX, DATA)
+            if fields["file"] in ids or (memory.status == "active" and fields["path"] in paths)
         ]
-        await engine_loop.forget_versions(self._engine, self._scope, list_memories(versions))
+        await engine_loop.forget_versions(self._engine, self._scope, versions)
 
 
 def read_text(command: object, name: str) -> str:
@@ -328,10 +302,7 @@ def select_at_or_below(path: str, files: Mapping[str, File]) -> list[File]:
 
 def find_only_line(file: File, part: str) -> int:
     """Return the line of the only occurrence of a part."""
-    lines, at = [], file.text.find(part)
-    while at >= 0:
-        lines.append(file.text.count("\n", 0, at) + 1)
-        at = file.text.find(part, at + max(len(part), 1)) if at < len(file.text) else -1
+    lines = [file.text.count("\n", 0, found.start()) + 1 for found in re.finditer(re.escape(part), file.text)]
     if not lines:
         raise ToolError(f"No replacement was performed, old_str `{part}` did not appear verbatim in {file.path}.")
     if len(lines) > 1:
@@ -339,14 +310,6 @@ def find_only_line(file: File, part: str) -> int:
         problem = f"Multiple occurrences of old_str `{part}` in lines: {places}. Please ensure it is unique"
         raise ToolError(f"No replacement was performed. {problem}")
     return lines[0]
-
-
-def make_missing_error(path: str) -> ToolError:
-    return ToolError(f"The path {path} does not exist. Please provide a valid path.")
-
-
-def list_memories(files: Iterable[File]) -> list[Memory]:
-    return [file.memory for file in files if file.memory is not None]
 
 
 class EngineTool(engine_loop.Adapter):

@@ -1,6 +1,5 @@
-"""One engine for async and sync callers. An engine belongs to the event loop it was opened on; `EngineLoop` sends work
-to that loop from any thread, so that no adapter needs a second implementation. What several adapters need is here too:
-reading and forgetting, and values stored as notes."""
+"""What the adapters share: running an engine's coroutines on its own event loop from any thread, reading and
+forgetting, and values stored as notes."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """LangChain: `RecollectChatMessageHistory` stores a session's messages as turns, which are learned from and recalled;
 `RecollectRetriever` returns recall as documents with their origin. Needs the extra `recollect[langchain]`.
 
-A turn's text is the message's text; the other fields are in the turn's data, and the content only if it is not plain
-text. So a redaction reaches both. Turns recorded by others are messages too. `clear` forgets the session for good,
-because the log cannot change.
+A turn's data has the fields of the message, without its content where that is the turn's text, so that a redaction
+reaches both.
 """
 
 from __future__ import annotations

@@ -1,14 +1,7 @@
 """RecollectStore: LangGraph's BaseStore on the engine. Needs the extra `recollect[langgraph]`.
 
-    put      adds a new version of the item's note; the old version ends and stays in the history
-    delete   forgets the note with all its versions
-    search   ranks by the words of the query, then lists the rest; without a query, the last changed first
-
-Every item belongs to a user. `user` is their name, or its position in the namespace: with 1, the item of ("memories",
-"alex") is alex's. An operation that names no user is refused: there is no search across users.
-
-In a batch, reads come first and do not see its writes, and the last write of an item counts, as in LangGraph's own
-stores. All gets of a user are one read; all puts of a user are one read and one transaction. Deletes run one by one.
+Every item belongs to a user: `user` is their name, or its position in the namespace. In a batch, reads come first and
+do not see its writes, and the last write of an item counts, as in LangGraph's own stores.
 """
 
 from __future__ import annotations
@@ -27,6 +20,7 @@ from recollect.recall.lexemes import lexemes
 from recollect.recall.memory_ranking import score_memories
 from recollect.recall.question import read_question
 from recollect.values.memory import Status
+from recollect.values.scope import MemoryId
 
 try:
     from langgraph.store.base import (
@@ -48,7 +42,6 @@ except ImportError:
 PAGE_SIZE = 10_000
 ACTIVE: tuple[Status, ...] = ("active",)
 Items = Mapping[str, "StoredItem"]  # by the memory's key, the last changed first
-Put = tuple[PutOp, Mapping[str, Any]]
 ITEM_FIELDS = ("namespace", "key", "value", "created_at", "updated_at")
 AnyOp = TypeVar("AnyOp")
 
@@ -88,19 +81,20 @@ class RecollectStore(BaseStore):
         raise InvalidInput("namespace", f"{list_namespaces(op)} names no user; {where}")
 
     async def _read(self, wanted: Sequence[tuple[Scope, Op]]) -> list[Result]:
+        """Read the items that a batch asks of each user in one read: the named ones, or all if it searches."""
+
+        async def read_items(scope: Scope, ops: Sequence[Op]) -> Items:
+            named = [make_key(op.namespace, op.key) for op in ops if isinstance(op, GetOp)]
+            if len(named) == len(ops):
+                memories = await self._engine.memories(scope, key=named, status=ACTIVE, limit=PAGE_SIZE)
+            else:
+                memories = await engine_loop.read_memories(self._engine, scope, ACTIVE, ("note",))
+            return {item.memory.key: item for item in select_latest(memories)}
+
         asked = group_by_scope((scope, op) for scope, op in wanted if not isinstance(op, PutOp))
-        results = await asyncio.gather(*(self._read_items(scope, ops) for scope, ops in asked.items()))
+        results = await asyncio.gather(*(read_items(scope, ops) for scope, ops in asked.items()))
         found = dict(zip(asked, results, strict=True))
         return [await self._answer(scope, op, found.get(scope, {})) for scope, op in wanted]
-
-    async def _read_items(self, scope: Scope, ops: Sequence[Op]) -> Items:
-        """Return the items that a batch reads of one user, in one read: the named ones, or all if it searches."""
-        named = [make_key(op.namespace, op.key) for op in ops if isinstance(op, GetOp)]
-        if len(named) == len(ops):
-            memories = await self._versions(scope, named)
-        else:
-            memories = await engine_loop.read_memories(self._engine, scope, ACTIVE, ("note",))
-        return {item.memory.key: item for item in select_latest(memories)}
 
     async def _answer(self, scope: Scope, op: Op, items: Items) -> Result:
         match op:
@@ -120,29 +114,25 @@ class RecollectStore(BaseStore):
                 return select_namespaces(list(items.values()), op)
         return None
 
-    async def _versions(
-        self, scope: Scope, keys: Sequence[str], status: Sequence[Status] | None = ACTIVE
-    ) -> list[Memory]:
-        return await self._engine.memories(scope, key=keys, status=status, limit=PAGE_SIZE)
-
     async def _write(self, puts: Mapping[Any, tuple[Scope, PutOp]]) -> None:
         """Write the changes of each user; the lock of a user prevents two changes at once from conflicting."""
 
         async def write(scope: Scope, ops: Sequence[PutOp]) -> None:
             async with self._locks.setdefault(scope, asyncio.Lock()):
-                await self._put(scope, [(op, op.value) for op in ops if op.value is not None])
+                if stored := [(op, op.value) for op in ops if op.value is not None]:
+                    await self._put(scope, stored)
                 for op in ops:
                     if op.value is None:
-                        versions = await self._versions(scope, [make_key(op.namespace, op.key)], status=None)
+                        key = make_key(op.namespace, op.key)
+                        versions = await self._engine.memories(scope, key=key, status=None, limit=PAGE_SIZE)
                         await engine_loop.forget_versions(self._engine, scope, versions)
 
         await asyncio.gather(*(write(scope, ops) for scope, ops in group_by_scope(puts.values()).items()))
 
-    async def _put(self, scope: Scope, puts: Sequence[Put]) -> None:
+    async def _put(self, scope: Scope, puts: Sequence[tuple[PutOp, Mapping[str, Any]]]) -> None:
         """Add all new versions in one transaction that ends the old ones."""
-        if not puts:
-            return
-        before = await self._versions(scope, [make_key(op.namespace, op.key) for op, _ in puts])
+        keys = [make_key(op.namespace, op.key) for op, _ in puts]
+        before = await self._engine.memories(scope, key=keys, status=ACTIVE, limit=PAGE_SIZE)
         old = {item.memory.key: item for item in select_latest(before)}
         lessons = [make_lesson(op, value, old, place) for place, (op, value) in enumerate(puts)]
         await self._engine.learn(scope, lessons, ending=[memory.id for memory in before])
@@ -174,10 +164,9 @@ def search_items(items: Sequence[StoredItem], op: SearchOp) -> list[tuple[Stored
         if matches_path(item.namespace, "prefix", op.namespace_prefix) and matches_filter(item.value, op.filter or {})
     ]
     query = (op.query or "").strip()
-    found: list[tuple[StoredItem, float | None]] = (
-        rank_items(within, query) if query else [(item, None) for item in within]
-    )
-    return found[op.offset : op.offset + op.limit]
+    scores = score_items(within, query) if query else {}
+    found = [(item, scores.get(item.memory.id)) for item in within]
+    return sorted(found, key=lambda pair: -(pair[1] or 0.0))[op.offset : op.offset + op.limit]
 
 
 def select_namespaces(items: Sequence[StoredItem], op: ListNamespacesOp) -> list[Namespace]:
@@ -192,16 +181,13 @@ def select_namespaces(items: Sequence[StoredItem], op: ListNamespacesOp) -> list
 
 # Items as memories, and back ------------------------------------------------------------------------------------------
 #
-# An item (namespace, key, dict) is a note with the key `item:<namespace>/<key>`.
-#
-# Items are not important enough to be in every context, only in those they are relevant to; upkeep does not prune
-# them. Of several active notes of an item the highest version counts: another process may be about to end the others.
-
+# An item (namespace, key, dict) is a note with the key `item:<namespace>/<key>`. Of several active notes of an item the
+# highest version counts: another process may be about to end the others.
 
 Namespace = tuple[str, ...]
 PREFIX = "item:"
 DATA = "langgraph"  # key of the item in the note's data
-IMPORTANCE = 0.4  # too low to be in every context: programs store hundreds of items
+IMPORTANCE = 0.4  # too low to be in every context, as programs store hundreds of items; upkeep does not prune them
 NOT_INDEXED = "(not indexed)"
 OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
     **{f"${name}": getattr(operator, name) for name in ("eq", "ne", "gt", "lt")},
@@ -300,14 +286,12 @@ def list_leaves(value: object, name: str = "") -> Iterator[tuple[str, str]]:
             yield name, str(value)
 
 
-def rank_items(items: Sequence[StoredItem], query: str) -> list[tuple[StoredItem, float | None]]:
-    """Return the items that share words with the query, best first, with scores as in recall; then the others."""
+def score_items(items: Sequence[StoredItem], query: str) -> dict[MemoryId, float]:
+    """Return the scores, as in recall, of the items that share words with the query."""
     question = read_question(query)
     words = frozenset(question.lexemes)
     shared = [(item.memory, [word for word in lexemes(item.text) if word in words]) for item in items]
-    score = {hit.memory.id: hit.score for hit in score_memories(shared, "user", question, (), ()) if hit.score > 0}
-    found = [(item, score.get(item.memory.id)) for item in items]
-    return sorted(found, key=lambda pair: -(pair[1] or 0.0))
+    return {hit.memory.id: hit.score for hit in score_memories(shared, "user", question, (), ()) if hit.score > 0}
 
 
 def matches_path(namespace: Namespace, end: str, path: Sequence[str]) -> bool:

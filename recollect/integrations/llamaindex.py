@@ -1,11 +1,8 @@
 """RecollectMemoryBlock: a memory block for LlamaIndex's Memory. Needs the extra `recollect[llamaindex]`.
 
-    Memory.get    returns the context for the latest user message, without the messages in LlamaIndex's own queue
-    Memory.put    messages are recorded once: at the next `get`, or when LlamaIndex's queue overflows, because it passes
-                  nothing to its blocks before
-
-Messages are recorded as turns under the Memory's session id, so they are learned from and recalled in the user's other
-sessions. LlamaIndex's `reset` empties only its queue; use `Engine.forget` to erase.
+`Memory.get` returns the context for the latest user message, without the messages in LlamaIndex's own queue. Messages
+are recorded once: at the next `get`, or when the queue overflows, because LlamaIndex passes nothing to its blocks
+before.
 """
 
 from __future__ import annotations

@@ -1,13 +1,5 @@
-"""Memory and AsyncMemory: mem0's interface on the engine. Code written for mem0 runs with another import line.
-
-    add          records the messages and learns from them at once; infer=False stores them as notes, and so is a plain
-                 text from which nothing was learned
-    search       finds memories by their own words, or through the turns they were learned from
-    update       corrects a memory: the old value ends and stays in `history`
-    delete       forgets a memory with its history; the audit log keeps that it was deleted
-
-mem0_facts.py converts ids and dicts. Memory has no logic of its own: it waits for AsyncMemory.
-"""
+"""Memory and AsyncMemory: mem0's interface on the engine. Code written for mem0 runs with another import line
+(docs/howto/mem0.md). mem0_facts.py converts ids and dicts."""
 
 from __future__ import annotations
 
@@ -17,21 +9,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, suppress
 from typing import Any, Self
 
-from recollect.bootstrap import connect
-from recollect.engine import Engine
-from recollect.errors import InvalidInput, NotFound
+from recollect import Engine, InvalidInput, Lesson, NotFound, Query, Scope, SyncEngine, Turn, connect
+from recollect import Memory as MemoryValue
 from recollect.integrations import engine_loop, mem0_facts
 from recollect.integrations.mem0_facts import Fact, MemoryVersions, Owner
 from recollect.recall.lexemes import lexemes
 from recollect.recall.memory_ranking import LEAST
 from recollect.recall.question import read_question
 from recollect.recall.word_lists import REQUEST_WORDS
-from recollect.sync import SyncEngine, wait_for
-from recollect.values.conversation import Turn
-from recollect.values.lesson import Lesson
-from recollect.values.memory import Memory as MemoryValue
-from recollect.values.query import Query
-from recollect.values.scope import MemoryId, Scope
+from recollect.sync import wait_for
+from recollect.values.scope import MemoryId
 
 Results = dict[str, list[Fact]]
 log = logging.getLogger("recollect")
@@ -135,11 +122,12 @@ class AsyncMemory(AbstractAsyncContextManager["AsyncMemory", None]):
         """Delete all data of a user including the log, or what was learned from one of their agents or runs."""
         if not (user_id or agent_id or run_id):
             raise InvalidInput("delete_all", "user_id, agent_id or run_id is required; `reset` erases all users")
-        owner = Owner(user_id, agent_id, run_id)
+        owner, engine = Owner(user_id, agent_id, run_id), await self._open()
+        scope = self._scope(owner.user)
         if owner.place == (None, None):
-            await (await self._open()).forget(self._scope(owner.user))
+            await engine.forget(scope)
         else:
-            await self._forget_place(owner)
+            await self._forget_place(engine, scope, owner)
         return {"message": "Memories deleted successfully!"}
 
     async def history(self, memory_id: str) -> list[Fact]:
@@ -148,11 +136,10 @@ class AsyncMemory(AbstractAsyncContextManager["AsyncMemory", None]):
         current = known.current(memory)
         events = mem0_facts.make_history(user, known.versions(current)) if current else []
         # The audit log has ids and no content.
-        deleted: Fact = {"event": "DELETE", "is_deleted": True}
-        deleted |= dict.fromkeys(("old_memory", "new_memory", "updated_at"))
+        deleted = {"old_memory": None, "new_memory": None, "updated_at": None, "event": "DELETE", "is_deleted": True}
+        mem0_id = mem0_facts.make_id(user, memory)
         return events + [
-            {"id": str(each.id), "memory_id": mem0_facts.make_id(user, memory), "created_at": each.at.isoformat()}
-            | deleted
+            {"id": str(each.id), "memory_id": mem0_id, "created_at": each.at.isoformat(), **deleted}
             for each in await (await self._open()).audit(self._scope(user))
             if each.action == "forgot" and each.subject == f"memory:{memory}"
         ]
@@ -246,9 +233,9 @@ class AsyncMemory(AbstractAsyncContextManager["AsyncMemory", None]):
                     data = mem0_facts.read_data(turns[-1].data) if turns else {}
         return mem0_facts.make_fact(user, known.versions(memory), data.get("metadata"))
 
-    async def _forget_place(self, owner: Owner) -> None:
+    async def _forget_place(self, engine: Engine, scope: Scope, owner: Owner) -> None:
         """Forget the notes of an agent or run, and its sessions with what was learned from them."""
-        engine, scope, known = await self._open(), self._scope(owner.user), await self._load(owner.user)
+        known = await self._load(owner.user)
         for memory in [each for each in known.active if mem0_facts.read_data(each.data) and owner.owns(each)]:
             await engine_loop.forget_versions(engine, scope, known.versions(memory))
         sessions = list[str]()

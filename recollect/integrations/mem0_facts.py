@@ -1,10 +1,8 @@
 """Memories as mem0's dicts and ids, mem0's messages as turns, and mem0's filters; pure functions for mem0.py.
 
-    user_id    the user          run_id    the session            agent_id    with a user: part of the session's name
-    without a user_id, the agent, or else the run, owns the memory
-
-An update replaces a memory by a new one, but mem0's id stays the same: it is the id of the first version. It also
-contains the owner ("alex:0190..."), because nothing is read without a scope.
+A user is the user, a run the session, and an agent with a user part of the session's name; without a user, the agent or
+else the run owns the memory. A memory's id is that of its first version with its owner ("alex:0190..."), because an
+update makes a new memory and nothing is read without a scope.
 """
 
 from __future__ import annotations

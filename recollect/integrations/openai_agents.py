@@ -1,13 +1,8 @@
-"""RecollectSession: a session of the OpenAI Agents SDK on the engine. The extra `recollect[openai-agents]` installs the
-SDK; this module does not import it, because a session is any object with these four methods.
+"""RecollectSession: a session of the OpenAI Agents SDK on the engine. The SDK is not imported, because a session is any
+object with these four methods.
 
-    add_items        records each item as a turn: messages of user and assistant are learned from and recalled; calls
-                     and results of tools have the role tool. The item itself is in the turn's data.
-    get_items        returns the latest `limit` items as they were given
-    pop_item         hides the last item by recording another turn, because the log cannot change
-    clear_session    forgets the session and the memories learned only from it
-
-Turns recorded by others, or redacted, are returned as plain messages.
+Each item is a turn that has the item in its data. `pop_item` hides the last item by recording another turn, because the
+log cannot change. Turns recorded by others, or redacted, are returned as plain messages.
 """
 
 from __future__ import annotations

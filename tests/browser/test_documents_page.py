@@ -274,7 +274,7 @@ def answered(text: str, *cited: str) -> Answered:
     ids=["one", "a group, in its order", "without brackets", "a passage never given", "a memory"],
 )
 def test_only_known_citations_become_numbers(text: str, shown: list[Any]) -> None:
-    shown_exchange = build_exchange("?", None, answered(text, ONE, TWO), {}, ["tuesday#3"], is_newest=True)
-    pieces = [each.citation.number if each.citation else each.memory or each.text for each in shown_exchange.pieces]
-    assert pieces == shown
-    assert [each.document for each in shown_exchange.citations] == [None] * 2
+    shown_exchange = build_exchange("?", None, answered(text, ONE, TWO), ["tuesday#3"])
+    pieces = [each for text, refs in shown_exchange.pieces for each in (text, *refs)]
+    assert [each if isinstance(each, str) else each.number for each in pieces] == shown
+    assert len(shown_exchange.citations) == 2

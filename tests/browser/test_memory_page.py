@@ -136,8 +136,9 @@ async def test_message_is_marked_and_value_redacted(known: Served, new_page: New
 async def test_memory_is_added_and_forgotten_without_scripts(console: Served, new_page: NewPage) -> None:
     page = await new_page(console.url, java_script_enabled=False)
     await page.goto("/console/memory")
-    await page.get_by_role("link", name="location: Porto").click()
-    await expect(page.get_by_label("What to remember")).to_have_value("Porto")
+    await page.get_by_label("Kind").select_option("identity")
+    await page.get_by_label("Topic").fill("location")
+    await page.get_by_label("What to remember").fill("Porto")
     await page.get_by_role("button", name="Add memory").click()
     await expect(page.get_by_role("status")).to_have_text("Saved.")
     await expect(page.locator(".filters")).to_contain_text("Profile 1")

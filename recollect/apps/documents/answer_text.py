@@ -1,8 +1,7 @@
 """The text of an answer from documents: by a model if there is one, otherwise by quotation.
 
-Passages and memories go into the prompt as data, between marks that they cannot contain. A model's answer is used only
-if it cites given passages, has its words from one, or says that they do not answer the question. Otherwise, and if the
-model fails, passages are quoted; that is logged and never learned from.
+A model's answer is used only if it cites given passages, has its words from one, or says that they do not answer the
+question. Otherwise, and if the model fails, passages are quoted; that is logged and never learned from.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from uuid import UUID
 
 from recollect.apps.chat.model_reply import stream_reply
 from recollect.apps.chat.phrases import phrases_for
@@ -130,7 +128,7 @@ def truncate(text: str) -> str:
 def find_citations(text: str, hits: Sequence[ChunkHit]) -> dict[str, Place | None]:
     """Return the given passages that an answer cites."""
     given = {hit.source for hit in hits}
-    named = [f"Doc {normalize_id(found[1])}/Chunk {int(found[2])}" for found in CITATION.finditer(text)]
+    named = [f"Doc {found[1].lower()}/Chunk {int(found[2])}" for found in CITATION.finditer(text)]
     return dict.fromkeys(name for name in named if name in given)
 
 
@@ -143,10 +141,3 @@ def find_support(text: str, hits: Sequence[ChunkHit]) -> str | None:
         if said and numbers <= given.keys() and sum(word in given for word in said) >= SUPPORT * len(said):
             return hit.source
     return None
-
-
-def normalize_id(text: str) -> str:
-    try:
-        return str(UUID(text))
-    except ValueError:
-        return text

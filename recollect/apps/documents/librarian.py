@@ -1,12 +1,8 @@
-"""A question about documents, from start to end: record it, make it standalone from the trimmed history, search
-documents and memory, make an answer, record it with its sources, and remember it if it came from documents. This order
-loses no question.
+"""A question about documents, from start to end: record it, make it standalone, search documents and memory, make an
+answer, record that with its sources, and remember it if it came from documents.
 
-A question is finished even if the client disconnects. If memory fails, the answer is made without it; if the model
-fails, documents are quoted. Interfaces call `query`, `log` and `drop`; bootstrap.py makes a Librarian and closes it.
-
-A stored answer has its timing and its sources as references and numbers. The texts of documents and memories are read
-again, so that they disappear when those are erased.
+A question is finished even if the client disconnects. A stored answer has its sources as references and numbers: the
+texts of documents and memories are read again, so that they disappear when those are erased.
 """
 
 from __future__ import annotations
@@ -46,9 +42,8 @@ from recollect.ports import Reasoner
 from recollect.settings import Settings
 from recollect.values.audit import Receipt
 from recollect.values.conversation import Turn
-from recollect.values.document import ChunkHit, DocumentId, DocumentQuery
+from recollect.values.document import DocumentId, DocumentQuery
 from recollect.values.lesson import Owner
-from recollect.values.memory import Memory
 from recollect.values.query import MAX_QUERY_CHARS
 from recollect.values.scope import Scope
 from recollect.values.sensitive_data import mask_text
@@ -65,7 +60,6 @@ class RecordedQuestion:
 
     scope: Scope
     ref: str
-    question: Question
     standalone: str
     history: Sequence[Turn] = ()
     tokens: int = 0
@@ -88,7 +82,13 @@ class Librarian:
 
     async def again(self, scope: Scope, ref: str) -> Answered:
         """Return an earlier answer from the log."""
-        return await load_answer(self._engine, scope, ref)
+        session, _, index = ref.rpartition("#")
+        place = replace(scope, session=session)
+        turns = await self._engine.history(place, limit=1, before=int(index) + 1)
+        if not turns or turns[0].ref != ref or not is_document_answer(turns[0]):
+            raise NotFound("this answer was erased")
+        reader = Reader(self._engine, place, await load_titles(self._engine, place, turns))
+        return await restore_answer(turns[0], reader, memories=True)
 
     async def log(self, scope: Scope, *, limit: int = 50, before: int | None = None) -> list[Entry]:
         """Return the questions of the scope's session with their answers, oldest first."""
@@ -120,70 +120,56 @@ class Librarian:
         started = time.perf_counter()
         if self._settings.mask_sensitive:
             question = replace(question, query=mask_text(question.query)[:MAX_QUERY_CHARS])
-        heard = await self._record_question(scope, question)
-        hits, memories = await asyncio.gather(self._search(heard), self._recall(heard))
+        asked = await self._record_question(scope, question)
+        query = DocumentQuery(asked.standalone, documents=question.documents, limit=question.top_k, mmr=question.mmr)
+        hits, memories = await asyncio.gather(
+            self._engine.documents.search(asked.scope, query), self._recall(asked, question.top_memories)
+        )
         chosen = select_memories(memories, [hit.text for hit in hits], question.top_memories)
-        found = Evidence(question.query, heard.standalone, hits, chosen, heard.history)
-        reply = await make_reply(self._reasoner, found)
+        reply = await make_reply(
+            self._reasoner, Evidence(question.query, asked.standalone, hits, chosen, asked.history)
+        )
         answer = Answered(
-            session=heard.scope.session or "",
+            session=asked.scope.session or "",
             answer=reply.text,
-            sources=tuple(make_source(hit, reply) for hit in found.hits),
-            memories=tuple(found.memories),
-            used_history_tokens=heard.tokens,
+            sources=tuple(make_source(hit, reply) for hit in hits),
+            memories=chosen,
+            used_history_tokens=asked.tokens,
             latency_ms=round((time.perf_counter() - started) * 1000),
             model=reply.model,
             refused=reply.refused,
-            standalone=heard.standalone,
+            standalone=asked.standalone,
             error_stage=reply.error_stage,
         )
-        answer = await self._record_answer(heard, reply, answer)
-        await self._learn(heard.scope, answer)
+        try:
+            done = await self._engine.record(asked.scope, [make_turn(asked.ref, reply, answer)])
+            answer = replace(answer, ref=done.refs[0])
+            if self._settings.enabled:
+                await learn_answer(self._engine, asked.scope, answer)
+        # The answer exists and is returned; the question is in the log.
+        except Exception:
+            log.exception("an answer could not be recorded or remembered")
         return answer
 
     async def _record_question(self, scope: Scope, question: Question) -> RecordedQuestion:
         done = await self._engine.record(scope, [Turn("user", question.query, data={"host": HOST})])
         place = replace(scope, session=done.conversation.session)
-        heard = RecordedQuestion(place, done.refs[0], question, question.query)
         if not question.include_history or not question.history_tokens or not done.first:
-            return heard
+            return RecordedQuestion(place, done.refs[0], question.query)
         before = await self._engine.history(place, limit=MAX_HISTORY, before=done.first)
         # Only a model uses earlier answers; the rules use earlier questions.
         spoken = before if self._reasoner else [turn for turn in before if turn.role == "user"]
         history, tokens = trim_history(spoken, question.history_tokens)
         previous = [turn.text for turn in history if turn.role == "user"]
         standalone = await self._engine.standalone(question.query, previous)
-        return replace(heard, standalone=standalone, history=history, tokens=tokens)
+        return RecordedQuestion(place, done.refs[0], standalone, history, tokens)
 
-    async def _search(self, heard: RecordedQuestion) -> list[ChunkHit]:
-        asked = heard.question
-        query = DocumentQuery(heard.standalone, documents=asked.documents, limit=asked.top_k, mmr=asked.mmr)
-        return await self._engine.documents.search(heard.scope, query)
-
-    async def _recall(self, heard: RecordedQuestion) -> list[Recollection]:
-        if not heard.question.top_memories or not self._settings.enabled:
+    async def _recall(self, asked: RecordedQuestion, most: int) -> list[Recollection]:
+        if not most or not self._settings.enabled:
             return []
-        shown = [heard.ref, *(turn.ref for turn in heard.history)]
-        found = await recall_memories(self._engine, heard.scope, heard.standalone, shown)
-        return await drop_unreadable(self._engine, heard.scope, found)
-
-    async def _record_answer(self, heard: RecordedQuestion, reply: Reply, answer: Answered) -> Answered:
-        try:
-            done = await self._engine.record(heard.scope, [answer_turn(heard.ref, reply, answer)])
-        # The answer exists and is returned; the question is in the log.
-        except Exception:
-            log.exception("an answer could not be recorded")
-            return answer
-        return replace(answer, ref=done.refs[0])
-
-    async def _learn(self, scope: Scope, answer: Answered) -> None:
-        if not self._settings.enabled:
-            return
-        try:
-            await learn_answer(self._engine, scope, answer)
-        # As above: the answer is in the log even if it cannot be remembered.
-        except Exception:
-            log.exception("an answer could not be remembered")
+        shown = [asked.ref, *(turn.ref for turn in asked.history)]
+        found = await recall_memories(self._engine, asked.scope, asked.standalone, shown)
+        return await drop_unreadable(self._engine, asked.scope, found)
 
     async def _backfill(self, scope: Scope, turns: int) -> int:
         made, before = 0, turns
@@ -231,7 +217,7 @@ class Entry:
 SOURCE_FIELDS = ("chunk", "page", "score", "start", "end", "cited", "begins", "page_end")
 
 
-def answer_turn(question_ref: str, reply: Reply, answer: Answered) -> Turn:
+def make_turn(question_ref: str, reply: Reply, answer: Answered) -> Turn:
     """Return the turn that stores an answer."""
     data = {
         "host": HOST,
@@ -258,49 +244,33 @@ def is_document_answer(turn: Turn) -> bool:
     return turn.role == "assistant" and "answers" in get_host_data(turn)
 
 
-async def load_entries(
-    engine: Engine, scope: Scope, turns: Sequence[Turn], *, previews: bool = True, memories: bool = False
-) -> list[Entry]:
+async def load_entries(engine: Engine, scope: Scope, turns: Sequence[Turn], *, previews: bool = True) -> list[Entry]:
     """Return the questions about documents among some turns of a session. With `previews`, the texts are read again."""
     asked = {turn.ref: turn for turn in turns if turn.role == "user"}
-    reader = Reader(engine, scope) if previews else None
-    found = []
-    for reply in turns:
-        question = asked.get((reply.data or {}).get("answers", "")) if is_document_answer(reply) else None
-        if question is not None:
-            found.append(Entry(question, reply, await restore_answer(reply, reader, memories)))
-    return found
+    replies = [turn for turn in turns if is_document_answer(turn) and (turn.data or {})["answers"] in asked]
+    reader = Reader(engine, scope, await load_titles(engine, scope, replies), previews)
+    return [Entry(asked[(each.data or {})["answers"]], each, await restore_answer(each, reader)) for each in replies]
 
 
-async def load_answer(engine: Engine, scope: Scope, ref: str) -> Answered:
-    """Return an answer from the log."""
-    session, _, index = ref.rpartition("#")
-    place = Scope(scope.user, session, scope.project)
-    turns = await engine.history(place, limit=1, before=int(index) + 1)
-    if not turns or turns[0].ref != ref or not is_document_answer(turns[0]):
-        raise NotFound("this answer was erased")
-    return await restore_answer(turns[0], Reader(engine, place), memories=True)
+async def load_titles(engine: Engine, scope: Scope, replies: Sequence[Turn]) -> dict[str, str]:
+    """Return the titles, by their ids, of the documents that answers found passages in, as far as they still exist."""
+    ids = sorted({each["document"] for reply in replies for each in (reply.data or {})["sources"]})[:MAX_DOCUMENTS]
+    found = await engine.documents.find(scope, ids=ids, limit=len(ids)) if ids else []
+    return {str(each.id): each.title for each in found}
 
 
-async def restore_answer(reply: Turn, reader: Reader | None, memories: bool) -> Answered:
+async def restore_answer(reply: Turn, reader: Reader, *, memories: bool = False) -> Answered:
     data = reply.data or {}
-    kept = [await restore_source(each, reader) for each in data["sources"]]
-    known = [await reader.recollection(each) for each in data["memories"]] if reader and memories else []
+    known = [await reader.recollection(each) for each in data["memories"]] if memories else []
     return Answered(
         session=reply.session or "",
         answer=reply.text,
-        sources=tuple(kept),
-        memories=tuple(each for each in known if each is not None),
+        sources=tuple([await reader.source(each) for each in data["sources"]]),
+        memories=tuple(filter(None, known)),
         used_history_tokens=data["history_tokens"],
         **{name: data[name] for name in ("latency_ms", "model", "refused", "standalone", "error_stage")},
         ref=reply.ref,
     )
-
-
-async def restore_source(kept: Mapping[str, Any], reader: Reader | None) -> Source:
-    document = UUID(kept["document"])
-    preview = await reader.preview(document, kept["begins"], kept["shown"]) if reader else ""
-    return Source(document=document, preview=preview, **{name: kept[name] for name in SOURCE_FIELDS})
 
 
 @dataclass(slots=True)
@@ -309,8 +279,16 @@ class Reader:
 
     engine: Engine
     scope: Scope
+    titles: Mapping[str, str]
+    has_previews: bool = True
     _previews: dict[tuple[UUID, int], str] = field(default_factory=dict)
-    _memories: dict[str, Memory] | None = None
+    _memories: dict[str, str] | None = None
+
+    async def source(self, kept: Mapping[str, Any]) -> Source:
+        document, title = UUID(kept["document"]), self.titles.get(kept["document"], "")
+        preview = await self.preview(document, kept["begins"], kept["shown"]) if self.has_previews and title else ""
+        known = {name: kept[name] for name in SOURCE_FIELDS}
+        return Source(document=document, preview=preview, title=title, **known)
 
     async def preview(self, document: UUID, begins: int, length: int) -> str:
         if (document, begins) not in self._previews:
@@ -321,28 +299,27 @@ class Reader:
         return self._previews[document, begins]
 
     async def recollection(self, kept: Mapping[str, Any]) -> Recollection | None:
-        text = await self._remembered(kept["id"], kept["source"])
-        return None if text is None else Recollection(kept["id"], kept["source"], text, kept["score"])
-
-    async def _remembered(self, name: str, source: str) -> str | None:
+        name, source = kept["id"], kept["source"]
         session, has_place, place = name.rpartition("#")
-        if not has_place:
-            memory = (await self._known()).get(name)
-            return None if memory is None else memory.text
-        elsewhere = Scope(self.scope.user, session, self.scope.project)
-        try:
-            if source == "summary":
-                told = await self.engine.episodes(elsewhere)
-                return next((episode.summary for episode in told if episode.ref == name), None)
-            return next((t.text for t in await self.engine.history(elsewhere, limit=1, before=int(place) + 1)), None)
-        except NotFound:
-            return None
+        text = None
+        with suppress(NotFound):
+            if not has_place:
+                text = (await self._load_memories()).get(name)
+            elif source == "summary":
+                episodes = await self.engine.episodes(replace(self.scope, session=session))
+                text = next((episode.summary for episode in episodes if episode.ref == name), None)
+            else:
+                elsewhere = replace(self.scope, session=session)
+                turns = await self.engine.history(elsewhere, limit=1, before=int(place) + 1)
+                text = turns[0].text if turns else None
+        return None if text is None else Recollection(name, source, text, kept["score"])
 
-    async def _known(self) -> dict[str, Memory]:
+    async def _load_memories(self) -> dict[str, str]:
+        """Return the texts of the user's and the project's memories by their ids."""
         if self._memories is None:
             found = [
                 *await self.engine.memories(self.scope, status=None, limit=MEMORY_PAGE),
                 *await self.engine.memories(self.scope, owner="project", limit=MEMORY_PAGE),
             ]
-            self._memories = {str(memory.id): memory for memory in found}
+            self._memories = {str(memory.id): memory.text for memory in found}
         return self._memories

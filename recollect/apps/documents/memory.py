@@ -1,9 +1,7 @@
-"""Memories for a question about documents, and answers that become memories. librarian.py calls this.
+"""Memories for a question about documents, and answers that become memories (`qa_turn`). librarian.py calls this.
 
-One recall with the standalone question finds memories, summaries and turns of other sessions. Memories and summaries
-that cite documents are dropped if the user can no longer read one of them. An answer from documents becomes a memory of
-its question (`qa_turn`) that names them. A memory's score is its similarity, raised slightly by importance and recency.
-If memory fails, the answer is made without it.
+Memories and summaries that cite documents are dropped if the user can no longer read one of them. If memory fails, the
+answer is made without it.
 """
 
 from __future__ import annotations
@@ -11,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -100,16 +99,12 @@ async def drop_unreadable(
     engine: Engine, scope: Scope, found: Sequence[tuple[Recollection, tuple[str, ...]]]
 ) -> list[Recollection]:
     """Return the memories without those that cite a document the user cannot read."""
-    wanted = {document for _, documents in found for document in documents}
-    gone = {document for document in wanted if not await is_readable(engine, scope, document)}
-    return [each for each, documents in found if gone.isdisjoint(documents)]
-
-
-async def is_readable(engine: Engine, scope: Scope, document: str) -> bool:
-    try:
-        return (await engine.documents.get(scope, document)).status == "processed"
-    except NotFound:
-        return False
+    readable = set[str]()
+    for document in {document for _, documents in found for document in documents}:
+        with suppress(NotFound):
+            if (await engine.documents.get(scope, document)).status == "processed":
+                readable.add(document)
+    return [each for each, documents in found if readable.issuperset(documents)]
 
 
 async def learn_answer(engine: Engine, scope: Scope, answer: Answered, *, newest: bool = True) -> bool:
@@ -118,7 +113,8 @@ async def learn_answer(engine: Engine, scope: Scope, answer: Answered, *, newest
     if answer.refused or answer.error_stage or not cited:
         return False
     key, value = " ".join(answer.standalone.split())[:MAX_NAME].strip(), answer.answer[:VALUE_CHARS]
-    for old in await load_earlier_answers(engine, scope, key):
+    earlier = await engine.memories(scope, kinds=("question",), key=key, status=("active",))
+    for old in filter(cited_documents, earlier):  # others are of questions to databases
         if old.value == value.strip() or not newest:
             return False
         await engine.close(scope, old.id, owner="user")
@@ -137,18 +133,11 @@ async def learn_answer(engine: Engine, scope: Scope, answer: Answered, *, newest
     return True
 
 
-async def load_earlier_answers(engine: Engine, scope: Scope, key: str) -> list[Memory]:
-    found = await engine.memories(scope, kinds=("question",), key=key, status=("active",))
-    return [memory for memory in found if (memory.data or {}).get("source") == NO_DATABASE]
-
-
-async def forget_answers(engine: Engine, scope: Scope, document: UUID) -> int:
-    """Erase the user's memories of answers that cite a document, and return how many."""
-    found = await engine.memories(scope, kinds=("question",), status=None, limit=1000)
-    resting = [memory for memory in found if str(document) in cited_documents(memory)]
-    for memory in resting:
-        await engine.forget(scope, memory=memory.id, owner="user")
-    return len(resting)
+async def forget_answers(engine: Engine, scope: Scope, document: UUID) -> None:
+    """Erase the user's memories of answers that cite a document."""
+    for memory in await engine.memories(scope, kinds=("question",), status=None, limit=1000):
+        if str(document) in cited_documents(memory):
+            await engine.forget(scope, memory=memory.id, owner="user")
 
 
 def score_memory(similarity: float, importance: float, said_at: datetime | None, now: datetime) -> float:

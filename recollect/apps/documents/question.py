@@ -49,7 +49,8 @@ class Question:
 @dataclass(frozen=True, slots=True)
 class Source:
     """A chunk that was found. `start` to `end` is the range that the answer quotes, or the whole chunk; `cited` says
-    whether the answer uses it. A refusal cites none but may show the nearest one."""
+    whether the answer uses it. A refusal cites none but may show the nearest one. Without a title, the document was
+    deleted."""
 
     document: UUID
     chunk: int
@@ -61,6 +62,7 @@ class Source:
     cited: bool
     begins: int  # of the chunk and its preview
     page_end: int | None = None  # pages of `start` and `end`
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,4 +127,4 @@ def make_source(hit: ChunkHit, reply: Reply) -> Source:
     page, page_end = chunk.pages(place.start, place.end)
     is_cited, preview = hit.source in reply.places, chunk.text[:PREVIEW_CHARS]
     found = (hit.document.id, chunk.index, page, hit.score, preview)
-    return Source(*found, place.start, place.end, is_cited, chunk.start, page_end)
+    return Source(*found, place.start, place.end, is_cited, chunk.start, page_end, hit.document.title)

@@ -1,15 +1,11 @@
-"""Answers by quotation, without a model: the sentences of the found chunks that share most with the question, each with
-its citation and exact range; a refusal if none shares enough. Pure.
-
-A sentence is scored by the question's words in it, weighted by rarity. Words around it (in the heading, the column
-names, the sentence before) count less. A refusal says that nothing was found, and shows the nearest sentence.
-"""
+"""Answers by quotation, without a model: the sentences of the found chunks that share most of the question's words,
+weighted by rarity, each with its citation and exact range; a refusal if none shares enough. Pure."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from recollect.apps.chat.answers import ASKING_WORDS
@@ -105,7 +101,8 @@ def quote_answer(
     question: str, hits: Sequence[ChunkHit], memories: Sequence[Recollection] = (), asked: str | None = None
 ) -> Reply:
     """Return the answer. `asked` is the user's own message if it differs from the question; its words count most."""
-    question, asked = correct_spelling((question, asked or question), hits)
+    known = QUESTION_WORDS.union(*(split_words(f"{hit.document.title} {hit.text}") for hit in hits))
+    question, asked = respell(question, known), respell(asked or question, known)
     if rows := find_extreme_rows(question, find_wanted_words(question), hits)[:MAX_QUOTES]:
         return make_quotation([(row.hit, row.text.replace(ROW, "; "), Place(row.start, row.end)) for row in rows])
     judged = sorted(
@@ -122,12 +119,6 @@ def make_quotation(quotes: Sequence[tuple[ChunkHit, str, Place]]) -> Reply:
     """Return the answer of some quotes; of several from one passage it cites the place of the first."""
     text = "\n".join(f"{said} ({hit.source})" for hit, said, _ in quotes)
     return Reply(text, {hit.source: place for hit, _, place in reversed(quotes)})
-
-
-def correct_spelling(texts: Iterable[str], hits: Sequence[ChunkHit]) -> list[str]:
-    """Return the texts with words that no passage has replaced by those that they misspell."""
-    known = QUESTION_WORDS.union(*(split_words(f"{hit.document.title} {hit.text}") for hit in hits))
-    return [respell(text, known) for text in texts]
 
 
 def answer_from_memory(question: str, memories: Sequence[Recollection]) -> Reply | None:

@@ -1,8 +1,7 @@
 """The row with the largest or smallest value: "Which department has the biggest headcount?". Pure.
 
-A row of a table is a line "Department: Support | Headcount: 9" (providers/files/text_formats.py). `find_extreme_rows`
-answers only if the question names exactly one column of numbers of one table, all of its rows were found, and each
-other word of the question is in the table.
+A row is a line "Department: Support | Headcount: 9". There is an answer only if the question names exactly one column
+of numbers of one table, all of its rows were found, and each other word of the question is in the table.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""The caller of a request: the checks that come before any route (host, addresses, content type, origin of a form), the
-headers that name a user, session or project; their identity, their permissions, and the engine.
-
-Routes get a caller as `caller: CurrentCaller` and pass through `Caller.authorize` before they read or write anything
-(see http/routing.py)."""
+"""The caller of a request: the checks before any route, identity, permissions, and the engine. Routes get a caller as
+`caller: CurrentCaller`, and pass through `Caller.authorize` before they read or write anything (http/routing.py)."""
 
 from __future__ import annotations
 

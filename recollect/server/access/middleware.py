@@ -1,9 +1,5 @@
-"""The middleware that every request passes before a route is chosen: a request id, limits on the size of the body, on
-time and on the number of requests at once, and an error response whatever happens. It is plain ASGI, which costs
-microseconds.
-
-Observers are called when a request is finished: metrics, and the log of operations (`log_operation`).
-"""
+"""The middleware that every request passes before a route is chosen: a request id, limits, and an error response
+whatever happens. Observers are called when a request is finished: metrics, and the log of operations."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fastapi import HTTPException
 from starlette.requests import ClientDisconnect
@@ -77,58 +73,48 @@ class BodyTooLarge(HTTPException):
         super().__init__(413, f"the body has more than {most:,} bytes")
 
 
+@dataclass(slots=True)
 class RequestMiddleware:
     """`larger` has the paths whose bodies have a limit of their own."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        most_bytes: int,
-        most_seconds: float,
-        most_requests: int = 0,
-        larger: Mapping[str, int] | None = None,
-        observers: Sequence[Callable[[CurrentRequest], None]] = (),
-        traces: Traces | None = None,
-    ) -> None:
-        self._app = app
-        self._most_bytes = most_bytes
-        self._larger = larger or {}
-        self._most_seconds = most_seconds
-        self._most_requests = most_requests
-        self._running = 0
-        self._observers = observers
-        self._traces = traces
+    app: ASGIApp
+    most_bytes: int
+    most_seconds: float
+    most_requests: int = 0
+    larger: Mapping[str, int] = field(default_factory=dict)
+    observers: Sequence[Callable[[CurrentRequest], None]] = ()
+    traces: Traces | None = None
+    running: int = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
-        current = CurrentRequest(scope, receive, send, self._larger.get(scope["path"], self._most_bytes))
+        current = CurrentRequest(scope, receive, send, self.larger.get(scope["path"], self.most_bytes))
         started = time.perf_counter()
-        self._running += 1
+        self.running += 1
         try:
-            with self._traces.trace_request(current) if self._traces else nullcontext():
-                if 0 < self._most_requests < self._running and scope["path"] not in HEALTH:  # always answered
-                    busy = f"the server works on {self._most_requests} requests already; try again in a moment"
+            with self.traces.trace_request(current) if self.traces else nullcontext():
+                if 0 < self.most_requests < self.running and scope["path"] not in HEALTH:  # always answered
+                    busy = f"the server works on {self.most_requests} requests already; try again in a moment"
                     refusal = error_response(429, "rate_limited", busy, Retry_After="1")
                     await refusal(current.scope, current.receive, current.send)
                 else:
                     await self._run(current)
         finally:
-            self._running -= 1
+            self.running -= 1
             current.seconds = time.perf_counter() - started
             current.status = current.status or CLIENT_CLOSED
-            for observe in self._observers:
+            for observe in self.observers:
                 observe(current)
 
     async def _run(self, current: CurrentRequest) -> None:
         """Run the application. The time limit ends when the response starts: a stream may take as long as it likes."""
-        timeout = asyncio.timeout(self._most_seconds)
+        timeout = asyncio.timeout(self.most_seconds)
         current.on_start = lambda: timeout.reschedule(None)
         try:
             async with timeout:
-                await self._app(current.scope, current.receive, current.send)
+                await self.app(current.scope, current.receive, current.send)
         except ClientDisconnect:
             current.status = current.status or CLIENT_CLOSED
         # The last place that can turn any error into a response.
@@ -141,7 +127,7 @@ class RequestMiddleware:
                     log.error("request %s broke off: %s: %s", current.id, type(error).__name__, error)
                 return
             if timeout.expired():
-                late = f"no answer within {self._most_seconds:g} seconds; try again"
+                late = f"no answer within {self.most_seconds:g} seconds; try again"
                 response = error_response(503, "unavailable", late, Retry_After="1")
             else:
                 response = unexpected_error_response(error, current.id)

@@ -23,7 +23,15 @@ from pydantic import BaseModel, create_model
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from recollect.apps.ask.question import MAX_ROWS
+from recollect.apps.documents.question import MAX_MEMORIES
 from recollect.errors import InvalidInput, RateLimited, RecollectError
+from recollect.values.conversation import MAX_TURN_CHARS
+from recollect.values.data_source import MAX_DSN
+from recollect.values.document import MAX_CHUNK_HITS
+from recollect.values.lesson import MAX_VALUE_CHARS
+from recollect.values.query import MAX_BUDGET, MAX_HITS, MAX_QUERY_CHARS
+from recollect.values.scope import MAX_NAME
 from recollect.values.serialization import find_type, json_types
 
 T = TypeVar("T")
@@ -114,6 +122,31 @@ def describe_type(hint: Any) -> Any:
         return hint
     described = tuple(describe_type(each) for each in inner)
     return reduce(or_, described) if origin in (Union, UnionType) else origin[described]
+
+
+# Names of limits in bodies.toml and in arguments.toml.
+LIMITS = {
+    "name": MAX_NAME,
+    "value": MAX_VALUE_CHARS,
+    "query": MAX_QUERY_CHARS,
+    "turn": MAX_TURN_CHARS,
+    "dsn": MAX_DSN,
+    "hits": MAX_HITS,
+    "budget": MAX_BUDGET,
+    "rows": MAX_ROWS,
+    "chunks": MAX_CHUNK_HITS,
+    "memories": MAX_MEMORIES,
+}
+
+
+def describe_limits(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the limits of a field as JSON Schema has them; the library enforces them."""
+    if "characters" in row:
+        return {"minLength": 1, "maxLength": LIMITS[row["characters"]]}
+    if "between" in row:
+        low, high = row["between"]
+        return {"minimum": low, "maximum": LIMITS.get(high, high)}
+    return dict(zip(("minItems", "maxItems"), row.get("items", ()), strict=False))
 
 
 class Shape:

@@ -1,12 +1,5 @@
-"""OpenTelemetry traces, and Prometheus metrics served at /metrics.
-
-There is a span per request and one per engine call. OpenTelemetry is imported only if an OTEL_* variable asks for
-traces; then the `otel` extra is needed, or an application that has set up its own tracer provider. Spans carry the
-route, the status and the request id; never text or a user.
-
-With several server processes the counts of the metrics are kept in a shared folder, so that every process reports the
-total. Background work is read from the database on each scrape.
-"""
+"""OpenTelemetry traces, imported only if an OTEL_* variable asks for them, and Prometheus metrics served at /metrics.
+Neither contains text or a user."""
 
 from __future__ import annotations
 
@@ -151,13 +144,8 @@ class Metrics:
         self._requests = Histogram(
             "recollect_http_seconds", "Time of a request", ["route", "method", "status"], registry=one, buckets=SECONDS
         )
-        self._stages = Histogram(
-            "recollect_stage_seconds",
-            "Time of an engine call within a request",
-            ["stage"],
-            registry=one,
-            buckets=SECONDS,
-        )
+        stages = "Time of an engine call within a request"
+        self._stages = Histogram("recollect_stage_seconds", stages, ["stage"], registry=one, buckets=SECONDS)
         self._cache = Gauge(
             "recollect_cache", "Cache lookups by result", ["result"], registry=one, multiprocess_mode="sum"
         )

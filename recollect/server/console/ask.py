@@ -1,9 +1,5 @@
-"""The page that asks a database: each answer with its SQL, its rows, a chart and the assumptions that were made; and
-what users do with an answer: run it again, rate it, correct it, propose it as an example.
-
-A page shows a session from the log and runs no query. The log keeps only the first rows of a long result; a button runs
-the query again. The values that templates need are in ask_view.py.
-"""
+"""The page that asks a database, and what users do with an answer: rate it, correct it, propose it as an example. It
+shows a session from the log and runs no query."""
 
 from __future__ import annotations
 
@@ -258,19 +254,6 @@ async def load_exchange(visit: Visit, session: str, turn: str) -> Exchange:
         if can_see_turn(reply, exchange.answer.source, view):
             return exchange
     raise NotFound("This message is not a database answer that you can see.")
-
-
-@pages.post("/ask/run")
-async def run_again(visit: Visit, session: str, turn: str) -> Response:
-    """Run the SQL of a logged answer again, unchanged."""
-    exchange, scope, problem = await load_exchange(visit, session, turn), visit.scope("ask"), ""
-    answer = exchange.answer
-    try:
-        _, rows = await visit.analyst.run(scope, answer.source, visit.role, answer.sql, MAX_ROWS)
-        exchange = await draw_chart(replace(exchange, answer=replace(answer, rows=rows), is_logged=False))
-    except RecollectError as error:
-        problem = visit.explain(error)
-    return render_page(visit, "ask_run.html", {"exchange": exchange, "problem": problem})
 
 
 @pages.get("/ask/chart")

@@ -1,5 +1,4 @@
-"""What the page that asks a database shows: an answer with its formatted SQL, its table and its chart text, and
-suggested questions. Pure functions; ask.py loads the data and templates print it."""
+"""What the page that asks a database shows of an answer, and suggested questions. Pure."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The chat page: a conversation, with what was learned beside each message and what was recalled beside each answer.
-
-A page loads the messages of a session and the user's memories, whatever its length. What was recalled for an answer is
-loaded when it is opened; for the newest answer, at once.
-"""
+"""The chat page: a conversation, with what was learned beside each message and what was recalled beside each answer."""
 
 from __future__ import annotations
 

@@ -1,25 +1,23 @@
 """The documents page: upload files, ask questions about them, and open the passage that an answer cites.
 
-A session is shown from the log alone. The passages and memories found for an answer are loaded when they are opened. An
-answer names its passages as `Doc <id>/Chunk <n>`; the page shows numbers instead, each a link to the passage. A passage
-that the answer was not given stays as it was written.
+A session is shown from the log alone. An answer names its passages as `Doc <id>/Chunk <n>`: the page shows numbers
+instead, each a link; a passage that the answer was not given stays as it was written.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from recollect import Document, InvalidInput, NotFound, Passage, RecollectError, Scope, Upload
+from recollect import Document, InvalidInput, NotFound, RecollectError, Scope, Upload
 from recollect.apps.documents.librarian import Entry, load_entries
-from recollect.apps.documents.question import MAX_DOCUMENTS, TOP_K, TOP_MEMORIES, Answered, Question, Source
+from recollect.apps.documents.question import TOP_K, TOP_MEMORIES, Answered, Question, Source
 from recollect.learning.document_turns import CITATION, HOST, IN_BRACKETS
 from recollect.server.access.caller import read_chunks
 from recollect.server.access.responses import STATUS
@@ -27,7 +25,6 @@ from recollect.server.console.handlers import Pages, Values
 from recollect.server.console.render import FOLDER, format_pages, get_ref_index, redirect, render_html, render_page
 from recollect.server.console.visit import Visit
 from recollect.values.document import MAX_CHUNK_HITS
-from recollect.values.identity import Action
 from recollect.values.lesson import Owner
 from recollect.values.query import MAX_QUERY_CHARS
 
@@ -38,37 +35,33 @@ WORD_CHARS = 80  # an excerpt is shortened by at most this much, so that it star
 MAX_CITED_CHARS = 20_000  # an address can ask for any range
 REFERENCE = re.compile(rf"{IN_BRACKETS.pattern}|{CITATION.pattern}|\[(?P<memory>[^\[\]\s]{{1,300}})\]")
 EXAMPLE_NAME = "Example - bicycle workshop.md"
+PAGE_TURNS = 40
+RECENT_SESSIONS = 12
+PAGE_DOCUMENTS = 50
+WAITING = ("pending", "processing")
+MAX_FILES = 50  # in one form
+UPLOAD_PATH = "/console/documents/add"  # its body may be as large as a document
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A passage that an answer cites, with its number in the text. Without a document, that was deleted."""
+    """A passage that an answer cites, with its number in the text."""
 
     number: int
     source: Source
-    document: Document | None
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A piece of an answer: text, a citation, or the ref of a memory."""
-
-    text: str = ""
-    citation: Citation | None = None
-    memory: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A question and its answer. `memories` is the number of memories that were given beside the passages."""
+    """A question and its answer. `pieces` are its texts, each with the citations and the refs of memories that follow
+    it; `memories` are the ids of those that were given beside the passages."""
 
     question: str
     at: datetime | None
     answered: Answered
-    pieces: Sequence[Piece]
     citations: Sequence[Citation]
-    memories: int
-    is_newest: bool = False
+    pieces: Sequence[tuple[str, Sequence[Citation | str]]]
+    memories: Sequence[str]
 
     @property
     def index(self) -> int | None:
@@ -77,95 +70,29 @@ class Exchange:
         return int(index) if index else None
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """A part of a document: the text before the cited passage, the passage, and the text after it."""
-
-    before: str
-    marked: str
-    after: str
-    start: int
-    end: int
-
-
-# Answers --------------------------------------------------------------------------------------------------------------
-
-
-def build_exchange(
-    question: str,
-    at: datetime | None,
-    answered: Answered,
-    documents: Mapping[UUID, Document],
-    memories: Sequence[str],
-    is_newest: bool,
-) -> Exchange:
-    citations = number_citations(answered, documents)
-    pieces = tuple(split_answer(answered.answer, citations, memories))
-    return Exchange(question, at, answered, pieces, tuple(citations.values()), len(memories), is_newest)
+def build_exchange(question: str, at: datetime | None, answered: Answered, memories: Sequence[str]) -> Exchange:
+    citations = number_citations(answered)
+    text, pieces, position = answered.answer, list[tuple[str, Sequence[Citation | str]]](), 0
+    for match in REFERENCE.finditer(text):
+        names = map(make_passage_name, CITATION.finditer(match[0]))
+        memory = [match["memory"]] if match["memory"] in memories else []
+        if refs := [*memory, *(citations[name] for name in names if name in citations)]:
+            pieces.append((text[position : match.start()], refs))
+            position = match.end()
+    pieces.append((text[position:], ()))
+    return Exchange(question, at, answered, tuple(citations.values()), pieces, memories)
 
 
-def number_citations(answered: Answered, documents: Mapping[UUID, Document]) -> dict[str, Citation]:
+def number_citations(answered: Answered) -> dict[str, Citation]:
     """Return the cited passages by their name in the answer, numbered in the order of its text."""
     sources = {f"Doc {each.document}/Chunk {each.chunk}": each for each in answered.sources if each.cited}
     in_text = [make_passage_name(match) for match in CITATION.finditer(answered.answer)]
     order = dict.fromkeys((*(name for name in in_text if name in sources), *sources))
-    return {
-        name: Citation(number, sources[name], documents.get(sources[name].document))
-        for number, name in enumerate(order, 1)
-    }
+    return {name: Citation(number, sources[name]) for number, name in enumerate(order, 1)}
 
 
 def make_passage_name(match: re.Match[str]) -> str:
     return f"Doc {match[1].lower()}/Chunk {int(match[2])}"
-
-
-def split_answer(text: str, citations: Mapping[str, Citation], memories: Sequence[str]) -> Iterator[Piece]:
-    position = 0
-    for match in REFERENCE.finditer(text):
-        names = [make_passage_name(each) for each in CITATION.finditer(match[0])]
-        known = [Piece(memory=match["memory"])] if match["memory"] in memories else []
-        known += [Piece(citation=citations[name]) for name in names if name in citations]
-        if known:
-            yield Piece(text[position : match.start()])
-            yield from known
-            position = match.end()
-    yield Piece(text[position:])
-
-
-# Excerpts -------------------------------------------------------------------------------------------------------------
-
-
-def choose_range(start: int, end: int, position: int | None) -> tuple[int, int]:
-    """Return the characters to show: from a position on, else around a citation, else from the beginning."""
-    if position is not None:
-        return position, position + EXCERPT_CHARS
-    if end <= start:
-        return 0, EXCERPT_CHARS
-    return max(start - CONTEXT_CHARS, 0), min(end, start + MAX_CITED_CHARS) + CONTEXT_CHARS
-
-
-def make_excerpt(passage: Passage, start: int, end: int, *, is_last: bool) -> Excerpt:
-    """Return a passage without cut words at its ends, and with the characters from `start` to `end` marked."""
-    text, offset = passage.text, passage.start
-    first, last = 0, len(text)
-    if offset and (space := re.search(r"\s", text[:WORD_CHARS])) and space.end() < len(text):
-        first = space.end()
-    if not is_last and (word := re.search(r"\s\S*$", text[-WORD_CHARS:])) and len(word[0]) < len(text):
-        last -= len(word[0])
-    low = min(max(start - offset, first), last)
-    high = min(max(end - offset, low), last)
-    return Excerpt(text[first:low], text[low:high], text[high:last], offset + first, offset + last)
-
-
-PAGE_TURNS = 40
-RECENT_SESSIONS = 12
-PAGE_DOCUMENTS = 50
-MAX_FILES = 50  # in one form
-OWNERS: Mapping[bool, tuple[Owner, Action]] = {  # of an upload, by whether it is shared
-    False: ("user", "add_document"),
-    True: ("project", "change_documents"),
-}
-UPLOAD_PATH = "/console/documents/add"  # its body may be as large as a document
 
 
 # The page -------------------------------------------------------------------------------------------------------------
@@ -191,15 +118,13 @@ async def show_documents(
         turns = await visit.engine.history(scope, limit=PAGE_TURNS, before=before or None)
         with report_unreadable():
             logged = await load_entries(visit.engine, scope, turns, previews=False)
-    documents = await load_cited_documents(visit, [entry.answered for entry in logged])
     return listed | {
         "session": session,
         "sessions": sessions,
         "exchanges": [
             build_exchange(
-                *(entry.question.text, entry.at, entry.answered, documents),
+                *(entry.question.text, entry.at, entry.answered),
                 [str(each["id"]) for each in (entry.reply.data or {}).get("memories") or ()],
-                is_newest=entry is logged[-1],
             )
             for entry in logged
         ],
@@ -219,13 +144,6 @@ def report_unreadable() -> Iterator[None]:
         yield
     except (KeyError, TypeError, ValueError, AttributeError):
         raise NotFound("This answer cannot be shown: another application wrote it in an unknown format.") from None
-
-
-async def load_cited_documents(visit: Visit, answers: Sequence[Answered]) -> dict[UUID, Document]:
-    """Return the documents that the answers found passages in, as far as they still exist."""
-    ids = sorted({str(source.document) for answered in answers for source in answered.sources})[:MAX_DOCUMENTS]
-    found = await visit.engine.documents.find(visit.scope("documents"), ids=ids, limit=len(ids)) if ids else []
-    return {each.id: each for each in found}
 
 
 # Asking ---------------------------------------------------------------------------------------------------------------
@@ -259,9 +177,7 @@ async def ask(
             memory="" if memory else "off",
             top="" if top == TOP_K else str(top),
         )
-    documents = await load_cited_documents(visit, [answered])
-    memories = [each.id for each in answered.memories]
-    exchange = build_exchange(asked.query, None, answered, documents, memories, is_newest=True)
+    exchange = build_exchange(asked.query, None, answered, [each.id for each in answered.memories])
     return render_html("documents_exchanges.html", visit=visit, exchanges=[exchange])
 
 
@@ -270,7 +186,7 @@ async def show_sources(visit: Visit, session: str = "", turn: int = 0) -> Values
     """Show the passages and memories found for an answer, and which of them it used."""
     with report_unreadable():
         answered = await visit.librarian.again(visit.scope("history", session), f"{session}#{turn}")
-    return {"answered": answered, "turn": turn, "documents": await load_cited_documents(visit, [answered])}
+    return {"answered": answered, "turn": turn}
 
 
 # One document ---------------------------------------------------------------------------------------------------------
@@ -297,24 +213,43 @@ async def show_document(
 
 
 async def load_excerpt(visit: Visit, document: Document, start: int, end: int, position: int | None) -> Values:
-    """Return what the viewer shows. Pages and headings are those of the cited passage where it is in view."""
+    """Return the part to show: from a position on, else around a citation, else from the beginning. Pages and headings
+    are those of the cited passage where it is in view."""
     if document.status != "processed" or not document.characters:
-        return {"excerpt": None}
-    scope = visit.scope("documents")
-    low, high = choose_range(start, end, position)
-    passage = await visit.engine.documents.passage(scope, document.id, low, high)
+        return {"is_readable": False}
+    low, high = 0, EXCERPT_CHARS
+    if position is not None:
+        low, high = position, position + EXCERPT_CHARS
+    elif end > start:
+        low, high = max(start - CONTEXT_CHARS, 0), min(end, start + MAX_CITED_CHARS) + CONTEXT_CHARS
+    scope, load = visit.scope("documents"), visit.engine.documents.passage
+    located = passage = await load(scope, document.id, low, high)
     is_last = high >= document.characters
-    excerpt = make_excerpt(passage, start, end, is_last=is_last)
-    located = passage
-    if excerpt.marked:
-        located = await visit.engine.documents.passage(scope, document.id, start, min(end, start + MAX_CITED_CHARS))
+    first, last = trim_words(passage.text, has_start=not passage.start, has_end=is_last)
+    cited = slice(*(min(max(at - passage.start, first), last) for at in (start, max(start, end))))
+    if passage.text[cited]:
+        located = await load(scope, document.id, start, min(end, start + MAX_CITED_CHARS))
+    low, high = passage.start + first, passage.start + last
     return {
-        "excerpt": excerpt,
+        "is_readable": True,
+        "text": passage.text[first : cited.start],
+        "cited": passage.text[cited],
+        "after": passage.text[cited.stop : last],
         "headings": located.headings,
         "pages": format_pages(located.page, located.page_end),
-        "previous": max(excerpt.start - EXCERPT_CHARS, 0) if excerpt.start > 0 else None,
-        "next": None if is_last else excerpt.end,
+        "previous": max(low - EXCERPT_CHARS, 0) if low > 0 else None,
+        "next": None if is_last else high,
     }
+
+
+def trim_words(text: str, *, has_start: bool, has_end: bool) -> tuple[int, int]:
+    """Return the range of a text without the words that are cut at its ends."""
+    first, last = 0, len(text)
+    if not has_start and (space := re.search(r"\s", text[:WORD_CHARS])) and space.end() < len(text):
+        first = space.end()
+    if not has_end and (word := re.search(r"\s\S*$", text[-WORD_CHARS:])) and len(word[0]) < len(text):
+        last -= len(word[0])
+    return first, last
 
 
 # The list of documents, uploads and deletion --------------------------------------------------------------------------
@@ -323,14 +258,14 @@ async def load_excerpt(visit: Visit, document: Document, start: int, end: int, p
 async def load_list(visit: Visit, after: str = "", only: str = "") -> Values:
     """Return the values that the list of documents needs."""
     found = await visit.engine.documents.find(visit.scope("documents"), limit=PAGE_DOCUMENTS + 1, after=after or None)
-    listed, waiting = found[:PAGE_DOCUMENTS], ("pending", "processing")
+    listed = found[:PAGE_DOCUMENTS]
     return {
         "documents": listed,
         "only": only.split(","),
         "more": str(found[PAGE_DOCUMENTS - 1].id) if len(found) > PAGE_DOCUMENTS else "",
         "after": after,
-        "is_processing": any(each.status in waiting for each in listed),
-        "has_example": any(each.source == EXAMPLE_NAME and each.status not in waiting for each in listed),
+        "is_processing": any(each.status in WAITING for each in listed),
+        "has_example": any(each.source == EXAMPLE_NAME and each.status not in WAITING for each in listed),
         "max_bytes": visit.caller.settings.max_document,
         "receipt": None,
     }
@@ -344,8 +279,8 @@ async def show_list(visit: Visit, after: str = "", only: str = "") -> Values:
 @pages.post(UPLOAD_PATH.removeprefix("/console"), files=MAX_FILES)
 async def upload(visit: Visit, shared: bool) -> Response:
     """Add the files of a form. One that is refused does not stop the others."""
-    owner, action = OWNERS[shared]
-    scope = visit.scope(action)
+    owner: Owner = "project" if shared else "user"
+    scope = visit.scope("change_documents" if shared else "add_document")
     results = [(file.filename, await add_file(visit, scope, file, owner)) for file in visit.files("file")]
     if not results:
         raise InvalidInput("file", "is missing; choose a file first")

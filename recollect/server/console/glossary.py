@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Literal
 
 from starlette.responses import Response
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.server.console.handlers import Pages, Values
 from recollect.server.console.render import redirect, render_page
-from recollect.server.console.visit import Visit, parse_choice
-from recollect.values.term import KINDS, MAX_TERMS, Term, TermKind
+from recollect.server.console.visit import Visit
+from recollect.values.term import MAX_TERMS, Term, TermKind
 
 pages = Pages()
 PAGE_TERMS = 30  # each "Show more" adds as many
@@ -25,17 +26,16 @@ EMPTY_FORM = {"name": "", "kind": "glossary", "description": "", "synonyms": "",
 async def render_glossary(
     visit: Visit,
     q: str = "",
-    kind: str = "",
+    kind: Literal[TermKind, ""] = "",
     word: str = "",
     shown: int = PAGE_TERMS,
-    example: str = "",
     *,
     typed: Mapping[str, str] = EMPTY_FORM,
     problem: str = "",
 ) -> Response:
     """Return the page. `typed` fills the form that adds a term; `problem` says why it was refused."""
     search, word, limit = q.strip(), word.strip(), min(shown, MAX_TERMS - 1) or PAGE_TERMS
-    terms = await load_terms(visit, search, kind, limit + 1)
+    terms = await load_terms(visit, search, kind or None, limit + 1)
     pending = await visit.engine.memories(
         visit.scope("memories_project"),
         kinds=("definition", "terminology"),
@@ -53,15 +53,14 @@ async def render_glossary(
         "pending": pending,
         "typed": typed,
         "problem": problem,
-        "is_example": bool(example),
     }
     return render_page(visit, "glossary.html", values, 400 if problem else 200)
 
 
-async def load_terms(visit: Visit, search: str, kind: str, limit: int) -> list[Term]:
+async def load_terms(visit: Visit, search: str, kind: TermKind | None, limit: int) -> list[Term]:
     """Return the terms that match. If all are wanted, what people defined comes before what the schemas say."""
-    scope, chosen = visit.scope("terms"), parse_choice("kind", kind, KINDS) if kind else None
-    terms = await visit.engine.terms.find(scope, search or None, kind=chosen, limit=limit)
+    scope = visit.scope("terms")
+    terms = await visit.engine.terms.find(scope, search or None, kind=kind, limit=limit)
     if search or kind:
         return terms
     defined = await visit.engine.terms.find(scope, kind="glossary", limit=limit)
@@ -81,15 +80,14 @@ def fill_term(term: Term, description: str, synonyms: str, sql: str) -> Term:
 
 @pages.post("/terms/add")
 async def add_term(
-    visit: Visit, name: str = "", kind: str = "", description: str = "", synonyms: str = "", sql: str = ""
+    visit: Visit, kind: TermKind, name: str = "", description: str = "", synonyms: str = "", sql: str = ""
 ) -> Response:
     typed = {"name": name, "kind": kind, "description": description, "synonyms": synonyms, "sql": sql}
     scope = visit.project_scope("put_term")
     try:
-        chosen = parse_choice("kind", kind, KINDS)
-        if name.strip() and await find_term(visit, name.strip(), chosen):
+        if name.strip() and await find_term(visit, name.strip(), kind):
             raise InvalidInput("name", f"{name.strip()!r} already exists; search for it and change it")
-        term = await visit.engine.terms.put(scope, fill_term(Term(name, chosen), description, synonyms, sql))
+        term = await visit.engine.terms.put(scope, fill_term(Term(name, kind), description, synonyms, sql))
     except InvalidInput as error:  # show the form again with what was typed
         return await render_glossary(visit, typed=typed, problem=visit.explain(error))
     return redirect("terms", q=term.name, kind=term.kind, notice="saved")
@@ -99,7 +97,7 @@ async def add_term(
 async def change_term(
     visit: Visit,
     name: str,
-    kind: str,
+    kind: TermKind,
     description: str = "",
     synonyms: str = "",
     sql: str = "",
@@ -108,7 +106,7 @@ async def change_term(
 ) -> Response:
     """Change the definition, synonyms and SQL of a term; its other data stays. `q` and `of` filter the list."""
     scope = visit.project_scope("put_term")
-    term = await find_term(visit, name, parse_choice("kind", kind, KINDS))
+    term = await find_term(visit, name, kind)
     if term is None:
         raise NotFound(f"The term {name!r} no longer exists.")
     await visit.engine.terms.put(scope, fill_term(term, description, synonyms, sql))
@@ -116,8 +114,8 @@ async def change_term(
 
 
 @pages.post("/terms/drop")
-async def remove_term(visit: Visit, name: str, kind: str, q: str = "", of: str = "") -> Response:
-    await visit.engine.terms.drop(visit.project_scope("drop_term"), name, kind=parse_choice("kind", kind, KINDS))
+async def remove_term(visit: Visit, name: str, kind: TermKind, q: str = "", of: str = "") -> Response:
+    await visit.engine.terms.drop(visit.project_scope("drop_term"), name, kind=kind)
     return redirect("terms", q=q, kind=of, notice="dropped")
 
 

@@ -4,19 +4,20 @@ arguments are read, errors become pages.
     @pages.get("/memory/episodes", "memory_episodes.html")
     async def show_episodes(visit: Visit, session: str = "", start: int = 0) -> Values: ...
 
-Arguments of a handler are read by their names and types from the address or the form: a text, a number, or a tick box
-(bool). A field of a form without a default is required. Arguments after a `*` are for callers in Python. A handler
-returns a response, or the values of its template.
+Arguments of a handler are read by their names and types from the address or the form: a text, a number, a day, a choice
+(Literal) or a tick box (bool). A field of a form without a default is required. Arguments after a `*` are for callers
+in Python. A handler returns a response, or the values of its template.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from datetime import date
 from functools import partial
 from inspect import Parameter, signature
 from types import SimpleNamespace
-from typing import Any, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -27,7 +28,7 @@ from recollect.errors import RecollectError, Unauthorized
 from recollect.server.access.responses import STATUS
 from recollect.server.console import visit as visits
 from recollect.server.console.render import redirect, render_html, render_page
-from recollect.server.console.visit import Visit, parse_number
+from recollect.server.console.visit import Visit, parse_choice, parse_day, parse_number
 
 log = logging.getLogger("recollect.console")
 Values = dict[str, Any]
@@ -64,11 +65,15 @@ def read_argument(visit: Visit, parameter: Parameter) -> Any:
     name, kind, default = parameter.name.rstrip("_"), parameter.annotation, parameter.default
     if kind is bool:
         return visit.is_checked(name)
-    if kind is int or int in get_args(kind):
-        return parse_number(name, visit.query(name) if visit.form is None else visit.field(name, ""), default)
-    if visit.form is None:
-        return visit.query(name, default)
-    return visit.field(name, None if default is Parameter.empty else default)
+    text = visit.query(name) if visit.form is None else visit.field(name, None if default is Parameter.empty else "")
+    if not text.strip() and default is not Parameter.empty:
+        return default
+    kinds = (kind, *get_args(kind))
+    if int in kinds:
+        return parse_number(name, text, default)
+    if date in kinds:
+        return parse_day(name, text)
+    return parse_choice(name, text, get_args(kind)) if get_origin(kind) is Literal else text
 
 
 async def serve(

@@ -10,39 +10,28 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from functools import partial
-from typing import Any, cast, get_args
+from typing import Any, Literal
 
 from starlette.responses import Response
 
 from recollect import Context, InvalidInput, Lesson, Memory, NotFound, Query, Scope, Turn
 from recollect.server.console.handlers import Pages, Values
 from recollect.server.console.render import link, redirect_back, render_page
-from recollect.server.console.visit import Visit, parse_choice, parse_number
+from recollect.server.console.visit import Visit
 from recollect.values.identity import Action
 from recollect.values.lesson import IMPORTANCE, Owner
 from recollect.values.memory import ALWAYS_ON, MemoryKind, Status, list_versions
 from recollect.values.query import Reach
 
 pages = Pages()
+Shown = Literal["", "pending", "ended", "all"]
 CURRENT: tuple[Status, ...] = ("active", "pending")
-STATUSES: Mapping[str, Sequence[Status] | None] = {  # by their name in the address
+STATUSES: Mapping[Shown, Sequence[Status] | None] = {  # by their name in the address
     "": CURRENT,
     "pending": ("pending",),
     "ended": ("superseded", "retracted"),
     "all": None,
 }
-
-
-def parse_end_of_day(field: str, text: str) -> datetime | None:
-    """Return the last moment of a day; None for an empty field."""
-    if not text.strip():
-        return None
-    try:
-        return datetime.combine(date.fromisoformat(text.strip()), time.max, UTC)
-    except ValueError:
-        raise InvalidInput(field, f"must be a date such as 2026-03-31, got {text!r}") from None
-
-
 OWNERS: tuple[Owner, ...] = ("user", "project")
 PAGE_MEMORIES = 25
 MAX_COUNTED = 1_000  # memories that are counted by kind
@@ -53,12 +42,12 @@ MAX_SESSIONS = 50
 BUDGET = 2000
 SHOWN_HITS = 10
 NOT_ALWAYS_ON = ALWAYS_ON - 0.1  # importance of a memory that is used only where it is relevant
-EXAMPLES: Sequence[dict[str, str]] = (
-    {"kind": "identity", "key": "location", "value": "Porto"},
-    {"kind": "definition", "key": "active customer", "value": "logged in within the last 30 days"},
-    {"kind": "instruction", "key": "answers", "value": "Answer with a table where there are more than three numbers."},
-)
 EMPTY_FORM = {"kind": "note", "key": "", "value": "", "owner": "user", "always": "on"}
+
+
+def find_end(day: date | None) -> datetime | None:
+    """Return the last moment of a day."""
+    return datetime.combine(day, time.max, UTC) if day else None
 
 
 # The list -------------------------------------------------------------------------------------------------------------
@@ -69,9 +58,9 @@ class Filters:
     """The filters of the list, as in the address."""
 
     owner: Owner
-    kind: str = ""
-    status: str = ""
-    as_of: str = ""
+    kind: Literal[MemoryKind, ""] = ""
+    status: Shown = ""
+    as_of: date | None = None
 
     def link(self, **changes: str) -> str:
         """Return the address of this list with some filters changed."""
@@ -87,79 +76,61 @@ class Filters:
 @pages.get("/memory")
 async def show_memories(
     visit: Visit,
-    owner: str = "user",
-    kind: str = "",
-    status: str = "",
-    as_of: str = "",
+    owner: Owner = "user",
+    kind: Literal[MemoryKind, ""] = "",
+    status: Shown = "",
+    as_of: date | None = None,
     after: str = "",
-    example: int = 0,
-) -> Response:
-    if status not in STATUSES:
-        raise InvalidInput("status", f"must be one of {', '.join(filter(None, STATUSES))}, got {status!r}")
-    filters = Filters(parse_choice("owner", owner, OWNERS), kind, status, as_of)
-    typed = EMPTY_FORM | (EXAMPLES[example - 1] if 0 < example <= len(EXAMPLES) else {})
-    return await render_list(visit, filters, typed, after=after)
-
-
-async def render_list(
-    visit: Visit, filters: Filters, typed: Mapping[str, str], problem: str = "", after: str = ""
+    *,
+    typed: Mapping[str, str] = EMPTY_FORM,
+    problem: str = "",
 ) -> Response:
     """Return the list. `typed` fills the form that adds a memory; `problem` says why it was refused."""
 
-    async def load(owner: Owner, limit: int, kinds: Sequence[MemoryKind] | None = None) -> list[Memory]:
-        return await visit.engine.memories(
-            scope_to_read(visit, owner),
-            kinds=kinds,
-            status=STATUSES[filters.status],
-            owner=owner,
-            as_of=parse_end_of_day("as_of", filters.as_of),
-            limit=limit,
-            after=(after or None) if limit == PAGE_MEMORIES else None,
-        )
+    async def load(owner: Owner, **more: Any) -> list[Memory]:
+        found: Any = {"status": STATUSES[status], "owner": owner, "as_of": find_end(as_of), **more}
+        return await visit.engine.memories(scope_to_read(visit, owner), **found)
 
-    memories = await load(filters.owner, PAGE_MEMORIES, [cast("MemoryKind", filters.kind)] if filters.kind else None)
-    counts = {owner: Counter(each.kind for each in await load(owner, MAX_COUNTED)) for owner in OWNERS}
+    memories = await load(owner, kinds=[kind] if kind else None, limit=PAGE_MEMORIES, after=after or None)
+    counts = {each: Counter(memory.kind for memory in await load(each, limit=MAX_COUNTED)) for each in OWNERS}
     values = {
-        "filters": filters,
+        "filters": Filters(owner, kind, status, as_of),
         "memories": memories,
         "next_page": str(memories[-1].id) if len(memories) == PAGE_MEMORIES else "",
         "is_paged": bool(after),
-        # with all filters but the kind
-        "counts": {owner: {kind: n[kind] for kind in get_args(MemoryKind) if n[kind]} for owner, n in counts.items()},
+        "counts": counts,  # with all filters but the kind
         "max_counted": MAX_COUNTED,
         "typed": typed,
         "problem": problem,
-        "examples": EXAMPLES,
     }
     return render_page(visit, "memory.html", values, 400 if problem else 200)
 
 
 @pages.post("/memory/learn")
 async def add_memory(
-    visit: Visit, always: bool, kind: str = "", key: str = "", value: str = "", owner: str = ""
+    visit: Visit, always: bool, kind: str = "", key: str = "", value: str = "", owner: Owner = "user"
 ) -> Response:
     """Learn what the form says; without a key it is a note."""
-    whose = parse_choice("owner", owner or "user", OWNERS)
-    scope = visit.scope("learn") if whose == "user" else visit.project_scope("learn_project")
+    scope = visit.scope("learn") if owner == "user" else visit.project_scope("learn_project")
     try:
         importance = IMPORTANCE if always else NOT_ALWAYS_ON
-        given: Any = {"kind": kind, "source": "manual", "owner": whose, "importance": importance}
+        given: Any = {"kind": kind, "source": "manual", "owner": owner, "importance": importance}
         memory = await visit.engine.learn(scope, Lesson(value, key.strip() or "note", **given))
     except InvalidInput as error:  # show the form again with what was typed
-        typed = {"kind": kind, "key": key, "value": value, "owner": whose, "always": "on" if always else ""}
-        return await render_list(visit, Filters(whose), typed, visit.explain(error))
+        typed = {"kind": kind, "key": key, "value": value, "owner": owner, "always": "on" if always else ""}
+        return await show_memories(visit, owner, typed=typed, problem=visit.explain(error))
     notice = "shared" if memory.status == "pending" else "learned"
-    return redirect_back(Filters(whose).path, notice, f"memory-{memory.id}")
+    return redirect_back(Filters(owner).path, notice, f"memory-{memory.id}")
 
 
 # One memory -----------------------------------------------------------------------------------------------------------
 
 
 @pages.get("/memory/one", "memory_one.html")
-async def show_memory(visit: Visit, id: str = "", owner: str = "") -> Values:  # noqa: A002 - as in the address
+async def show_memory(visit: Visit, id: str = "", owner: Owner | None = None) -> Values:  # noqa: A002 - as in the address
     """Show a memory with all values it had, and the messages it was learned from. Without an owner in the address, the
     user's memories are searched first."""
-    whose, memory = await find_memory(visit, id, [parse_choice("owner", owner, OWNERS)] if owner else OWNERS)
+    whose, memory = await find_memory(visit, id, [owner] if owner else OWNERS)
     same_key = await visit.engine.memories(scope_to_read(visit, whose), key=memory.key, status=None, owner=whose)
     versions = list_versions(memory, same_key)
     others = [each for each in same_key if each not in versions and each.kind == memory.kind]
@@ -208,7 +179,7 @@ async def load_quotes(visit: Visit, refs: Sequence[str]) -> list[tuple[str, Turn
 
 @pages.get("/memory/search")
 async def show_search(
-    visit: Visit, q: str = "", session: str = "", as_of: str = "", reach: str = "auto", budget: str = str(BUDGET)
+    visit: Visit, q: str = "", session: str = "", as_of: date | None = None, reach: Reach = "auto", budget: int = BUDGET
 ) -> Response:
     """Show what memory would give for a question.
 
@@ -220,13 +191,12 @@ async def show_search(
     problem = ""
     if q.strip():
         try:
-            moment, tokens = parse_end_of_day("as_of", as_of), parse_number("budget", budget, BUDGET)
-            query = Query(q.strip(), cast("Reach", reach), as_of=moment, budget=tokens)
+            query = Query(q.strip(), reach, as_of=find_end(as_of), budget=budget)
             context = await visit.engine.context(visit.scope("context", session), query)
         except InvalidInput as error:  # show the form again with what was typed
             problem = visit.explain(error)
     values = {
-        "typed": {"q": q, "session": session, "as_of": as_of, "reach": reach, "budget": budget},
+        "typed": {"q": q, "session": session, "as_of": as_of or "", "reach": reach, "budget": budget},
         "sessions": sessions,
         "context": context,
         "problem": problem,
@@ -261,7 +231,7 @@ def scope_to_read(visit: Visit, owner: Owner) -> Scope:
     return visit.scope("memories" if owner == "user" else "memories_project")
 
 
-CHANGES: Mapping[str, tuple[str, Callable[[Visit, Scope, str, Owner], Awaitable[object]]]] = {  # notice, verb
+CHANGES: Mapping[Action, tuple[str, Callable[[Visit, Scope, str, Owner], Awaitable[object]]]] = {  # notice, verb
     "correct": (
         "corrected",
         lambda visit, scope, memory, owner: visit.engine.correct(scope, memory, visit.field("value"), owner=owner),
@@ -276,10 +246,10 @@ CHANGES: Mapping[str, tuple[str, Callable[[Visit, Scope, str, Owner], Awaitable[
 OF_PROJECT = ("correct", "close", "forget")  # also for memories of the project, by callers who may change it
 
 
-async def change_memory(verb: str, visit: Visit, id: str, owner: str = "", back: str = "memory") -> Response:  # noqa: A002
+async def change_memory(verb: Action, visit: Visit, id: str, owner: Owner = "user", back: str = "memory") -> Response:  # noqa: A002
     """Change a memory, and redirect to the page that had the form, there to the memory if it still exists."""
-    whose = parse_choice("owner", owner or "user", OWNERS) if verb in OF_PROJECT else "user"
-    scope = visit.scope(cast("Action", verb)) if whose == "user" else visit.project_scope("change_project")
+    whose: Owner = owner if verb in OF_PROJECT else "user"
+    scope = visit.scope(verb) if whose == "user" else visit.project_scope("change_project")
     notice, change = CHANGES[verb]
     changed = await change(visit, scope, id, whose)
     place = f"memory-{changed.id}" if isinstance(changed, Memory) and verb != "promote" else ""

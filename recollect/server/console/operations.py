@@ -1,10 +1,5 @@
-"""The pages for operators. Health: whether each component works, background tasks that wait or fail, and the numbers of
-the report. Settings: each setting's value in this process, where it comes from, what it means and what it may be.
-
-The permissions are those of `recollect report` and `recollect work status`: counts for everyone who may see the report,
-errors and the retry for admins of all projects, user names for admins. Settings are for admins of all projects; nothing
-is changed there, secrets are shown only as "set", and credentials in addresses are masked.
-"""
+"""The pages for operators: health with the report, and settings. Counts are for everyone who may see the report, user
+names for admins, errors and settings for admins of all projects. Secrets are shown only as "set"."""
 
 from __future__ import annotations
 
@@ -88,26 +83,15 @@ CREDENTIALS = re.compile(r"://[^/@\s]*@")
 URL_QUERY = re.compile(r"\?\S*")
 
 
-@pages.get("/settings")
-async def show_settings(visit: Visit, find: str = "", changed: str = "") -> Response:
+@pages.get("/settings", "settings.html")
+async def show_settings(visit: Visit) -> Response | Values:
     visit.scope("work")
     if not visit.is_global_admin:
         return render_page(visit, "settings.html", {"is_closed": True}, 403)
     in_force = visit.caller.settings
     reading = read_origins(in_force)
     rows = [describe_setting(each, in_force, reading) for each in fields(Settings)]
-    words = find.lower().split()
-    found = [row for row in rows if all(word in row["searched"] for word in words)]
-    values = {
-        "is_closed": False,
-        "search": find.strip(),
-        "only_changed": bool(changed),
-        "rows": [row for row in found if row["is_changed"] or not changed],
-        "count": len(rows),
-        "changed": sum(row["is_changed"] for row in rows),
-        "warnings": reading.warnings,
-    }
-    return render_page(visit, "settings.html", values)
+    return {"is_closed": False, "rows": rows, "warnings": reading.warnings}
 
 
 def read_origins(in_force: Settings) -> SettingsTrace:
@@ -130,7 +114,6 @@ def describe_setting(each: Field[Any], in_force: Settings, reading: SettingsTrac
     if value != getattr(reading.settings, each.name):
         origin = "set at startup, or changed in its file since"
     return {
-        "searched": f"{meta['env']} {each.name} {meta['meaning']}".lower(),
         "value": text,
         "default": default,
         "origin": origin,

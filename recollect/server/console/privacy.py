@@ -1,14 +1,10 @@
-"""The privacy page: what is stored about a user, export, deletion with a receipt, and the rules in force. Admins also
-get the audit log and the API keys.
-
-The secret of a new key is only in the page that answers the form: in no address, and it cannot be shown again.
-"""
+"""The privacy page: what is stored about a user, export, deletion with a receipt; for admins the audit log and the API
+keys. The secret of a new key is only in the page that answers the form."""
 
 from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
-from typing import cast
 
 from starlette.responses import Response, StreamingResponse
 
@@ -16,11 +12,11 @@ from recollect.errors import InvalidInput
 from recollect.server.access.caller import SWITCHES, key_scope
 from recollect.server.access.responses import start_stream
 from recollect.server.console.handlers import Pages, Values
-from recollect.server.console.memory import OWNERS
 from recollect.server.console.render import HEADERS, redirect, render_page
-from recollect.server.console.visit import Visit, parse_choice, parse_number
+from recollect.server.console.visit import Visit, parse_number
 from recollect.settings import Unset
 from recollect.values.identity import LOCAL, ROLES, UNBOUND, Grant, Role
+from recollect.values.lesson import Owner
 from recollect.values.query import check_range
 
 pages = Pages()
@@ -38,7 +34,7 @@ CURRENT = ("active", "pending")
 async def render_privacy(visit: Visit, *, problem: str = "") -> Response:
     scope, engine, settings = visit.scope("memories"), visit.engine, visit.caller.settings
     memories = await engine.memories(scope, status=None, limit=MAX_COUNTED)
-    switches = {action: SWITCHES[action] for action in SWITCHES if action in ("export", "forget")}
+    disabled = {action: reason for action, (name, reason) in SWITCHES.items() if not getattr(settings, name)}
     values = {
         "sessions": await engine.conversations(scope, limit=MAX_COUNTED),
         "memories": memories,
@@ -50,9 +46,7 @@ async def render_privacy(visit: Visit, *, problem: str = "") -> Response:
         "shown_sessions": SHOWN_SESSIONS,
         "settings": settings,
         "expires_any": not isinstance(settings.retention_days, Unset),
-        "disabled": {
-            action: "" if getattr(settings, setting) else reason for action, (setting, reason) in switches.items()
-        },
+        "disabled": disabled,
         "problem": problem,
     }
     return render_page(visit, "privacy.html", values, 400 if problem else 200)
@@ -88,10 +82,9 @@ async def delete(visit: Visit, session: str | None = None) -> Response:
 
 
 @pages.get("/privacy/audit-log", "privacy_audit_log.html")
-async def show_audit_log(visit: Visit, owner: str = "user") -> Values:
+async def show_audit_log(visit: Visit, owner: Owner = "user") -> Values:
     """Show who changed or deleted what, newest first."""
-    chosen = parse_choice("owner", owner, OWNERS)
-    events = await visit.engine.audit(visit.scope("audit" if owner == "user" else "audit_project"), owner=chosen)
+    events = await visit.engine.audit(visit.scope("audit" if owner == "user" else "audit_project"), owner=owner)
     return {"owner": owner, "events": events[::-1][:SHOWN_EVENTS], "count": len(events)}
 
 
@@ -100,8 +93,7 @@ async def show_audit_log(visit: Visit, owner: str = "user") -> Values:
 
 def choose_key_project(visit: Visit, is_every: bool) -> str | None:
     """Return the project whose keys are meant; None for all projects, where the caller may manage those."""
-    _, project = key_scope(visit.caller, None if is_every else visit.selection.project, is_every)
-    return project
+    return key_scope(visit.caller, None if is_every else visit.selection.project, is_every)[1]
 
 
 @pages.get("/privacy/keys")
@@ -119,7 +111,7 @@ async def render_keys(visit: Visit, *, problem: str = "") -> Response:
 
 
 @pages.post("/privacy/keys/create")
-async def create_key(visit: Visit, role: str, every: bool, user: str = "", days: str = "", name: str = "") -> Response:
+async def create_key(visit: Visit, role: Role, every: bool, user: str = "", days: str = "", name: str = "") -> Response:
     """Create a key; only this response ever shows its secret."""
     user, expires_at = user.strip(), None
     try:
@@ -129,7 +121,7 @@ async def create_key(visit: Visit, role: str, every: bool, user: str = "", days:
             check_range("days", number, 1, MAX_DAYS)
             expires_at = datetime.now(UTC) + timedelta(days=number)
         shown = name.strip() or user or role
-        grant = Grant(role=cast("Role", role), name=shown, project=project, user=user or None, expires_at=expires_at)
+        grant = Grant(role=role, name=shown, project=project, user=user or None, expires_at=expires_at)
     except InvalidInput as error:
         return await render_keys(visit, problem=f"No key was created. {visit.explain(error)}")
     was_open = visit.caller.identity is LOCAL

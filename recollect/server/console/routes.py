@@ -1,8 +1,5 @@
 """All routes of the console, as one application mounted at /console; sign-in, the choice of a user, error pages and
-static files.
-
-Each page module has its handlers in `pages`; handlers.py says what happens around each.
-"""
+static files."""
 
 from __future__ import annotations
 

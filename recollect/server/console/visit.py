@@ -13,6 +13,7 @@ import json
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -215,3 +216,10 @@ def parse_number(name: str, text: str, default: T) -> int | T:
     if not text.strip().isdecimal() or len(text) > 9:
         raise InvalidInput(name, f"must be a whole number, got {text!r}")
     return int(text)
+
+
+def parse_day(name: str, text: str) -> date:
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError:
+        raise InvalidInput(name, f"must be a date such as 2026-03-31, got {text!r}") from None

@@ -1,10 +1,5 @@
 """/answerQuestion and its relatives, with the fields that callers of that interface know: a question to a database,
-answered with SQL, rows and text. With `user_id`, memory takes part. The analyst (recollect/apps/ask) is
-`app.state.analyst`.
-
-Every field of that interface is accepted; a field that this server does not vary per request must match what is
-configured. Unknown fields are ignored, and the response names them.
-"""
+answered with SQL, rows and text. A field that this server does not vary per request must match what is configured."""
 
 from __future__ import annotations
 
@@ -16,28 +11,23 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import Header, Query
-from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
 from recollect import InvalidInput, MissingExtra, NotFound, SchemaMismatch, Scope, Settings, StoreUnavailable
 from recollect.apps.ask import answer_fields
 from recollect.apps.ask.answers import load_answer
 from recollect.apps.ask.charts import chart_answer, draw_png
-from recollect.apps.ask.question import HEADER, MAX_ROWS, Answer, Ask, OnText, SchemaLimits, read_session_context
+from recollect.apps.ask.question import HEADER, Answer, Ask, OnText, SchemaLimits, read_session_context
 from recollect.apps.ask.schema_prompt import similar_tables
 from recollect.server.access.caller import Call, Caller, decode_utf8
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once, settle
 from recollect.server.access.responses import Json, json_object, list_of
-from recollect.server.http.bodies import NAME, OpenBody, Project, chars, within
+from recollect.server.http.bodies import OpenBody
 from recollect.server.http.routing import OPENAPI, PROJECT, Routes
-from recollect.values.query import MAX_QUERY_CHARS
 
 routes = Routes("", "ask", PROJECT)
 Mode = Literal["default", "data", "metadata"]
 PROVIDER = "openai"  # the protocol of the model server and of the embedder
-TEXT: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The answer as a stream.", "content": {"text/plain": {"schema": {"type": "string"}}}}
-}
 DISCLAIMER = "\n\nThis answer was written by a language model; the query beside it says what was counted."
 EXECUTED = json_object("ExecutedVql", vql=str, execution_result=answer_fields.ExecutionResult)
 VIEW = json_object("MetadataView", view=str, columns=list[str])
@@ -56,51 +46,49 @@ Databases = Annotated[str, Query(description="Databases, separated by commas; em
 
 
 class AskBody(OpenBody):
-    question: str = Field(json_schema_extra=chars(MAX_QUERY_CHARS), examples=["Total sales by region for 2024"])
-    plot: bool = Field(default=False, description="Draw a chart of the result, if it suits one.")
-    plot_details: str = Field(default="", description="Which kind of chart.", examples=["a pie chart"])
+    question: str
+    plot: bool = False
+    plot_details: str = ""
     embeddings_provider: str = ""
     embeddings_model: str = ""
     vector_store_provider: str = ""
-    llm_provider: str = Field(default="", description="Only `openai`: any compatible server, as configured.")
+    llm_provider: str = ""
     llm_model: str = ""
-    llm_temperature: float = Field(default=0.0, json_schema_extra=within(0, 2))
-    llm_max_tokens: int = Field(default=4096, json_schema_extra=within(1, 200_000))
-    vdp_database_names: str = Field(default="", description="Data sources, separated by commas; empty: all.")
+    llm_temperature: float = 0.0
+    llm_max_tokens: int = 4096
+    vdp_database_names: str = ""
     vdp_tag_names: str = ""
     allow_external_associations: bool = False
-    use_views: str = Field(default="", description="Tables that must be used: `source.table, ...`.")
-    expand_set_views: bool = Field(default=True, description="false: use only the tables of `use_views`.")
+    use_views: str = ""
+    expand_set_views: bool = True
     custom_instructions: str = ""
     markdown_response: bool = True
-    vector_search_k: int = Field(default=5, json_schema_extra=within(1, 100))
-    vector_search_sample_data_k: int = Field(default=3, json_schema_extra=within(0, 100))
-    vector_search_total_limit: int = Field(default=20, json_schema_extra=within(1, 1000))
-    vector_search_column_description_char_limit: int = Field(default=200, json_schema_extra=within(0, 100_000))
-    vector_search_table_description_char_limit: int = Field(default=1000, json_schema_extra=within(0, 100_000))
+    vector_search_k: int = 5
+    vector_search_sample_data_k: int = 3
+    vector_search_total_limit: int = 20
+    vector_search_column_description_char_limit: int = 200
+    vector_search_table_description_char_limit: int = 1000
     mode: Mode = "default"
     disclaimer: bool = True
-    verbose: bool = Field(default=True, description="false: the answer is the SQL alone, without related questions.")
+    verbose: bool = True
     check_ambiguity: bool = True
-    vql_execute_rows_limit: int = Field(default=100, json_schema_extra=within(1, MAX_ROWS))
-    llm_response_rows_limit: int = Field(default=100, json_schema_extra=within(1, MAX_ROWS))
+    vql_execute_rows_limit: int = 100
+    llm_response_rows_limit: int = 100
     enable_query_fixer: bool = True
-    enable_query_reviewer: bool | None = Field(
-        default=None, description="Ask the model again if the result is empty. Left out: as `enable_query_fixer`."
-    )
-    user_id: str | None = Field(default=None, json_schema_extra=NAME, examples=["john@example.com"])
-    session_id: str | None = Field(default=None, json_schema_extra=NAME)
-    project: Project = None
+    enable_query_reviewer: bool | None = None
+    user_id: str | None = None
+    session_id: str | None = None
+    project: str | None = None
     use_memory: bool = True
-    max_history_messages: int | None = Field(default=None, json_schema_extra=within(1, 50))
-    semantic_search_k: int | None = Field(default=None, json_schema_extra=within(0, 10), description="0: none.")
+    max_history_messages: int | None = None
+    semantic_search_k: int | None = None
 
 
 class ExecuteBody(OpenBody):
-    vql: str = Field(json_schema_extra=chars(MAX_QUERY_CHARS), examples=["SELECT count(*) FROM orders"])
-    limit: int = Field(default=100, json_schema_extra=within(1, MAX_ROWS))
-    source: str | None = Field(default=None, description="Which database; by default the project's only one.")
-    project: Project = None
+    vql: str
+    limit: int = 100
+    source: str | None = None
+    project: str | None = None
 
 
 def make_ask(body: AskBody, role: str, settings: Settings, mode: str | None, context: str | None) -> Ask:
@@ -277,7 +265,9 @@ def add_question_routes(path: str, name: str, mode: str | None, description: str
         return await ask(call, body, context)
 
     shown: dict[str, Any] = {"find_scope": authorize_question} | (
-        {"response_class": Response, "responses": TEXT} if is_stream else {"model": answer_fields.AnswerQuestionAnswer}
+        {"response_class": Response, "responses": {200: OPENAPI["responses"]["text_stream"]}}
+        if is_stream
+        else {"model": answer_fields.AnswerQuestionAnswer}
     )
     routes.add(f"POST {path}", "ask", name=name, description=description, **shown)(ask)
     if mode != "generate":

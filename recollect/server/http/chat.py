@@ -1,11 +1,6 @@
-"""Chat as routes: a message and its answer, whole or as server-sent events; sessions with what was recalled for each
-reply. The assistant (recollect/apps/chat) is `app.state.assistant`.
-
-OpenAI's chat completions API too, so that its clients get memory by changing the base URL: `POST /v1/chat/completions`
-and `GET /v1/models`. The proxy (recollect/apps/chat/proxy.py), which forwards requests to the language model's server,
-is `app.state.proxy`. The user may be named by `X-User-Id`, and by headers and fields that OpenAI's clients can set. The
-body is described in OpenAPI but not validated. Our own errors have the form of OpenAI's.
-"""
+"""Chat as routes, whole or as server-sent events; and OpenAI's chat completions API, so that its clients get memory by
+changing the base URL. The body of a completion is described in OpenAPI but not validated, and its errors have the form
+of OpenAI's."""
 
 from __future__ import annotations
 
@@ -32,25 +27,14 @@ from recollect.server.access import caller as callers
 from recollect.server.access.caller import Call, Caller, CurrentCaller
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored
 from recollect.server.access.responses import ENCODER, Json, handle_error, json_object, list_of, start_stream
-from recollect.server.http.bodies import OpenBody, Project
-from recollect.server.http.routing import ERRORS, PROJECT, Routes, error_example, name_parameter
+from recollect.server.http.bodies import OpenBody
+from recollect.server.http.routing import ERRORS, OPENAPI, PROJECT, UPSTREAM_ERRORS, Routes, name_parameter
 from recollect.server.http.verbs import find_next_before
 from recollect.values.identity import ACTS_FOR_OTHERS, check_permission, choose_project
 from recollect.values.query import Reach
 from recollect.values.scope import MAX_NAME
 from recollect.values.serialization import json_types, to_json
 
-EVENT = {
-    "type": "object",
-    "properties": {"event": {"enum": ["delta", "done"]}, "data": {"type": "string"}},
-    "required": ["event", "data"],
-}
-STREAM: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The answer; with `stream`, events: `delta` {text} for each piece, then `done` with the answer.",
-        "content": {EVENTS: {"schema": EVENT}},
-    }
-}
 UserParam = Annotated[str | None, Query(description="Whose chat; by default the caller's own.", examples=["alex"])]
 Accept = Annotated[str, Header(include_in_schema=False)]
 routes = Routes("/chat", "chat", name_parameter("user_id", UserParam), PROJECT)
@@ -84,21 +68,21 @@ ChatSessions = json_object("ChatSessions", sessions=list_of(SessionSummary))
 
 
 class ChatBody(OpenBody):
-    message: str = Field(examples=["What's my name?"])
-    user_id: str | None = Field(default=None, description="Who speaks; by default the caller.", examples=["alex"])
-    session_id: str | None = Field(default=None, description="The conversation; without it a new one begins.")
-    project: Project = None
-    scope: Reach = Field(default="auto", description="Where memory searches: auto widens the search if needed.")
-    stream: bool = Field(default=False, description="Answer as server-sent events.")
+    message: str
+    user_id: str | None = None
+    session_id: str | None = None
+    project: str | None = None
+    scope: Reach = "auto"
+    stream: bool = False
 
 
 class NameBody(OpenBody):
-    name: str = Field(examples=["Launch in Lisbon"])
+    name: str
     user_id: str | None = None
-    project: Project = None
+    project: str | None = None
 
 
-@routes.add("POST /", "record", model=ChatAnswer, responses=STREAM)
+@routes.add("POST /", "record", model=ChatAnswer, responses={200: OPENAPI["responses"]["chat"]})
 async def chat(
     call: Call, body: ChatBody, idempotency_key: IdempotencyKey = None, accept: Accept = ""
 ) -> Response | dict[str, Any]:
@@ -162,28 +146,12 @@ NO_UPSTREAM = (
 TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 FORWARDED_HEADERS = ("content-type", "retry-after", "retry-after-ms", "x-should-retry")
 FORWARDED_PREFIXES = ("openai-", "x-ratelimit-")
-HEADERS = {
-    "X-Recollect-User": "The user; wins over every field of the body; by default the caller.",
-    "X-Recollect-Session": "The conversation; wins over `metadata.session_id`; by default named by its first message.",
-    "X-Recollect-Project": "The project; by default the caller's.",
-    "X-Recollect-Memory": "`off`: the request is forwarded unchanged; nothing is recalled or recorded.",
-}
-OBJECT = {"application/json": {"schema": {"type": "object"}}}
-NO_ANSWER = error_example("The language model's server gave no answer.", "reasoner_failed", "no answer; try again")
-COMPLETION = {
-    "description": "The upstream's answer. `X-Recollect-Memory` says what memory did, `X-Recollect-Request` is for"
-    " `explain`, `X-Recollect-Session` names the conversation.",
-    "content": OBJECT | {EVENTS: {"schema": {"type": "string"}}},
-}
-MODELS = {"content": OBJECT, "description": "The upstream's answer."}
 
 
 def describe_headers(*names: str) -> dict[str, Any]:
     """Return the headers that a route reads itself, for OpenAPI."""
-    text = {"type": "string", "maxLength": MAX_NAME}
-    return {
-        "parameters": [{"in": "header", "name": name, "schema": text, "description": HEADERS[name]} for name in names]
-    }
+    shown, text = {"in": "header", "schema": {"type": "string", "maxLength": MAX_NAME}}, OPENAPI["headers"]
+    return {"parameters": [{**shown, "name": name, "description": text[name]} for name in names]}
 
 
 class CompletionBody(BaseModel):
@@ -227,11 +195,14 @@ class OpenAIRoute(APIRoute):
         return handle
 
 
-completion_routes = Routes("/v1", "chat", responses={**ERRORS, 502: NO_ANSWER}, route_class=OpenAIRoute)
+completion_routes = Routes("/v1", "chat", responses=ERRORS | UPSTREAM_ERRORS, route_class=OpenAIRoute)
 
 
 @completion_routes.add(
-    "POST /chat/completions", "record", responses={200: COMPLETION}, openapi_extra=describe_headers(*HEADERS)
+    "POST /chat/completions",
+    "record",
+    responses={200: OPENAPI["responses"]["completion"]},
+    openapi_extra=describe_headers(*OPENAPI["headers"]),
 )
 async def complete_chat(body: CompletionBody, caller: CurrentCaller, request: Request) -> Response:
     """Complete a chat as OpenAI does, with what is remembered of the user. The request is forwarded to the language
@@ -251,7 +222,10 @@ async def complete_chat(body: CompletionBody, caller: CurrentCaller, request: Re
 
 
 @completion_routes.add(
-    "GET /models", "record", responses={200: MODELS}, openapi_extra=describe_headers("X-Recollect-Project")
+    "GET /models",
+    "record",
+    responses={200: OPENAPI["responses"]["models"]},
+    openapi_extra=describe_headers("X-Recollect-Project"),
 )
 async def list_models(caller: CurrentCaller, request: Request) -> Response:
     """List the models of the language model's server."""

@@ -1,8 +1,5 @@
-"""The data sources of a project: add, list, show, refresh, change the semantic model or the access rules, delete. An
-address is always shown without its password.
-
-Approved questions of a data source, with their SQL and parameters: callers that may teach the project may propose one;
-it is used only after a caller that may change the project has approved it."""
+"""The data sources of a project, and their approved questions. An address is always shown without its password. A
+proposed question is used only after a caller that may change the project has approved it."""
 
 from __future__ import annotations
 
@@ -18,16 +15,14 @@ from recollect import DataSource, InvalidInput, Memory, NotFound, Receipt
 from recollect.apps.ask import teaching
 from recollect.apps.ask.answer_fields import ExecutionResult, execution_result
 from recollect.apps.ask.patterns import fill_pattern, read_pattern
-from recollect.apps.ask.question import MAX_ROWS
 from recollect.apps.ask.semantic.catalog import Column, Table
 from recollect.apps.ask.semantic.model_file import dump_model
 from recollect.apps.ask.source_registry import OpenSource
 from recollect.server.access.caller import Call, Caller, check_environment_use
 from recollect.server.access.idempotency import Replay, Stored, store_id
 from recollect.server.access.responses import Shape, json_object, list_of
-from recollect.server.http.bodies import NAME, VALUE, Body, OpenBody, chars, within
+from recollect.server.http.bodies import Body, OpenBody
 from recollect.server.http.routing import Routes
-from recollect.values.data_source import MAX_DSN
 from recollect.values.memory import Status
 from recollect.values.scope import MemoryId
 
@@ -54,30 +49,17 @@ ACCESS = "What each role may see; a role that is not named sees everything."
 
 
 class SourceBody(Body):
-    name: str = Field(json_schema_extra=NAME, examples=["shop"])
-    dsn: str = Field(
-        json_schema_extra=chars(MAX_DSN),
-        description="`${NAME}` is replaced from the server's environment, so that no password need be stored.",
-        examples=["postgresql://reader:${SHOP_PASSWORD}@db/shop"],
-    )
-    access: dict[str, Any] | None = Field(
-        default=None,
-        description=ACCESS,
-        examples=[{"user": {"tables": ["orders"], "rows": {"orders": "region = 'North'"}}}],
-    )
+    name: str
+    dsn: str
+    access: dict[str, Any] | None = None
 
 
 class ModelBody(Body):
-    model: dict[str, Any] | str = Field(
-        description="The semantic model, as a mapping or as YAML.",
-        examples=["tables:\n  customers:\n    names: [customer, client]\n"],
-    )
+    model: dict[str, Any] | str
 
 
 class AccessBody(Body):
-    access: dict[str, Any] = Field(
-        description=ACCESS, examples=[{"user": {"tables": ["orders"], "hidden": {"orders": ["note"]}}}]
-    )
+    access: dict[str, Any]
 
 
 def describe_source(source: DataSource, caller: Caller) -> dict[str, Any]:
@@ -164,21 +146,21 @@ EXECUTION = json_object("QueryExecution", sql=str, tables=list[str], execution_r
 
 
 class ParameterBody(Body):
-    name: str = Field(json_schema_extra=NAME, examples=["year"])
+    name: str
     type: Literal["text", "integer", "number", "date", "year"] = "text"
     default: str | None = None
     example: str | None = None
 
 
 class QueryProposal(OpenBody):
-    prompt: str = Field(json_schema_extra=NAME, examples=["sales in {{year}}"])
-    sql: str = Field(json_schema_extra=VALUE, examples=["SELECT sum(amount) FROM sales WHERE year = {{year}}"])
+    prompt: str
+    sql: str
     parameters: list[ParameterBody] = Field(default_factory=list)
 
 
 class ExecuteQueryBody(OpenBody):
-    parameters: dict[str, str] = Field(default_factory=dict, examples=[{"year": "2023"}])
-    limit: int = Field(default=100, json_schema_extra=within(1, MAX_ROWS))
+    parameters: dict[str, str] = Field(default_factory=dict)
+    limit: int = 100
 
 
 class QueryParameter(BaseModel):

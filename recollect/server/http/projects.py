@@ -1,5 +1,5 @@
-"""The memory API of text-to-SQL front ends, under /api/projects/{project}: a user's memories, the project's knowledge
-and its glossary. The verbs are the same, the names of the fields are those that these front ends know."""
+"""The memory API of text-to-SQL front ends: a user's memories, the project's knowledge and its glossary, with the names
+of the fields that these front ends know."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from recollect.server.access.caller import Call
 from recollect.server.access.idempotency import memory_replay
 from recollect.server.access.responses import Shape, json_object, list_of
 from recollect.server.http import bodies
-from recollect.server.http.bodies import NAME, OpenBody
+from recollect.server.http.bodies import OpenBody
 from recollect.server.http.routing import Routes, name_parameter
 from recollect.server.http.verbs import MEMORY_LIST, find_next, forget_memory
 
@@ -113,11 +113,11 @@ async def drop_knowledge(call: Call, memory: str) -> Receipt:
 
 
 class GlossaryBody(OpenBody):
-    term: str = Field(json_schema_extra=NAME, examples=["active customer"])
-    definition: str = Field(default="", examples=["logged in within the last 30 days"])
-    defining_sql: str | None = Field(default=None, examples=["last_login_at > NOW() - INTERVAL '30 days'"])
-    base_table: str | None = Field(default=None, examples=["customers"])
-    aliases: list[str] = Field(default_factory=list, examples=[["active client"]])
+    term: str
+    definition: str = ""
+    defining_sql: str | None = None
+    base_table: str | None = None
+    aliases: list[str] = Field(default_factory=list)
 
 
 GLOSSARY_ENTRY = Shape(

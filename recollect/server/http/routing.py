@@ -73,6 +73,7 @@ def error_example(description: str, code: str, message: str, field: str | None =
 ERRORS: dict[int | str, dict[str, Any]] = {
     int(status): error_example(**example) for status, example in OPENAPI["errors"].items()
 }
+UPSTREAM_ERRORS = {502: ERRORS.pop(502)}
 ERRORS_WITHOUT_BODY: dict[int | str, dict[str, Any]] = {status: ERRORS[status] for status in (400, 401, 403, 429, 503)}
 
 # The schema -----------------------------------------------------------------------------------------------------------

@@ -1,5 +1,4 @@
-"""Text to SQL for one data source: a question, the answer to a clarification, a correction, feedback, history. What the
-header `X-Session-Context` says holds for all questions of a session."""
+"""Text to SQL for one data source: a question, the answer to a clarification, a correction, feedback, history."""
 
 from __future__ import annotations
 
@@ -9,7 +8,6 @@ from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Query
-from pydantic import Field
 from starlette.responses import Response
 
 from recollect import InvalidInput, Memory, Scope
@@ -22,43 +20,34 @@ from recollect.server.access.caller import Call, Caller, decode_utf8
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored
 from recollect.server.access.responses import Shape, json_object, list_of
 from recollect.server.http.answer_question import SessionContextHeader, answer_once
-from recollect.server.http.bodies import NAME, VALUE, OpenBody, Session, chars, within
+from recollect.server.http.bodies import OpenBody
 from recollect.server.http.routing import Routes, name_parameter
 from recollect.values.identity import Action
-from recollect.values.query import MAX_QUERY_CHARS
 
 HistoryUser = Annotated[str | None, Query(description="Whose; by default the caller's own.")]
 routes = Routes("/api/projects/{project}/datasources/{source}", "text to SQL", name_parameter("user_id", HistoryUser))
-SQL = chars(MAX_QUERY_CHARS)
-UserId = Annotated[str | None, Field(description="Who asks; by default the caller.", json_schema_extra=NAME)]
-
-
-Execute = Annotated[bool, Field(description="Run it too; the rows are in `metadata.execution_result`.")]
-Limit = Annotated[int, Field(json_schema_extra=within(1, MAX_ROWS))]
 
 
 class QuestionBody(OpenBody):
-    question: str = Field(json_schema_extra=SQL, examples=["How many active customers are there?"])
-    user_id: UserId = None
-    session_id: Session = None
-    execute: Execute = False
-    limit: Limit = 100
+    question: str
+    user_id: str | None = None
+    session_id: str | None = None
+    execute: bool = False
+    limit: int = 100
 
 
 class ClarifyBody(OpenBody):
     """Either `clarification_id` and `choice`, or `term` and `answer`."""
 
-    clarification_id: str | None = Field(default=None, description="The id of the clarification that is answered.")
-    choice: str | int | None = Field(default=None, description="The id, the number or the label of a choice.")
-    term: str | None = Field(default=None, json_schema_extra=NAME, examples=["active"])
-    answer: str | None = Field(
-        default=None, json_schema_extra=VALUE, examples=["last_login_at > NOW() - INTERVAL '30 days'"]
-    )
-    question: str = Field(default="", json_schema_extra=SQL, examples=["How many active customers are there?"])
-    user_id: UserId = None
-    session_id: Session = None
-    execute: Execute = False
-    limit: Limit = 100
+    clarification_id: str | None = None
+    choice: str | int | None = None
+    term: str | None = None
+    answer: str | None = None
+    question: str = ""
+    user_id: str | None = None
+    session_id: str | None = None
+    execute: bool = False
+    limit: int = 100
 
     @property
     def choice_text(self) -> str:
@@ -70,17 +59,17 @@ class ClarifyBody(OpenBody):
 
 
 class CorrectSqlBody(OpenBody):
-    question: str = Field(json_schema_extra=VALUE, examples=["How many clients are there?"])
-    generated_sql: str = Field(json_schema_extra=SQL, examples=["SELECT count(*) FROM users"])
-    corrected_sql: str = Field(json_schema_extra=SQL, examples=["SELECT count(*) FROM customers"])
-    user_id: UserId = None
+    question: str
+    generated_sql: str
+    corrected_sql: str
+    user_id: str | None = None
 
 
 class FeedbackBody(OpenBody):
-    question: str = Field(json_schema_extra=VALUE, examples=["How many customers are there?"])
-    sql: str = Field(json_schema_extra=SQL, examples=["SELECT count(*) FROM customers"])
-    good: bool = Field(description="Only SQL that was rated good or approved is used again.", examples=[True])
-    user_id: UserId = None
+    question: str
+    sql: str
+    good: bool
+    user_id: str | None = None
 
 
 TEXT2SQL = Shape(

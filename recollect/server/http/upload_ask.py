@@ -1,9 +1,5 @@
-"""Upload and ask as routes: add, list, show and delete documents; ask them; list past questions. Fields are named as
-callers of /api/v1/upload-ask know them. The librarian (recollect/apps/documents) is `app.state.librarian`.
-
-An uploaded form is read only after its caller is identified; the file goes to disk as it arrives, never whole into
-memory.
-"""
+"""Upload and ask as routes: documents, questions to them, and past questions, with the fields that callers of
+/api/v1/upload-ask know. An uploaded form is read only after its caller is identified, and its file goes to disk."""
 
 from __future__ import annotations
 
@@ -13,7 +9,6 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Query, Request
-from pydantic import Field
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
 
@@ -26,12 +21,11 @@ from recollect.server.access.caller import Call, CurrentUploader, read_chunks
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, run_once
 from recollect.server.access.responses import Shape, json_object, list_of
 from recollect.server.http import routing
-from recollect.server.http.bodies import NAME, OpenBody, Project, chars, within
+from recollect.server.http.bodies import OpenBody
 from recollect.server.http.routing import OPENAPI, PROJECT, ProjectParam, Routes
-from recollect.values.document import MAX_CHUNK_HITS, DocumentId
+from recollect.values.document import DocumentId
 from recollect.values.identity import Action
 from recollect.values.lesson import Owner
-from recollect.values.query import MAX_BUDGET, MAX_QUERY_CHARS
 
 ROOT = "/api/v1/upload-ask"
 UPLOADS = f"{ROOT}/documents"
@@ -114,23 +108,17 @@ LogsAnswer = json_object("LogsAnswer", logs=list_of(LOG.model))
 
 
 class DocumentQuestionBody(OpenBody):
-    query: str = Field(examples=["How much is a tyre change?"], json_schema_extra=chars(MAX_QUERY_CHARS))
-    sessionId: str | None = Field(default=None, json_schema_extra=NAME)  # noqa: N815
-    documentIds: list[UUID] | None = Field(default=None, description="Search only these documents.")  # noqa: N815
-    topK: int | None = Field(default=None, json_schema_extra=within(1, MAX_CHUNK_HITS))  # noqa: N815
-    topKDocs: int | None = Field(  # noqa: N815
-        default=None, description="The same as topK.", json_schema_extra=within(1, MAX_CHUNK_HITS)
-    )
-    topKMems: int = Field(default=question.TOP_MEMORIES, json_schema_extra=within(0, question.MAX_MEMORIES))  # noqa: N815
-    maxHistoryTokens: int = Field(default=question.HISTORY_TOKENS, json_schema_extra=within(0, MAX_BUDGET))  # noqa: N815
+    query: str
+    sessionId: str | None = None  # noqa: N815
+    documentIds: list[UUID] | None = None  # noqa: N815
+    topK: int | None = None  # noqa: N815
+    topKDocs: int | None = None  # noqa: N815
+    topKMems: int = question.TOP_MEMORIES  # noqa: N815
+    maxHistoryTokens: int = question.HISTORY_TOKENS  # noqa: N815
     includeHistory: bool = True  # noqa: N815
-    mmr: float | None = Field(
-        default=None,
-        description="Diversity of passages, by maximal marginal relevance: 1 is the plain order, 0.7 a good mix.",
-        json_schema_extra=within(0, 1),
-    )
-    userId: str | None = Field(default=None, description="Who asks; by default the caller.")  # noqa: N815
-    project: Project = None
+    mmr: float | None = None
+    userId: str | None = None  # noqa: N815
+    project: str | None = None
 
     def question(self) -> Question:
         self.check_ranges()

@@ -16,7 +16,7 @@ from recollect.server.access.caller import Call, Caller, CurrentCaller
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored, memory_replay, store_id
 from recollect.server.access.responses import Json, json_object, start_stream
 from recollect.server.http import bodies
-from recollect.server.http.routing import PROJECT, USER, Routes
+from recollect.server.http.routing import OPENAPI, PROJECT, USER, Routes
 from recollect.values.audit import Audit, Explanation, Receipt
 from recollect.values.conversation import Episode, Recorded, Turn
 from recollect.values.lesson import Lesson, Owner
@@ -35,10 +35,6 @@ AT_ONCE = 4  # questions of one request that are answered at a time, so that oth
 MEMORY_OFF = "memory is turned off (MEMORY_ENABLED=0); only definitions in the request count"
 RECORDED = json_object("RecordedSessions", refs=list[str], sessions=list[Recorded])
 RESOLUTIONS = json_object("Resolutions", resolutions=list[Resolution], notes=list[str])
-LINES = {
-    "description": "One JSON object per line; `kind` says what it is.",
-    "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
-}
 
 
 @routes.add("POST /record", "record", model=RECORDED, status=201)
@@ -159,7 +155,7 @@ async def explain(call: Call, request_id: str) -> Explanation:
     return await call.engine.explain(call.scope, request_id)
 
 
-@routes.add("GET /export", "export", response_class=StreamingResponse, responses={200: LINES})
+@routes.add("GET /export", "export", response_class=StreamingResponse, responses={200: OPENAPI["responses"]["lines"]})
 async def export(call: Call) -> StreamingResponse:
     """Export everything stored about a user, as JSON lines."""
     lines = await start_stream(call.engine.export(call.scope))

@@ -1,10 +1,5 @@
-"""MCP over HTTP: POST /mcp of `recollect serve`. Requests pass the same middleware, rate limit and authentication as
-every route. Headers may name the scope: `X-User-Id` or `X-Recollect-User`, `X-Recollect-Project`,
-`X-Recollect-Session`.
-
-The endpoint is stateless, so that any of several processes can answer the next request: there are no protocol sessions
-and no event stream (GET is a 405, as the protocol allows).
-"""
+"""MCP over HTTP: POST /mcp of `recollect serve`, behind the same middleware and authentication as every route. It is
+stateless, so that any of several processes can answer the next request."""
 
 from __future__ import annotations
 

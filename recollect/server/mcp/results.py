@@ -1,8 +1,5 @@
 """The results of tools that no value of the library is, and `to_text`, which makes the text for a model of any result.
-
-Text written by users, documents or databases is put between marks in it, so that it cannot pass as the server's own
-words.
-"""
+What users, documents or databases wrote is put between marks, so that it cannot pass as the server's own words."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
-"""The tools. Each is a function of the peer and its arguments: it calls one verb of the engine (or asks a database or
-documents) in the peer's scope, and returns a value of the library or one of results.py. The schemas that clients
-see are made from the type hints and arguments.toml, the description from the docstring. `TOOLS` has the tools in the
-order clients see.
-
-Only types are checked here: the library checks values, so that every interface gives the same errors.
-"""
+"""The tools, in the order clients see. Each is a function of the peer and its arguments that calls one verb in the
+peer's scope. Schemas are made from type hints and arguments.toml, descriptions from docstrings; the library checks the
+values."""
 
 from __future__ import annotations
 
@@ -16,7 +12,6 @@ from datetime import datetime
 from importlib.resources import files
 from inspect import Parameter, getdoc, signature
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -25,14 +20,13 @@ from recollect.apps.ask.answer_fields import ClarificationAnswer, describe_clari
 from recollect.apps.ask.question import Ask
 from recollect.apps.documents.question import Question
 from recollect.server.access.caller import Caller
-from recollect.server.access.responses import json_model
+from recollect.server.access.responses import describe_limits, json_model
 from recollect.server.access.telemetry import Metrics
 from recollect.server.mcp import results
 from recollect.values.identity import Action
-from recollect.values.lesson import MAX_VALUE_CHARS, Owner
+from recollect.values.lesson import Owner
 from recollect.values.memory import MemoryKind, check_current, list_versions
-from recollect.values.query import MAX_BUDGET, MAX_HITS, MAX_QUERY_CHARS, Kind, Reach
-from recollect.values.scope import MAX_NAME
+from recollect.values.query import Kind, Reach
 
 if TYPE_CHECKING:
     from recollect.apps.ask.analyst import Analyst
@@ -93,7 +87,6 @@ class Tool:
 
 
 ARGUMENTS = tomllib.loads(files("recollect.server.mcp").joinpath("arguments.toml").read_text("utf-8"))
-LIMITS = {"name": MAX_NAME, "value": MAX_VALUE_CHARS, "query": MAX_QUERY_CHARS, "hits": MAX_HITS, "budget": MAX_BUDGET}
 TOOLS: list[Tool] = []
 
 
@@ -106,13 +99,12 @@ def tool(
     def decorate(run: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
         hints = signature(run, eval_str=True)
         parameters = [each for each in hints.parameters.values() if each.name != "peer"]
-        taken: dict[str, Any] = {
-            each.name: (
-                Annotated[each.annotation, describe_argument(run.__name__, each.name)],
-                ... if each.default is Parameter.empty else each.default,
-            )
-            for each in parameters
-        }
+        taken: dict[str, Any] = {}
+        for each in parameters:
+            about = ARGUMENTS.get(run.__name__, {}).get(each.name) or ARGUMENTS["every_tool"][each.name]
+            limits, default = describe_limits(about), ... if each.default is Parameter.empty else each.default
+            shown = Field(description=about["description"], examples=about.get("examples"), json_schema_extra=limits)
+            taken[each.name] = Annotated[each.annotation, shown], default
         arguments = create_model(run.__name__, __config__=ConfigDict(extra="forbid"), **taken)
         description = " ".join((getdoc(run) or "").split())
         result = json_model(hints.return_annotation)
@@ -121,17 +113,6 @@ def tool(
         return run
 
     return decorate
-
-
-def describe_argument(tool_name: str, name: str) -> Any:
-    """Return what the schema says about an argument. The library enforces the limits."""
-    about = ARGUMENTS.get(tool_name, {}).get(name) or ARGUMENTS["every_tool"][name]
-    limits: dict[str, Any] = {}
-    if "characters" in about:
-        limits = {"minLength": 1, "maxLength": LIMITS[about["characters"]]}
-    if "largest" in about:
-        limits = {"minimum": 1, "maximum": LIMITS[about["largest"]]}
-    return Field(description=about["description"], examples=about.get("examples"), json_schema_extra=limits)
 
 
 @tool("Remember something")
@@ -270,14 +251,9 @@ async def ask_documents(
     scope = peer.session_scope("record", session)
     wanted = Question(question, documents=None if documents is None else tuple(documents))
     answer = await peer.librarian.query(scope, wanted)
-    titles: dict[UUID, str] = {}
-    for document in {each.document for each in answer.sources}:
-        with suppress(NotFound):  # deleted since the answer
-            titles[document] = (await peer.engine.documents.get(peer.scope("documents"), str(document))).title
     sources = [
         results.CitedPassage(
-            *(each.document, titles.get(each.document, ""), each.page, each.preview),
-            *(each.start, each.end, each.score, each.cited),
+            *(each.document, each.title, each.page, each.preview, each.start, each.end, each.score, each.cited)
         )
         for each in answer.sources
     ]
