@@ -17,7 +17,7 @@ from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.interpret import Candidate
 from recollect.apps.ask.interpret.decide import fingerprint
 from recollect.apps.ask.interpretation import Interpretation, probe
-from recollect.apps.ask.llm import REPAIRS, ModelRun, SqlReply, repair_sql, sample_sql
+from recollect.apps.ask.llm import REPAIRS, ModelRun, repair_sql, sample_sql
 from recollect.apps.ask.model_sql import fit_to_data
 from recollect.apps.ask.proposals import get_whole_rows, list_used_words, offer
 from recollect.apps.ask.question import Answer, Choice, Clarification
@@ -68,24 +68,22 @@ class Group:
         return next((each for each in readings if not each.unexplained), None)
 
 
-async def collect_votes(model: ModelRun, samples: int) -> tuple[list[Group], tuple[Clarification, ...]]:
-    """Return the statements that ran, as groups, the heaviest first, and what the model asked back. There are no groups
-    if the model gave no statement that runs, or if it was not asked: one sample is not spent on a question of whose
-    reading the rules are sure."""
-    found, asked = model.inquiry.interpretation, tuple[Clarification, ...]()
+async def collect_votes(model: ModelRun, samples: int) -> list[Group]:
+    """Return the statements that ran, as groups, the heaviest first. There are none if the model gave no statement that
+    runs, or if it was not asked: one sample is not spent on a question of whose reading the rules are sure."""
+    found = model.inquiry.interpretation
     if samples == 1 and found and found.decision.kind == "answer":
-        return [], ()
+        return []
     votes, groups = list_rule_votes(found), list[Group]()
     model.most_repairs = min(REPAIRS, samples)
     for sample in range(samples):
-        reply = await sample_sql(model, sample) or SqlReply()
-        asked = asked or reply.questions
-        if reply.sql and (vote := await cast_vote(model, reply.sql)):
+        sql = await sample_sql(model, sample)
+        if sql and (vote := await cast_vote(model, sql)):
             votes.append(vote)
             groups = group_votes(votes)
             if is_settled(groups):
                 break
-    return groups, asked
+    return groups
 
 
 def list_rule_votes(found: Interpretation | None) -> list[Vote]:

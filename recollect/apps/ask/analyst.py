@@ -74,7 +74,6 @@ from recollect.values.scope import Scope
 from recollect.values.sensitive_data import mask_text
 
 log = logging.getLogger("recollect.ask")
-SURE, PER_QUESTION = 0.9, 0.25  # confidence without questions back, and what each of them costs
 MAX_MODELS = 20  # that requests may name
 WITHOUT_MEMORY = "answered without memory"
 KINDS = ("answer", "assume", "choices", "unclear")  # of decisions, best first
@@ -391,12 +390,9 @@ class Analyst:
         tables = choose_tables(view, inquiry.question, ask.schema)
         await fetch_samples(inquiry.source.connection, view, tables, inquiry.user)
         model.examples = await find_examples(self.reader, inquiry)
-        groups, asked = await collect_votes(model, ask.samples or self._settings.model_samples)
+        groups = await collect_votes(model, ask.samples or self._settings.model_samples)
         if not groups:
-            is_asked = asked and ask.clarify and not model.attempts
-            confidence = max(0.0, SURE - PER_QUESTION * len(asked))
-            begun = inquiry.begin("model", confidence=confidence, clarifications=asked)
-            return self._reply(inquiry, begun, model) if is_asked else None
+            return None
         begun = propose_agreement(inquiry, groups, examples=len(model.examples))
         if ask.clarify and len(groups) > 1 and begun.confidence < self._settings.clarify_below:
             return self._reply(inquiry, replace(begun, clarifications=(offer_groups(groups, inquiry),)), model)

@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 
-import msgspec
 from sqlglot import exp
 
 from recollect.apps.ask.gate import list_tables
@@ -24,8 +23,8 @@ from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.memory import MemoryReader, can_see
 from recollect.apps.ask.patterns import fill_examples, read_pattern
 from recollect.apps.ask.proposals import list_vetted
-from recollect.apps.ask.question import Answer, Clarification, OnText, Spent
-from recollect.apps.ask.schema_prompt import SAMPLES, choose_tables, link_tables, name_dialect, quote, write_schema
+from recollect.apps.ask.question import Answer, OnText, Spent
+from recollect.apps.ask.schema_prompt import SAMPLES, choose_tables, name_dialect, quote, write_schema
 from recollect.apps.ask.semantic.catalog import Catalog, Table
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
@@ -49,30 +48,9 @@ REPAIRS = 2  # per question
 WARM = 0.7  # temperature of samples after the first of a form
 THOUGHTS = re.compile(r"<think>.*?(?:</think>|$)", re.DOTALL)
 FENCED = re.compile(r"```\w*\s*(.*?)(?:```|$)", re.DOTALL)
-STATEMENT = re.compile(r"\b(?:SELECT|WITH)\b.*", re.DOTALL | re.IGNORECASE)
+STATEMENT = re.compile(r"\b((?:SELECT|WITH)\b.*)", re.DOTALL | re.IGNORECASE)
 RELATED = "related questions"
 RELATED_LINE = re.compile(rf"\n[ \t*#]*{RELATED}[ \t:*]*(?:\n|$)", re.IGNORECASE)
-
-
-class ReplyQuestion(msgspec.Struct):
-    term: str = ""
-    question: str = ""
-    suggestions: list[str] = []
-
-
-class SqlReply(msgspec.Struct):
-    """A reply: SQL, or what the model asks back. Models that reply in JSON use these names."""
-
-    sql: str = ""
-    clarifications: list[ReplyQuestion] = []
-
-    @property
-    def questions(self) -> tuple[Clarification, ...]:
-        return tuple(
-            Clarification(each.term, each.question, tuple(each.suggestions))
-            for each in self.clarifications
-            if each.term.strip() and each.question.strip()
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +129,13 @@ class ModelRun:
 # SQL -----------------------------------------------------------------------------------------------------------------
 
 
-async def sample_sql(model: ModelRun, sample: int = 0) -> SqlReply | None:
+async def sample_sql(model: ModelRun, sample: int = 0) -> str | None:
     """Return a sample of the model's SQL, if there is time for it. Odd samples have a prompt with worked examples in
     place of rows; those after the second are warm."""
     if model.is_over:
         return None
     messages = write_example_prompt(model) if sample % 2 else write_schema_prompt(model)
-    return read_reply(model, await model.send(messages, SQL_TOKENS, WARM if sample > 1 else 0.0))
+    return read_sql(model, await model.send(messages, SQL_TOKENS, WARM if sample > 1 else 0.0))
 
 
 async def repair_sql(model: ModelRun, sql: str, problem: str) -> str | None:
@@ -167,9 +145,9 @@ async def repair_sql(model: ModelRun, sql: str, problem: str) -> str | None:
     messages = write_example_prompt(model, list_near_tables(model.inquiry.view, sql), "\n" + mark_data("problem", text))
     while model.repairs < model.most_repairs and not model.is_over:
         model.repairs += 1
-        reply = read_reply(model, await model.send(messages, SQL_TOKENS, WARM if model.repairs > 1 else 0.0))
-        if reply and reply.sql and reply.sql not in model.rejected:
-            return reply.sql
+        written = read_sql(model, await model.send(messages, SQL_TOKENS, WARM if model.repairs > 1 else 0.0))
+        if written and written not in model.rejected:
+            return written
     return None
 
 
@@ -182,43 +160,29 @@ def list_near_tables(view: View, sql: str) -> list[Table]:
     return sorted(tables, key=lambda each: each.name.casefold() not in names)
 
 
-def read_reply(model: ModelRun, text: str | None) -> SqlReply | None:
-    """Return the statement in a reply: JSON with `sql`, a fenced block, or bare."""
-    if text is None:
+def read_sql(model: ModelRun, reply: str | None) -> str | None:
+    """Return the statement in a reply, in a fenced block or bare."""
+    if reply is None:
         return None
-    reply = read_json_reply(text)
-    if not reply.sql and not reply.questions:
-        fenced = FENCED.search(text)
-        found = STATEMENT.search(fenced[1] if fenced else text.partition("\n\n")[0])
-        if found is None:
-            model.notes = ["the language model's reply had no SQL in it"]
-            return None
-        reply.sql = found[0]
-    reply.sql = reply.sql.strip().rstrip(";").strip()
-    return reply
-
-
-def read_json_reply(text: str) -> SqlReply:
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        return msgspec.json.decode(text[start : end + 1], type=SqlReply)
-    except msgspec.DecodeError:
-        return SqlReply()
+    found = FENCED.search(reply) or STATEMENT.search(reply.partition("\n\n")[0])
+    if found is None:
+        model.notes = ["the language model's reply had no SQL in it"]
+        return None
+    return found[1].strip().rstrip(";").strip()
 
 
 def write_schema_prompt(model: ModelRun) -> list[Message]:
     """Return the prompt with CREATE TABLE statements and rows, as much as fits the model's window."""
     inquiry, messages = model.inquiry, list[Message]()
-    view, limits, question = inquiry.view, inquiry.ask.schema, inquiry.standalone
     for size in LEVELS:
-        if size.tables is None:
-            tables = choose_tables(view, question, limits)
-        else:
-            tables = link_tables(view, question, replace(limits, tables=size.tables, most=size.tables + 1))
-        schema = mark_data("schema", write_schema(view, tables, limits, min(size.rows, limits.values)))
-        system, asked = write_task(model), write_question(model, schema, size)
-        messages = [Message("system", system), Message("user", asked)]
-        if not model.window or MARGIN * count_tokens(system + asked) + SQL_TOKENS <= model.window:
+        limits = inquiry.ask.schema
+        if size.tables is not None:
+            limits = replace(limits, is_whole=False, tables=size.tables, most=size.tables + 1)
+        tables = choose_tables(inquiry.view, inquiry.standalone, limits)
+        schema = mark_data("schema", write_schema(inquiry.view, tables, limits, min(size.rows, limits.values)))
+        messages = [Message("system", write_task(model)), Message("user", write_question(model, schema, size))]
+        tokens = count_tokens("".join(each.text for each in messages))
+        if not model.window or MARGIN * tokens + SQL_TOKENS <= model.window:
             break
     return messages
 
