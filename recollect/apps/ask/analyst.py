@@ -201,7 +201,7 @@ class Analyst:
                 scope = await self.reader.find_session(scope)
             inquiry = await self._prepare(scope, ask)
             answer = add_tables(inquiry, await work(scope, inquiry))
-            spent = replace(answer.spent, memory=inquiry.known.seconds, whole=time.perf_counter() - began)
+            spent = replace(answer.spent, memory=inquiry.memory.seconds, whole=time.perf_counter() - began)
             answer = replace(answer, spent=spent, learned=(*ask.learned, *answer.learned))
             if ask.remembers:
                 recording = record_answer(self.reader, scope, inquiry, answer)
@@ -216,13 +216,12 @@ class Analyst:
 
     async def _prepare(self, scope: Scope, ask: Ask) -> Inquiry:
         """Return the question at the source that understands it best, with what memory has for it there."""
-        memory = None
+        memory = QuestionMemory(ask.question)
         if ask.remembers and self._settings.enabled:
-            memory = await try_memory("memory could not be read", self.reader.read(scope, ask), None)
-        known = memory or QuestionMemory(ask.question)
-        ask = resume_context(ask, known)
-        found = known.resolutions if memory else await self.reader.resolve_without_user(scope, ask.question)
-        words = add_session_meanings(known.standalone, ask.context, found)
+            memory = await try_memory("memory could not be read", self.reader.read(scope, ask), memory)
+        ask = resume_context(ask, memory)
+        found = memory.resolutions if memory.is_read else await self.reader.resolve_without_user(scope, ask.question)
+        words = add_session_meanings(memory.standalone, ask.context, found)
         approved = await self.reader.read_approved(scope)
         await self.reader.keep_glossary(scope)
         inquiries, refused = list[Inquiry](), list[NotFound]()
@@ -245,7 +244,7 @@ class Analyst:
 
         def rank(pair: tuple[Inquiry, Interpretation]) -> tuple[int, float, bool]:
             inquiry, decision = pair[0], pair[1].decision
-            is_other = inquiry.known.last_reply.get("source") != inquiry.source.name
+            is_other = inquiry.memory.last_reply.get("source") != inquiry.source.name
             return KINDS.index(decision.kind), -round(decision.confidence, 1), is_other
 
         best, interpretation = min(read, key=rank)
@@ -256,20 +255,18 @@ class Analyst:
         scope: Scope,
         source: OpenSource,
         ask: Ask,
-        memory: QuestionMemory | None,
+        memory: QuestionMemory,
         words: Sequence[Resolution],
         approved: tuple[Memory, ...],
     ) -> Inquiry:
         """Return the question with what is known about it at one source."""
         view = narrow_view(source.view(ask.role), source.name, ask)
-        known = memory or QuestionMemory(ask.question)
         context = ask.context or SessionContext()
-        taught = build_vocabulary(ask.question, words, known.preferences, context, view.index, self.today())
-        choice, offer = ask.choice, known.last_reply
+        taught = build_vocabulary(ask.question, words, memory.preferences, context, view.index, self.today())
+        choice, offer = ask.choice, memory.last_reply
         if choice is None and offer.get("source") == source.name and not offer.get("sql"):
             choice = pick_choice(ask.question, list_offered(offer))
-        if memory is not None:
-            memory = restrict_memory(memory, source.name, view, self._settings.context_tokens)
+        memory = restrict_memory(memory, source.name, view, self._settings.context_tokens)
         return Inquiry(ask, source, view, taught, approved, memory, self.today(), scope.user, scope.session, choice)
 
     async def _interpret(self, inquiry: Inquiry) -> Interpretation:
@@ -461,7 +458,7 @@ def find_reply(turns: Sequence[Turn], question: str) -> Mapping[str, Any]:
 
 def find_open_question(inquiry: Inquiry) -> tuple[str, str]:
     """Return the question that was asked back last in the session, and the word that was not known; else empty."""
-    turns = inquiry.known.turns[-2:]
+    turns = inquiry.memory.turns[-2:]
     data = get_data(turns[-1]) if len(turns) == 2 else {}
     if data.get("source") != inquiry.source.name or data.get("sql"):
         return "", ""

@@ -178,7 +178,7 @@ def write_schema_prompt(model: ModelRun) -> list[Message]:
         limits = inquiry.ask.schema
         if size.tables is not None:
             limits = replace(limits, is_whole=False, tables=size.tables, most=size.tables + 1)
-        tables = choose_tables(inquiry.view, inquiry.standalone, limits)
+        tables = choose_tables(inquiry.view, inquiry.memory.standalone, limits)
         schema = mark_data("schema", write_schema(inquiry.view, tables, limits, min(size.rows, limits.values)))
         messages = [Message("system", write_task(model)), Message("user", write_question(model, schema, size))]
         tokens = count_tokens("".join(each.text for each in messages))
@@ -191,7 +191,7 @@ def write_example_prompt(model: ModelRun, tables: Sequence[Table] = (), problem:
     """Return the prompt with worked examples and tables as lists of columns, and a problem to avoid."""
     inquiry = model.inquiry
     view, lines = inquiry.view, list[str]()
-    for table in tables or choose_tables(view, inquiry.standalone, inquiry.ask.schema):
+    for table in tables or choose_tables(view, inquiry.memory.standalone, inquiry.ask.schema):
         lines.append(f"{table.name}({', '.join(quote(each.name, view) for each in table.columns)})")
         joins = [join for join in view.model.joins if join.table == table.name]
         lines += [f"  {table.name}.{join.columns[0]} = {join.to}.{join.to_columns[0]}" for join in joins]
@@ -204,7 +204,7 @@ def write_task(model: ModelRun) -> str:
 
 
 def write_question(model: ModelRun, schema: str, size: PromptSize, problem: str = "") -> str:
-    context, question = write_context(model, size), model.inquiry.standalone
+    context, question = write_context(model, size), model.inquiry.memory.standalone
     dialect = name_dialect(model.inquiry.view)
     asked = {"schema": schema, "context": context, "question": question, "problem": problem, "dialect": dialect}
     return render_prompt("text2sql_question", **asked)
@@ -222,7 +222,7 @@ def write_context(model: ModelRun, size: PromptSize) -> str:
         sections["facts"] = list_facts(inquiry)
         examples = [f"Question: {each.key}\nSQL: {each.value}" for each in model.examples]
         sections["earlier questions with their SQL"] = examples
-    if size.has_memory and inquiry.memory and inquiry.memory.text:
+    if size.has_memory and inquiry.memory.text:
         sections["the conversation so far"] = [inquiry.memory.text]
     parts = [mark_data(title, "\n".join(dict.fromkeys(lines))) for title, lines in sections.items() if lines]
     parts += [inquiry.ask.instructions] if inquiry.ask.instructions else []
@@ -260,9 +260,8 @@ def list_meanings(inquiry: Inquiry) -> list[str]:
 async def find_examples(reader: MemoryReader, inquiry: Inquiry) -> tuple[Memory, ...]:
     """Return questions that a person stands for and that are similar to this one, over what this role may see: the
     user's own first, then the most similar."""
-    own = inquiry.memory.rated if inquiry.memory else ()
-    similar = await reader.find_similar_memories(inquiry.standalone, list_vetted(inquiry))
-    similar.sort(key=lambda each: (each[1] not in own, -each[0]))
+    similar = await reader.find_similar_memories(inquiry.memory.standalone, list_vetted(inquiry))
+    similar.sort(key=lambda each: (each[1] not in inquiry.memory.rated, -each[0]))
     return tuple(islice((memory for _, memory in similar if is_visible(inquiry, memory)), MAX_EXAMPLES))
 
 
@@ -277,8 +276,6 @@ def list_facts(inquiry: Inquiry) -> list[str]:
     """Return what the project knows about the words of the question, but for what stands among the terms already and
     what names something that this role may not see."""
     memory, view = inquiry.memory, inquiry.view
-    if memory is None:
-        return []
     hidden = frozenset[str]() if view.is_whole else list_names(inquiry.source.catalog) - list_names(view.catalog)
     resolved = {each.memory for each in memory.resolutions}
     left, lines = FACT_TOKENS, list[str]()
@@ -337,7 +334,7 @@ async def word_data(model: ModelRun, prompt: str, count: int, **data: str) -> tu
             await on_text(answer[len(shown) :])
             shown = answer
 
-    messages = [Message("system", system), Message("user", model.inquiry.standalone)]
+    messages = [Message("system", system), Message("user", model.inquiry.memory.standalone)]
     text = await model.send(messages, ANSWER_TOKENS, on_text=pass_on if on_text else None)
     if not text:
         return None

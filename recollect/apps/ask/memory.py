@@ -61,9 +61,10 @@ VETTED: tuple[MemoryKind, ...] = ("question", "correction")  # statements that a
 @dataclass(frozen=True, slots=True)
 class QuestionMemory:
     """`rated` are this user's statements that were found right or put right. `facts` are what the project knows about
-    the words of the question. `text` is what a model is shown of the conversation."""
+    the words of the question. `text` is what a model is shown of the conversation. Empty where memory was not read."""
 
-    standalone: str
+    standalone: str  # the question as it can be understood alone
+    is_read: bool = False
     turns: tuple[Turn, ...] = ()
     similar: tuple[Turn, ...] = ()
     resolutions: tuple[Resolution, ...] = ()
@@ -140,6 +141,7 @@ class MemoryReader:
         own = [("user", each) for each in active if each.kind == "preference"]
         return QuestionMemory(
             known.standalone,
+            is_read=True,
             turns=tuple(known.turns),
             similar=similar,
             resolutions=tuple(known.resolved or await self._resolve(scope, known.standalone)),

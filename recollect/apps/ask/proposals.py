@@ -74,7 +74,7 @@ def propose_repeat(inquiry: Inquiry) -> Answer | None:
     for memory in list_vetted(inquiry):
         if normalize_question(read_question(memory)) == wanted and "{{" not in memory.value:
             data = get_data(memory)
-            by_whom = VETTED_BY.get(memory.kind, "") if memory in inquiry.rated else "approved for the project"
+            by_whom = VETTED_BY.get(memory.kind, "") if memory in inquiry.memory.rated else "approved for the project"
             chosen = data.get("choice")
             explanation = f"{chosen}, as you chose before" if chosen else f"This question was {by_whom}"
             frame = Frame.from_data(data.get("frame") or {})
@@ -104,7 +104,7 @@ def list_vetted(inquiry: Inquiry) -> Iterator[Memory]:
     """Yield the statements for this source that a person stands for, the user's own first; none that were for another
     shape of the database."""
     entry = inquiry.source.entry
-    for memory in (*inquiry.rated, *inquiry.approved):
+    for memory in (*inquiry.memory.rated, *inquiry.approved):
         data = get_data(memory)
         if data.get("source") in (None, entry.name) and data.get("fingerprint") in (None, entry.fingerprint):
             yield memory

@@ -356,7 +356,7 @@ async def approve(analyst: Analyst, scope: Scope, query: Memory, *, good: bool) 
 async def propose_shared_question(analyst: Analyst, scope: Scope, inquiry: Inquiry, answer: Answer) -> Memory | None:
     """Propose a question to the project when several users have asked it alike, its literals removed."""
     is_new = answer.sql and not answer.error and answer.way in ("frame", "model")
-    is_alone = inquiry.memory is not None and inquiry.memory.standalone == inquiry.question
+    is_alone = inquiry.memory.is_read and inquiry.memory.standalone == inquiry.question
     shape = shape_of(inquiry.question, answer.sql, answer.dialect) if is_new and is_alone else None
     if shape is None or mask_text(shape.prompt) != shape.prompt:
         return None
