@@ -96,16 +96,21 @@ def _inline_aliases(select: exp.Select) -> None:
     outputs = [projection.unalias() for projection in select.expressions]
     aliased = {one.alias: one.this for one in select.expressions if isinstance(one, exp.Alias)}
     for clause in filter(None, map(select.args.get, ("group", "having", "order"))):
-        for column in list(clause.find_all(exp.Column)):
-            meant = None if column.table else aliased.get(column.name)
-            # Outside ORDER BY, a column comes before an alias of the same name.
-            is_own = meant is not None and any(one.name == column.name for one in meant.find_all(exp.Column))
-            if meant is not None and (isinstance(clause, exp.Order) or not is_own):
-                column.replace(meant.copy())
+        _replace_aliases(clause, aliased)
         for item in list(clause.expressions):
             place = item.this if isinstance(item, exp.Ordered) else item
             if isinstance(place, exp.Literal) and place.is_int and 0 < int(place.name) <= len(outputs):
                 place.replace(outputs[int(place.name) - 1].copy())
+
+
+def _replace_aliases(clause: exp.Expr, aliased: Mapping[str, exp.Expr]) -> None:
+    """Replace aliases by their expressions; outside ORDER BY, a column comes before an alias of the same name."""
+    for column in list(clause.find_all(exp.Column)):
+        meant = None if column.table else aliased.get(column.name)
+        if meant is None:
+            continue
+        if isinstance(clause, exp.Order) or column.name not in {one.name for one in meant.find_all(exp.Column)}:
+            column.replace(meant.copy())
 
 
 # Column names ---------------------------------------------------------------------------------------------------------
