@@ -176,10 +176,10 @@ async def correct_answer(asking: Conversation, sql: str) -> bool:
     if (done := read_last(asking, "correct")) and not sql:
         return False
     if done:
-        taught = await teaching.correct(asking.analyst, asking.scope, *done, sql)
-        if taught.correction.equivalent:
+        correction, memories = await teaching.correct(asking.analyst, asking.scope, *done, sql)
+        if correction.equivalent:
             output.print_text("Both queries are equivalent: nothing to learn; the answer counts as correct.")
-        for memory in taught.memories:
+        for memory in memories:
             output.print_text(f"learned ({memory.kind}): {memory.key}: {memory.value}")
     return True
 

@@ -16,11 +16,12 @@ from recollect.apps.ask.gate import check_sql
 from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.interpret import Candidate
 from recollect.apps.ask.interpret.decide import fingerprint
-from recollect.apps.ask.interpretation import Interpretation, probe
+from recollect.apps.ask.interpretation import PROBE_ROWS, PROBE_SECONDS, Interpretation
 from recollect.apps.ask.llm import REPAIRS, ModelRun, repair_sql, sample_sql
 from recollect.apps.ask.model_sql import fit_to_data
 from recollect.apps.ask.proposals import get_whole_rows, list_used_words, offer
 from recollect.apps.ask.question import Answer, Choice, Clarification
+from recollect.apps.ask.source_registry import run_sql
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sql_text import add_conditions, describe_sql
 from recollect.apps.ask.wording import word_question
@@ -116,7 +117,9 @@ async def cast_vote(model: ModelRun, sql: str) -> Vote | None:
     while wanted is not None:
         try:
             statement = prepare_sql(inquiry, wanted)
-            rows = await probe(statement, inquiry.source.connection, inquiry.view, inquiry.user)
+            rows = await run_sql(
+                inquiry.source.connection, inquiry.view, statement, PROBE_ROWS, inquiry.user, PROBE_SECONDS
+            )
         except InvalidInput as denied:
             problem, may_repair = str(denied), ask.fix
         except QueryFailed as error:

@@ -178,7 +178,7 @@ class Analyst:
     async def run(self, scope: Scope, source: str, role: str, sql: str, rows: int = 100) -> tuple[CheckedSql, Rows]:
         """Return the checked statement and its rows, for SQL that somebody gives."""
         found, statement = await self.check_sql(scope, source, role, sql, rows)
-        return statement, await fetch_rows(found.connection, found.view(role), statement, rows, scope.user)
+        return statement, await fetch_rows(found.connection, found.view(role), sql, rows, scope.user)
 
     async def close(self) -> None:
         await self.sources.close()
@@ -442,7 +442,7 @@ class Analyst:
         if answer.rows is not None:
             return answer
         try:
-            return replace(answer, rows=await fetch_rows(source.connection, view, statement, most, inquiry.user))
+            return replace(answer, rows=await fetch_rows(source.connection, view, begun.sql, most, inquiry.user))
         except QueryFailed as error:
             return replace(answer, error=str(error))
 

@@ -128,14 +128,13 @@ def propose_choice(inquiry: Inquiry, choice: Choice) -> Answer:
 def propose_interpretation(inquiry: Inquiry, found: Interpretation) -> Answer:
     """Return the best interpretation with its assumptions; with a question back where it is not clear enough. Notes
     name the taught meanings that it could not apply."""
-    unread = {said: None for said, word in inquiry.taught.words if word in found.unread}
+    unread = dict.fromkeys(said for said, word in inquiry.taught.words if word in found.unread)
     notes = tuple(f'"{said.term}" means "{said.meaning}" ({said.source}), {NOT_APPLIED}' for said in unread)
     decision = found.decision
     if decision.kind == "unclear":
         return replace(explain_missing_words(inquiry, found), notes=notes)
     best = decision.candidates[0]
-    used = [said for said in list_assumptions(inquiry.taught, best) if said not in unread]
-    assumptions = (*used, *list_guesses(decision))
+    assumptions = (*list_assumptions(inquiry.taught, best, unread), *list_guesses(decision))
     last = inquiry.last_frame if best.changed else None
     changed = describe_change(best.changed, last, inquiry.language) if last else ""
     answer = inquiry.begin(
@@ -236,21 +235,23 @@ def offer(
 def list_choices(found: Interpretation, index: SchemaIndex, question: str) -> tuple[Choice, ...]:
     """Return a choice for each suggested meaning of a word, which teaches it, and for the best candidates. Of these,
     those that read the whole question alone answer it from then on."""
+    suggested = {each.candidate.id for each in found.suggestions}
+    others = [each for each in found.decision.candidates if each.id not in suggested][: CHOICES - len(suggested)]
     choices = [
         Choice("", each.candidate.label, each.candidate.frame.to_data(), ((each.word, each.meaning),))
         for each in found.suggestions
     ]
-    meant = {each.candidate.id: each.candidate.frame for each in found.suggestions}
-    candidates = [each for each in found.decision.candidates if each.id not in meant][: CHOICES - len(meant)]
-    for each in candidates:
-        label = name_left_out(each.label, each.unexplained, question)
-        answered = "" if each.unexplained or each.changed else question
-        taught = tuple(list_lessons(each, candidates))
-        choices.append(Choice("", label, each.frame.to_data(), taught, question=answered))
-    frames = [*meant.values(), *(each.frame for each in candidates)]
+    choices += [make_choice(each, others, question) for each in others]
+    frames = [each.frame for each in (*(each.candidate for each in found.suggestions), *others)]
     labels = make_distinct([each.label for each in choices], frames, index)
     named = zip(choices, labels, strict=True)
     return tuple(replace(each, id=str(n), label=label) for n, (each, label) in enumerate(named, 1))
+
+
+def make_choice(candidate: Candidate, others: Sequence[Candidate], question: str) -> Choice:
+    label = name_left_out(candidate.label, candidate.unexplained, question)
+    answered = "" if candidate.unexplained or candidate.changed else question
+    return Choice("", label, candidate.frame.to_data(), tuple(list_lessons(candidate, others)), question=answered)
 
 
 def list_lessons(chosen: Candidate, candidates: Sequence[Candidate]) -> list[tuple[str, str]]:
@@ -304,12 +305,11 @@ def list_other_dimensions(view: View, frame: Frame) -> Iterator[str]:
     counts = Counter(each.names[:1] for each in view.model.dimensions)
     for each in view.model.dimensions:
         is_near = each.table in tables and (each.table, each.column) not in grouped
-        if is_near and each.names and counts[each.names[:1]] == 1 and can_group_by(each, view.index):
-            yield each.names[0]
+        if is_near and counts[each.names[:1]] == 1 and can_group_by(each, view.index):
+            yield from each.names[:1]
 
 
 def can_group_by(dimension: Dimension, index: SchemaIndex) -> bool:
     """Return whether rows of this dimension say something together: keys and personal data do not."""
-    table = index.tables.get(dimension.table)
-    column = table.columns.get(dimension.column) if table else None
+    column = index.tables[dimension.table].columns.get(dimension.column)
     return column is not None and not column.is_key and not column.is_sensitive

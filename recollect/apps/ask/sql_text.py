@@ -108,15 +108,11 @@ def check_expression(field: str, sql: str, dialect: str) -> exp.Expr:
     try:
         tree, *others = sqlglot.parse(sql, dialect=dialect)
     except sqlglot.errors.SqlglotError as error:
-        raise InvalidInput(
-            field, f"{sql!r} is not a condition or an expression: {str(error).splitlines()[0]}"
-        ) from None
+        raise InvalidInput(field, f"{sql!r} is not a condition or an expression: {str(error)[:200]}") from None
     if tree is None or others:
         raise InvalidInput(field, f"{sql!r} is not one expression")
     if tree.find(exp.Query, exp.DDL, exp.DML, exp.Command):
-        raise InvalidInput(
-            field, "may use the own columns of its table only; a subquery or statement cannot stand here"
-        )
+        raise InvalidInput(field, "may use its table's own columns only; a subquery or statement cannot stand here")
     return tree
 
 

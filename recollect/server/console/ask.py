@@ -305,8 +305,8 @@ async def send_csv(visit: Visit, session: str = "", turn: str = "") -> Response:
 async def correct_sql(visit: Visit, question: str, sql: str, corrected: str, source: str = "") -> Response:
     """Learn from the difference between the generated and the corrected SQL."""
     about = (visit.scope("learn"), source, visit.role, question, sql)
-    done = await teaching.correct(visit.analyst, *about, corrected.strip())
-    return show_learned(visit, done.memories, done.correction.changes)
+    correction, memories = await teaching.correct(visit.analyst, *about, corrected.strip())
+    return show_learned(visit, memories, correction.changes)
 
 
 @pages.post("/ask/rate")

@@ -208,8 +208,8 @@ CORRECTION_REPLAY = Replay(lambda answer: {"ids": [str(each.id) for each in answ
 async def correct_sql(call: Call, source: str, body: CorrectSqlBody) -> dict[str, Any]:
     """Correct a statement. What the difference teaches is learned; the corrected one must be allowed to run."""
     statements = (body.question, body.generated_sql, body.corrected_sql)
-    corrected = await teaching.correct(call.analyst, call.scope, source, call.role, *statements)
-    return describe_correction(corrected.correction, list(corrected.memories))
+    correction, memories = await teaching.correct(call.analyst, call.scope, source, call.role, *statements)
+    return describe_correction(correction, memories)
 
 
 def describe_correction(correction: Correction, learned: list[Memory]) -> dict[str, Any]:

@@ -195,11 +195,9 @@ def _read_date_part(node: exp.Expr) -> tuple[str | None, exp.Expr]:
         case exp.TimeToStr():
             letters = "".join(re.findall(r"%-?(\w)", node.args["format"].name.replace("%F", "%Y-%m-%d")))
             return FORMATS.get(letters), node.this
-        case exp.Cast():
-            return "day" if node.is_type("date") else None, node.this
-        case exp.Date() | exp.TsOrDsToDate():
-            is_plain = node.this is not None and not node.args.get("zone") and not node.expressions
-            return "day" if is_plain else None, node.this
+        case exp.Cast() | exp.Date() | exp.TsOrDsToDate():
+            is_date = node.is_type("date") or not isinstance(node, exp.Cast)
+            return "day" if is_date and not (node.args.get("zone") or node.expressions) else None, node.this
     unit, of = find_grain(node.this) or ("", node.this)  # sqlglot parses YEAR(column) as YEAR(DATE(column))
     return PARTS.get(node.key, node.key), of if unit == "day" else node.this
 

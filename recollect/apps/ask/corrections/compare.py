@@ -8,7 +8,7 @@ whose column alone changed is a substitution of that column, any other differenc
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import product
@@ -35,9 +35,7 @@ def find_changes(generated_sql: str, corrected_sql: str, dialect: str, schema: S
     old, new = read_clauses(before, dialect), read_clauses(after, dialect)
     if any(INNER_TABLE.search(place) for place in old.keys() ^ new.keys()):
         return [Change("join")]  # another structure: no single clause says what was wrong
-    # A table that the query uses twice is one change.
-    names = [name for name in tables if SECOND_USE.sub("", name) not in tables.keys() - {name}]
-    changes = [Change("table_substitution", tables[name], name, tables[name]) for name in names]
+    changes = _list_substituted(tables)
     replaced = Replacements(tables=frozenset(tables.values()))
     places = [place for place in old if place in new]
     for place in places:
@@ -45,6 +43,12 @@ def find_changes(generated_sql: str, corrected_sql: str, dialect: str, schema: S
     is_same = old.keys() == new.keys() and all(old[place].meaning == new[place].meaning for place in places)
     # A difference that no rule names must not pass for a confirmation.
     return list(dict.fromkeys(changes)) or [Change("projection")] * (not is_same)
+
+
+def _list_substituted(tables: Mapping[str, str]) -> list[Change]:
+    """Return a change for each table, once where a query uses it twice."""
+    names = [name for name in tables if SECOND_USE.sub("", name) not in tables.keys() - {name}]
+    return [Change("table_substitution", tables[name], name, tables[name]) for name in names]
 
 
 def compare_clauses(before: Clauses, after: Clauses, replaced: Replacements) -> list[Change]:

@@ -184,14 +184,18 @@ def find_name_word(wrong: str, right: str, question: QuestionWords) -> str | Non
     if is_cjk(wrong):
         return question.find_spelling(wrong)
     old, new = stem_name(wrong), stem_name(right)
-    # Neighbouring words of the question that are parts of the name.
-    marked = [(starts_with_any(old, stem_word(word)), word) for word in question.words]
-    runs = [tuple(word for _, word in run) for is_part, run in groupby(marked, itemgetter(0)) if is_part]
+    runs = _find_runs(question, old)
     fresh = [run for run in runs if not any(starts_with_any(new, stem_word(word)) for word in run)]
     exact = [run for run in runs if {*old}.issuperset(map(stem_word, run))]
     longest = max(fresh or exact, key=len, default=())
     word = " ".join(longest)
     return word if word and stem_term(word) != stem_term(right.replace("_", " ")) else None
+
+
+def _find_runs(question: QuestionWords, parts: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the neighbouring words of the question that are parts of a name."""
+    marked = [(starts_with_any(parts, stem_word(word)), word) for word in question.words]
+    return [tuple(word for _, word in run) for is_part, run in groupby(marked, itemgetter(0)) if is_part]
 
 
 def starts_with_any(parts: Sequence[str], word: str) -> bool:

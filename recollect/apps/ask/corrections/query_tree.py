@@ -131,7 +131,9 @@ class Qualifier:
             select.set("expressions", [one.unalias() for one in select.expressions])
             own, outer = _label_sources(select, ctes), names.get(id(select.parent_select), {})
             names[id(select)] = {**outer, **own}
-            for column in [column for column in find_all_in_scope(select, exp.Column) if not column.is_star]:
+            for column in list(find_all_in_scope(select, exp.Column)):
+                if column.is_star:
+                    continue
                 table = names[id(select)].get(column.table) or column.table or self._find_owner(column.name, own)
                 column.replace(exp.column(column.this, table or None))
                 self.known.add((table, column.name))

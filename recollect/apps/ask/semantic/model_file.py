@@ -34,6 +34,7 @@ from recollect.apps.ask.semantic.model import Definition, Dimension, Entity, Joi
 from recollect.apps.ask.sql_text import check_expression
 from recollect.errors import InvalidInput
 from recollect.values.term_file import read_yaml, write_yaml
+from recollect.values.text import check_text
 
 ROOT = "model"
 TABLES = f"{ROOT}.tables"
@@ -54,9 +55,8 @@ KEYS = {"is_main": "main"}  # fields that have another name in the file
 def list_keys(kind: type) -> dict[str, tuple[str, Any]]:
     """Return the keys that a part has in the file, in the order they are written, each with its field and type."""
     hints = get_type_hints(kind)
-    return {
-        KEYS.get(each.name, each.name): (each.name, hints[each.name]) for each in fields(kind) if each.name != "table"
-    }
+    names = [each.name for each in fields(kind) if each.name != "table"]
+    return {KEYS.get(name, name): (name, hints[name]) for name in names}
 
 
 # Values ---------------------------------------------------------------------------------------------------------------
@@ -108,9 +108,7 @@ def read_mapping(place: str, given: object, known: Iterable[str] = ()) -> Mappin
 def read_model(source: str | Mapping[str, Any], catalog: Catalog | None = None) -> SemanticModel:
     """Return the model of a file's text, or of its parsed content; checked if the catalog is given."""
     if isinstance(source, str):
-        if len(source) > MAX_CHARS:
-            raise InvalidInput(ROOT, f"{len(source):,} characters; at most {MAX_CHARS:,}")
-        source = read_yaml(ROOT, source)
+        source = read_yaml(ROOT, check_text(ROOT, source, MAX_CHARS))
     given = read_mapping(ROOT, source, ("tables",))
     found: dict[str, list[Any]] = {"entities": [], **{part: [] for part in PARTS}}
     for table, content in read_mapping(TABLES, given.get("tables")).items():
@@ -156,7 +154,7 @@ def _read_part(kind: type, table: str, place: str, body: Mapping[str, Any]) -> A
         if body.get(key) is not None:
             values[name] = read(f"{place}.{key}", body[key]) if read else body[key]
     try:
-        made = msgspec.convert({name: value for name, value in values.items() if value not in ("", ())}, kind)
+        made: Any = msgspec.convert({name: value for name, value in values.items() if value not in ("", ())}, kind)
     except msgspec.ValidationError as error:
         raise InvalidInput(place, str(error)) from None
     if kind is Join and len(values["columns"]) != len(values["to_columns"]):
