@@ -83,8 +83,8 @@ async def ask(
 
 
 async def answer_question(conversation: Conversation, question: str) -> None:
+    from recollect.apps.ask.answers.wording import write_csv
     from recollect.apps.ask.question import Ask
-    from recollect.apps.ask.wording import write_csv
 
     ask = Ask(question=question, source=conversation.source, rows=conversation.rows, execute=conversation.execute)
     with output.show_spinner("asking"):
@@ -96,7 +96,7 @@ async def answer_question(conversation: Conversation, question: str) -> None:
     if conversation.csv is not None and answer.rows is not None:
         conversation.csv.write_text(write_csv(answer.rows, answer.headers), encoding="utf-8", newline="")
     if conversation.as_json:
-        from recollect.apps.ask.answer_fields import describe_answer
+        from recollect.apps.ask.answers.answer_fields import describe_answer
 
         is_png = picture.startswith(PNG)
         output.print_json(
@@ -149,7 +149,7 @@ def show_answer(answer: Answer) -> None:
 
 
 def show_rows(answer: Answer) -> None:
-    from recollect.apps.ask.wording import describe_row_count, format_cell
+    from recollect.apps.ask.answers.wording import describe_row_count, format_cell
 
     result = answer.rows
     if result is None or not result.rows:

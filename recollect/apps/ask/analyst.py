@@ -19,16 +19,24 @@ from datetime import UTC, date, datetime
 from itertools import pairwise
 from typing import Any
 
-from recollect.apps.ask.agreement import collect_votes, offer_groups, propose_agreement
-from recollect.apps.ask.answers import add_model, add_tables, record_answer, word_answer
+from recollect.apps.ask.answers.answer_log import add_model, add_tables, record_answer, word_answer
+from recollect.apps.ask.candidates.interpretation import Interpretation, interpret_question
+from recollect.apps.ask.candidates.proposals import (
+    propose_choice,
+    propose_interpretation,
+    propose_vetted,
+    suggest_questions,
+)
 from recollect.apps.ask.gate import CheckedSql, check_sql
 from recollect.apps.ask.inquiry import Inquiry
-from recollect.apps.ask.instructions import follow_instruction
 from recollect.apps.ask.interpret.definitions import is_question
 from recollect.apps.ask.interpret.words import stem_phrase
-from recollect.apps.ask.interpretation import Interpretation, interpret_question
-from recollect.apps.ask.llm import ModelRun, find_examples, word_rows, word_schema
-from recollect.apps.ask.memory import (
+from recollect.apps.ask.llm.agreement import collect_votes, offer_groups, propose_agreement
+from recollect.apps.ask.llm.model_run import ModelRun, find_examples, word_rows, word_schema
+from recollect.apps.ask.llm.schema_prompt import choose_tables, describe_database, fetch_samples, is_about_metadata
+from recollect.apps.ask.memories.instructions import follow_instruction
+from recollect.apps.ask.memories.patterns import normalize_question
+from recollect.apps.ask.memories.reader import (
     MemoryReader,
     QuestionMemory,
     add_session_meanings,
@@ -37,8 +45,7 @@ from recollect.apps.ask.memory import (
     resume_context,
     try_memory,
 )
-from recollect.apps.ask.patterns import normalize_question
-from recollect.apps.ask.proposals import propose_choice, propose_interpretation, propose_vetted, suggest_questions
+from recollect.apps.ask.memories.vocabulary import OPENER, build_vocabulary
 from recollect.apps.ask.question import (
     Answer,
     Ask,
@@ -51,7 +58,6 @@ from recollect.apps.ask.question import (
     pick_choice,
     read_clarifications,
 )
-from recollect.apps.ask.schema_prompt import choose_tables, describe_database, fetch_samples, is_about_metadata
 from recollect.apps.ask.source_registry import OpenSource, SourceRegistry, fetch_rows, narrow_view
 from recollect.apps.ask.sources.address_rules import SourceRules
 from recollect.apps.ask.sources.running import Rows
@@ -61,7 +67,6 @@ from recollect.apps.ask.teaching import (
     learn_meaning,
     propose_shared_question,
 )
-from recollect.apps.ask.vocabulary import OPENER, build_vocabulary
 from recollect.engine import Engine
 from recollect.errors import InvalidInput, NotFound, QueryFailed, ReasonerFailed
 from recollect.ports import Reasoner, WindowedReasoner

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
 
+from recollect.apps.ask.candidates.interpretation import Interpretation
 from recollect.apps.ask.interpret import Frame
-from recollect.apps.ask.interpretation import Interpretation
-from recollect.apps.ask.memory import QuestionMemory
+from recollect.apps.ask.memories.reader import QuestionMemory
+from recollect.apps.ask.memories.vocabulary import Taught
 from recollect.apps.ask.question import Answer, Ask, Choice, Way
 from recollect.apps.ask.source_registry import OpenSource, View
-from recollect.apps.ask.vocabulary import Taught
 from recollect.values.memory import Memory
 from recollect.values.text import is_cjk
 

@@ -17,10 +17,8 @@ from recollect.apps.ask.interpret.definitions import find_head, read_meaning
 from recollect.apps.ask.interpret.link import CLEAR, Link, link_names, link_operators, link_values, named_targets
 from recollect.apps.ask.interpret.periods import find_fiscal_start
 from recollect.apps.ask.interpret.words import Token, stem_phrase, tokenize
-from recollect.apps.ask.patterns import Pattern, check_pattern, fill_examples, shape_of
-from recollect.apps.ask.question import Answer, Choice, Learned, find_category
-from recollect.apps.ask.source_registry import OpenSource
-from recollect.apps.ask.vocabulary import (
+from recollect.apps.ask.memories.patterns import Pattern, check_pattern, fill_examples, shape_of
+from recollect.apps.ask.memories.vocabulary import (
     AGGREGATE,
     CALLS,
     OPENER,
@@ -29,12 +27,14 @@ from recollect.apps.ask.vocabulary import (
     shorten_term,
     write_arithmetic,
 )  # fmt: skip
+from recollect.apps.ask.question import Answer, Choice, Learned, find_category
+from recollect.apps.ask.source_registry import OpenSource
 from recollect.errors import InvalidInput
 from recollect.learning.definitions import find_definition, find_definition_in_fact
 from recollect.values.lesson import MAX_VALUE_CHARS, Lesson
 from recollect.values.memory import Memory, MemoryKind
 from recollect.values.resolution import Resolution
-from recollect.values.scope import MAX_NAME, Scope
+from recollect.values.scope import MAX_NAME, MemoryId, Scope
 from recollect.values.sensitive_data import mask_text
 
 if TYPE_CHECKING:
@@ -185,10 +185,15 @@ async def learn_for(
     if replaced:
         lesson = replace(lesson, data={**(lesson.data or {}), "replaces": replaced})
     memory = await analyst.engine.learn(scope, lesson)
-    still = {each.id for each in await analyst.engine.memories(scope, kinds=MEANINGS, status=("active",))}
-    for earlier in still & {each.id for each in known} - {memory.id}:  # those that learning has not ended
-        await analyst.engine.close(scope, earlier, owner="user")
+    await end_meanings(analyst, scope, {each.id for each in known} - {memory.id})
     return Learned(str(memory.id), memory.key, memory.value, lesson.owner or "user", replaced)
+
+
+async def end_meanings(analyst: Analyst, scope: Scope, earlier: set[MemoryId]) -> None:
+    """End those of these meanings that learning another one has not ended already."""
+    for memory in await analyst.engine.memories(scope, kinds=MEANINGS, status=("active",)):
+        if memory.id in earlier:
+            await analyst.engine.close(scope, memory.id, owner="user")
 
 
 def is_same_term(one: str, other: str, indexes: Sequence[SchemaIndex]) -> bool:

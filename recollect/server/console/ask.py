@@ -19,13 +19,13 @@ from starlette.responses import Response
 
 from recollect import DataSource, InvalidInput, Memory, NotFound, RecollectError, Scope, Turn
 from recollect.apps.ask import charts, teaching
+from recollect.apps.ask.answers.wording import make_file_name, write_csv
 from recollect.apps.ask.corrections import Change
-from recollect.apps.ask.memory import can_see_turn, list_questions
-from recollect.apps.ask.patterns import normalize_question
+from recollect.apps.ask.memories.patterns import normalize_question
+from recollect.apps.ask.memories.reader import can_see_turn, list_questions
 from recollect.apps.ask.question import MAX_ROWS as MAX_CSV_ROWS
 from recollect.apps.ask.question import Answer, Ask, Choice, list_offered
 from recollect.apps.ask.source_registry import View
-from recollect.apps.ask.wording import make_file_name, write_csv
 from recollect.server.access.caller import check_environment_use
 from recollect.server.access.responses import STATUS
 from recollect.server.console import ask_view

@@ -13,10 +13,11 @@ from pydantic import Field
 from starlette.responses import Response
 
 from recollect import InvalidInput, Memory, Scope
-from recollect.apps.ask import answer_fields, teaching
+from recollect.apps.ask import teaching
+from recollect.apps.ask.answers import answer_fields
 from recollect.apps.ask.charts import chart_answer
 from recollect.apps.ask.corrections import Change, Correction
-from recollect.apps.ask.memory import list_questions
+from recollect.apps.ask.memories.reader import list_questions
 from recollect.apps.ask.question import MAX_ROWS, Answer, Ask, read_session_context
 from recollect.server.access.caller import Call, Caller, decode_utf8
 from recollect.server.access.idempotency import IdempotencyKey, Replay, Stored

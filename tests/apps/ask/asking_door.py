@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx2
 
-from recollect.apps.ask.answer_fields import AnswerQuestionAnswer
+from recollect.apps.ask.answers.answer_fields import AnswerQuestionAnswer
 from recollect.server.app import make_app
 from recollect.server.http.text2sql import TEXT2SQL
 from recollect.settings import Settings

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from recollect.apps.ask import source_registry
-from recollect.apps.ask.gate import check_sql
 from recollect.apps.ask.semantic.access import EVERYTHING, Access
 from recollect.apps.ask.semantic.draft import draft_model
 from recollect.apps.ask.source_registry import View, fetch_rows

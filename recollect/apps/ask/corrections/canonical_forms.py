@@ -196,10 +196,15 @@ def _read_date_part(node: exp.Expr) -> tuple[str | None, exp.Expr]:
             letters = "".join(re.findall(r"%-?(\w)", node.args["format"].name.replace("%F", "%Y-%m-%d")))
             return FORMATS.get(letters), node.this
         case exp.Cast() | exp.Date() | exp.TsOrDsToDate():
-            is_date = node.is_type("date") or not isinstance(node, exp.Cast)
-            return "day" if is_date and not (node.args.get("zone") or node.expressions) else None, node.this
+            return "day" if _is_day(node) else None, node.this
     unit, of = find_grain(node.this) or ("", node.this)  # sqlglot parses YEAR(column) as YEAR(DATE(column))
     return PARTS.get(node.key, node.key), of if unit == "day" else node.this
+
+
+def _is_day(node: exp.Expr) -> bool:
+    """Return whether a conversion to a date only drops the time of day."""
+    is_date = node.is_type("date") or not isinstance(node, exp.Cast)
+    return is_date and not (node.args.get("zone") or node.expressions)
 
 
 def restore_date_parts(node: exp.Expr) -> exp.Expr:

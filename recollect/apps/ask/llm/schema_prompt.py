@@ -200,7 +200,7 @@ def quote(name: str, view: View) -> str:
 
 
 def write_cell(value: Any) -> str:
-    # Stray blanks are left out here and trimmed in the model's statement (model_sql.py).
+    # Stray blanks are left out here and trimmed in the model's statement (llm/fitting.py).
     text = "NULL" if value is None else re.sub(r"\s", " ", str(value)).replace("*/", "* /").strip()
     return text if len(text) <= CELL_CHARS else text[:CELL_CHARS] + "…"
 

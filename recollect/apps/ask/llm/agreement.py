@@ -12,19 +12,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from recollect.apps.ask.answers.wording import word_question
+from recollect.apps.ask.candidates.interpretation import PROBE_ROWS, PROBE_SECONDS, Interpretation
+from recollect.apps.ask.candidates.proposals import get_whole_rows, list_used_words, offer
 from recollect.apps.ask.gate import check_sql
 from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.interpret import Candidate
 from recollect.apps.ask.interpret.decide import fingerprint
-from recollect.apps.ask.interpretation import PROBE_ROWS, PROBE_SECONDS, Interpretation
-from recollect.apps.ask.llm import REPAIRS, ModelRun, repair_sql, sample_sql
-from recollect.apps.ask.model_sql import fit_to_data
-from recollect.apps.ask.proposals import get_whole_rows, list_used_words, offer
+from recollect.apps.ask.llm.fitting import fit_to_data
+from recollect.apps.ask.llm.model_run import REPAIRS, ModelRun, repair_sql, sample_sql
 from recollect.apps.ask.question import Answer, Choice, Clarification
 from recollect.apps.ask.source_registry import run_sql
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sql_text import add_conditions, describe_sql
-from recollect.apps.ask.wording import word_question
 from recollect.errors import InvalidInput, QueryFailed
 
 MAX_CHOICES = 4

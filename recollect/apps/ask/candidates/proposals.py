@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from recollect.apps.ask.answers.wording import explain_unclear, name_left_out, word_question
+from recollect.apps.ask.candidates.interpretation import PROBE_ROWS, Interpretation, is_clear
 from recollect.apps.ask.gate import CheckedSql
 from recollect.apps.ask.inquiry import Inquiry
 from recollect.apps.ask.interpret import (
@@ -30,9 +32,9 @@ from recollect.apps.ask.interpret.explain import describe_change, label_frame, m
 from recollect.apps.ask.interpret.index import Target
 from recollect.apps.ask.interpret.link import named_targets
 from recollect.apps.ask.interpret.words import stem_phrase
-from recollect.apps.ask.interpretation import PROBE_ROWS, Interpretation, is_clear
-from recollect.apps.ask.memory import read_question
-from recollect.apps.ask.patterns import fill_pattern, match_pattern, normalize_question, read_pattern
+from recollect.apps.ask.memories.patterns import fill_pattern, match_pattern, normalize_question, read_pattern
+from recollect.apps.ask.memories.reader import read_question
+from recollect.apps.ask.memories.vocabulary import has_words, list_assumptions
 from recollect.apps.ask.question import (
     Answer,
     Assumption,
@@ -46,8 +48,6 @@ from recollect.apps.ask.semantic.model import Dimension
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
 from recollect.apps.ask.sql_text import find_columns
-from recollect.apps.ask.vocabulary import has_words, list_assumptions
-from recollect.apps.ask.wording import explain_unclear, name_left_out, word_question
 from recollect.errors import InvalidInput
 from recollect.values.memory import Memory
 
@@ -267,7 +267,7 @@ def list_lessons(chosen: Candidate, candidates: Sequence[Candidate]) -> list[tup
 
 
 def describe_target(target: Target) -> str:
-    """Return a meaning that vocabulary.py reads back."""
+    """Return a meaning that memories/vocabulary.py reads back."""
     if target.expression:
         return f"{target.aggregate.upper() or 'SUM'}({target.expression})"
     return f"refers to {target.table}.{target.column}".rstrip(".")

@@ -1,7 +1,7 @@
 """Query vocabulary: memories and session context as the interpreter takes them (interpret.Vocabulary).
 
 `build_vocabulary` decides for one source what each taught word stands for: another name of a table or column, a figure,
-a condition, or a meaning in words that the interpreter reads itself. Pure; memory.py reads.
+a condition, or a meaning in words that the interpreter reads itself. Pure; reader.py reads.
 """
 
 from __future__ import annotations
@@ -362,12 +362,16 @@ def list_assumptions(
     taught: Taught, candidate: Candidate, unread: Collection[Assumption] = ()
 ) -> list[Assumption]:  # fmt: skip
     """Return what of the vocabulary an interpretation uses, each word once; nothing that could not be read."""
-    conditions = {each.values[:1] for each in candidate.frame.filters}
     used = [said for said, word in taught.words if is_used(word, candidate)]
-    used += [said for said, each in taught.filters if (each.condition,) in conditions]
-    used += [Assumption("period", text, "session", 1.0) for text in candidate.assumptions if text == taught.time_focus]
+    used += [said for said, each in taught.filters if is_applied(each, candidate)]
+    if taught.time_focus in candidate.assumptions:
+        used.append(Assumption("period", taught.time_focus, "session", 1.0))
     once = {said.term.casefold(): said for said in reversed(used)}
     return [said for said in reversed(once.values()) if said not in unread]
+
+
+def is_applied(standing: DefaultFilter, candidate: Candidate) -> bool:
+    return any(each.op == "where" and standing.condition in each.values for each in candidate.frame.filters)
 
 
 def is_used(word: Word, candidate: Candidate) -> bool:

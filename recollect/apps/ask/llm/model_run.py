@@ -18,18 +18,18 @@ from itertools import islice, pairwise
 
 from sqlglot import exp
 
+from recollect.apps.ask.answers.wording import csv_text
+from recollect.apps.ask.candidates.proposals import list_vetted
 from recollect.apps.ask.gate import list_tables
 from recollect.apps.ask.inquiry import Inquiry
-from recollect.apps.ask.memory import MemoryReader, can_see
-from recollect.apps.ask.patterns import fill_examples, read_pattern
-from recollect.apps.ask.proposals import list_vetted
+from recollect.apps.ask.llm.schema_prompt import SAMPLES, choose_tables, name_dialect, quote, write_schema
+from recollect.apps.ask.memories.patterns import fill_examples, read_pattern
+from recollect.apps.ask.memories.reader import MemoryReader, can_see
+from recollect.apps.ask.memories.vocabulary import has_words
 from recollect.apps.ask.question import Answer, OnText, Spent
-from recollect.apps.ask.schema_prompt import SAMPLES, choose_tables, name_dialect, quote, write_schema
 from recollect.apps.ask.semantic.catalog import Catalog, Table
 from recollect.apps.ask.source_registry import View
 from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.vocabulary import has_words
-from recollect.apps.ask.wording import csv_text
 from recollect.errors import InvalidInput, ReasonerFailed
 from recollect.ports import Message, Reasoner, StreamingReasoner
 from recollect.prompts import load_examples, mark_data, render_prompt

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 
+from recollect.apps.ask.candidates.suggested_meanings import Suggestion, find_vague_word, suggest_meanings
 from recollect.apps.ask.interpret import (
     Candidate,
     Decision,
@@ -29,7 +30,6 @@ from recollect.apps.ask.interpret import (
 from recollect.apps.ask.interpret.decide import result_features
 from recollect.apps.ask.interpret.link import CLEAR, NAMING
 from recollect.apps.ask.interpret.words import find_operators, split_name, stem_phrase, tokenize
-from recollect.apps.ask.meanings import Suggestion, find_vague_word, suggest_meanings
 from recollect.apps.ask.semantic.catalog import Catalog
 from recollect.apps.ask.source_registry import View, run_sql
 from recollect.apps.ask.sources.running import Rows

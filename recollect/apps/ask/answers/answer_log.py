@@ -16,14 +16,7 @@ from typing import Any
 
 import msgspec
 
-from recollect.apps.ask.inquiry import Inquiry
-from recollect.apps.ask.interpret.explain import label_frame
-from recollect.apps.ask.llm import ModelRun
-from recollect.apps.ask.memory import MemoryReader, QuestionMemory
-from recollect.apps.ask.question import Answer, MemoryUsed, get_data, read_stored
-from recollect.apps.ask.schema_prompt import link_tables
-from recollect.apps.ask.sources.running import Rows
-from recollect.apps.ask.wording import (
+from recollect.apps.ask.answers.wording import (
     ask_back,
     describe_columns,
     make_title,
@@ -31,6 +24,13 @@ from recollect.apps.ask.wording import (
     note_running_periods,
     word_rows_plainly,
 )
+from recollect.apps.ask.inquiry import Inquiry
+from recollect.apps.ask.interpret.explain import label_frame
+from recollect.apps.ask.llm.model_run import ModelRun
+from recollect.apps.ask.llm.schema_prompt import link_tables
+from recollect.apps.ask.memories.reader import MemoryReader, QuestionMemory
+from recollect.apps.ask.question import Answer, MemoryUsed, get_data, read_stored
+from recollect.apps.ask.sources.running import Rows
 from recollect.engine import Engine
 from recollect.errors import NotFound
 from recollect.values.audit import Outcome
